@@ -1,0 +1,3 @@
+"""Reveries: a mind that stays awake on its owner's machine."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,6 @@
+"""`python -m reveries` is the same as the console script."""
+
+from reveries.client.cli import main
+
+if __name__ == "__main__":
+    main()

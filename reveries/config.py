@@ -1,0 +1,327 @@
+"""Settings: read once, checked, frozen, handed in. `config.toml` beside this file holds every default.
+
+No other module reads the environment. Nothing here opens anything but the two settings files.
+"""
+
+import difflib
+import os
+import re
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Literal, cast
+
+import msgspec
+
+from reveries.errors import ConfigError, HomeError
+
+Fraction = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+Positive = Annotated[float, msgspec.Meta(gt=0.0)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0.0)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Provider = Literal["auto", "embedded", "ollama", "openai", "anthropic", "cerebras", "openrouter"]
+
+# A unix socket's path must fit into the kernel's `sun_path`: 108 bytes on Linux, 104 on macOS, with the final zero.
+SOCKET_PATH_LIMIT_BYTES = 103
+
+
+class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of config.toml: frozen, and closed to names that it does not know."""
+
+
+class OwnerSettings(_Section, frozen=True):
+    name: str
+
+
+class MindSettings(_Section, frozen=True):
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=60)]
+
+
+class EmbeddedSettings(_Section, frozen=True):
+    model: Annotated[str, msgspec.Meta(min_length=1)]
+    context_tokens: Annotated[int, msgspec.Meta(ge=1024, le=131072)]
+    threads: Annotated[int, msgspec.Meta(ge=0, le=256)]
+    unload_after_idle_minutes: Positive
+
+
+class LimitSettings(_Section, frozen=True):
+    first_token_seconds: Positive
+    idle_seconds: Positive
+    total_seconds: Positive
+    reply_tokens: Annotated[int, msgspec.Meta(ge=16, le=65536)]
+    reply_bytes: Annotated[int, msgspec.Meta(ge=1024)]
+
+
+class LlmSettings(_Section, frozen=True):
+    provider: Provider
+    conversation_model: str
+    monologue_model: str
+    consolidation_model: str
+    embedding_model: Annotated[str, msgspec.Meta(min_length=1)]
+    base_url: str
+    api_key_file: str
+    ollama_url: str
+    embedded: EmbeddedSettings
+    limits: LimitSettings
+
+
+class BudgetSettings(_Section, frozen=True):
+    dollars_per_day: NotNegative
+    dollars_per_month: NotNegative
+    conversation_tokens_per_day: Annotated[int, msgspec.Meta(ge=0)]
+    monologue_tokens_per_day: Annotated[int, msgspec.Meta(ge=0)]
+    consolidation_tokens_per_day: Annotated[int, msgspec.Meta(ge=0)]
+    conversation_reserve_share: Fraction
+
+
+class ConversationSettings(_Section, frozen=True):
+    rest_minutes: Positive
+    new_after_hours: Positive
+
+
+class MonologueSettings(_Section, frozen=True):
+    enabled: bool
+    max_tokens_per_cycle: Count
+    target_tokens_per_second: Positive
+    idle_check_seconds: Positive
+    settle_tokens_per_second: NotNegative
+    settle_window_tokens: Count
+
+
+class MemorySettings(_Section, frozen=True):
+    raw_retention_hours: NotNegative
+    consolidation_interval_hours: Positive
+    consolidation_volume: Count
+    decay_half_life_days: Positive
+    minimum_salience: Fraction
+    self_model_salience: Fraction
+    merge_cosine: Fraction
+    merge_window_hours: NotNegative
+
+
+class RecallSettings(_Section, frozen=True):
+    seeds: Annotated[int, msgspec.Meta(ge=1, le=100)]
+    max_hops: Annotated[int, msgspec.Meta(ge=0, le=8)]
+    decay_per_hop: Fraction
+    activation_threshold: NotNegative
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)]
+
+
+class BreakerSettings(_Section, frozen=True):
+    enabled: bool
+    distress_threshold: Fraction
+    max_consecutive_distress: Count
+    max_tokens_per_second: Positive
+    loop_window_tokens: Annotated[int, msgspec.Meta(ge=16)]
+
+
+class StorageSettings(_Section, frozen=True):
+    db_path: str
+
+
+class LogSettings(_Section, frozen=True):
+    level: Literal["debug", "info", "warning", "error"]
+
+
+class Settings(_Section, frozen=True):
+    """All of config.toml, checked."""
+
+    owner: OwnerSettings
+    mind: MindSettings
+    llm: LlmSettings
+    budget: BudgetSettings
+    conversation: ConversationSettings
+    monologue: MonologueSettings
+    memory: MemorySettings
+    recall: RecallSettings
+    circuit_breaker: BreakerSettings
+    storage: StorageSettings
+    log: LogSettings
+
+
+class Home(msgspec.Struct, frozen=True):
+    """The folder a mind lives in, and the names of what is in it."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        return self.path / "config.toml"
+
+    @property
+    def socket(self) -> Path:
+        return self.path / "daemon.sock"
+
+    @property
+    def lock(self) -> Path:
+        return self.path / "daemon.lock"
+
+    @property
+    def model_socket(self) -> Path:
+        return self.path / "model.sock"
+
+    @property
+    def logs(self) -> Path:
+        return self.path / "logs"
+
+    @property
+    def backups(self) -> Path:
+        return self.path / "backups"
+
+    def database(self, settings: Settings) -> Path:
+        """Where the memory is: `storage.db_path`, or memory.db in the home."""
+        chosen = settings.storage.db_path
+        return Path(chosen).expanduser() if chosen else self.path / "memory.db"
+
+    def check(self) -> None:
+        """Raise HomeError when a socket could not live here, whatever else is right."""
+        longest = max(len(os.fsencode(p)) for p in (self.socket, self.model_socket))
+        if longest > SOCKET_PATH_LIMIT_BYTES:
+            raise HomeError(
+                f"The home {self.path} is too deep: its socket's path has {longest} bytes, "
+                f"and the system allows {SOCKET_PATH_LIMIT_BYTES}.",
+                advice="Choose a shorter one: REVERIES_HOME=~/r reveries wake",
+            )
+
+    def create(self) -> None:
+        """Make the folder and what stands in it, readable by the owner alone. Raises HomeError."""
+        self.check()
+        try:
+            for folder in (self.path, self.logs, self.backups):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.path.chmod(0o700)
+        except OSError as error:
+            raise HomeError(
+                f"The home {self.path} cannot be made: {error.strerror}.",
+                advice="Choose a folder that you may write: REVERIES_HOME=~/elsewhere reveries wake",
+            ) from error
+        if not os.access(self.path, os.W_OK | os.X_OK) or _is_read_only(self.path):
+            raise HomeError(
+                f"The home {self.path} cannot be written.",
+                advice="Make it writable, or choose another: REVERIES_HOME=~/elsewhere reveries wake",
+            )
+
+
+def _is_read_only(folder: Path) -> bool:
+    try:
+        return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+    except OSError:
+        return True
+
+
+def find_home() -> Home:
+    """REVERIES_HOME, or `~/.reveries`. The one place that reads it."""
+    return Home(Path(os.environ.get("REVERIES_HOME") or "~/.reveries").expanduser().absolute())
+
+
+def load_settings(file: Path | None) -> Settings:
+    """The defaults with `file` laid over them; None, or a file that is not there, means the defaults alone.
+
+    Raises ConfigError naming the file and the key or line that is wrong.
+    """
+    defaults = tomllib.loads(default_toml())
+    chosen = read_toml(file) if file is not None and file.exists() else {}
+    _refuse_unknown(chosen, defaults, str(file))
+    return check_settings(_overlay(defaults, chosen), str(file))
+
+
+def default_toml() -> str:
+    """The shipped config.toml, comments and all."""
+    return resources.files("reveries").joinpath("config.toml").read_text(encoding="utf-8")
+
+
+def read_toml(file: Path) -> dict[str, object]:
+    """The tables of `file`. Raises ConfigError naming file and line."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ConfigError(
+            f"The settings file {file} cannot be read: {error.strerror}.", advice="Check its owner and its mode."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"The settings file {file} is not UTF-8 text.", advice="Save it as UTF-8.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"The settings file {file} is not TOML: {error}.", advice="Mend that line.") from error
+
+
+def check_settings(tables: dict[str, object], source: str) -> Settings:
+    """`tables` as Settings. Raises ConfigError naming `source` and the key."""
+    try:
+        return msgspec.convert(tables, Settings)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at ")
+        key = where.strip("`").removeprefix("$.") or "?"
+        raise ConfigError(
+            f"The setting {key} in {source} is wrong: {what[:1].lower()}{what[1:]}.",
+            advice=f"Its default, with what it means: reveries config get {key}",
+        ) from error
+
+
+def setting(settings: Settings, key: str) -> object:
+    """The value of a dotted `key`; a table gives a dict. Raises ConfigError with the nearest right name."""
+    node: object = msgspec.to_builtins(settings)
+    seen: list[str] = []
+    for part in key.split("."):
+        if not isinstance(node, dict) or part not in node:
+            raise ConfigError(f"There is no setting {key}.", advice=_nearest(key, known_keys()))
+        node = node[part]
+        seen.append(part)
+    return node
+
+
+def known_keys() -> list[str]:
+    """Every dotted key of config.toml, in its order."""
+    return _flat(tomllib.loads(default_toml()))
+
+
+def describe(key: str) -> str:
+    """The comment that stands above `key` in the shipped config.toml; empty if it has none."""
+    table, _, name = key.rpartition(".")
+    comment: list[str] = []
+    current = ""
+    for line in default_toml().splitlines():
+        if header := re.fullmatch(r"\[([\w.]+)\]", line):
+            current, comment = header.group(1), []
+        elif line.startswith("# "):
+            comment.append(line[2:])
+        elif current == table and line.startswith(f"{name} ="):
+            return " ".join(comment)
+        else:
+            comment = []
+    return ""
+
+
+def _overlay(below: dict[str, object], above: dict[str, object]) -> dict[str, object]:
+    merged = dict(below)
+    for key, value in above.items():
+        lower = merged.get(key)
+        if isinstance(lower, dict) and isinstance(value, dict):
+            merged[key] = _overlay(cast("dict[str, object]", lower), cast("dict[str, object]", value))
+        else:
+            merged[key] = value
+    return merged
+
+
+def _refuse_unknown(chosen: dict[str, object], defaults: dict[str, object], source: str) -> None:
+    known = _flat(defaults)
+    tables = {key.rpartition(".")[0] for key in known} - {""}
+    for key in _flat(chosen):
+        if key not in known and key not in tables:
+            raise ConfigError(f"There is no setting {key} (in {source}).", advice=_nearest(key, known))
+
+
+def _flat(tables: dict[str, object], prefix: str = "") -> list[str]:
+    keys: list[str] = []
+    for name, value in tables.items():
+        if isinstance(value, dict) and value:
+            keys += _flat(cast("dict[str, object]", value), f"{prefix}{name}.")
+        else:
+            keys.append(f"{prefix}{name}")
+    return keys
+
+
+def _nearest(key: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    if not close:
+        close = [k for k in known if k.rpartition(".")[2] == key.rpartition(".")[2]][:1]
+    return f"Did you mean {close[0]}?" if close else "All of them: reveries config"

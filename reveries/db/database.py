@@ -1,0 +1,261 @@
+"""The one connection to the one file: opening, transactions, reading by name, backing up.
+
+Acknowledging anything is allowed only after `transaction()` was left without an error: COMMIT has returned then, with
+`synchronous=FULL`. No code but SQLite opens the database file (DESIGN, "Storage").
+"""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+import aiosqlite
+
+from reveries.db.driver import SQLITE_FULL, SQLITE_IOERR, SQLITE_VERSION, dbapi
+from reveries.db.queries import statements
+from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
+
+SCHEMA_VERSION: Final = 1
+
+Row = Mapping[str, Any]
+"""One row by column name. SQLite's edge: whoever reads it turns it into one of our types at once."""
+
+Parameters = Mapping[str, object]
+
+_PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "foreign_keys=ON",
+    "secure_delete=ON",
+    "busy_timeout=5000",
+    "mmap_size=0",
+    "temp_store=MEMORY",
+)
+
+
+class Transaction:
+    """Statements that take effect together or not at all."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._connection = connection
+
+    async def run(self, name: str, parameters: Parameters | None = None) -> int:
+        """Run the statement called `name`; how many rows it changed."""
+        cursor = await self._connection.execute(statements()[name], parameters or {})
+        changed = cursor.rowcount
+        await cursor.close()
+        return changed
+
+    async def run_many(self, name: str, rows: Iterable[Parameters]) -> None:
+        """Run the statement called `name` once for each of `rows`."""
+        await (await self._connection.executemany(statements()[name], rows)).close()
+
+    async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
+        """What the query called `name` finds, within this transaction."""
+        return await _rows(self._connection, name, parameters)
+
+
+class Database:
+    """The open database. Made by `open_database`, closed by `aclose`."""
+
+    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
+        self._connection = connection
+        self._lock = asyncio.Lock()
+        self.path = path
+
+    @property
+    def sqlite_version(self) -> str:
+        return SQLITE_VERSION
+
+    @contextlib.asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        """BEGIN IMMEDIATE … COMMIT; ROLLBACK when the body raises or is cancelled.
+
+        Raises DiskFullError or StorageLostError: then nothing of the body is stored. Never await a model or a client
+        inside: the lock is held.
+        """
+        async with self._lock:
+            with _storage_errors():
+                await self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield Transaction(self._connection)
+                except BaseException:
+                    await asyncio.shield(self._roll_back())
+                    raise
+                # Shielded: a cancelled caller must not leave the transaction open for the next one.
+                await asyncio.shield(self._commit())
+
+    async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
+        """What the query called `name` finds in what is committed."""
+        async with self._lock:
+            with _storage_errors():
+                return await _rows(self._connection, name, parameters)
+
+    async def backup_to(self, target: Path) -> None:
+        """A verified copy of the database at `target`, seen only when it is whole. Raises StorageError."""
+        partial = target.with_suffix(".partial")
+        partial.unlink(missing_ok=True)
+        async with self._lock:
+            with _storage_errors():
+                await self._connection.execute("VACUUM INTO ?", (str(partial),))
+        await asyncio.to_thread(_verify_and_publish, partial, target)
+
+    async def is_intact(self) -> bool:
+        """SQLite's own integrity check."""
+        async with self._lock:
+            cursor = await self._connection.execute("PRAGMA quick_check(1)")
+            row = await cursor.fetchone()
+            await cursor.close()
+        return row is not None and row[0] == "ok"
+
+    async def aclose(self) -> None:
+        """Close; SQLite folds the write-ahead log into the file."""
+        async with self._lock:
+            await self._connection.close()
+
+    async def _commit(self) -> None:
+        try:
+            await self._connection.execute("COMMIT")
+        except dbapi.Error:
+            await self._roll_back()
+            raise
+
+    async def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            await self._connection.execute("ROLLBACK")
+
+
+async def open_database(path: Path, backups: Path | None = None) -> Database:
+    """Open the memory at `path`, making or migrating it as needed (a backup is made in `backups` before a migration).
+
+    Raises DatabaseTooNewError for a file that a newer Reveries wrote (it is left as it is), StorageError when the file
+    cannot be opened or is no database.
+    """
+    before = os.umask(0o077)
+    try:
+        connection = aiosqlite.Connection(lambda: _connect(path), iter_chunk_size=256)
+        await connection
+    except dbapi.Error as error:
+        raise StorageError(
+            f"The memory {path} cannot be opened: {error}.",
+            advice="It was not changed. A copy from the backups folder can take its place.",
+        ) from error
+    finally:
+        os.umask(before)
+    database = Database(connection, path)
+    try:
+        await _bring_up_to_date(database, connection, backups)
+    except BaseException:
+        await connection.close()
+        raise
+    return database
+
+
+def _connect(path: Path) -> "dbapi.Connection":
+    connection = dbapi.connect(str(path), isolation_level=None, timeout=5.0)
+    try:
+        connection.row_factory = dbapi.Row
+        found = connection.execute("PRAGMA user_version").fetchone()[0]
+        if found > SCHEMA_VERSION:
+            raise DatabaseTooNewError(
+                f"The memory {path} has schema {found}; this Reveries knows {SCHEMA_VERSION}.",
+                advice="It was not touched. Wake it with the newer Reveries that wrote it.",
+            )
+        for pragma in _PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}")
+        if connection.execute("PRAGMA synchronous").fetchone()[0] != 2:
+            raise StorageError("SQLite did not accept synchronous=FULL.", advice="This build of SQLite cannot be used.")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+async def _bring_up_to_date(database: Database, connection: aiosqlite.Connection, backups: Path | None) -> None:
+    cursor = await connection.execute("PRAGMA user_version")
+    row = await cursor.fetchone()
+    await cursor.close()
+    version = int(row[0]) if row else 0
+    if version == SCHEMA_VERSION:
+        return
+    if version and backups is not None:
+        await database.backup_to(backups / f"before-migration-{version}-to-{SCHEMA_VERSION}.db")
+    for step in range(version, SCHEMA_VERSION):
+        async with database.transaction():
+            for statement in _migration(step):
+                await connection.execute(statement)
+            await connection.execute(f"PRAGMA user_version={step + 1}")
+
+
+def _migration(step: int) -> list[str]:
+    """The statements that lead from schema `step` to the next; a new file begins with the whole schema."""
+    if step == 0:
+        source = resources.files("reveries").joinpath("schema.sql").read_text(encoding="utf-8")
+    else:
+        source = resources.files("reveries.db").joinpath(f"migrations/{step + 1:04}.sql").read_text(encoding="utf-8")
+    return _split(source)
+
+
+def _split(source: str) -> list[str]:
+    """Single statements: `executescript` would commit, and a migration must be atomic."""
+    whole: list[str] = []
+    pending = ""
+    for line in source.splitlines(keepends=True):
+        pending += line
+        if dbapi.complete_statement(pending):
+            whole.append(pending.strip())
+            pending = ""
+    return [statement for statement in whole if statement]
+
+
+async def _rows(connection: aiosqlite.Connection, name: str, parameters: Parameters | None) -> list[Row]:
+    cursor = await connection.execute(statements()[name], parameters or {})
+    try:
+        return list(await cursor.fetchall())  # type: ignore[arg-type]  # a driver's Row is a mapping by column name
+    finally:
+        await cursor.close()
+
+
+def _verify_and_publish(partial: Path, target: Path) -> None:
+    connection = dbapi.connect(str(partial))
+    try:
+        verdict = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    finally:
+        connection.close()
+    if verdict != "ok":
+        partial.unlink()
+        raise StorageError(f"The backup {target} did not verify: {verdict}.", advice="The memory itself is in use.")
+    partial.chmod(0o600)
+    descriptor = os.open(partial, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    partial.replace(target)
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+@contextlib.contextmanager
+def _storage_errors() -> Iterator[None]:
+    try:
+        yield
+    except dbapi.IntegrityError as error:
+        raise StorageError(f"The memory refused a row: {error}.", advice="Nothing of it was stored.") from error
+    except dbapi.Error as error:
+        primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if primary == SQLITE_FULL:
+            raise DiskFullError(
+                "The disk is full: nothing new can be stored.", advice="Free some room; the mind goes on by itself."
+            ) from error
+        if primary == SQLITE_IOERR:
+            raise StorageLostError(
+                f"The disk failed a write: {error}.", advice="Look at the disk, then: reveries wake"
+            ) from error
+        raise StorageError(f"The memory cannot be used: {error}.", advice="Nothing was changed.") from error

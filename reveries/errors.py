@@ -1,0 +1,183 @@
+"""Every error that Reveries raises on purpose, and the exit code of each.
+
+    ReveriesError                 1   something failed; the message says what
+      UsageError                  2   the command's words are off
+      AsleepError                 3   the mind sleeps: `reveries wake`
+      InputDataError             65   a file that was given in has a fault (file, line)
+      InputFileError             66   a file that was given in cannot be read
+      ModelError                 69   a model cannot be used
+        ModelMissingError               its weights are not on this machine
+        ModelUnavailableError           it does not answer, or not in time
+        ModelAnswerError                it answered something that cannot be used
+        BudgetExceededError             asking it would cost more than is allowed
+      HomeError                  73   the home folder cannot be made, read or written
+      StorageError               74   the database refused; what was not acknowledged is not stored
+        DatabaseTooNewError             it was written by a newer Reveries (exit 78)
+        DiskFullError                   no room; nothing is lost, and it goes on when there is room again
+        StorageLostError                a write failed: the daemon ends rather than pretend
+      AlreadyAwakeError          75   another daemon holds this home
+      ProtocolError              76   the other side speaks something else
+        ConnectionLostError             the other side went away
+      ConfigError                78   a setting is wrong (file, key)
+      NotFoundError               1   nothing has that name
+
+A message is one plain sentence: what happened. `advice` is the next: what the person can do.
+`code` is the name that crosses the wire, so that the client can answer with the same exit code.
+"""
+
+from typing import ClassVar
+
+
+class ReveriesError(Exception):
+    """The base of the tree; `exit_code` is what the command line ends with."""
+
+    exit_code: ClassVar[int] = 1
+    code: ClassVar[str] = "failed"
+
+    def __init__(self, message: str, *, advice: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.advice = advice
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.advice}".strip()
+
+
+class UsageError(ReveriesError):
+    """The words of a command do not make one."""
+
+    exit_code = 2
+    code = "usage"
+
+
+class AsleepError(ReveriesError):
+    """Nobody answers on the socket."""
+
+    exit_code = 3
+    code = "asleep"
+
+
+class InputDataError(ReveriesError):
+    """A file that was given in has a fault; the message names file and line."""
+
+    exit_code = 65
+    code = "input_data"
+
+
+class InputFileError(ReveriesError):
+    """A file that was given in cannot be read."""
+
+    exit_code = 66
+    code = "input_file"
+
+
+class ModelError(ReveriesError):
+    """A model cannot be used."""
+
+    exit_code = 69
+    code = "model"
+
+
+class ModelMissingError(ModelError):
+    """The weights of a model are not on this machine."""
+
+    code = "model_missing"
+
+
+class ModelUnavailableError(ModelError):
+    """A model does not answer, or not within its limits."""
+
+    code = "model_unavailable"
+
+
+class ModelAnswerError(ModelError):
+    """A model's answer is not of the form that was asked for, even after one repair (R-113)."""
+
+    code = "model_answer"
+
+
+class BudgetExceededError(ModelError):
+    """The call could cost more than what is left of the budget."""
+
+    code = "budget"
+
+
+class HomeError(ReveriesError):
+    """The home folder cannot be made, read or written."""
+
+    exit_code = 73
+    code = "home"
+
+
+class StorageError(ReveriesError):
+    """The database refused. What was not acknowledged is not stored."""
+
+    exit_code = 74
+    code = "storage"
+
+
+class DatabaseTooNewError(StorageError):
+    """The database was written by a newer Reveries; it is left untouched."""
+
+    exit_code = 78
+    code = "database_too_new"
+
+
+class DiskFullError(StorageError):
+    """There is no room left. What was stored stays; nothing new is acknowledged until there is room."""
+
+    code = "disk_full"
+
+
+class StorageLostError(StorageError):
+    """A write or sync failed. A later one may seem to succeed without the data, so the daemon must end (A4)."""
+
+    code = "storage_lost"
+
+
+class AlreadyAwakeError(ReveriesError):
+    """Another daemon holds the lock of this home."""
+
+    exit_code = 75
+    code = "already_awake"
+
+
+class ProtocolError(ReveriesError):
+    """The other side sent what the protocol does not know."""
+
+    exit_code = 76
+    code = "protocol"
+
+
+class ConnectionLostError(ProtocolError):
+    """The other side went away before it answered."""
+
+    code = "connection_lost"
+
+
+class ConfigError(ReveriesError):
+    """A setting is wrong; the message names file and key."""
+
+    exit_code = 78
+    code = "config"
+
+
+class NotFoundError(ReveriesError):
+    """Nothing has that name."""
+
+    code = "not_found"
+
+
+def exit_code_of(code: str) -> int:
+    """The exit code that belongs to a wire `code`; 1 for one that this version does not know."""
+    return _EXIT_CODES.get(code, 1)
+
+
+def _all_codes(cls: type[ReveriesError]) -> dict[str, int]:
+    codes = {cls.code: cls.exit_code}
+    for child in cls.__subclasses__():
+        codes |= _all_codes(child)
+    return codes
+
+
+_EXIT_CODES = _all_codes(ReveriesError)

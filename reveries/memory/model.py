@@ -1,0 +1,234 @@
+"""The values that memory is made of. Times are unix seconds (UTC, float), vectors float32 rows of unit length."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from reveries.llm.base import Vector
+
+
+class Origin(StrEnum):
+    """Who a text comes from. Set when it is stored, never changed (R-63, DESIGN "Text is data")."""
+
+    OWNER = "owner"
+    SELF = "self"
+    TOOL = "tool"
+    DOCUMENT = "document"
+    CHANNEL = "channel"
+    SYSTEM = "system"
+
+    @property
+    def is_tainted(self) -> bool:
+        """Whether text of this origin may have been written by somebody who is not the owner."""
+        return self in (Origin.TOOL, Origin.DOCUMENT, Origin.CHANNEL)
+
+
+class ExperienceKind(StrEnum):
+    CONVERSATION = "conversation"
+    MONOLOGUE = "monologue"
+    EXTERNAL = "external"
+
+
+class LinkType(StrEnum):
+    CAUSAL = "causal"
+    THEMATIC = "thematic"
+    TEMPORAL = "temporal"
+    EMOTIONAL = "emotional"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one speaker said, word for word."""
+
+    id: str
+    conversation_id: str
+    experience_id: str | None
+    position: int
+    """Place in the conversation, from 0. Order goes by it, not by the clock."""
+    origin: Origin
+    speaker: str
+    text: str
+    said_at: float
+    is_partial: bool = False
+    """The reply was cut off: stopped by the owner, by the breaker or by a failing model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """One raw experience at full fidelity: an exchange, a thought, something from outside (R-63, R-64)."""
+
+    id: str
+    kind: ExperienceKind
+    happened_at: float
+    content: str
+    salience: float
+    """0 to 1; a cheap estimate when encoded, overwritten by deep sleep (RA-15)."""
+    valence: float
+    """-1 (bad) to 1 (good)."""
+    origin: Origin
+    tainted: bool
+    conversation_id: str | None = None
+    topics: tuple[str, ...] = ()
+    light_slept: bool = False
+    processed: bool = False
+    """Deep sleep has worked on it (R-103)."""
+    is_partial: bool = False
+    end_reason: str = ""
+    """For a thought: why it ended (R-43)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exemplar:
+    """A verbatim quote that anchors an abstraction (R-71), with where it was said."""
+
+    quote: str
+    context: str
+    said_at: float
+    turn_id: str | None
+    experience_id: str
+    significance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """What sleep made of one or more experiences (R-70)."""
+
+    id: str
+    created_at: float
+    """When it happened (the first experience in it), not when it was written."""
+    ended_at: float
+    last_accessed_at: float
+    access_count: int
+    summary: str
+    exemplars: tuple[Exemplar, ...]
+    salience: float
+    confidence: float
+    """0 to 1: how far the summary can be trusted. Light sleep's extract is verbatim (1.0)."""
+    valence: float
+    topics: tuple[str, ...]
+    entities: tuple[str, ...]
+    """People, places, things named in it, lower case."""
+    origin: Origin
+    tainted: bool
+    conversation_id: str | None
+    depth: str
+    """"light" or "deep"."""
+    experience_ids: tuple[str, ...]
+    accessibility: float = 1.0
+    """1.0 falls to 0.1 as it fades (RA-29); multiplies its energy. Never 0: nothing is deleted."""
+    last_decayed_at: float = 0.0
+    gap_seconds: float | None = None
+    """Silence before it (R-75)."""
+    gap_significance: str = ""
+    merged_into: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A directed association; both directions are stored, but for causal ones (RA-19)."""
+
+    source_id: str
+    target_id: str
+    type: LinkType
+    strength: float
+    """0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The silence between two conversations (R-76)."""
+
+    id: str
+    conversation_id: str
+    started_at: float
+    ended_at: float | None = None
+    significance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SelfModel:
+    """What the mind takes itself and its owner to be (R-82..R-85). Changed only by deep sleep."""
+
+    narrative: str = ""
+    values: tuple[str, ...] = ()
+    tendencies: tuple[str, ...] = ()
+    owner_facts: tuple[str, ...] = ()
+    """`relationship.sharedContext`: what it knows about its owner, one plain sentence each."""
+    communication_style: str = ""
+    patterns: tuple["Pattern", ...] = ()
+    strengths: tuple[str, ...] = ()
+    limitations: tuple[str, ...] = ()
+    current_focus: str = ""
+    unresolved_threads: tuple[str, ...] = ()
+    anticipations: tuple[str, ...] = ()
+    updated_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Something that recurs, with the episodes that show it (R-83, R-170)."""
+
+    description: str
+    confidence: float
+    episode_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecallContext:
+    """What a recall is asked under (R-127)."""
+
+    now: float
+    mood: float = 0.0
+    """-1 to 1, of the one who asks."""
+    limit: int = 10
+    exclude_turn_ids: frozenset[str] = frozenset()
+    """Turns that the asker has before its eyes already: never ranked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """What an episode's energy was multiplied with (R-122)."""
+
+    recency: float
+    resonance: float
+    temporal: float
+    accessibility: float
+
+
+@dataclass(frozen=True, slots=True)
+class RankedTurn:
+    """A source turn that answers the cue."""
+
+    turn: Turn
+    episode_id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledEpisode:
+    """An episode that surfaced, and why."""
+
+    episode: Episode
+    energy: float
+    seed_cosine: float
+    """Cosine with the cue if it was an entry point, else 0."""
+    path: tuple[str, ...]
+    """Episode ids from the entry point to this one, both included: the strongest way the energy came."""
+    factors: Factors
+    turns: tuple[RankedTurn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """A whole recall, ranked, with its explanation. Nothing has been changed by making it."""
+
+    cue: str
+    vector: Vector = field(repr=False)
+    episodes: tuple[RecalledEpisode, ...]
+    turns: tuple[RankedTurn, ...]
+    """The turns that answer the cue best, over all episodes, best first."""
+    edges_touched: int
+
+    @property
+    def touched_ids(self) -> tuple[str, ...]:
+        """The episodes that a real recall reinforces (R-125)."""
+        return tuple(found.episode.id for found in self.episodes)

@@ -1,0 +1,33 @@
+"""Text that may be shown: control characters out, everything a person can read kept.
+
+Model text and remembered text never reach a terminal, a log or a markup parser unescaped (DESIGN, "Text is data").
+The daemon strips at the source, the client again at the sink.
+"""
+
+import re
+
+# ECMA-48: CSI, OSC, DCS/SOS/PM/APC strings (ended by BEL or ST), two-byte escapes; 7-bit and 8-bit forms.
+_ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b[ -/]*[0-~]?"
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Bidirectional overrides and isolates, and tag characters: invisible, and able to make text read as what it is not.
+_INVISIBLE = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def plain(text: str) -> str:
+    """`text` without escape sequences, control characters (but newline and tab) and invisible direction marks."""
+    text = text.replace("\r\n", "\n")
+    text = _ESCAPES.sub("", text)
+    text = _CONTROLS.sub("", text)
+    text = _INVISIBLE.sub("", text)
+    return _SURROGATES.sub("\ufffd", text)
+
+
+def one_line(text: str, limit_chars: int = 200) -> str:
+    """`plain(text)` on one line, cut with an ellipsis at `limit_chars`."""
+    line = " ".join(plain(text).split())
+    return line if len(line) <= limit_chars else line[: limit_chars - 1] + "…"

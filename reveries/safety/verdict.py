@@ -1,0 +1,45 @@
+"""What the breaker can say of a stream of tokens (R-130). Data only: the loop acts on it (R-136)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Action(StrEnum):
+    CONTINUE = "continue"
+    INTERRUPT = "interrupt"
+    INTERRUPT_AND_COMFORT = "interrupt_and_comfort"
+    THROTTLE = "throttle"
+    SNAPSHOT_AND_RESET = "snapshot_and_reset"
+
+
+class Reason(StrEnum):
+    NONE = ""
+    LOOP_DETECTED = "loop_detected"
+    SUSTAINED_DISTRESS = "sustained_distress"
+    RUNAWAY_GENERATION = "runaway_generation"
+    INCOHERENCE = "incoherence"
+
+
+class Severity(StrEnum):
+    NONE = ""
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One row of R-130's table, with what was seen in plain words."""
+
+    action: Action
+    reason: Reason = Reason.NONE
+    severity: Severity = Severity.NONE
+    explanation: str = ""
+
+    @property
+    def stops(self) -> bool:
+        """Whether the stream must end."""
+        return self.action not in (Action.CONTINUE, Action.THROTTLE)
+
+
+CONTINUE = Verdict(Action.CONTINUE)

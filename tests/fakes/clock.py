@@ -1,0 +1,56 @@
+"""A clock that is turned by hand."""
+
+import asyncio
+import heapq
+import itertools
+
+
+class HandClock:
+    """Time stands still until `advance` is called; sleepers whose time has come are woken in order."""
+
+    def __init__(self, start: float = 1_750_000_000.0) -> None:
+        self._now = start
+        self._monotonic = 0.0
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._order = itertools.count()
+
+    def now(self) -> float:
+        return self._now
+
+    def monotonic(self) -> float:
+        return self._monotonic
+
+    async def sleep(self, seconds: float) -> None:
+        future = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._sleepers, (self._monotonic + max(0.0, seconds), next(self._order), future))
+        await future
+
+    async def advance(self, seconds: float) -> None:
+        """Let `seconds` pass, waking each sleeper at its own moment and letting it run before the next."""
+        end = self._monotonic + seconds
+        await settle()
+        while self._sleepers and self._sleepers[0][0] <= end:
+            due, _, future = heapq.heappop(self._sleepers)
+            self._step_to(due)
+            if not future.done():
+                future.set_result(None)
+            await settle()
+        self._step_to(end)
+
+    def step_wall(self, seconds: float) -> None:
+        """Set the wall clock forward or back, as a person or NTP would; monotonic time does not move."""
+        self._now += seconds
+
+    @property
+    def sleeper_count(self) -> int:
+        return sum(1 for _, _, future in self._sleepers if not future.done())
+
+    def _step_to(self, monotonic: float) -> None:
+        self._now += monotonic - self._monotonic
+        self._monotonic = monotonic
+
+
+async def settle(turns: int = 20) -> None:
+    """Give every task that can run its turn."""
+    for _ in range(turns):
+        await asyncio.sleep(0)

@@ -35,3 +35,16 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+
+async def wait_for_event(event: asyncio.Event, seconds: float, clock: Clock) -> bool:
+    """Wait until `event` is set, `seconds` at most. Whether it was set. The event is left as it is."""
+    if event.is_set():
+        return True
+    async with asyncio.TaskGroup() as tasks:
+        waiter = tasks.create_task(event.wait(), name="event")
+        timer = tasks.create_task(clock.sleep(max(0.0, seconds)), name="timer")
+        await asyncio.wait((waiter, timer), return_when=asyncio.FIRST_COMPLETED)
+        waiter.cancel()
+        timer.cancel()
+    return event.is_set()

@@ -16,8 +16,9 @@ import msgspec
 from reveries.errors import ConfigError, HomeError
 
 Fraction = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
-Positive = Annotated[float, msgspec.Meta(gt=0.0)]
-NotNegative = Annotated[float, msgspec.Meta(ge=0.0)]
+# Bounded above, for a timer cannot wait for ever: `inf` is refused like any other wrong value.
+Positive = Annotated[float, msgspec.Meta(gt=0.0, le=1e9)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0.0, le=1e9)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Provider = Literal["auto", "embedded", "ollama", "openai", "anthropic", "cerebras", "openrouter"]
 
@@ -168,10 +169,14 @@ class Home(msgspec.Struct, frozen=True):
     def backups(self) -> Path:
         return self.path / "backups"
 
+    @property
+    def database_default(self) -> Path:
+        return self.path / "memory.db"
+
     def database(self, settings: Settings) -> Path:
         """Where the memory is: `storage.db_path`, or memory.db in the home."""
         chosen = settings.storage.db_path
-        return Path(chosen).expanduser() if chosen else self.path / "memory.db"
+        return Path(chosen).expanduser() if chosen else self.database_default
 
     def check(self) -> None:
         """Raise HomeError when a socket could not live here, whatever else is right."""
@@ -214,15 +219,49 @@ def find_home() -> Home:
     return Home(Path(os.environ.get("REVERIES_HOME") or "~/.reveries").expanduser().absolute())
 
 
+def find_models_folder() -> Path:
+    """Where weights are kept, for every home: REVERIES_MODELS, or the user's data folder. The one place that reads it."""
+    if chosen := os.environ.get("REVERIES_MODELS"):
+        return Path(chosen).expanduser().absolute()
+    # Here and not above: the client's start does not pay for what it does not need.
+    from platformdirs import user_data_path
+
+    return user_data_path("reveries") / "models"
+
+
+def find_api_key(settings: LlmSettings) -> str:
+    """The hosted provider's key: from `api_key_file`, else REVERIES_API_KEY; empty when there is none.
+
+    Raises ConfigError for a file that cannot be read, or that others may read.
+    """
+    if not settings.api_key_file:
+        return os.environ.get("REVERIES_API_KEY", "")
+    file = Path(settings.api_key_file).expanduser()
+    try:
+        if file.stat().st_mode & 0o077:
+            raise ConfigError(f"The key file {file} can be read by others.", advice=f"Close it: chmod 600 {file}")
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"The key file {file} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}.",
+            advice="Check llm.api_key_file.",
+        ) from error
+
+
 def load_settings(file: Path | None) -> Settings:
     """The defaults with `file` laid over them; None, or a file that is not there, means the defaults alone.
 
     Raises ConfigError naming the file and the key or line that is wrong.
     """
-    defaults = tomllib.loads(default_toml())
     chosen = read_toml(file) if file is not None and file.exists() else {}
-    _refuse_unknown(chosen, defaults, str(file))
-    return check_settings(_overlay(defaults, chosen), str(file))
+    return settings_from(chosen, str(file))
+
+
+def settings_from(chosen: dict[str, object], source: str) -> Settings:
+    """The defaults with the tables `chosen` laid over them. Raises ConfigError naming `source` and the key."""
+    defaults = tomllib.loads(default_toml())
+    _refuse_unknown(chosen, defaults, source)
+    return check_settings(_overlay(defaults, chosen), source)
 
 
 def default_toml() -> str:

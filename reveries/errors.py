@@ -170,14 +170,19 @@ class NotFoundError(ReveriesError):
 
 def exit_code_of(code: str) -> int:
     """The exit code that belongs to a wire `code`; 1 for one that this version does not know."""
-    return _EXIT_CODES.get(code, 1)
+    return _CLASSES[code].exit_code if code in _CLASSES else 1
 
 
-def _all_codes(cls: type[ReveriesError]) -> dict[str, int]:
-    codes = {cls.code: cls.exit_code}
+def error_from_code(code: str, message: str, advice: str) -> ReveriesError:
+    """The error that crossed the wire as `code`; the base of the tree for one that this version does not know."""
+    return _CLASSES.get(code, ReveriesError)(message, advice=advice)
+
+
+def _all_classes(cls: type[ReveriesError]) -> dict[str, type[ReveriesError]]:
+    classes = {cls.code: cls}
     for child in cls.__subclasses__():
-        codes |= _all_codes(child)
-    return codes
+        classes |= _all_classes(child)
+    return classes
 
 
-_EXIT_CODES = _all_codes(ReveriesError)
+_CLASSES = _all_classes(ReveriesError)

@@ -12,6 +12,10 @@ _ESCAPES = re.compile(
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
     r"|\x1b[ -/]*[0-~]?"
 )
+# An escape that the next piece of a stream may go on with.
+_UNFINISHED = re.compile(
+    r"(?:(?:\x1b\[|\x9b)[0-?]*[ -/]*|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*|\x1b[ -/]*)\Z"
+)
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Bidirectional overrides and isolates, and tag characters: invisible, and able to make text read as what it is not.
 _INVISIBLE = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
@@ -31,3 +35,25 @@ def one_line(text: str, limit_chars: int = 200) -> str:
     """`plain(text)` on one line, cut with an ellipsis at `limit_chars`."""
     line = " ".join(plain(text).split())
     return line if len(line) <= limit_chars else line[: limit_chars - 1] + "…"
+
+
+class PlainStream:
+    """`plain` for text that comes in pieces: what is given out, joined, is `plain` of the whole, however it was cut."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """What of `piece` may be shown now. An escape that is not finished is held back."""
+        text = self._held + piece
+        cut = len(text)
+        for escape in _ESCAPES.finditer(text):
+            if escape.end() == len(text) and _UNFINISHED.match(text, escape.start()):
+                cut = escape.start()
+        self._held = text[cut:]
+        return plain(text[:cut])
+
+    def finish(self) -> str:
+        """What was held back, made plain. The stream begins anew."""
+        held, self._held = self._held, ""
+        return plain(held)

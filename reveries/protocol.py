@@ -514,12 +514,14 @@ def encode(message: Request | Frame) -> bytes:
 
 def decode_request(body: bytes) -> Request:
     """One request. Raises ProtocolError when it is none."""
-    return _decode(_requests.decode, body)
+    request: Request = _decode(_requests.decode, body)
+    return request
 
 
 def decode_frame(body: bytes) -> Frame:
     """One frame. Raises ProtocolError when it is none."""
-    return _decode(_frames.decode, body)
+    frame: Frame = _decode(_frames.decode, body)
+    return frame
 
 
 def _decode(decoder: Callable[[bytes], _T], body: bytes) -> _T:

@@ -79,14 +79,16 @@ class Database:
         """
         async with self._lock:
             with _storage_errors():
-                await self._connection.execute("BEGIN IMMEDIATE")
+                # The connection's thread works in order. So whichever step a cancellation hits, the rollback comes
+                # after it, and does nothing where COMMIT has succeeded. Shielded, for no transaction may stay open
+                # for the next one to fall into.
                 try:
+                    await self._connection.execute("BEGIN IMMEDIATE")
                     yield Transaction(self._connection)
+                    await asyncio.shield(self._commit())
                 except BaseException:
-                    await asyncio.shield(self._roll_back())
+                    await asyncio.shield(self._connection.rollback())
                     raise
-                # Shielded: a cancelled caller must not leave the transaction open for the next one.
-                await asyncio.shield(self._commit())
 
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
         """What the query called `name` finds in what is committed."""
@@ -97,11 +99,16 @@ class Database:
     async def backup_to(self, target: Path) -> None:
         """A verified copy of the database at `target`, seen only when it is whole. Raises StorageError."""
         partial = target.with_suffix(".partial")
-        partial.unlink(missing_ok=True)
-        async with self._lock:
-            with _storage_errors():
-                await self._connection.execute("VACUUM INTO ?", (str(partial),))
-        await asyncio.to_thread(_verify_and_publish, partial, target)
+        try:
+            partial.unlink(missing_ok=True)
+            async with self._lock:
+                with _storage_errors():
+                    await self._connection.execute("VACUUM INTO ?", (str(partial),))
+            await asyncio.to_thread(_verify_and_publish, partial, target)
+        except OSError as error:
+            raise StorageError(
+                f"The backup {target} cannot be made: {error.strerror}.", advice="The memory itself is in use."
+            ) from error
 
     async def is_intact(self) -> bool:
         """SQLite's own integrity check."""
@@ -117,15 +124,7 @@ class Database:
             await self._connection.close()
 
     async def _commit(self) -> None:
-        try:
-            await self._connection.execute("COMMIT")
-        except dbapi.Error:
-            await self._roll_back()
-            raise
-
-    async def _roll_back(self) -> None:
-        if self._connection.in_transaction:
-            await self._connection.execute("ROLLBACK")
+        await self._connection.execute("COMMIT")
 
 
 async def open_database(path: Path, backups: Path | None = None) -> Database:
@@ -155,15 +154,10 @@ async def open_database(path: Path, backups: Path | None = None) -> Database:
 
 
 def _connect(path: Path) -> "dbapi.Connection":
+    _refuse_newer(path)
     connection = dbapi.connect(str(path), isolation_level=None, timeout=5.0)
     try:
         connection.row_factory = dbapi.Row
-        found = connection.execute("PRAGMA user_version").fetchone()[0]
-        if found > SCHEMA_VERSION:
-            raise DatabaseTooNewError(
-                f"The memory {path} has schema {found}; this Reveries knows {SCHEMA_VERSION}.",
-                advice="It was not touched. Wake it with the newer Reveries that wrote it.",
-            )
         for pragma in _PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
         if connection.execute("PRAGMA synchronous").fetchone()[0] != 2:
@@ -172,6 +166,24 @@ def _connect(path: Path) -> "dbapi.Connection":
         connection.close()
         raise
     return connection
+
+
+def _refuse_newer(path: Path) -> None:
+    """Looked at read-only: opened for writing, a write-ahead log that a crash left would be folded into the file."""
+    if not path.exists():
+        return
+    # Without such a log nothing but the file counts, and "immutable" keeps SQLite from laying new ones beside it.
+    how = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
+    look = dbapi.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=5.0)
+    try:
+        found = look.execute("PRAGMA user_version").fetchone()[0]
+    finally:
+        look.close()
+    if found > SCHEMA_VERSION:
+        raise DatabaseTooNewError(
+            f"The memory {path} has schema {found}; this Reveries knows {SCHEMA_VERSION}.",
+            advice="It was not touched. Wake it with the newer Reveries that wrote it.",
+        )
 
 
 async def _bring_up_to_date(database: Database, connection: aiosqlite.Connection, backups: Path | None) -> None:

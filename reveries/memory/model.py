@@ -50,6 +50,8 @@ class Turn:
     said_at: float
     is_partial: bool = False
     """The reply was cut off: stopped by the owner, by the breaker or by a failing model."""
+    tainted: bool = False
+    """Somebody who is not the owner may have had a hand in it; whatever is derived from it inherits this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,9 @@ class Episode:
     """Silence before it (R-75)."""
     gap_significance: str = ""
     merged_into: str | None = None
+    before: tuple[str, ...] = ()
+    """Ids of the episodes that came just before it (R-74)."""
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +220,8 @@ class RecalledEpisode:
     """Episode ids from the entry point to this one, both included: the strongest way the energy came."""
     factors: Factors
     turns: tuple[RankedTurn, ...] = ()
+    seed_words: float = 0.0
+    """If words made it an entry point: the share of the cue's words, by weight, that its best turn holds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,122 @@
+# `make` lists what there is. Everything runs in .venv, which is made from the hash-locked requirements when it is first
+# needed. PYTHON=/path/to/python3.12 chooses the Python; REVERIES_HOME chooses where the mind lives.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+REVERIES := $(BIN)/reveries
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+PYTEST := $(BIN)/python -m pytest
+
+# Debian's names of what test-system needs, and the command that shows that it is there.
+SYSTEM_TOOLS := tmux:tmux strace:strace
+
+.PHONY: help wake install hosted test test-system system-packages check format docs bench soak locks clean
+
+help: ## this list
+	@echo "make TARGET, one of:"
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1#\2/p' $(MAKEFILE_LIST) | awk -F'#' '{printf "%-14s %s\n", $$1, $$2}'
+
+# --- using it --------------------------------------------------------------------------------------------------------
+
+wake: $(VENV)/core.stamp ## install, fetch the models, wake the mind and talk (MODEL=smollm2-135m: a small one)
+	@if [ -n "$(MODEL)" ]; then \
+	    $(REVERIES) models pull "$(MODEL)" && $(REVERIES) config set llm.embedded.model "$(MODEL)"; \
+	else \
+	    $(REVERIES) models pull "$$($(call setting,llm.embedded.model))"; \
+	fi
+	@$(REVERIES) models pull "$$($(call setting,llm.embedding_model))"
+	@$(REVERIES) wake
+	@if [ -t 0 ] && [ -t 1 ]; then \
+	    exec $(REVERIES); \
+	else \
+	    echo "To talk with it: $(REVERIES)   (make install puts reveries on the PATH)"; \
+	fi
+
+install: ## put `reveries` on the PATH (pipx, or ~/.local/bin)
+	@.ci/install
+
+hosted: $(VENV)/hosted.stamp ## add what hosted models need (litellm) to .venv
+
+# --- working on it ---------------------------------------------------------------------------------------------------
+
+check: $(VENV)/dev.stamp ## format, lint, types, import contracts, generated pages, locks, prompts, requirements
+	@$(BIN)/ruff format --check --quiet . || { echo "Not formatted: make format"; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python docs/generate.py --check
+	@$(PYTEST) -q tests/test_house.py tests/test_requirements.py
+	@echo "check: all of it holds"
+
+test: $(VENV)/dev.stamp ## all tests that need no privilege (fetches the small model first)
+	@$(REVERIES) models pull smollm2-135m all-minilm-l6-v2
+	@$(PYTEST) -q -m "not system" --durations=10 $(ARGS)
+
+test-system: $(VENV)/dev.stamp ## tests that need root or Debian packages; a skip is a failure
+	@packages=$$($(MAKE) --silent system-packages); [ -z "$$packages" ] || \
+	    { echo "test-system needs more of the system: sudo apt-get install $$packages"; exit 1; }
+	@$(REVERIES) models pull smollm2-135m all-minilm-l6-v2
+	@$(PYTEST) -q -m system --fail-on-skip $(ARGS)
+
+system-packages:
+	@for tool in $(SYSTEM_TOOLS); do \
+	    command -v "$${tool%%:*}" >/dev/null 2>&1 || printf '%s ' "$${tool##*:}"; \
+	done
+
+bench: $(VENV)/dev.stamp ## measure: what is in bench/, one script at a time (DATA=DIR, ARGS=...)
+	@.ci/measure bench
+
+soak: $(VENV)/dev.stamp ## run for long: what is in bench/soak/ (PART=NAME for one)
+	@.ci/measure soak $(PART)
+
+docs: $(VENV)/dev.stamp ## make docs/reference again from the program
+	@$(BIN)/python docs/generate.py
+
+format: $(VENV)/dev.stamp ## format, and mend what the linter can mend
+	@$(BIN)/ruff check --quiet --fix .
+	@$(BIN)/ruff format --quiet .
+
+locks: ## resolve the lock files anew (needs uv on the PATH)
+	@.ci/lock
+
+clean: ## remove .venv and what tests and tools leave behind; models and minds stay
+	@rm -rf $(VENV) build dist *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	@find reveries tests docs bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- the environment -------------------------------------------------------------------------------------------------
+
+# Its Python may have gone since (an upgrade of the system): then it is made again.
+$(VENV)/python.stamp:
+	@python=$$(.ci/find-python) && rm -rf $(VENV) && "$$python" -m venv $(VENV)
+	@touch $@
+
+$(VENV)/core.stamp: requirements.lock pyproject.toml $(VENV)/python.stamp
+	@echo "Installing into $(VENV): a minute or two, once."
+	@$(PIP) install --quiet --require-hashes -r requirements.lock
+	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/dev.stamp: requirements-dev.lock $(VENV)/core.stamp
+	@echo "Installing what the tests need into $(VENV)."
+	@$(PIP) install --quiet --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(VENV)/hosted.stamp: requirements-hosted.lock $(VENV)/core.stamp
+	@echo "Installing litellm into $(VENV): 310 MB."
+	@$(PIP) install --quiet --require-hashes -r requirements-hosted.lock
+	@touch $@
+	@echo "Hosted models can be used now: reveries config set llm.provider NAME"
+
+ifneq ($(wildcard $(VENV)/python.stamp),)
+ifneq ($(shell $(BIN)/python -c 'print("works")' 2>/dev/null),works)
+.PHONY: $(VENV)/python.stamp
+endif
+endif
+
+# The value of the setting $(1), as the owner has it.
+setting = $(REVERIES) config get $(1) --json | $(BIN)/python -c 'import json, sys; print(json.load(sys.stdin)["value"])'

@@ -1,0 +1,27 @@
+"""`reveries` without a command: the conversation in the terminal."""
+
+import sys
+
+
+def open_chat() -> None:
+    """Open the terminal interface on the mind that is awake. Raises AsleepError when none is."""
+    from reveries.client.waking import probe
+    from reveries.config import find_home
+    from reveries.errors import AsleepError, UsageError
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "The conversation needs a terminal.", advice='Without one: reveries say "Good morning", or reveries --help'
+        )
+    home = find_home()
+    home.check()
+    if probe(home) is None:
+        raise AsleepError("The mind is asleep.", advice="Wake it: reveries wake")
+    from reveries.client.render import say
+    from reveries.client.tui.app import ReveriesApp
+
+    app = ReveriesApp(home)
+    app.run()
+    if app.mishap is not None:
+        raise app.mishap
+    say("You left; the mind stays awake. Back to it: reveries", "dim")

@@ -1,0 +1,61 @@
+"""`reveries config`, `config get`, `config set`."""
+
+import click
+
+
+@click.group("config", invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.pass_context
+def command(ctx: click.Context, as_json: bool) -> None:
+    """The settings in force."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from reveries.client.render import Part, line, show, write_json
+    from reveries.client.settings_file import in_force, settings_page, tables_in_force
+
+    source, settings = in_force()
+    if as_json:
+        write_json(tables_in_force(settings))
+    else:
+        show([line(Part(f"# {source}", "dim")), *settings_page(settings)])
+
+
+@command.command("get")
+@click.argument("key")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def get(key: str, as_json: bool) -> None:
+    """The value of KEY (a table's name gives all of it), and what it means."""
+    from reveries.client.render import Part, line, show, write_json
+    from reveries.client.settings_file import in_force, toml_value
+    from reveries.config import describe, setting
+
+    _, settings = in_force()
+    value = setting(settings, key)
+    if as_json:
+        write_json({"key": key, "value": value, "meaning": describe(key)})
+        return
+    meaning = describe(key)
+    values = value.items() if isinstance(value, dict) else [(key.rpartition(".")[2], value)]
+    show(line(f"{name} = {toml_value(one)}") for name, one in values)
+    if meaning:
+        show([line(Part(f"# {meaning}", "dim"))])
+
+
+@command.command("set", context_settings={"ignore_unknown_options": True})
+@click.argument("key")
+@click.argument("value")
+def set_(key: str, value: str) -> None:
+    """Set KEY to VALUE in the settings file (its comments stay), and tell the mind if it is awake."""
+    from reveries.client.render import say
+    from reveries.client.settings_file import apply, file_in_force, toml_value, write_setting
+
+    file = file_in_force()
+    written = write_setting(file, key, value)
+    say(f"{key} = {toml_value(written)}  (in {file})")
+    needs_restart = apply()
+    if needs_restart is None:
+        say("It counts from the next wake on.", "dim")
+    elif key in needs_restart:
+        say("It counts after a restart: reveries sleep, then reveries wake.", "warn")
+    else:
+        say("The mind has taken it over.", "dim")

@@ -1,0 +1,28 @@
+"""`reveries wake`."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command("wake")
+@click.option("--config", type=click.Path(path_type=Path), default=None, help="Another settings file than the home's.")
+@click.option("--foreground", is_flag=True, help="Stay in this terminal (for systemd and launchd).")
+def command(config: Path | None, foreground: bool) -> int:
+    """Wake the mind, and return when it answers. It stays awake when the terminal is closed."""
+    from reveries.client.render import Part, line, say, show
+    from reveries.client.waking import Awake, Failed, prepare, run_in_foreground, wake
+
+    plan = prepare(config)
+    outcome = wake(plan) if not foreground else run_in_foreground(plan)
+    match outcome:
+        case Awake(pid=pid, mind=mind, was_awake=True):
+            say(f"{mind} is already awake (pid {pid}).")
+            return 0
+        case Awake(pid=pid, mind=mind):
+            show([line(Part("● ", "good"), Part(f"{mind} is awake", "strong"), Part(f" (pid {pid})", "dim"))])
+            say("  Talk to it: reveries", "dim")
+            return 0
+        case Failed(sentence=sentence, exit_code=code):
+            say(sentence, err=True)
+            return code

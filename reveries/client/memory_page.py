@@ -1,0 +1,170 @@
+"""The pages of `memory search`, `memory inspect`, `monologue history` and `consolidate`: pure, message to lines."""
+
+from reveries.client.render import Page, Part, bar, field, line, paragraph
+from reveries.client.wording import ago, clock_time, count, moment, plural, span
+from reveries.plaintext import one_line
+from reveries.protocol import Consolidated, EpisodeDetail, Found, FoundEpisode, FoundTurn, ThoughtEntry
+
+SHORT_ID_CHARS = 8
+_EMPTY = line()
+
+
+def found_page(found: Found, now: float) -> Page:
+    """What a search found: the episodes with their energy and quote, then the turns that answer best."""
+    if not found.episodes and not found.turns:
+        return [line("Nothing comes to mind.")]
+    page: Page = []
+    for episode in found.episodes:
+        page += [*_found_episode(episode, now), _EMPTY]
+    if found.turns:
+        page += [line(Part("  said", "strong"), Part(", best first", "dim")), _EMPTY]
+        for turn in found.turns:
+            page += _found_turn(turn, now)
+        page.append(_EMPTY)
+    told = (
+        f"  {plural(len(found.episodes), 'episode')}, {plural(len(found.turns), 'turn')}, {found.seconds * 1000:.0f} ms"
+    )
+    return [*page, line(Part(f"{told}. More of one: reveries memory inspect ID", "dim"))]
+
+
+def episode_page(episode: EpisodeDetail, now: float) -> Page:
+    """Everything about an episode (R-23): what it is, its quotes, what it hangs together with, what was said."""
+    return [
+        line(Part(f"  {one_line(episode.episode_id)}", "accent"), Part(f"  {ago(episode.happened_at, now)}", "dim")),
+        _EMPTY,
+        *paragraph(episode.summary, style="strong"),
+        _EMPTY,
+        *_facts(episode, now),
+        *_exemplars(episode),
+        *_links(episode),
+        *_sources(episode),
+    ]
+
+
+def thoughts_page(thoughts: list[ThoughtEntry], now: float) -> Page:
+    """The monologue's log, oldest first as it came: why each thought began, what it was, why it ended."""
+    if not thoughts:
+        return [line("No thoughts in that time.")]
+    page: Page = []
+    for thought in thoughts:
+        lasted = span(thought.ended_at - thought.began_at)
+        page += [
+            line(
+                Part(f"  {ago(thought.began_at, now)}", "accent"),
+                Part(f"  {one_line(thought.why_began)}", "strong"),
+                Part(f"  {lasted}, {plural(thought.tokens, 'token')}", "dim"),
+            ),
+            *paragraph(thought.text.strip(), indent=4),
+            line(Part(f"    ended: {one_line(thought.why_ended)}", "dim")),
+            _EMPTY,
+        ]
+    return page[:-1]
+
+
+def consolidated_page(done: Consolidated) -> Page:
+    """What a pass did, in one sentence and what is left."""
+    if not done.processed and not done.left and not done.was_interrupted:
+        return [line("There was nothing to sleep on.")]
+    made = f"{plural(done.created, 'new episode')}, {done.merged} merged"
+    doubt = f", {plural(done.fallbacks, 'fallback')} without the model" if done.fallbacks else ""
+    head = "Interrupted after" if done.was_interrupted else "Slept on"
+    rest = f"{plural(done.left, 'experience')} left." if done.left else "Nothing is left."
+    return [
+        line(f"{head} {plural(done.processed, 'experience')} in {span(done.seconds)}: {made}{doubt}."),
+        line(Part(rest, "dim")),
+    ]
+
+
+def _found_episode(episode: FoundEpisode, now: float) -> Page:
+    hops = f"  by way of {plural(len(episode.path) - 1, 'link')}" if len(episode.path) > 1 else ""
+    page = [
+        line(
+            Part(f"  {bar(min(1.0, episode.energy), 6)}", "accent"),
+            Part(f"  {episode.energy:.2f}  ", "dim"),
+            Part(one_line(episode.episode_id)[:SHORT_ID_CHARS], "accent"),
+            Part(f"  {ago(episode.happened_at, now)}, {one_line(episode.depth)}{hops}", "dim"),
+        ),
+        *paragraph(one_line(episode.summary, 400), indent=4),
+    ]
+    if episode.quote:
+        page += paragraph(f"“{one_line(episode.quote, 300)}” {one_line(episode.quote_speaker)}", indent=4, style="dim")
+    return page
+
+
+def _found_turn(turn: FoundTurn, now: float) -> Page:
+    head = line(
+        Part(f"  {turn.score:.2f}  ", "dim"),
+        Part(one_line(turn.speaker, 40), "strong"),
+        Part(f"  {ago(turn.said_at, now)}, in {one_line(turn.episode_id)[:SHORT_ID_CHARS]}", "dim"),
+    )
+    return [head, *paragraph(one_line(turn.text, 300), indent=8)]
+
+
+def _facts(episode: EpisodeDetail, now: float) -> Page:
+    lasted = span(episode.ended_at - episode.happened_at)
+    page = [
+        field("when", moment(episode.happened_at), Part(f"  lasted {lasted}", "dim")),
+        field("salience", f"{episode.salience:.2f}", Part(f"  confidence {episode.confidence:.2f}", "dim")),
+        field("within reach", f"{episode.accessibility:.2f}", Part(_recalled(episode, now), "dim")),
+        field("feeling", f"{episode.valence:+.2f}"),
+        field(
+            "origin", one_line(episode.origin), Part("  from outside: not trusted" if episode.tainted else "", "warn")
+        ),
+        field("depth", one_line(episode.depth)),
+    ]
+    if episode.topics:
+        page.append(field("topics", ", ".join(one_line(topic) for topic in episode.topics)))
+    if episode.entities:
+        page.append(field("names", ", ".join(one_line(name) for name in episode.entities)))
+    if episode.gap_seconds is not None:
+        page.append(
+            field("silence before", span(episode.gap_seconds), Part(f"  {one_line(episode.gap_significance)}", "dim"))
+        )
+    return page
+
+
+def _recalled(episode: EpisodeDetail, now: float) -> str:
+    times = f"  recalled {plural(episode.access_count, 'time')}"
+    return f"{times}, last {ago(episode.last_accessed_at, now)}" if episode.access_count else times
+
+
+def _exemplars(episode: EpisodeDetail) -> Page:
+    if not episode.exemplars:
+        return []
+    page: Page = [_EMPTY, line(Part("  word for word", "strong"))]
+    for exemplar in episode.exemplars:
+        page += paragraph(f"“{exemplar.quote}”", indent=4)
+        said = f"{one_line(exemplar.speaker)}, {moment(exemplar.said_at)}"
+        page.append(
+            line(Part(f"    {said}{'  turn ' + one_line(exemplar.turn_id) if exemplar.turn_id else ''}", "dim"))
+        )
+        if exemplar.significance:
+            page += paragraph(exemplar.significance, indent=4, style="dim")
+    return page
+
+
+def _links(episode: EpisodeDetail) -> Page:
+    if not episode.links:
+        return []
+    page: Page = [_EMPTY, line(Part("  hangs together with", "strong"))]
+    for link in sorted(episode.links, key=lambda link: -link.strength):
+        page.append(
+            line(
+                Part(f"    {bar(link.strength, 4)} ", "accent"),
+                Part(f"{one_line(link.type):<9} ", "dim"),
+                Part(one_line(link.episode_id)[:SHORT_ID_CHARS], "accent"),
+                f"  {one_line(link.summary, 70)}",
+            )
+        )
+    return page
+
+
+def _sources(episode: EpisodeDetail) -> Page:
+    if not episode.sources:
+        return []
+    page: Page = [_EMPTY, line(Part("  what was said", "strong"), Part(f"  {count(len(episode.sources))}", "dim"))]
+    for turn in episode.sources:
+        cut = "  (cut off)" if turn.is_partial else ""
+        page.append(line(Part(f"    {clock_time(turn.said_at)}  {one_line(turn.speaker)}{cut}", "dim")))
+        page += paragraph(turn.text, indent=6)
+    return page

@@ -1,0 +1,32 @@
+"""What went wrong in the client without being foreseen, written to the home's client.log for whoever mends it."""
+
+import datetime as dt
+import os
+import traceback
+from pathlib import Path
+
+from reveries import __version__
+from reveries.config import find_home
+from reveries.plaintext import plain
+
+_LIMIT_BYTES = 1_000_000
+
+
+def write_down(error: BaseException) -> Path | None:
+    """Append `error` with its trace to logs/client.log (0600). Where that is; None if it could not be written.
+
+    Locals are not written: they may hold what the owner said.
+    """
+    log = find_home().logs / "client.log"
+    trace = "".join(traceback.format_exception(error))
+    head = f"{dt.datetime.now(dt.UTC).isoformat(timespec='seconds')} reveries {__version__} {type(error).__name__}"
+    try:
+        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        if log.exists() and log.stat().st_size > _LIMIT_BYTES:
+            flags |= os.O_TRUNC
+        with os.fdopen(os.open(log, flags, 0o600), "a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{head}\n{plain(trace)}\n")
+    except OSError:
+        return None
+    return log

@@ -1,0 +1,108 @@
+"""Pages for people: lines of styled text, made by pure functions, shown by one that knows the terminal.
+
+Whatever a model or a memory says passes `plain` here and is never handed to a markup parser. Colours appear on a
+terminal only, and not with NO_COLOR.
+"""
+
+import json
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+import click
+import msgspec
+
+from reveries.plaintext import plain
+
+Style = Literal["", "strong", "dim", "accent", "good", "warn", "bad"]
+
+_STYLES: dict[Style, dict[str, object]] = {
+    "": {},
+    "strong": {"bold": True},
+    "dim": {"dim": True},
+    "accent": {"fg": "cyan"},
+    "good": {"fg": "green"},
+    "warn": {"fg": "yellow"},
+    "bad": {"fg": "red"},
+}
+_LABEL_COLUMNS = 15
+_WIDEST_TEXT = 96
+
+
+class Part(NamedTuple):
+    """A run of text in one style."""
+
+    text: str
+    style: Style = ""
+
+
+Line = tuple[Part, ...]
+Page = list[Line]
+
+
+def line(*parts: Part | str) -> Line:
+    """One line of parts; a string is a part without style."""
+    return tuple(Part(part) if isinstance(part, str) else part for part in parts)
+
+
+def field(label: str, *parts: Part | str) -> Line:
+    """A label in its column and what it says."""
+    return line(Part(f"  {label:<{_LABEL_COLUMNS}}", "dim"), *parts)
+
+
+def paragraph(text: str, *, indent: int = 2, style: Style = "", width: int = 0) -> Page:
+    """`text` made plain and wrapped; its own line breaks are kept. `width` 0: the terminal's."""
+    columns = min(width or shutil.get_terminal_size().columns, _WIDEST_TEXT)
+    blank = " " * indent
+    lines: Page = []
+    for row in plain(text).splitlines() or [""]:
+        wrapped = textwrap.wrap(row, max(20, columns - indent)) or [""]
+        lines += [line(Part(blank + piece, style)) for piece in wrapped]
+    return lines
+
+
+def bar(share: float, cells: int = 8) -> str:
+    """A share of 0 to 1 as a bar of `cells` characters."""
+    eighths = round(max(0.0, min(1.0, share)) * cells * 8)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else "")).ljust(cells, "·")
+
+
+def show(page: Iterable[Line], *, err: bool = False) -> None:
+    """Write `page` to stdout (or stderr)."""
+    for row in page:
+        click.echo("".join(_styled(part) for part in row).rstrip(), err=err)
+
+
+def say(text: str, style: Style = "", *, err: bool = False) -> None:
+    """Write one line."""
+    show([line(Part(text, style))], err=err)
+
+
+def show_json(message: msgspec.Struct) -> None:
+    """Write `message` as one JSON object, without what only the wire needs. Times are unix seconds."""
+    values = msgspec.to_builtins(message)
+    for wire_only in ("t", "request_id"):
+        values.pop(wire_only, None)
+    write_json(values)
+
+
+def write_json(value: object) -> None:
+    """Write `value` as indented JSON."""
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8")
+    if plain(text) != text:
+        # JSON leaves DEL, C1 controls and direction marks as they are; a terminal would obey them.
+        text = "".join(json.dumps(char)[1:-1] if not plain(char) else char for char in text)
+    click.echo(text)
+
+
+def is_terminal(*, err: bool = False) -> bool:
+    """Whether stdout (or stderr) is a person's terminal."""
+    return (sys.stderr if err else sys.stdout).isatty()
+
+
+def _styled(part: Part) -> str:
+    text = plain(part.text)
+    return click.style(text, **_STYLES[part.style]) if part.style and text else text  # type: ignore[arg-type]

@@ -1,0 +1,163 @@
+"""The settings file from the client's side: which one is in force, what it says, changing one line of it.
+
+A change is checked as a whole before it is written, and written in one step; the owner's comments stay.
+"""
+
+import asyncio
+import os
+import re
+import tomllib
+from collections.abc import MutableMapping
+from pathlib import Path
+
+import msgspec
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from reveries import protocol
+from reveries.client.connection import connect
+from reveries.client.render import Page, Part, line
+from reveries.config import (
+    Settings,
+    describe,
+    find_home,
+    known_keys,
+    load_settings,
+    read_toml,
+    setting,
+    settings_from,
+)
+from reveries.errors import AsleepError, ConfigError, HomeError
+
+_CREDENTIALS = re.compile(r"//[^/@\s]+@")
+
+
+def in_force() -> tuple[str, Settings]:
+    """Where the settings come from, and the settings: a waking mind's own, or what the next wake would read."""
+    home = find_home()
+    try:
+        told = asyncio.run(_ask_config())
+    except AsleepError:
+        return str(home.config) if home.config.exists() else "the defaults", load_settings(home.config)
+    return told.source, settings_from(tomllib.loads(told.toml), told.source)
+
+
+def file_in_force() -> Path:
+    """The file that a change goes into: what the waking mind was woken with, or the home's config.toml."""
+    home = find_home()
+    try:
+        source = Path(asyncio.run(_ask_config()).source)
+    except AsleepError:
+        return home.config
+    return source if source.is_absolute() and source.suffix == ".toml" else home.config
+
+
+def write_setting(file: Path, key: str, text: str) -> object:
+    """Set the dotted `key` of `file` to `text` (TOML, or bare words); the value that was written.
+
+    Raises ConfigError, with the file untouched, when there is no such key or the value does not suit it.
+    """
+    before = setting(load_settings(None), key)
+    if isinstance(before, dict):
+        first = next(name for name in known_keys() if name.startswith(f"{key}."))
+        raise ConfigError(
+            f"{key} is a table of settings.", advice=f"Set one of them, e.g. reveries config set {first} ..."
+        )
+    document = _document(file)
+    _put(document, key, _value(text, before), file)
+    settings = settings_from(tomllib.loads(tomlkit.dumps(document)), str(file))
+    _write(file, tomlkit.dumps(document))
+    return setting(settings, key)
+
+
+def apply() -> list[str] | None:
+    """Tell the mind, if it is awake, that the file has changed: the keys that need a restart. None: it sleeps."""
+
+    async def tell() -> list[str]:
+        async with connect(find_home()) as mind:
+            return (await mind.ask(protocol.ApplyConfig, protocol.ConfigApplied)).needs_restart
+
+    try:
+        return asyncio.run(tell())
+    except AsleepError:
+        return None
+
+
+def settings_page(settings: Settings) -> Page:
+    """All settings as TOML, with what each means."""
+    page: Page = []
+    table = ""
+    for key in known_keys():
+        above, _, name = key.rpartition(".")
+        if above != table:
+            table = above
+            page += [line(), line(Part(f"[{table}]", "strong"))]
+        if meaning := describe(key):
+            page.append(line(Part(f"# {meaning}", "dim")))
+        page.append(line(f"{name} = ", Part(toml_value(setting(settings, key)), "accent")))
+    return page
+
+
+def tables_in_force(settings: Settings) -> object:
+    """All settings as plain tables, credentials in addresses masked."""
+    return msgspec.json.decode(_CREDENTIALS.sub("//***@", msgspec.json.encode(settings).decode("utf-8")))
+
+
+def toml_value(value: object) -> str:
+    """`value` as TOML writes it; credentials in an address are masked."""
+    return _CREDENTIALS.sub("//***@", tomlkit.item(value).as_string())
+
+
+async def _ask_config() -> protocol.Config:
+    async with connect(find_home()) as mind:
+        return await mind.ask(protocol.AskConfig, protocol.Config)
+
+
+def _document(file: Path) -> tomlkit.TOMLDocument:
+    if not file.exists():
+        return tomlkit.document()
+    read_toml(file)
+    try:
+        return tomlkit.parse(file.read_text(encoding="utf-8-sig"))
+    except TOMLKitError as error:
+        raise ConfigError(f"The settings file {file} is not TOML: {error}.", advice="Mend that line.") from error
+
+
+def _value(text: str, before: object) -> object:
+    """What `text` means for a setting that is `before` now: words need no quotes, a number may stand for a fraction."""
+    if isinstance(before, str):
+        return tomllib.loads(f"v = {text}")["v"] if re.fullmatch(r'"[^"\\\n]*"', text) else text
+    try:
+        value: object = tomllib.loads(f"v = {text}")["v"]
+    except (tomllib.TOMLDecodeError, KeyError):
+        return text
+    return float(value) if isinstance(before, float) and type(value) is int else value
+
+
+def _put(document: tomlkit.TOMLDocument, key: str, value: object, file: Path) -> None:
+    *tables, name = key.split(".")
+    node: MutableMapping[str, object] = document
+    for table in tables:
+        below = node.setdefault(table, tomlkit.table())
+        if not isinstance(below, MutableMapping):
+            raise ConfigError(f"{table} in {file} is no table.", advice=f"Write it as [{table}], on a line of its own.")
+        node = below
+    node[name] = value
+
+
+def _write(file: Path, text: str) -> None:
+    """Put `text` in the place of `file` in one step, readable by the owner alone. A link stays a link."""
+    target = file.resolve()
+    partial = target.with_name(f".{target.name}.partial")
+    try:
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        partial.replace(target)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise HomeError(
+            f"The settings file {file} cannot be written: {error.strerror}.", advice="Nothing was changed."
+        ) from error

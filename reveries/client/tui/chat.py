@@ -1,0 +1,167 @@
+"""The conversation: the scroll of turns, and which words a piece of a reply belongs to."""
+
+import datetime as dt
+
+from textual.containers import VerticalScroll
+from textual.widget import Widget
+
+from reveries.client.tui.turns import OwnerTurn, Remark, Reply
+from reveries.clock import Clock
+from reveries.plaintext import one_line, plain
+from reveries.protocol import Attached, Replied, SaidTurn
+
+_MARKDOWN_TURNS = 30
+
+
+class Chat(VerticalScroll):
+    """The scroll of turns. It stays at the newest until the owner scrolls up."""
+
+    can_focus = True
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(id="chat")
+        self._clock = clock
+        self._mind = "Reverie"
+        self._known: set[str] = set()
+        self._waiting: list[OwnerTurn] = []
+        self._answering: tuple[OwnerTurn, Reply] | None = None
+        self._held_back: list[SaidTurn] = []
+        self._last_day: dt.date | None = None
+
+    def on_mount(self) -> None:
+        self.anchor()
+
+    @property
+    def has_turns(self) -> bool:
+        return bool(self.query(".turn"))
+
+    async def show_conversation(self, mind: str, attached: Attached) -> None:
+        """The conversation as the mind has it, in place of what was shown."""
+        self._mind = one_line(mind, 60)
+        await self.break_off("")
+        await self.remove_children()
+        self._known = {turn.turn_id for turn in attached.turns}
+        self._waiting, self._held_back, self._last_day = [], [], None
+        widgets: list[Widget] = []
+        if attached.earlier_count:
+            widgets.append(Remark(f"{attached.earlier_count:,} earlier turns", classes="day"))
+        first_markdown = len(attached.turns) - _MARKDOWN_TURNS
+        for place, turn in enumerate(attached.turns):
+            widgets += [*self._day_of(turn.said_at), self._settled(turn, as_markdown=place >= first_markdown)]
+        widgets += [Remark(notice) for notice in attached.notices]
+        await self.mount_all(widgets)
+        self.to_newest()
+
+    async def say(self, text: str) -> None:
+        """Show the owner's words; they wait if a reply is still coming."""
+        await self.query(".welcome").remove()
+        turn = OwnerTurn(text, self._clock.now(), note="waits" if self._answering or self._waiting else "…")
+        self._waiting.append(turn)
+        await self.mount(*self._day_of(self._clock.now()), turn)
+        self.to_newest()
+
+    async def words_stored(self, turn_id: str) -> None:
+        """The mind has the words; the reply to them begins."""
+        self._known.add(turn_id)
+        await self._begin_reply()
+
+    async def grow_reply(self, piece: str) -> None:
+        """The next piece of the reply that is coming."""
+        (await self._begin_reply()).grow(piece)
+
+    async def settle_reply(self, replied: Replied) -> None:
+        """The reply is whole."""
+        self._known.add(replied.turn_id)
+        reply = await self._begin_reply()
+        await reply.settle(replied)
+        self._answering = None
+        await self._show_held_back()
+
+    async def break_off(self, why: str) -> None:
+        """No more of this reply will come."""
+        if self._answering is not None:
+            _, reply = self._answering
+            self._answering = None
+            await reply.break_off(why)
+
+    async def refuse(self, why: str) -> None:
+        """The mind would not take these words, or could not answer them."""
+        if self._answering is None and not self._waiting:
+            await self.mount(Remark(why, classes="problem"))
+            return
+        reply = await self._begin_reply()
+        await reply.break_off(why)
+        self._answering = None
+        await self._show_held_back()
+
+    async def take_back_waiting(self) -> None:
+        """Remove what was shown and not taken by the mind."""
+        for turn in self._waiting:
+            await turn.remove()
+        self._waiting = []
+
+    async def hear(self, turn: SaidTurn) -> None:
+        """A turn was stored, perhaps one that another terminal said."""
+        if turn.turn_id in self._known:
+            return
+        is_ours = any(turn.text.strip() == plain(waiting.text).strip() for waiting in self._ours())
+        if turn.is_owner and is_ours:
+            self._known.add(turn.turn_id)
+        elif self._answering is not None or self._waiting:
+            # It may be the reply that is growing here: that is known when the reply has ended.
+            self._held_back.append(turn)
+        else:
+            await self._show(turn)
+
+    def to_newest(self) -> None:
+        """Jump to the end and stay there."""
+        self.anchor()
+        self.scroll_end(animate=False)
+
+    def _ours(self) -> list[OwnerTurn]:
+        return [*self._waiting, *([self._answering[0]] if self._answering else [])]
+
+    async def _begin_reply(self) -> Reply:
+        if self._answering is not None:
+            return self._answering[1]
+        words = self._waiting.pop(0) if self._waiting else None
+        reply = Reply(self._mind, self._clock.now())
+        if words is None:
+            await self.mount(reply)
+            words = OwnerTurn("", self._clock.now())
+        else:
+            words.note("")
+            await self.mount(reply, after=words)
+        reply.wait()
+        self._answering = (words, reply)
+        return reply
+
+    async def _show_held_back(self) -> None:
+        held, self._held_back = self._held_back, []
+        for turn in held:
+            if turn.turn_id not in self._known:
+                await self._show(turn)
+
+    async def _show(self, turn: SaidTurn) -> None:
+        self._known.add(turn.turn_id)
+        await self.query(".welcome").remove()
+        await self.mount(*self._day_of(turn.said_at), self._settled(turn))
+
+    def _settled(self, turn: SaidTurn, *, as_markdown: bool = True) -> Widget:
+        if turn.is_owner:
+            return OwnerTurn(turn.text, turn.said_at, speaker=turn.speaker or "you")
+        reply = Reply(turn.speaker or self._mind, turn.said_at, turn.text, as_markdown=as_markdown)
+        if turn.is_partial:
+            reply.call_after_refresh(reply.end_with, "It was cut off here.")
+        return reply
+
+    def _day_of(self, said_at: float) -> list[Widget]:
+        day = dt.datetime.fromtimestamp(said_at).date()
+        if day == self._last_day:
+            return []
+        is_first, self._last_day = self._last_day is None, day
+        today = dt.datetime.fromtimestamp(self._clock.now()).date()
+        if is_first and day == today:
+            return []
+        year = "" if day.year == today.year else f" {day.year}"
+        return [Remark(f"{day:%A} {day.day} {day:%B}{year}", classes="day")]

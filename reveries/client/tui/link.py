@@ -1,0 +1,163 @@
+"""The link of the terminal interface to the mind: connects, attaches, watches, says, and comes back by itself.
+
+It knows the protocol and no widget. What it learns it tells as messages; what the owner says it takes from a queue, one
+turn at a time, so that what is typed while the mind answers waits its turn.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import Final, NoReturn
+
+from textual.message import Message
+
+from reveries import protocol
+from reveries.client.connection import Connection, connect
+from reveries.client.tui import messages
+from reveries.clock import Clock
+from reveries.config import Home
+from reveries.errors import ConnectionLostError, ProtocolError, ReveriesError
+
+FIRST_PAUSE_SECONDS: Final = 0.1
+LONGEST_PAUSE_SECONDS: Final = 2.0
+STATUS_SECONDS: Final = 5.0
+QUEUED_TURNS: Final = 50
+
+
+class Link:
+    """One per application. `live` is its only task."""
+
+    def __init__(self, home: Home, tell: Callable[[Message], object], clock: Clock) -> None:
+        self._home = home
+        self._tell = tell
+        self._clock = clock
+        self._to_say: asyncio.Queue[str] = asyncio.Queue(QUEUED_TURNS)
+        self._mind: Connection | None = None
+        self._saying: int | None = None
+        self._unstored: str | None = None
+
+    @property
+    def is_connected(self) -> bool:
+        return self._mind is not None
+
+    @property
+    def is_answering(self) -> bool:
+        return self._saying is not None
+
+    def say(self, text: str) -> bool:
+        """Say `text` when all before it is answered. False when nobody is there to hear it, or too much waits."""
+        if self._mind is None:
+            return False
+        try:
+            self._to_say.put_nowait(text)
+        except asyncio.QueueFull:
+            return False
+        return True
+
+    def stop_reply(self) -> bool:
+        """Ask the mind to stop the reply it is giving; False when it gives none."""
+        if self._mind is None or self._saying is None:
+            return False
+        self._mind.cancel_soon(self._saying)
+        return True
+
+    async def live(self) -> NoReturn:
+        """Connect, and again whenever the connection is lost."""
+        pause = FIRST_PAUSE_SECONDS
+        while True:
+            was_connected = False
+            sentence = "The mind is away."
+            try:
+                async with connect(self._home, client="tui") as mind:
+                    await self._attach(mind)
+                    was_connected = True
+                    await self._take_part(mind)
+            except* ReveriesError as group:
+                sentence = _first_sentence(group)
+            self._tell(messages.WentAway(sentence, self._leave()))
+            pause = FIRST_PAUSE_SECONDS if was_connected else min(pause * 2, LONGEST_PAUSE_SECONDS)
+            await self._clock.sleep(pause)
+
+    async def _attach(self, mind: Connection) -> None:
+        attached = await mind.ask(protocol.Attach, protocol.Attached)
+        status = await mind.ask(protocol.AskStatus, protocol.Status)
+        self._mind = mind
+        self._tell(messages.Attached(mind.welcome.mind, attached, status))
+
+    async def _take_part(self, mind: Connection) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._listen(mind), name="tui.listen")
+            tasks.create_task(self._watch_thoughts(mind), name="tui.thoughts")
+            tasks.create_task(self._watch_status(mind), name="tui.status")
+            tasks.create_task(self._say_in_turn(mind), name="tui.say")
+
+    async def _listen(self, mind: Connection) -> None:
+        async for frame in mind.broadcasts():
+            match frame:
+                case protocol.Spoken(turn=turn):
+                    self._tell(messages.TurnSpoken(turn))
+                case protocol.StateChanged(state=state, detail=detail):
+                    self._tell(messages.StateMoved(state, detail))
+                case _:
+                    pass
+
+    async def _watch_thoughts(self, mind: Connection) -> None:
+        async for frame in mind.request(protocol.Observe(mind.new_id())):
+            if isinstance(frame, protocol.ThoughtBegan | protocol.ThoughtToken | protocol.ThoughtEnded):
+                self._tell(messages.ThoughtMoved(frame))
+
+    async def _watch_status(self, mind: Connection) -> None:
+        while True:
+            await self._clock.sleep(STATUS_SECONDS)
+            try:
+                self._tell(messages.StatusArrived(await mind.ask(protocol.AskStatus, protocol.Status)))
+            except ConnectionLostError:
+                raise
+            except ProtocolError:
+                # Slow is not gone: the mind may be deep in something, and the reply goes on.
+                continue
+
+    async def _say_in_turn(self, mind: Connection) -> None:
+        while True:
+            text = await self._to_say.get()
+            self._unstored = text
+            self._saying = mind.new_id()
+            try:
+                async with contextlib.aclosing(mind.request(protocol.Say(self._saying, text))) as frames:
+                    async for frame in frames:
+                        self._tell_of_reply(frame)
+            except ConnectionLostError:
+                raise
+            except ReveriesError as error:
+                self._unstored = None
+                self._tell(messages.SayFailed(str(error)))
+            self._saying = None
+
+    def _tell_of_reply(self, frame: protocol.Frame) -> None:
+        match frame:
+            case protocol.Token(text=text):
+                self._tell(messages.ReplyGrew(text))
+            case protocol.Recalled(items=items):
+                self._tell(messages.MemoriesRecalled(items))
+            case protocol.Stored(what="words", turn_id=turn_id):
+                self._unstored = None
+                self._tell(messages.WordsStored(turn_id))
+            case protocol.Replied():
+                self._unstored = None
+                self._tell(messages.ReplyEnded(frame))
+            case _:
+                pass
+
+    def _leave(self) -> list[str]:
+        """Forget the connection; what was said and not acknowledged, oldest first."""
+        left = [self._unstored] if self._unstored is not None else []
+        while not self._to_say.empty():
+            left.append(self._to_say.get_nowait())
+        self._mind, self._saying, self._unstored = None, None, None
+        return left
+
+
+def _first_sentence(group: BaseExceptionGroup[ReveriesError]) -> str:
+    for error in group.exceptions:
+        return _first_sentence(error) if isinstance(error, BaseExceptionGroup) else error.message
+    return ""

@@ -1,0 +1,60 @@
+"""Markdown that is only ever text: nothing in it can be clicked, opened, hidden or taken for our own markup.
+
+What a model writes is untrusted. Links and images stand there as they were written, so that an address is seen and not
+hidden behind a word; HTML and entities are letters; table cells have no tooltips (Textual would parse them as markup).
+"""
+
+from typing import ClassVar
+
+from markdown_it import MarkdownIt
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import Markdown
+
+# Tables have no public name; the version of Textual is pinned to the minor one for such things.
+from textual.widgets._markdown import MarkdownTable, MarkdownTableContent
+from textual.widgets.markdown import MarkdownBlock, MarkdownFence
+
+_RULES_OFF = ("link", "image", "autolink", "linkify", "reference", "entity", "html_inline", "html_block")
+_HIGHLIGHTED_CHARS = 20_000
+
+
+def text_only_parser() -> MarkdownIt:
+    """A parser of Markdown's shapes (headings, lists, tables, code, emphasis) without links, images and HTML."""
+    parser = MarkdownIt("gfm-like", {"html": False, "linkify": False})
+    return parser.disable(list(_RULES_OFF), ignoreInvalid=True)
+
+
+class _TableContent(MarkdownTableContent):
+    def compose(self) -> ComposeResult:
+        for cell in super().compose():
+            cell.tooltip = None
+            yield cell
+
+
+class _Table(MarkdownTable):
+    def compose(self) -> ComposeResult:
+        self._headers, self._rows = self._get_headers_and_rows()
+        yield _TableContent(self._headers, self._rows)
+
+
+class _Fence(MarkdownFence):
+    @classmethod
+    def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:
+        """As Textual's, but it never guesses a language (slow), and long code stays uncoloured."""
+        named = language.split()[0] if language.split() and len(code) < _HIGHLIGHTED_CHARS else "text"
+        return super().highlight(code, named, ansi, dark)
+
+
+class SafeMarkdown(Markdown):
+    """Textual's Markdown with `text_only_parser`. Give it text that `plain` has been over."""
+
+    BLOCKS: ClassVar[dict[str, type[MarkdownBlock]]] = {  # type: ignore[misc]
+        **Markdown.BLOCKS,
+        "table_open": _Table,
+        "fence": _Fence,
+        "code_block": _Fence,
+    }
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(text, parser_factory=text_only_parser, open_links=False)

@@ -1,0 +1,134 @@
+"""The side pane: the monologue as it comes, and what was recalled for the last turn."""
+
+from typing import TYPE_CHECKING, Final
+
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from reveries.client.wording import ago, plural
+from reveries.clock import Clock
+from reveries.plaintext import PlainStream, one_line
+from reveries.protocol import RecalledItem, ThoughtBegan, ThoughtEnded, ThoughtToken
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+BATCH_SECONDS: Final = 0.1
+_SHOWN_CHARS = 6_000
+_SHOWN_ITEMS = 30
+_BAR_CELLS = 8
+
+
+class Monologue(VerticalScroll):
+    """The thought that is running, or the last one: why it began, its words, why it ended."""
+
+    def __init__(self) -> None:
+        super().__init__(id="monologue")
+        self._plain = PlainStream()
+        self._text = ""
+        self._timer: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Static(
+            Content("Nothing yet. Between conversations it thinks here, if there is something to think about."),
+            id="thought-text",
+            classes="quiet",
+            markup=False,
+        )
+        yield Static("", id="thought-end", markup=False)
+
+    @property
+    def text(self) -> str:
+        """The words that are shown."""
+        return self._text
+
+    def show(self, frame: ThoughtBegan | ThoughtToken | ThoughtEnded) -> None:
+        """Show what the monologue does."""
+        match frame:
+            case ThoughtBegan():
+                self._plain = PlainStream()
+                self._text = self._plain.feed(frame.so_far)
+                self._reason(one_line(frame.reason))
+                self.query_one("#thought-end", Static).update("")
+                self._show_text()
+            case ThoughtToken():
+                missed = f" […{frame.skipped}…] " if frame.skipped else ""
+                self._text = (self._text + missed + self._plain.feed(frame.text))[-_SHOWN_CHARS:]
+                if self._timer is None:
+                    self._timer = self.set_timer(BATCH_SECONDS, self._show_text)
+            case ThoughtEnded():
+                self._text += self._plain.finish()
+                why = one_line(frame.explanation or frame.reason)
+                self.query_one("#thought-end", Static).update(Content(f"{why}\n{plural(frame.tokens, 'token')}"))
+                self._show_text()
+
+    def _reason(self, reason: str) -> None:
+        line = self.screen.query_one("#thought-reason", Static)
+        line.update(Content(reason))
+        line.remove_class("hidden")
+
+    def _show_text(self) -> None:
+        self._timer = None
+        words = self.query_one("#thought-text", Static)
+        words.remove_class("quiet")
+        words.update(Content(self._text.strip()))
+        self._follow()
+
+    def _follow(self) -> None:
+        """Stay at the end, unless the owner has scrolled up to read."""
+        if self.scroll_y >= self.max_scroll_y - 1:
+            self.call_after_refresh(self.scroll_end, animate=False)
+
+
+class RecalledPane(VerticalScroll):
+    """The episodes that surfaced for the last turn, the strongest first; dim where the model was not told of them."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(id="recalled")
+        self._clock = clock
+
+    def compose(self) -> ComposeResult:
+        yield Static(Content("What comes to its mind as you talk shows here."), classes="quiet", markup=False)
+
+    async def show(self, items: list[RecalledItem]) -> None:
+        """What surfaced, in place of what did before."""
+        await self.remove_children()
+        if not items:
+            await self.mount(Static(Content("Nothing came to mind for this."), classes="quiet", markup=False))
+            return
+        now = self._clock.now()
+        await self.mount_all([_card(item, now) for item in items[:_SHOWN_ITEMS]])
+        self.scroll_home(animate=False)
+
+
+def _card(item: RecalledItem, now: float) -> Static:
+    full = round(_BAR_CELLS * max(0.0, min(1.0, item.energy)))
+    parts: list[Content | str | tuple[str, str]] = [
+        ("━" * full, "$accent"),
+        ("━" * (_BAR_CELLS - full), "$foreground 20%"),
+        (f"  {ago(item.happened_at, now)}\n", "$foreground 60%"),
+        one_line(item.summary, 180),
+    ]
+    if item.quote and one_line(item.quote) not in one_line(item.summary, 1000):
+        parts.append((f"\n“{one_line(item.quote, 160)}”", "italic $foreground 60%"))
+    if item.quote_speaker:
+        parts.append((f"\n{one_line(item.quote_speaker, 40)}", "$foreground 60%"))
+    return Static(Content.assemble(*parts), classes="card" if item.was_told else "card untold", markup=False)
+
+
+class Side(Vertical):
+    """Both panes, one above the other."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(id="side")
+        self.monologue = Monologue()
+        self.recalled = RecalledPane(clock)
+
+    def compose(self) -> ComposeResult:
+        yield Static("thinking", classes="title", markup=False)
+        yield Static("", id="thought-reason", classes="hidden", markup=False)
+        yield self.monologue
+        yield Static("recalled just now", classes="title", markup=False)
+        yield self.recalled

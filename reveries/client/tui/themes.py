@@ -1,0 +1,47 @@
+"""Our own colours: a room at dusk, and the same room by day. Quiet, so that the words stand out."""
+
+from typing import Final
+
+from textual.theme import Theme
+
+DUSK: Final = Theme(
+    name="reveries-dusk",
+    primary="#8fb3d9",
+    secondary="#a79bd0",
+    accent="#d8b98a",
+    success="#8dbf9e",
+    warning="#dba56c",
+    error="#db8484",
+    foreground="#d5d8e0",
+    background="#14171f",
+    surface="#181c26",
+    panel="#1e2330",
+    dark=True,
+    variables={
+        "border": "#2c3344",
+        "border-blurred": "#232938",
+        "scrollbar": "#2c3344",
+        "scrollbar-background": "#14171f",
+    },
+)
+
+DAY: Final = Theme(
+    name="reveries-day",
+    primary="#2f628f",
+    secondary="#64559c",
+    accent="#8a5f1c",
+    success="#37704b",
+    warning="#95591b",
+    error="#a33c3c",
+    foreground="#2a2d35",
+    background="#f7f5f0",
+    surface="#f0ede6",
+    panel="#e8e4da",
+    dark=False,
+    variables={
+        "border": "#cfc9ba",
+        "border-blurred": "#ddd8cc",
+        "scrollbar": "#cfc9ba",
+        "scrollbar-background": "#f7f5f0",
+    },
+)

@@ -1,0 +1,186 @@
+"""One widget for each turn: what the owner said, and a reply that grows as it comes."""
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from reveries.client.tui.safe_markdown import SafeMarkdown
+from reveries.client.wording import clock_time
+from reveries.plaintext import PlainStream, one_line, plain
+from reveries.protocol import Replied
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+    from textual.widgets.markdown import MarkdownStream
+
+BATCH_SECONDS: Final = 0.05
+STREAMED_MARKDOWN_CHARS: Final = 8_000
+"""Beyond this a growing reply goes on as plain text: appending to a long Markdown document takes too long."""
+SETTLED_MARKDOWN_CHARS: Final = 60_000
+_WAIT_SECONDS = 0.5
+_ENDINGS = {
+    "cancelled": "You stopped it here.",
+    "length": "It reached the longest reply that is allowed (llm.limits.reply_tokens).",
+    "tripped": "Its own breaker stopped it here.",
+    "failed": "The model failed here.",
+}
+
+
+def _head(speaker: str, said_at: float, note: str = "") -> Content:
+    when = clock_time(said_at)
+    return Content.assemble(
+        (one_line(speaker, 60), "bold"), (f"  {when}{'  ' + note if note else ''}", "$foreground 60%")
+    )
+
+
+class OwnerTurn(Vertical):
+    """What the owner said."""
+
+    def __init__(self, text: str, said_at: float, *, speaker: str = "you", note: str = "") -> None:
+        super().__init__(classes="turn owner")
+        self.text = text
+        self._speaker = speaker
+        self._said_at = said_at
+        self._note = note
+
+    def compose(self) -> ComposeResult:
+        yield Static(_head(self._speaker, self._said_at, self._note), classes="head", markup=False)
+        yield Static(Content(plain(self.text)), classes="body", markup=False)
+
+    def note(self, note: str) -> None:
+        """Say something small beside the time, e.g. that it waits its turn."""
+        self._note = note
+        if self.is_mounted:
+            self.query_one(".head", Static).update(_head(self._speaker, self._said_at, note))
+
+
+class Reply(Vertical):
+    """What the mind says: growing while it comes, settled when it ended."""
+
+    def __init__(self, mind: str, said_at: float, text: str = "", *, as_markdown: bool = True) -> None:
+        super().__init__(classes="turn reply")
+        self._mind = mind
+        self._said_at = said_at
+        self._text = plain(text)
+        self._as_markdown = as_markdown
+        self._plain = PlainStream()
+        self._batch = ""
+        self._tail = ""
+        self._flush_timer: Timer | None = None
+        self._wait_timer: Timer | None = None
+        self._waited_seconds = 0.0
+        self._stream: MarkdownStream | None = None
+        self._lock = asyncio.Lock()
+
+    @property
+    def text(self) -> str:
+        """What is shown of it, as Markdown source."""
+        return self._text
+
+    def compose(self) -> ComposeResult:
+        yield Static(_head(self._mind, self._said_at), classes="head", markup=False)
+        if self._as_markdown:
+            yield SafeMarkdown(self._text)
+            yield Static("", classes="tail hidden", markup=False)
+        else:
+            yield Static(Content(self._text), classes="tail", markup=False)
+        yield Static("", classes="ending hidden", markup=False)
+
+    def wait(self) -> None:
+        """Show that it is coming, until its first word is there."""
+        self._wait_timer = self.set_interval(_WAIT_SECONDS, self._show_waiting)
+        self._show_waiting()
+
+    def grow(self, piece: str) -> None:
+        """Take the next piece; it is shown with others within 50 ms."""
+        self._batch += piece
+        if self._flush_timer is None:
+            self._flush_timer = self.set_timer(BATCH_SECONDS, self._flush)
+
+    async def settle(self, replied: Replied) -> None:
+        """Show the whole reply, and why it ended if not by itself."""
+        await self._flush(is_last=True)
+        whole = plain(replied.text)
+        if (whole.strip() and whole != self._text) or self._tail:
+            await self._show_whole(whole or self._text)
+        if replied.reason != "stop":
+            self.end_with(replied.explanation or _ENDINGS.get(replied.reason, replied.reason))
+
+    async def break_off(self, why: str) -> None:
+        """End it as it is."""
+        await self._flush(is_last=True)
+        self.end_with(why)
+
+    def end_with(self, why: str) -> None:
+        """A quiet line below it."""
+        self._stop_waiting()
+        ending = self.query_one(".ending", Static)
+        ending.update(Content(one_line(why, 400)))
+        ending.remove_class("hidden")
+
+    async def _flush(self, *, is_last: bool = False) -> None:
+        self._flush_timer = None
+        async with self._lock:
+            piece, self._batch = self._batch, ""
+            shown = self._plain.feed(piece) + (self._plain.finish() if is_last else "")
+            if shown:
+                self._stop_waiting()
+                await self._add(shown)
+            if is_last:
+                self._stop_waiting()
+                await self._stop_stream()
+
+    async def _add(self, shown: str) -> None:
+        self._text += shown
+        if len(self._text) <= STREAMED_MARKDOWN_CHARS and not self._tail:
+            if self._stream is None:
+                self._stream = SafeMarkdown.get_stream(self.query_one(SafeMarkdown))
+            await self._stream.write(shown)
+            return
+        await self._stop_stream()
+        self._tail += shown
+        tail = self.query_one(".tail", Static)
+        tail.update(Content(self._tail))
+        tail.remove_class("hidden")
+
+    async def _stop_stream(self) -> None:
+        if self._stream is not None:
+            stream, self._stream = self._stream, None
+            await stream.stop()
+
+    async def _show_whole(self, whole: str) -> None:
+        self._text, self._tail = whole, ""
+        tail = self.query_one(".tail", Static)
+        if len(whole) > SETTLED_MARKDOWN_CHARS:
+            await self.query_one(SafeMarkdown).update("")
+            tail.update(Content(whole))
+            tail.remove_class("hidden")
+            return
+        await self.query_one(SafeMarkdown).update(whole)
+        tail.update("")
+        tail.add_class("hidden")
+
+    def _show_waiting(self) -> None:
+        dots = "·" * (1 + int(self._waited_seconds / _WAIT_SECONDS) % 3)
+        seconds = f"  {self._waited_seconds:.0f} s" if self._waited_seconds >= 3 else ""
+        ending = self.query_one(".ending", Static)
+        ending.update(Content(f"{dots:<3}{seconds}"))
+        ending.remove_class("hidden")
+        self._waited_seconds += _WAIT_SECONDS
+
+    def _stop_waiting(self) -> None:
+        if self._wait_timer is not None:
+            self._wait_timer.stop()
+            self._wait_timer = None
+            self.query_one(".ending", Static).add_class("hidden")
+
+
+class Remark(Static):
+    """A quiet line between turns: a new day, a notice."""
+
+    def __init__(self, text: str, *, classes: str = "") -> None:
+        super().__init__(Content(plain(text)), classes=f"remark {classes}", markup=False)

@@ -1,0 +1,189 @@
+"""Starting the daemon: check what can be checked, start it detached, wait until it answers.
+
+That its weights and its database are there is the daemon's business: when it cannot wake it writes one sentence
+("reveries: ...") and ends with the exit code that belongs to it; both are passed on.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from reveries.client.connection import connect
+from reveries.client.render import is_terminal
+from reveries.config import Home, find_home, load_settings
+from reveries.errors import AlreadyAwakeError, AsleepError, ConfigError, ProtocolError
+from reveries.plaintext import plain
+from reveries.protocol import Welcome
+
+WAKE_SECONDS: Final = 60.0
+_LOOK_SECONDS = 0.05
+_GREET_SECONDS = 2.0
+_LOG_LIMIT_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be started, and where it will live."""
+
+    home: Home
+    command: tuple[str, ...]
+    wake_seconds: float = WAKE_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Awake:
+    """A mind answers."""
+
+    pid: int
+    mind: str
+    was_awake: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """It could not wake: what it wrote, and what it ended with."""
+
+    sentence: str
+    exit_code: int
+
+
+def prepare(config: Path | None) -> Plan:
+    """Check home and settings. Raises HomeError or ConfigError, before anything is started or written."""
+    home = find_home()
+    home.check()
+    if config is not None and not config.is_file():
+        raise ConfigError(f"There is no settings file {config}.", advice="Leave --config out for the home's own.")
+    load_settings(config or home.config)
+    chosen = ("--config", str(config.absolute())) if config is not None else ()
+    return Plan(home, (sys.executable, "-m", "reveries.daemon", *chosen))
+
+
+def wake(plan: Plan) -> Awake | Failed:
+    """Start the daemon unless one answers. Returns when it answers, or when it is clear that it will not."""
+    if (welcome := probe(plan.home)) is not None:
+        return Awake(welcome.pid, plain(welcome.mind), was_awake=True)
+    plan.home.create()
+    log = plan.home.logs / "daemon.out"
+    child, begins_at = _start(plan, log)
+    with _told("waking"):
+        return _wait(plan, child, log, begins_at)
+
+
+def run_in_foreground(plan: Plan) -> Awake:
+    """Become the daemon, unless one answers."""
+    if (welcome := probe(plan.home)) is not None:
+        return Awake(welcome.pid, plain(welcome.mind), was_awake=True)
+    plan.home.create()
+    os.chdir(_package_parent())
+    os.execv(plan.command[0], plan.command)
+
+
+def probe(home: Home) -> Welcome | None:
+    """Who answers on the socket; None if nobody does, or not yet. Raises ProtocolError for another version."""
+
+    async def greeted() -> Welcome:
+        async with connect(home, client="wake", seconds=_GREET_SECONDS) as mind:
+            return mind.welcome
+
+    try:
+        return asyncio.run(greeted())
+    except AsleepError:
+        return None
+    except ProtocolError as error:
+        if isinstance(error.__cause__, TimeoutError | asyncio.IncompleteReadError | OSError):
+            return None
+        raise
+
+
+def _start(plan: Plan, log: Path) -> "tuple[subprocess.Popen[bytes], int]":
+    """The child, and where in the log its own words begin."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    if log.exists() and log.stat().st_size > _LOG_LIMIT_BYTES:
+        flags |= os.O_TRUNC
+    output = os.open(log, flags, 0o600)
+    try:
+        begins_at = os.fstat(output).st_size
+        child = subprocess.Popen(
+            plan.command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            close_fds=True,
+            cwd=_package_parent(),
+        )
+    finally:
+        os.close(output)
+    return child, begins_at
+
+
+def _wait(plan: Plan, child: "subprocess.Popen[bytes]", log: Path, begins_at: int) -> Awake | Failed:
+    deadline = time.monotonic() + plan.wake_seconds
+    while time.monotonic() < deadline:
+        if plan.home.socket.exists() and (welcome := probe(plan.home)) is not None:
+            # It lives on without us: Popen must not warn that nobody waited for it.
+            child.returncode = child.poll() if child.poll() is not None else 0
+            return Awake(welcome.pid, plain(welcome.mind), was_awake=welcome.pid != child.pid)
+        code = child.poll()
+        if code not in (None, AlreadyAwakeError.exit_code):
+            return _died(code or 0, log, begins_at)
+        # Exit code 75: somebody else is waking this home at the same moment, and will answer.
+        time.sleep(_LOOK_SECONDS)
+    return _too_slow(plan, child, log, begins_at)
+
+
+def _died(code: int, log: Path, begins_at: int) -> Failed:
+    said = _last_sentence(log, begins_at)
+    how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
+    sentence = said or f"reveries: The mind {how} while it was waking. What it wrote: {log}"
+    return Failed(sentence, code if code > 0 else 1)
+
+
+def _too_slow(plan: Plan, child: "subprocess.Popen[bytes]", log: Path, begins_at: int) -> Failed:
+    if child.poll() == AlreadyAwakeError.exit_code:
+        said = _last_sentence(log, begins_at)
+        sentence = said or "reveries: Another daemon holds this home and does not answer. Look at: " + str(log)
+        return Failed(sentence, AlreadyAwakeError.exit_code)
+    child.returncode = 0
+    seconds = f"{plan.wake_seconds:g} s"
+    return Failed(
+        f"reveries: The mind did not answer within {seconds} (pid {child.pid}); it may still be waking. "
+        f"See: reveries status, or what it writes: {log}",
+        1,
+    )
+
+
+def _last_sentence(log: Path, begins_at: int) -> str:
+    """From the last line that begins with "reveries: " on, of what the child wrote; empty if there is none."""
+    try:
+        with log.open("rb") as file:
+            file.seek(begins_at)
+            rows = plain(file.read().decode("utf-8", "replace")).splitlines()
+    except OSError:
+        return ""
+    starts = [place for place, row in enumerate(rows) if row.startswith("reveries: ")]
+    return "\n".join(rows[starts[-1] :]).strip() if starts else ""
+
+
+def _package_parent() -> Path:
+    """The folder that holds the package. `-m` looks for modules in the working folder first: let that be ours."""
+    return Path(__file__).parents[2]
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """A spinner on a terminal."""
+    if not is_terminal(err=True):
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True, markup=False).status(f"{what}…", spinner="dots"):
+        yield

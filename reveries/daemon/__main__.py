@@ -1,0 +1,46 @@
+"""`python -m reveries.daemon [--config FILE]`: the mind itself, in the foreground.
+
+`reveries wake` starts it detached.
+"""
+
+import argparse
+import asyncio
+import os
+import resource
+import sys
+from pathlib import Path
+
+from reveries.clock import SystemClock
+from reveries.config import find_home, load_settings
+from reveries.errors import ReveriesError
+
+
+def main() -> None:
+    """Wake, live, and end with the exit code of errors.py. What went wrong is one sentence on the last line."""
+    parser = argparse.ArgumentParser(prog="reveries.daemon")
+    parser.add_argument("--config", type=Path, default=None)
+    arguments = parser.parse_args()
+    os.umask(0o077)
+    # A diary does not belong into a core dump.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # One BLAS thread: the arrays are small, and the model needs the cores.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    try:
+        home = find_home()
+        file = arguments.config or home.config
+        settings = load_settings(file)
+        home.create()
+        # Late, so that a wrong setting is told before anything heavy is loaded.
+        from reveries.daemon.app import live
+
+        sys.exit(asyncio.run(live(settings, home, file, SystemClock())))
+    except ReveriesError as error:
+        sys.stderr.write(f"reveries: {error}\n")
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

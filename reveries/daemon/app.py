@@ -1,0 +1,221 @@
+"""The only place that builds things. Reads top to bottom: settings, lock, log, database, models, memory, thought, jobs,
+and the socket last. Everything opens on one exit stack, so closing is the exact reverse."""
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import structlog
+from apscheduler.triggers.interval import IntervalTrigger
+
+from reveries import __version__
+from reveries.clock import Clock
+from reveries.config import Home, Settings
+from reveries.daemon.conversation import Conversation
+from reveries.daemon.handlers import Handlers
+from reveries.daemon.instance import hold_lock, listening_socket
+from reveries.daemon.logs import log_to
+from reveries.daemon.loop_lag import LoopLag
+from reveries.daemon.mind import Mind
+from reveries.daemon.models import build_models
+from reveries.daemon.notify import tell_service_manager
+from reveries.daemon.schedule import Job, Schedule
+from reveries.daemon.server import Server
+from reveries.daemon.supervisor import supervise
+from reveries.daemon.thinking import Thinking
+from reveries.db.database import open_database
+from reveries.errors import StorageLostError
+from reveries.llm.budget import Ledger
+from reveries.memory.memory import Memory, MemoryParts
+from reveries.monologue.loop import Monologue
+from reveries.safety.breaker import Breaker, ReplyBreaker
+from reveries.safety.journal import SafetyJournal
+
+log = structlog.get_logger("daemon")
+
+_EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
+_SIGNAL_DEADLINE_SECONDS = 4.0
+_SLEEP_DEADLINE_SECONDS = 120.0
+_WATCHDOG_SECONDS = 10.0
+
+
+class _Ended(Exception):  # Not an error: it ends the task group, and so everything in it.
+    """The daemon was told to end and has wound down."""
+
+
+@dataclass(slots=True)
+class _Ending:
+    """Why and how the daemon ends. Set once; the first reason counts."""
+
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    politely: bool = False
+    exit_code: int = 0
+
+    def ask(self, *, politely: bool, exit_code: int = 0) -> None:
+        if not self.asked.is_set():
+            self.politely, self.exit_code = politely, exit_code
+            self.asked.set()
+
+
+async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) -> int:
+    """Wake, live until told to end, close. The exit code. Raises ReveriesError when it cannot wake."""
+    async with contextlib.AsyncExitStack() as stack:
+        stack.enter_context(hold_lock(home))
+        stack.enter_context(log_to(home.logs, settings.log.level))
+        log.info("waking", version=__version__)
+        database = await open_database(home.database(settings), home.backups)
+        stack.push_async_callback(database.aclose)
+        ledger = Ledger(database, clock, settings.budget)
+        models = await build_models(settings, home, ledger, clock)
+        stack.push_async_callback(models.aclose)
+        memory = Memory(
+            MemoryParts(
+                database=database,
+                embedder=models.embedder,
+                clock=clock,
+                memory=settings.memory,
+                recall=settings.recall,
+                owner_name=settings.owner.name,
+                mind_name=settings.mind.name,
+                new_id=_new_id,
+            )
+        )
+        await memory.hydrate()
+        stack.push_async_callback(memory.close)
+        journal = SafetyJournal(database, clock)
+        mind = Mind(
+            settings=settings,
+            config_file=config_file,
+            home=home,
+            clock=clock,
+            database=database,
+            ledger=ledger,
+            models=models,
+            memory=memory,
+            journal=journal,
+            lag=LoopLag(clock),
+        )
+        conversation = Conversation(
+            memory=memory,
+            model=models.conversation,
+            clock=clock,
+            settings=settings,
+            surroundings=mind,
+            new_watch=lambda: ReplyBreaker(settings.circuit_breaker),
+        )
+        monologue = Monologue(
+            model=models.monologue,
+            sources=Thinking(mind),
+            breaker=Breaker(settings.circuit_breaker),
+            clock=clock,
+            settings=settings.monologue,
+        )
+        mind.join(conversation, monologue)
+        await conversation.open()
+        listener = stack.enter_context(listening_socket(home.socket))
+        return await _run(mind, listener)
+
+
+async def _run(mind: Mind, listener: socket.socket) -> int:
+    ending = _Ending()
+    with _signals(lambda: ending.ask(politely=False)):
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                await _start(mind, listener, tasks, ending)
+                await ending.asked.wait()
+                await _wind_down(mind, ending)
+                raise _Ended
+        except* _Ended:
+            log.info("closing", exit_code=ending.exit_code)
+        except* StorageLostError:
+            log.exception("storage.lost")
+            ending.exit_code = StorageLostError.exit_code
+    return ending.exit_code
+
+
+async def _start(mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, ending: _Ending) -> None:
+    """Start every long task; return when clients can connect. The socket is essential, the rest is supervised."""
+
+    def storage_lost(error: StorageLostError) -> None:
+        log.error("storage.lost", why=error.message)
+        ending.ask(politely=False, exit_code=error.exit_code)
+
+    handlers = Handlers(mind, tasks, lambda: ending.ask(politely=True), storage_lost)
+    mind.tell_turn, mind.tell_state = handlers.turn_stored, handlers.state_changed
+    server = Server(
+        mind=mind.settings.mind.name,
+        clock=mind.clock,
+        handle=handlers.handle,
+        on_gone=handlers.gone,
+        on_storage_lost=storage_lost,
+    )
+    listening = asyncio.Event()
+    tasks.create_task(server.run(listener, listening), name="server")
+    schedule = Schedule(mind.database, mind.clock, _jobs(mind))
+    children = {
+        "leftovers": mind.take_up_leftovers,
+        "conversation": mind.conversation.run,
+        "read-ahead": mind.conversation.keep_warm,
+        "monologue": mind.monologue.run,
+        "schedule": schedule.run,
+        "loop-lag": mind.lag.run,
+        "watchdog": lambda: _feed_watchdog(mind.clock),
+    }
+    for name, child in children.items():
+        tasks.create_task(supervise(name, child, mind.clock), name=name)
+    await listening.wait()
+    tell_service_manager("READY=1")
+    log.info("awake", pid=os.getpid())
+
+
+async def _wind_down(mind: Mind, ending: _Ending) -> None:
+    tell_service_manager("STOPPING=1")
+    log.info("falling_asleep", politely=ending.politely)
+    deadline = _SLEEP_DEADLINE_SECONDS if ending.politely else _SIGNAL_DEADLINE_SECONDS
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(deadline):
+            await mind.prepare_to_close(politely=ending.politely)
+
+
+def _jobs(mind: Mind) -> list[Job]:
+    return [
+        Job("deep_sleep", _every(minutes=5), mind.consolidate_if_due),
+        Job("backup", _every(hours=1), mind.back_up),
+    ]
+
+
+def _every(**interval: int) -> IntervalTrigger:
+    # A fixed start makes the trigger a pure function of the time that it is asked about.
+    return IntervalTrigger(**interval, start_date=_EPOCH, timezone=UTC)
+
+
+async def _feed_watchdog(clock: Clock) -> None:
+    """Tell the service manager that the loop turns; ends where nobody asked to be told."""
+    while tell_service_manager("WATCHDOG=1"):
+        await clock.sleep(_WATCHDOG_SECONDS)
+
+
+@contextlib.contextmanager
+def _signals(end: Callable[[], None]) -> Iterator[None]:
+    """SIGTERM, SIGINT and SIGHUP end the daemon; a second one changes nothing."""
+    loop = asyncio.get_running_loop()
+    caught = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    for number in caught:
+        loop.add_signal_handler(number, end)
+    try:
+        yield
+    finally:
+        for number in caught:
+            loop.remove_signal_handler(number)
+
+
+def _new_id() -> str:
+    """A short random name, 64 bits: "3f9ac81b20d4e57a"."""
+    return secrets.token_hex(8)

@@ -1,0 +1,188 @@
+"""What the mind is told for a turn, and how a long conversation is folded. Pure.
+
+Stable first, what changes last, so that a model's prompt cache spares it the re-reading: rules, self-model and folded
+summary in the system message; then the history exactly as it was sent; then the new words, led by what was recalled,
+by the thought that was interrupted and by the time.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from reveries.llm.base import Message
+from reveries.memory.model import Origin, RankedTurn, Recall, RecalledEpisode, SelfModel
+from reveries.plaintext import one_line
+from reveries.prompts import prompt
+
+QUOTE_CHARS = 280
+THOUGHT_CHARS = 240
+SUMMARY_LINE_CHARS = 160
+SUMMARY_CHARS = 1600
+MAX_OWNER_FACTS = 12
+TURNS_FIRST = 4
+"""So many of the best-ranked source turns are told before anything else that surfaced."""
+
+FOLD_TO_SHARE = 0.5
+"""After a fold the history takes this share of its budget, so that the next fold is far away."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentExchange:
+    """One turn of the owner with its reply, as the model saw them (`asked` with what was recalled for it)."""
+
+    asked: str
+    replied: str
+    owner_words: str
+    tokens: int
+    turn_ids: tuple[str, ...]
+    until_position: int = 0
+    """The place in the conversation after its last turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A memory that was put before the model: the line it read, and the episode behind it."""
+
+    episode_id: str
+    turn_id: str | None
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A history that fits, with what was folded away into the summary."""
+
+    summary: str
+    exchanges: tuple[SentExchange, ...]
+    folded: tuple[SentExchange, ...]
+
+
+def system_text(mind_name: str, owner_name: str, self_model: SelfModel, folded_summary: str) -> str:
+    """The stable part. Byte-equal as long as the self-model and the fold are."""
+    text = prompt("conversation", mind=mind_name)
+    if owner_name:
+        text += f"\n\nThe person's name is {owner_name}."
+    if self_model.narrative:
+        text += f"\n\nWhat you are, in your own words: {one_line(self_model.narrative, 600)}"
+    if facts := self_model.owner_facts[-MAX_OWNER_FACTS:]:
+        text += "\n\nWhat you know about the person:\n" + "\n".join(f"- {one_line(fact, 200)}" for fact in facts)
+    if folded_summary:
+        text += f"\n\nEarlier in this conversation, in short:\n{folded_summary}"
+    return text
+
+
+def messages_for(system: str, exchanges: Sequence[SentExchange], asked: str | None = None) -> tuple[Message, ...]:
+    """The whole prompt; without `asked`, its beginning as far as it is known before the next word."""
+    messages = [Message("system", system)]
+    for exchange in exchanges:
+        messages.append(Message("user", exchange.asked))
+        messages.append(Message("assistant", exchange.replied or "…"))
+    if asked is not None:
+        messages.append(Message("user", asked))
+    return tuple(messages)
+
+
+def choose_told(recall: Recall, shown_turn_ids: frozenset[str], now: float) -> list[Told]:
+    """The memories worth telling, best first: the source turns that answer the cue, then what else surfaced."""
+    surfaced = {found.episode.id: found for found in recall.episodes}
+    told: list[Told] = []
+    seen_episodes: set[str] = set()
+    for ranked in recall.turns[:TURNS_FIRST]:
+        if ranked.turn.id not in shown_turn_ids:
+            told.append(Told(ranked.episode_id, ranked.turn.id, _turn_line(ranked, now)))
+            seen_episodes.add(ranked.episode_id)
+    for found in surfaced.values():
+        if found.episode.id in seen_episodes:
+            continue
+        line = _episode_line(found, now)
+        fresh = not any(turn.turn.id in shown_turn_ids for turn in found.turns[:1])
+        if line and fresh:
+            told.append(Told(found.episode.id, None, line))
+    return told
+
+
+def asked_text(words: str, told: Sequence[Told], thought: str, now: float) -> str:
+    """The last user message: notes from memory, the interrupted thought, the time, then the words themselves."""
+    blocks: list[str] = []
+    if told:
+        blocks.append("[What was said before:\n" + "\n".join(item.line for item in told) + "]")
+    if thought:
+        blocks.append(f"[You were just thinking: {one_line(thought, THOUGHT_CHARS)}]")
+    # A small model answers in the wrong person unless it is told so right before the words (docs/benchmarks.md).
+    blocks.append(f'[It is {local_time(now)}. Answer the person as "you".]')
+    blocks.append(words)
+    return "\n".join(blocks)
+
+
+def fold(summary: str, exchanges: tuple[SentExchange, ...], budget_tokens: int) -> Folded:
+    """Fold the oldest exchanges into `summary` when all of them take more than `budget_tokens`.
+
+    What stays is stripped of what was recalled for it then: the fold makes the model read it anew anyway.
+    """
+    if sum(exchange.tokens for exchange in exchanges) <= budget_tokens:
+        return Folded(summary, exchanges, ())
+    kept = list(exchanges)
+    folded: list[SentExchange] = []
+    while len(kept) > 1 and sum(exchange.tokens for exchange in kept) > budget_tokens * FOLD_TO_SHARE:
+        folded.append(kept.pop(0))
+    lines = [line for line in summary.split("\n") if line]
+    lines += [
+        f"- They said: {one_line(gone.owner_words, SUMMARY_LINE_CHARS)} "
+        f"You answered: {one_line(gone.replied, SUMMARY_LINE_CHARS)}"
+        for gone in folded
+    ]
+    while len(lines) > 1 and len("\n".join(lines)) > SUMMARY_CHARS:
+        lines.pop(0)
+    bare = tuple(replace(exchange, asked=exchange.owner_words) for exchange in kept)
+    return Folded("\n".join(lines), bare, tuple(folded))
+
+
+def cut_middle(text: str, limit_chars: int) -> str:
+    """`text` with its middle left out, and said so, when it is longer than `limit_chars`."""
+    if len(text) <= limit_chars:
+        return text
+    half = max(1, limit_chars // 2)
+    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
+
+
+def local_time(at: float) -> str:
+    """A moment as a person of this place would say it: Saturday 21 November 2026, 14:05."""
+    return datetime.fromtimestamp(at).strftime("%A %-d %B %Y, %H:%M")
+
+
+def how_long_ago(at: float, now: float) -> str:
+    """A past day in words that stay short: today, yesterday, on Tuesday, on 3 May, on 3 May 2024."""
+    then, today = datetime.fromtimestamp(at), datetime.fromtimestamp(now)
+    days = (today.date() - then.date()) // timedelta(days=1)
+    if days <= 0:
+        return f"today at {then:%H:%M}"
+    if days == 1:
+        return "yesterday"
+    if days < 7:
+        return f"on {then:%A}"
+    return f"on {then:%-d %B}" if then.year == today.year else f"on {then:%-d %B %Y}"
+
+
+def _turn_line(ranked: RankedTurn, now: float) -> str:
+    turn = ranked.turn
+    when = how_long_ago(turn.said_at, now)
+    return f'- {when}, {_speaker(turn.origin, turn.speaker)}: "{one_line(turn.text, QUOTE_CHARS)}"'
+
+
+def _episode_line(found: RecalledEpisode, now: float) -> str:
+    when = how_long_ago(found.episode.created_at, now)
+    if found.turns:
+        return _turn_line(found.turns[0], now)
+    if found.episode.origin is Origin.SELF:
+        return f"- {when}, you thought: {one_line(found.episode.summary, QUOTE_CHARS)}"
+    return f"- {when}: {one_line(found.episode.summary, QUOTE_CHARS)}"
+
+
+def _speaker(origin: Origin, speaker: str) -> str:
+    match origin:
+        case Origin.OWNER:
+            return "the person said"
+        case Origin.SELF:
+            return "you said"
+        case _:
+            return f"{one_line(speaker, 40)} said"

@@ -1,0 +1,405 @@
+"""The conversation: it lives here, not in a client (DESIGN, "Conversation"; R-88..R-96).
+
+One turn at a time. A turn: thinking pauses; the owner's words are committed; recall; one streamed call; one transaction
+for the reply; `Stored` after COMMIT, never before. A client that vanishes does not stop it (R-93).
+"""
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import structlog
+
+from reveries.clock import Clock, wait_for_event
+from reveries.config import Settings
+from reveries.daemon.chat_context import (
+    SentExchange,
+    Told,
+    asked_text,
+    choose_told,
+    cut_middle,
+    fold,
+    messages_for,
+    system_text,
+)
+from reveries.errors import ModelError, ReveriesError
+from reveries.llm.base import ChatModel, Finished, Message, Prompt, Role, Usage
+from reveries.memory.encoding import infer_mood
+from reveries.memory.memory import Memory
+from reveries.memory.model import Recall, RecallContext, Turn
+from reveries.plaintext import plain
+from reveries.safety.verdict import Verdict
+
+log = structlog.get_logger("conversation")
+
+_RESUMED_TURNS = 12
+_TOLD_TOKENS = 200
+"""What is recalled for a turn may take so many tokens: with the words themselves it stays under what a small machine
+reads in a few seconds."""
+_SAFETY_TOKENS = 64
+_TEMPERATURE = 0.3
+"""Tried on the default model: warmer, it slips into the owner's first person."""
+_SHORTEST_CUT_CHARS = 200
+
+
+class ReplyWatch(Protocol):
+    """The breaker over a reply: the same detectors as over a thought."""
+
+    def observe(self, piece: str, now: float) -> Verdict: ...
+
+
+class TurnEvents(Protocol):
+    """Where the events of one turn go: the client that asked."""
+
+    def recalled(self, recall: Recall, told: Sequence[Told]) -> None: ...
+
+    def token(self, text: str) -> None: ...
+
+    def stored(self, what: str, turn_id: str) -> None: ...
+
+
+class Surroundings(Protocol):
+    """What the conversation tells the rest of the mind."""
+
+    def conversation_began(self) -> None:
+        """Somebody speaks: stop thinking and sleeping, at once (R-38)."""
+        ...
+
+    def turn_stored(self, turn: Turn) -> None:
+        """A turn is on the disk: tell whoever is attached."""
+        ...
+
+    async def conversation_rested(self, conversation_id: str) -> None:
+        """Nobody speaks any more: the gap starts, sleep and thinking go on (R-95)."""
+        ...
+
+    def recent_thought(self) -> str:
+        """What the mind was just thinking, while that is fresh (R-90); else empty."""
+        ...
+
+    async def turns_folded(self) -> None:
+        """Turns left the model's sight: from now on only recall brings them back."""
+        ...
+
+    async def reply_tripped(self, verdict: Verdict, so_far: str) -> None: ...
+
+
+@dataclass(slots=True)
+class Draft:
+    """A reply as it grows, and how it ended."""
+
+    text: str = ""
+    reason: str = "failed"
+    explanation: str = ""
+    usage: Usage | None = None
+    first_token_at: float | None = None
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """What became of one turn."""
+
+    owner_turn: Turn
+    reply_turn: Turn | None
+    draft: Draft
+    first_token_seconds: float
+    seconds: float
+
+
+@dataclass(slots=True)
+class _State:
+    conversation_id: str
+    began_at: float
+    summary: str = ""
+    exchanges: tuple[SentExchange, ...] = ()
+    is_resting: bool = True
+    last_word_monotonic: float = 0.0
+    attached: set[int] = field(default_factory=set)
+
+
+class Conversation:
+    """The one conversation of this mind. `open` before anything else; `run` keeps the time of rest."""
+
+    def __init__(
+        self,
+        *,
+        memory: Memory,
+        model: ChatModel,
+        clock: Clock,
+        settings: Settings,
+        surroundings: Surroundings,
+        new_watch: Callable[[], ReplyWatch],
+    ) -> None:
+        self._memory = memory
+        self._model = model
+        self._clock = clock
+        self.settings = settings
+        self._surroundings = surroundings
+        self._new_watch = new_watch
+        self._turn_lock = asyncio.Lock()
+        self._generation: asyncio.Task[None] | None = None
+        self._changed = asyncio.Event()
+        self._warmth_wanted = asyncio.Event()
+        self._state = _State(conversation_id="", began_at=0.0)
+
+    @property
+    def conversation_id(self) -> str:
+        return self._state.conversation_id
+
+    @property
+    def began_at(self) -> float:
+        return self._state.began_at
+
+    @property
+    def is_talking(self) -> bool:
+        """Whether thinking and sleep must wait: a conversation is open and does not rest (R-96)."""
+        return self._turn_lock.locked() or not self._state.is_resting
+
+    @property
+    def attached_count(self) -> int:
+        return len(self._state.attached)
+
+    async def open(self) -> None:
+        """Go on with the last conversation, or begin one when that rested too long ago."""
+        settings = self.settings.conversation
+        opened = await self._memory.open_conversation(settings.new_after_hours * 3600)
+        if opened.id == self._state.conversation_id:
+            return
+        turns = await self._memory.recent_turns(opened.id, _RESUMED_TURNS)
+        unfolded = [turn for turn in turns if turn.position >= opened.folded_until]
+        self._state = _State(
+            conversation_id=opened.id,
+            began_at=opened.began_at,
+            summary=opened.folded_summary,
+            exchanges=await self._as_exchanges(unfolded),
+            attached=self._state.attached,
+        )
+        self._warmth_wanted.set()
+
+    def attach(self, client: int) -> None:
+        self._state.attached.add(client)
+        self._changed.set()
+
+    def detach(self, client: int) -> None:
+        """Leave. When the last client leaves, the conversation rests as soon as no reply is under way."""
+        if client in self._state.attached:
+            self._state.attached.discard(client)
+            self._changed.set()
+
+    async def say(self, words: str, events: TurnEvents) -> TurnResult:
+        """One turn, whole. Raises StorageError when the words could not be stored: then nothing was acknowledged."""
+        self._surroundings.conversation_began()
+        async with self._turn_lock:
+            try:
+                return await self._turn(plain(words), events)
+            finally:
+                self._state.last_word_monotonic = self._clock.monotonic()
+                self._changed.set()
+
+    async def stop_reply(self) -> None:
+        """End the reply that is being generated; what was said so far is kept and stored."""
+        if self._generation is not None:
+            self._generation.cancel()
+
+    @property
+    def turn_count(self) -> int:
+        """Turns that the model still has before it word for word."""
+        return sum(len(exchange.turn_ids) for exchange in self._state.exchanges)
+
+    async def wait_until_quiet(self, seconds: float) -> None:
+        """Wait until no turn is under way, `seconds` at most."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                async with self._turn_lock:
+                    pass
+
+    async def run(self) -> None:
+        """Notice when the conversation rests (R-95, RA-24). Runs for the life of the daemon."""
+        while True:
+            self._changed.clear()
+            if self._state.is_resting or self._turn_lock.locked():
+                await self._changed.wait()
+                continue
+            rest_seconds = self.settings.conversation.rest_minutes * 60
+            waited = self._clock.monotonic() - self._state.last_word_monotonic
+            if not self._state.attached or waited >= rest_seconds:
+                await self._rest()
+            else:
+                await wait_for_event(self._changed, rest_seconds - waited, self._clock)
+
+    async def keep_warm(self) -> None:
+        """Let the model read the beginning of the next prompt ahead, whenever that changed. Runs for ever."""
+        while True:
+            await self._warmth_wanted.wait()
+            self._warmth_wanted.clear()
+            if self._turn_lock.locked():
+                continue
+            with contextlib.suppress(ModelError):
+                await self._model.read_ahead(self._prompt_beginning(), Role.CONVERSATION)
+
+    def want_warmth(self) -> None:
+        """The stable part of the prompt changed, or the model was loaded anew."""
+        self._warmth_wanted.set()
+
+    async def _turn(self, words: str, events: TurnEvents) -> TurnResult:
+        began = self._clock.monotonic()
+        await self._awaken()
+        owner_turn = await self._memory.append_owner_turn(self.conversation_id, words)
+        events.stored("words", owner_turn.id)
+        self._surroundings.turn_stored(owner_turn)
+        recall = await self._recall(words)
+        told = await self._fitting(recall)
+        if recall is not None:
+            events.recalled(recall, told)
+        asked = asked_text(await self._cut_to_fit(words), told, self._surroundings.recent_thought(), self._clock.now())
+        await self._make_room(asked)
+        draft = Draft()
+        await self._generate(asked, draft, events)
+        is_whole = draft.reason in ("stop", "length")
+        exchange = await self._memory.record_exchange(
+            owner_turn, draft.text, recall=recall, end_reason="" if is_whole else draft.reason
+        )
+        reply_turn = exchange.reply
+        if reply_turn is not None:
+            events.stored("exchange", reply_turn.id)
+            self._surroundings.turn_stored(reply_turn)
+            await self._remember_sent(asked, owner_turn, reply_turn)
+        ended = self._clock.monotonic()
+        first = draft.first_token_at if draft.first_token_at is not None else ended
+        return TurnResult(owner_turn, reply_turn, draft, first - began, ended - began)
+
+    async def _awaken(self) -> None:
+        if self._state.is_resting:
+            await self.open()
+            self._state.is_resting = False
+        self._changed.set()
+
+    async def _rest(self) -> None:
+        self._state.is_resting = True
+        await self._memory.rest_conversation(self.conversation_id)
+        await self._surroundings.conversation_rested(self.conversation_id)
+
+    async def _recall(self, words: str) -> Recall | None:
+        """What surfaces for `words`; None when the helper fails: that must not fail the reply (R-94)."""
+        try:
+            vector = await self._memory.embed_cue(words)
+        except ReveriesError:
+            log.warning("recall.failed", exc_info=True)
+            return None
+        context = RecallContext(
+            now=self._clock.now(),
+            mood=infer_mood(words),
+            limit=self.settings.recall.limit,
+            exclude_turn_ids=self._shown_turn_ids(),
+        )
+        return self._memory.recall(words, vector, context)
+
+    async def _fitting(self, recall: Recall | None) -> list[Told]:
+        if recall is None:
+            return []
+        fitting: list[Told] = []
+        left = _TOLD_TOKENS
+        for item in choose_told(recall, self._shown_turn_ids(), self._clock.now()):
+            tokens = await self._model.count_tokens(item.line)
+            if tokens <= left:
+                fitting.append(item)
+                left -= tokens
+        return fitting
+
+    def _shown_turn_ids(self) -> frozenset[str]:
+        return frozenset(turn_id for exchange in self._state.exchanges for turn_id in exchange.turn_ids)
+
+    async def _cut_to_fit(self, words: str) -> str:
+        """`words` as the model reads them: a message longer than its context loses its middle (stored it is whole)."""
+        limits = self.settings.llm.limits
+        room = self._model.context_tokens - limits.reply_tokens - _TOLD_TOKENS - 3 * _SAFETY_TOKENS
+        room -= await self._model.count_tokens(self._system())
+        cut = words
+        while len(cut) > _SHORTEST_CUT_CHARS and await self._model.count_tokens(cut) > room:
+            cut = cut_middle(words, len(cut) * 2 // 3)
+        return cut
+
+    async def _make_room(self, asked: str) -> None:
+        """Fold the history when the prompt would be over the model's context. Nothing over it is ever sent."""
+        fixed = await self._model.count_tokens(self._system()) + await self._model.count_tokens(asked)
+        room = self._model.context_tokens - self.settings.llm.limits.reply_tokens - _SAFETY_TOKENS - fixed
+        folded = fold(self._state.summary, self._state.exchanges, max(0, room))
+        if folded.folded:
+            self._state.summary = folded.summary
+            self._state.exchanges = await self._recount(folded.exchanges)
+            until = folded.folded[-1].until_position
+            await self._memory.conversations.fold(self.conversation_id, folded.summary, until)
+            await self._surroundings.turns_folded()
+            log.info("conversation.folded", exchanges=len(folded.folded))
+
+    async def _generate(self, asked: str, draft: Draft, events: TurnEvents) -> None:
+        prompt = Prompt(
+            role=Role.CONVERSATION,
+            messages=messages_for(self._system(), self._state.exchanges, asked),
+            max_tokens=self.settings.llm.limits.reply_tokens,
+            temperature=_TEMPERATURE,
+        )
+        async with asyncio.TaskGroup() as tasks:
+            self._generation = tasks.create_task(self._stream(prompt, draft, events), name="reply")
+        cancelled = self._generation.cancelled()
+        self._generation = None
+        draft.text = plain(draft.text).strip()
+        if cancelled:
+            draft.reason, draft.explanation = "cancelled", "You stopped this reply."
+        if draft.verdict is not None:
+            await self._surroundings.reply_tripped(draft.verdict, draft.text)
+
+    async def _stream(self, prompt: Prompt, draft: Draft, events: TurnEvents) -> None:
+        watch = self._new_watch()
+        try:
+            async with contextlib.aclosing(self._model.stream(prompt)) as stream:
+                async for event in stream:
+                    if isinstance(event, Finished):
+                        draft.reason, draft.usage = event.reason.value, event.usage
+                        return
+                    if draft.first_token_at is None:
+                        draft.first_token_at = self._clock.monotonic()
+                    draft.text += event.text
+                    events.token(event.text)
+                    verdict = watch.observe(event.text, self._clock.monotonic())
+                    if verdict.stops:
+                        draft.reason, draft.explanation, draft.verdict = "tripped", verdict.explanation, verdict
+                        return
+        except ModelError as error:
+            draft.reason, draft.explanation = "failed", str(error)
+            log.warning("reply.failed", code=error.code, why=error.message)
+
+    async def _remember_sent(self, asked: str, owner_turn: Turn, reply_turn: Turn) -> None:
+        tokens = await self._model.count_tokens(asked) + await self._model.count_tokens(reply_turn.text)
+        sent = SentExchange(
+            asked, reply_turn.text, owner_turn.text, tokens, (owner_turn.id, reply_turn.id), reply_turn.position + 1
+        )
+        self._state.exchanges = (*self._state.exchanges, sent)
+
+    async def _as_exchanges(self, turns: Sequence[Turn]) -> tuple[SentExchange, ...]:
+        exchanges: list[SentExchange] = []
+        for asked, replied in itertools.pairwise(turns):
+            if asked.origin == "owner" and replied.origin == "self":
+                ids = (asked.id, replied.id)
+                exchanges.append(
+                    SentExchange(asked.text, replied.text, asked.text, 0, ids, replied.position + 1)
+                )
+        return await self._recount(exchanges)
+
+    async def _recount(self, exchanges: Sequence[SentExchange]) -> tuple[SentExchange, ...]:
+        counted: list[SentExchange] = []
+        for item in exchanges:
+            tokens = await self._model.count_tokens(item.asked) + await self._model.count_tokens(item.replied)
+            counted.append(replace(item, tokens=tokens))
+        return tuple(counted)
+
+    def _system(self) -> str:
+        settings = self.settings
+        return system_text(settings.mind.name, settings.owner.name, self._memory.self_model, self._state.summary)
+
+    def _prompt_beginning(self) -> tuple[Message, ...]:
+        return messages_for(self._system(), self._state.exchanges)

@@ -1,0 +1,239 @@
+"""What each request does: a thin translation between the wire and the mind. Nothing is decided here."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from reveries import protocol
+from reveries.daemon.chat_context import Told
+from reveries.daemon.conversation import TurnResult
+from reveries.daemon.mind import Mind
+from reveries.daemon.server import Session
+from reveries.daemon.settings_in_force import masked_toml
+from reveries.daemon.wire import detail_frame, found_frame, recalled_frame, said_turn, stats_frame
+from reveries.errors import StorageLostError
+from reveries.llm.base import Usage
+from reveries.memory.importing import PastTurn
+from reveries.memory.model import Recall, Turn
+from reveries.plaintext import one_line, plain
+
+_SCROLLBACK_TURNS = 200
+
+
+class Handlers:
+    """Answers requests. Replies run in `tasks`, the daemon's own group: a client that leaves does not end them."""
+
+    def __init__(
+        self,
+        mind: Mind,
+        tasks: asyncio.TaskGroup,
+        fall_asleep: Callable[[], None],
+        on_storage_lost: Callable[[StorageLostError], None],
+    ) -> None:
+        self._mind = mind
+        self._tasks = tasks
+        self._fall_asleep = fall_asleep
+        self._on_storage_lost = on_storage_lost
+        self._attached: dict[int, Session] = {}
+
+    async def handle(self, session: Session, request: protocol.Request) -> None:
+        """Answer one request. Raises ReveriesError; the server turns it into a `Failed`."""
+        match request:
+            case protocol.Attach():
+                await self._attach(session, request)
+            case protocol.Detach():
+                self.gone(session)
+                session.outbox.send(protocol.Ok(request.request_id))
+            case protocol.Say():
+                await self._say(session, request)
+            case protocol.Observe():
+                await self._observe(session, request)
+            case protocol.Consolidate():
+                await self._consolidate(session, request)
+            case protocol.Import():
+                await self._import(session, request)
+            case protocol.Sleep():
+                session.outbox.send(protocol.Progress(request.request_id, "falling asleep", 0, 0))
+                session.outbox.send(protocol.Ok(request.request_id))
+                self._fall_asleep()
+            case protocol.Hello() | protocol.Cancel():
+                raise AssertionError("the server answers these itself")
+            case _:
+                await self._answer_question(session, request)
+
+    async def _answer_question(
+        self,
+        session: Session,
+        request: protocol.AskStatus
+        | protocol.AskThoughts
+        | protocol.AskMemory
+        | protocol.Search
+        | protocol.Inspect
+        | protocol.AskConfig
+        | protocol.ApplyConfig,
+    ) -> None:
+        mind, number = self._mind, request.request_id
+        match request:
+            case protocol.AskStatus():
+                answer: protocol.Frame = await mind.status(number)
+            case protocol.AskThoughts():
+                answer = protocol.Thoughts(number, await mind.thoughts(request.since, request.limit))
+            case protocol.AskMemory():
+                answer = stats_frame(number, await mind.memory.stats())
+            case protocol.Search():
+                began = mind.clock.monotonic()
+                recall = await mind.memory.search(request.query, request.limit)
+                answer = found_frame(number, recall, mind.clock.monotonic() - began)
+            case protocol.Inspect():
+                answer = detail_frame(number, await mind.memory.inspect(request.episode_id))
+            case protocol.AskConfig():
+                answer = protocol.Config(number, masked_toml(mind.settings), str(mind.config_file))
+            case protocol.ApplyConfig():
+                changed, needs_restart = mind.apply_settings()
+                answer = protocol.ConfigApplied(number, changed, needs_restart)
+            case _:
+                assert_never(request)
+        session.outbox.send(answer)
+
+    def gone(self, session: Session) -> None:
+        """A client left, with or without a word."""
+        if self._attached.pop(session.number, None) is not None:
+            self._mind.conversation.detach(session.number)
+
+    def tell_attached(self, frame: protocol.Frame, but: int | None = None) -> None:
+        """Send `frame` to everybody who is attached, but not to client number `but`."""
+        for number, session in list(self._attached.items()):
+            if number != but:
+                session.outbox.send(frame)
+
+    def turn_stored(self, turn: Turn) -> None:
+        self.tell_attached(protocol.Spoken(0, said_turn(turn)))
+
+    def state_changed(self, state: str, detail: str) -> None:
+        self.tell_attached(protocol.StateChanged(0, state, one_line(detail)))
+
+    async def _attach(self, session: Session, request: protocol.Attach) -> None:
+        mind = self._mind
+        await mind.conversation.open()
+        turns = await mind.memory.recent_turns(mind.conversation.conversation_id, _SCROLLBACK_TURNS)
+        self._attached[session.number] = session
+        mind.conversation.attach(session.number)
+        session.outbox.send(
+            protocol.Attached(
+                request_id=request.request_id,
+                conversation_id=mind.conversation.conversation_id,
+                began_at=mind.conversation.began_at,
+                turns=[said_turn(turn) for turn in turns],
+                earlier_count=turns[0].position if turns else 0,
+                notices=await mind.notices(),
+            )
+        )
+
+    async def _say(self, session: Session, request: protocol.Say) -> None:
+        mind = self._mind
+        events = _TurnToSession(session, request.request_id)
+        reply = self._tasks.create_task(self._outcome(mind.conversation.say(request.text, events)), name="turn")
+        try:
+            await asyncio.wait((reply,))
+        except asyncio.CancelledError:
+            # Cancelled by its client: stop the reply. Gone without a word: let it go on, and be stored (R-93).
+            if session.is_gone:
+                raise
+            await mind.conversation.stop_reply()
+            await asyncio.wait((reply,))
+        outcome = reply.result()
+        if isinstance(outcome, Exception):
+            raise outcome
+        session.outbox.send(_replied(request.request_id, outcome, mind.models.conversation.name))
+
+    async def _outcome(self, turn: Coroutine[None, None, TurnResult]) -> TurnResult | Exception:
+        """The turn's result, or what it raised: the request hands that on, and if the client is gone nobody does."""
+        try:
+            return await turn
+        except StorageLostError as error:
+            self._on_storage_lost(error)
+            return error
+        except Exception as error:  # noqa: BLE001  # A named boundary: handed to the request, which reports it.
+            return error
+
+    async def _observe(self, session: Session, request: protocol.Observe) -> None:
+        number = request.request_id
+        async for frame in self._mind.watch_thought(number):
+            if isinstance(frame, protocol.ThoughtToken):
+                session.outbox.send_piece(frame)
+            else:
+                session.outbox.send(frame)
+
+    async def _consolidate(self, session: Session, request: protocol.Consolidate) -> None:
+        report = await self._mind.consolidate(
+            request.limit, trigger="owner", progress=_progress(session, request.request_id, "consolidating")
+        )
+        session.outbox.send(
+            protocol.Consolidated(
+                request_id=request.request_id,
+                run_id=report.run_id,
+                processed=report.processed,
+                created=report.created,
+                merged=report.merged,
+                fallbacks=report.fallbacks,
+                left=report.left,
+                seconds=report.seconds,
+                was_interrupted=report.was_interrupted,
+                log=[plain(line) for line in report.log],
+            )
+        )
+
+    async def _import(self, session: Session, request: protocol.Import) -> None:
+        past = [PastTurn(turn.said_at, turn.speaker, turn.text) for turn in request.turns]
+        under_way = session.imports.setdefault(request.source, self._mind.memory.begin_import(request.source))
+        report = await under_way.add(past)
+        episodes = 0
+        if request.is_last:
+            session.imports.pop(request.source, None)
+            slept = await self._mind.light_sleep(_progress(session, request.request_id, "light sleep"))
+            episodes = slept.episodes
+        session.outbox.send(protocol.Imported(request.request_id, report.stored, report.known_already, episodes))
+
+
+@dataclass(frozen=True, slots=True)
+class _TurnToSession:
+    """The events of one turn as frames to the client that asked for it."""
+
+    session: Session
+    request_id: int
+
+    def recalled(self, recall: Recall, told: Sequence[Told]) -> None:
+        self.session.outbox.send(recalled_frame(self.request_id, recall, told))
+
+    def token(self, text: str) -> None:
+        # Not made plain here: an escape sequence can be cut in two by a token's end. The client does it on the whole.
+        self.session.outbox.send_piece(protocol.Token(self.request_id, text))
+
+    def stored(self, what: str, turn_id: str) -> None:
+        self.session.outbox.send(protocol.Stored(self.request_id, what, turn_id))
+
+
+def _progress(session: Session, request_id: int, what: str) -> Callable[[int, int], None]:
+    def report(done: int, total: int) -> None:
+        session.outbox.send_piece(protocol.Progress(request_id, what, done, total))
+
+    return report
+
+
+def _replied(request_id: int, result: TurnResult, model: str) -> protocol.Replied:
+    draft = result.draft
+    usage = draft.usage or Usage(0, 0)
+    return protocol.Replied(
+        request_id=request_id,
+        turn_id=result.reply_turn.id if result.reply_turn else "",
+        text=draft.text,
+        reason=draft.reason,
+        explanation=plain(draft.explanation),
+        model=model,
+        prompt_tokens=usage.prompt_tokens,
+        cached_tokens=usage.cached_tokens,
+        completion_tokens=usage.completion_tokens,
+        first_token_seconds=result.first_token_seconds,
+        seconds=result.seconds,
+    )

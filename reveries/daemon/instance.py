@@ -1,0 +1,117 @@
+"""One mind, one daemon: the kernel lock that decides who it is, and the socket that it listens on.
+
+The lock decides, never a pid in a file: it is gone with the process, however that ended (R-8, B1..B3).
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import socket
+import stat
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from reveries.config import Home
+from reveries.errors import AlreadyAwakeError, HomeError
+
+_LISTEN_BACKLOG = 64
+
+
+@contextlib.contextmanager
+def hold_lock(home: Home) -> Iterator[None]:
+    """Hold this home's lock. Raises AlreadyAwakeError naming the holder, HomeError when there can be no lock."""
+    try:
+        descriptor = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise HomeError(
+            f"The lock {home.lock} cannot be opened: {error.strerror}.", advice="Look at its owner and its mode."
+        ) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            raise AlreadyAwakeError(
+                f"The mind in {home.path} is already awake (process {holder}).", advice="See it: reveries status"
+            ) from error
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def listening_socket(path: Path) -> Iterator[socket.socket]:
+    """A listening unix socket at `path`, mode 0600 from birth. Call it only while holding the lock.
+
+    A socket left behind by a daemon that died is replaced; anything else at that path is left alone and refused
+    (HomeError). At the end the path is removed only if it is still ours.
+    """
+    _clear_stale(path)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        before = os.umask(0o177)
+        try:
+            listener.bind(str(path))
+        except OSError as error:
+            raise HomeError(
+                f"The socket {path} cannot be made: {error.strerror}.", advice="Choose another REVERIES_HOME."
+            ) from error
+        finally:
+            os.umask(before)
+        ours = _identity(path)
+        listener.listen(_LISTEN_BACKLOG)
+        listener.setblocking(False)
+        yield listener
+        if ours is not None and _identity(path) == ours:
+            path.unlink(missing_ok=True)
+    finally:
+        listener.close()
+
+
+def peer_uid(connection: socket.socket) -> int | None:
+    """The user at the other end of a unix socket; None where the system does not tell."""
+    try:
+        if hasattr(socket, "SO_PEERCRED"):
+            size = struct.calcsize("3i")
+            _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+            return int(uid)
+        # macOS: struct xucred {u_int version; uid_t uid; short ngroups; gid_t groups[16]} under LOCAL_PEERCRED (1).
+        raw = connection.getsockopt(0, 1, 76)
+        return int(struct.unpack_from("2I", raw)[1])
+    except (OSError, struct.error):
+        return None
+
+
+def _clear_stale(path: Path) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise HomeError(
+            f"{path} is in the way: it is not a socket, so it was left alone.", advice="Move it, then: reveries wake"
+        )
+    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(str(path))
+        except OSError as error:
+            if error.errno == errno.ECONNREFUSED:
+                path.unlink(missing_ok=True)
+                return
+            raise HomeError(
+                f"The socket {path} is in the way: {error.strerror}.", advice="Move it, then: reveries wake"
+            ) from error
+    raise HomeError(f"Another program listens on {path}.", advice="End it, or choose another REVERIES_HOME.")
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino

@@ -1,0 +1,42 @@
+"""How late the event loop is: the first sign that something blocks it (B7, and the bound of 50 ms at p99)."""
+
+from collections import deque
+
+import structlog
+
+from reveries.clock import Clock
+
+_PERIOD_SECONDS = 0.1
+_SAMPLES = 3000
+_ALARM_SECONDS = 1.0
+
+log = structlog.get_logger("loop")
+
+
+class LoopLag:
+    """Measures, ten times a second, how much later than asked a timer fires; keeps the last five minutes."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._late_seconds: deque[float] = deque(maxlen=_SAMPLES)
+
+    async def run(self) -> None:
+        """Measure until cancelled."""
+        while True:
+            due = self._clock.monotonic() + _PERIOD_SECONDS
+            await self._clock.sleep(_PERIOD_SECONDS)
+            late = max(0.0, self._clock.monotonic() - due)
+            self._late_seconds.append(late)
+            if late > _ALARM_SECONDS:
+                log.warning("loop.blocked", seconds=round(late, 3))
+
+    def p99_ms(self) -> float:
+        """The 99th percentile of the last five minutes, in milliseconds; 0 before the first sample."""
+        if not self._late_seconds:
+            return 0.0
+        ordered = sorted(self._late_seconds)
+        return ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))] * 1000
+
+    def max_ms(self) -> float:
+        """The worst of the last five minutes, in milliseconds."""
+        return max(self._late_seconds, default=0.0) * 1000

@@ -1,0 +1,223 @@
+"""The socket: who may connect, greeting, frames in and out. Knows no meaning: `handlers` does.
+
+Each connection lives in the server's task group. A bad frame ends its own connection and nothing else (E5).
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from reveries import __version__
+from reveries.clock import Clock
+from reveries.daemon.instance import peer_uid
+from reveries.daemon.outbox import Outbox
+from reveries.errors import ProtocolError, ReveriesError, StorageLostError
+from reveries.memory.importing import Import
+from reveries.protocol import (
+    PROTOCOL_VERSION,
+    Cancel,
+    Failed,
+    Hello,
+    Ok,
+    Request,
+    Welcome,
+    decode_request,
+    encode,
+    read_body,
+)
+
+MAX_CLIENTS = 128
+MAX_REQUESTS_PER_CLIENT = 32
+_HELLO_SECONDS = 5.0
+_CLOSE_SECONDS = 1.0
+
+log = structlog.get_logger("server")
+
+
+class Session:
+    """One connected client, as the handlers see it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.outbox = Outbox()
+        self.client = ""
+        self.imports: dict[str, Import] = {}
+        """Past conversations that this client is handing in, batch after batch."""
+        self.is_gone = False
+        """The connection ended: its requests are cancelled, but a reply that is on its way goes on."""
+
+
+Handler = Callable[[Session, Request], Awaitable[None]]
+"""Answers one request by sending frames to the session. Cancelled when the client cancels it or goes away."""
+
+
+class Server:
+    """Accepts, greets, decodes, dispatches. `mind` and `awake_since` are for the greeting."""
+
+    def __init__(
+        self,
+        *,
+        mind: str,
+        clock: Clock,
+        handle: Handler,
+        on_gone: Callable[[Session], None],
+        on_storage_lost: Callable[[StorageLostError], None],
+    ) -> None:
+        self._mind = mind
+        self._on_storage_lost = on_storage_lost
+        self._awake_since = clock.now()
+        self._handle = handle
+        self._on_gone = on_gone
+        self._sessions: dict[int, Session] = {}
+        self._count = 0
+
+    @property
+    def client_count(self) -> int:
+        return len(self._sessions)
+
+    async def run(self, listener: socket.socket, listening: asyncio.Event) -> None:
+        """Serve until cancelled; sets `listening` once connections are accepted."""
+        async with asyncio.TaskGroup() as connections:
+
+            def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                self._count += 1
+                connections.create_task(self._serve(reader, writer, self._count), name=f"client-{self._count}")
+
+            server = await asyncio.start_unix_server(accept, sock=listener)
+            listening.set()
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                # Not `wait_closed`: on 3.12 it waits for clients, which end with the task group right after this.
+                server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> None:
+        session = Session(number)
+        try:
+            if not self._may_enter(writer):
+                return
+            session.client = await self._greet(reader, writer)
+            self._sessions[number] = session
+            await self._converse(session, reader, writer)
+        except (ProtocolError, OSError, asyncio.IncompleteReadError, TimeoutError) as error:
+            log.info("client.dropped", client=number, why=type(error).__name__)
+        except Exception:  # The named boundary: a connection's fault ends that connection only.
+            log.exception("client.failed", client=number)
+        finally:
+            self._sessions.pop(number, None)
+            session.outbox.close()
+            self._on_gone(session)
+            await _close(writer)
+
+    def _may_enter(self, writer: asyncio.StreamWriter) -> bool:
+        uid = peer_uid(writer.get_extra_info("socket"))
+        if uid is not None and uid not in (os.getuid(), 0):
+            log.warning("client.refused", uid=uid)
+            return False
+        if len(self._sessions) >= MAX_CLIENTS:
+            busy = Failed(0, "failed", f"{MAX_CLIENTS} clients are attached already.", "Close one of them.")
+            writer.write(encode(busy))
+            return False
+        return True
+
+    async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        async with asyncio.timeout(_HELLO_SECONDS):
+            hello = decode_request(await read_body(reader))
+            if not isinstance(hello, Hello):
+                raise ProtocolError("The first message was no greeting.")
+            writer.write(encode(Welcome(PROTOCOL_VERSION, __version__, os.getpid(), self._mind, self._awake_since)))
+            await writer.drain()
+        if hello.version != PROTOCOL_VERSION:
+            raise ProtocolError(f"The client speaks protocol {hello.version}; this is {PROTOCOL_VERSION}.")
+        return hello.client
+
+    async def _converse(self, session: Session, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            sender = tasks.create_task(_send(session.outbox, writer), name=f"client-{session.number}-writer")
+            requests = tasks.create_task(self._receive(session, reader), name=f"client-{session.number}-reader")
+            await asyncio.wait((sender, requests), return_when=asyncio.FIRST_COMPLETED)
+            requests.cancel()
+            session.outbox.close()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSE_SECONDS):
+                    await asyncio.wait((sender,))
+            sender.cancel()
+
+    async def _receive(self, session: Session, reader: asyncio.StreamReader) -> None:
+        running: dict[int, asyncio.Task[None]] = {}
+        async with asyncio.TaskGroup() as requests:
+            while True:
+                try:
+                    request = decode_request(await read_body(reader))
+                except (ProtocolError, OSError, asyncio.IncompleteReadError) as error:
+                    if isinstance(error, ProtocolError):
+                        session.outbox.send(Failed(0, error.code, error.message, error.advice))
+                    break
+                self._start(session, request, requests, running)
+            session.is_gone = True
+            for task in running.values():
+                task.cancel()
+
+    def _start(
+        self,
+        session: Session,
+        request: Request,
+        requests: asyncio.TaskGroup,
+        running: dict[int, asyncio.Task[None]],
+    ) -> None:
+        if isinstance(request, Hello):
+            session.outbox.send(Failed(0, "protocol", "A second greeting came.", ""))
+            return
+        if isinstance(request, Cancel):
+            if task := running.get(request.target_id):
+                task.cancel()
+            session.outbox.send(Ok(request.request_id))
+            return
+        if request.request_id in running or len(running) >= MAX_REQUESTS_PER_CLIENT:
+            why = "has the number of one that runs" if request.request_id in running else "is one too many at once"
+            session.outbox.send(Failed(request.request_id, "protocol", f"The request {why}.", ""))
+            return
+        task = requests.create_task(self._answer(session, request), name=f"request-{type(request).__name__}")
+        running[request.request_id] = task
+
+        def ended(task: asyncio.Task[None]) -> None:
+            running.pop(request.request_id, None)
+            # Here and not in the request: one that is cancelled before its first step never runs.
+            if task.cancelled():
+                session.outbox.send(Failed(request.request_id, "cancelled", "It was stopped.", ""))
+
+        task.add_done_callback(ended)
+
+    async def _answer(self, session: Session, request: Request) -> None:
+        request_id = request.request_id if not isinstance(request, Hello) else 0
+        try:
+            await self._handle(session, request)
+        except ReveriesError as error:
+            if isinstance(error, StorageLostError):
+                self._on_storage_lost(error)
+            session.outbox.send(Failed(request_id, error.code, error.message, error.advice))
+        except Exception:  # The one place where an unforeseen error becomes a frame.
+            log.exception("request.failed", request=type(request).__name__)
+            session.outbox.send(
+                Failed(request_id, "failed", "Something unforeseen went wrong; it is in the log.", "reveries status")
+            )
+
+
+async def _send(outbox: Outbox, writer: asyncio.StreamWriter) -> None:
+    try:
+        while waiting := await outbox.next_frames():
+            writer.write(waiting)
+            await writer.drain()
+    except OSError:
+        outbox.close()
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with contextlib.suppress(OSError, TimeoutError):
+        async with asyncio.timeout(_CLOSE_SECONDS):
+            await writer.wait_closed()

@@ -1,0 +1,32 @@
+"""The settings that count now: shown with secrets masked, and read again on the owner's word."""
+
+from pathlib import Path
+from typing import cast
+
+import msgspec
+import tomlkit
+
+from reveries.config import Settings, known_keys, load_settings, setting
+
+_TAKES_EFFECT_NOW = ("conversation.", "monologue.", "memory.consolidation_", "recall.", "owner.", "mind.")
+
+
+def masked_toml(settings: Settings) -> str:
+    """`settings` as TOML. A key is never among them (it comes from a file or the environment), so nothing is masked
+    but what somebody put into `base_url`."""
+    tables = cast("dict[str, dict[str, object]]", msgspec.to_builtins(settings))
+    url = str(tables["llm"]["base_url"])
+    if "@" in url:
+        tables["llm"]["base_url"] = url.partition("://")[0] + "://[masked]@" + url.rpartition("@")[2]
+    return tomlkit.dumps(tables)
+
+
+def reread(file: Path, current: Settings) -> tuple[Settings, list[str], list[str]]:
+    """`file` read again: the new settings, the keys that changed, and those of them that need a new wake.
+
+    Raises ConfigError; then the current settings stay in force.
+    """
+    fresh = load_settings(file)
+    changed = [key for key in known_keys() if setting(fresh, key) != setting(current, key)]
+    needs_restart = [key for key in changed if not key.startswith(_TAKES_EFFECT_NOW)]
+    return fresh, changed, needs_restart

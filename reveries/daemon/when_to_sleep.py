@@ -1,0 +1,27 @@
+"""When deep sleep is due (R-97, R-98, R-101). Pure."""
+
+from dataclasses import dataclass
+
+from reveries.config import MemorySettings
+
+
+@dataclass(frozen=True, slots=True)
+class SleepPressure:
+    """What speaks for and against a pass now."""
+
+    unprocessed: int
+    seconds_since_last: float
+    """Since the last pass ended, or since waking when there was none."""
+    is_talking: bool
+    is_thinking: bool
+
+
+def why_sleep_is_due(pressure: SleepPressure, settings: MemorySettings) -> str | None:
+    """ "volume" or "time" when a pass should begin now, else None. Nothing to process is never due."""
+    if pressure.is_talking or pressure.is_thinking or pressure.unprocessed == 0:
+        return None
+    if pressure.unprocessed > settings.consolidation_volume:
+        return "volume"
+    if pressure.seconds_since_last >= settings.consolidation_interval_hours * 3600:
+        return "time"
+    return None

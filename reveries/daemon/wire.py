@@ -1,0 +1,148 @@
+"""From what the mind has to what crosses the socket. Pure; every text that a person may see is made plain here."""
+
+from collections.abc import Sequence
+
+from reveries import protocol
+from reveries.daemon.chat_context import Told
+from reveries.memory.model import Origin, Recall, RecalledEpisode, Turn
+from reveries.memory.views import EpisodeView, MemoryStatistics, ShownExemplar
+from reveries.plaintext import one_line, plain
+
+
+def said_turn(turn: Turn) -> protocol.SaidTurn:
+    """A stored turn for a client."""
+    return protocol.SaidTurn(
+        turn_id=turn.id,
+        speaker=one_line(turn.speaker, 80),
+        is_owner=turn.origin is Origin.OWNER,
+        text=plain(turn.text),
+        said_at=turn.said_at,
+        is_partial=turn.is_partial,
+    )
+
+
+def recalled_frame(request_id: int, recall: Recall, told: Sequence[Told]) -> protocol.Recalled:
+    """What surfaced for a turn, marked with what the model was told of it."""
+    told_episodes = {item.episode_id for item in told}
+    items = []
+    for found in recall.episodes:
+        quote, speaker = _quote(found)
+        items.append(
+            protocol.RecalledItem(
+                episode_id=found.episode.id,
+                summary=plain(found.episode.summary),
+                energy=found.energy,
+                happened_at=found.episode.created_at,
+                quote=quote,
+                quote_speaker=speaker,
+                was_told=found.episode.id in told_episodes,
+            )
+        )
+    return protocol.Recalled(request_id, items)
+
+
+def found_frame(request_id: int, recall: Recall, seconds: float) -> protocol.Found:
+    """The answer to a search."""
+    episodes = []
+    for found in recall.episodes:
+        quote, speaker = _quote(found)
+        episodes.append(
+            protocol.FoundEpisode(
+                episode_id=found.episode.id,
+                summary=plain(found.episode.summary),
+                happened_at=found.episode.created_at,
+                energy=found.energy,
+                salience=found.episode.salience,
+                origin=found.episode.origin.value,
+                depth=found.episode.depth,
+                quote=quote,
+                quote_speaker=speaker,
+                path=list(found.path),
+            )
+        )
+    turns = [
+        protocol.FoundTurn(
+            turn_id=ranked.turn.id,
+            episode_id=ranked.episode_id,
+            speaker=one_line(ranked.turn.speaker, 80),
+            said_at=ranked.turn.said_at,
+            text=plain(ranked.turn.text),
+            score=ranked.score,
+        )
+        for ranked in recall.turns
+    ]
+    return protocol.Found(request_id, episodes, turns, recall.edges_touched, seconds)
+
+
+def _quote(found: RecalledEpisode) -> tuple[str, str]:
+    """The words that answer the cue best, and who said them; an exemplar when no turn was ranked."""
+    if found.turns:
+        turn = found.turns[0].turn
+        return plain(turn.text), one_line(turn.speaker, 80)
+    if found.episode.exemplars:
+        return plain(found.episode.exemplars[0].quote), ""
+    return "", ""
+
+
+def stats_frame(request_id: int, stats: MemoryStatistics) -> protocol.MemoryStats:
+    """R-171."""
+    return protocol.MemoryStats(
+        request_id=request_id,
+        experiences=stats.experiences,
+        unprocessed=stats.unprocessed,
+        turns=stats.turns,
+        episodes=stats.episodes,
+        links=dict(stats.links),
+        mean_salience=stats.mean_salience,
+        min_salience=stats.min_salience,
+        faded=stats.faded,
+        database_bytes=stats.database_bytes,
+        last_consolidation=stats.last_consolidation,
+    )
+
+
+def detail_frame(request_id: int, view: EpisodeView) -> protocol.EpisodeDetail:
+    """R-23."""
+    episode = view.episode
+    return protocol.EpisodeDetail(
+        request_id=request_id,
+        episode_id=episode.id,
+        summary=plain(episode.summary),
+        happened_at=episode.created_at,
+        ended_at=episode.ended_at,
+        last_accessed_at=episode.last_accessed_at,
+        access_count=episode.access_count,
+        salience=episode.salience,
+        confidence=episode.confidence,
+        accessibility=episode.accessibility,
+        valence=episode.valence,
+        origin=episode.origin.value,
+        tainted=episode.tainted,
+        depth=episode.depth,
+        topics=[one_line(topic) for topic in episode.topics],
+        entities=[one_line(entity) for entity in episode.entities],
+        exemplars=[_exemplar(shown) for shown in view.exemplars],
+        links=[
+            protocol.LinkDetail(
+                shown.link.target_id, shown.link.type.value, shown.link.strength, one_line(shown.summary)
+            )
+            for shown in view.links
+        ],
+        before=list(episode.before),
+        after=list(episode.after),
+        gap_seconds=episode.gap_seconds,
+        gap_significance=one_line(episode.gap_significance),
+        sources=[said_turn(turn) for turn in view.sources],
+    )
+
+
+def _exemplar(shown: ShownExemplar) -> protocol.ExemplarDetail:
+    exemplar = shown.exemplar
+    return protocol.ExemplarDetail(
+        quote=plain(exemplar.quote),
+        context=plain(exemplar.context),
+        said_at=exemplar.said_at,
+        speaker=one_line(shown.speaker, 80),
+        turn_id=exemplar.turn_id or "",
+        significance=one_line(exemplar.significance),
+    )

@@ -1,0 +1,58 @@
+-- name: put
+INSERT INTO episodes (
+    id, created_at, ended_at, last_accessed_at, access_count, summary, exemplars, temporal_before, temporal_after, gap,
+    salience, confidence, accessibility, valence, topics, entities, last_decayed_at, conversation_id, depth, merged_into,
+    origin, tainted, checksum
+) VALUES (
+    :id, :created_at, :ended_at, :last_accessed_at, :access_count, :summary, :exemplars, :temporal_before,
+    :temporal_after, :gap, :salience, :confidence, :accessibility, :valence, :topics, :entities, :last_decayed_at,
+    :conversation_id, :depth, :merged_into, :origin, :tainted, :checksum
+) ON CONFLICT (id) DO UPDATE SET
+    created_at = excluded.created_at, ended_at = excluded.ended_at, last_accessed_at = excluded.last_accessed_at,
+    access_count = excluded.access_count, summary = excluded.summary, exemplars = excluded.exemplars,
+    temporal_before = excluded.temporal_before, temporal_after = excluded.temporal_after, gap = excluded.gap,
+    salience = excluded.salience, confidence = excluded.confidence, accessibility = excluded.accessibility,
+    valence = excluded.valence, topics = excluded.topics, entities = excluded.entities,
+    last_decayed_at = excluded.last_decayed_at, depth = excluded.depth, merged_into = excluded.merged_into,
+    tainted = max(episodes.tainted, excluded.tainted), checksum = excluded.checksum;
+
+-- name: put_source
+INSERT INTO episode_sources (episode_id, experience_id) VALUES (:episode_id, :experience_id) ON CONFLICT DO NOTHING;
+
+-- name: touch
+UPDATE episodes
+SET access_count = :access_count, last_accessed_at = :last_accessed_at, salience = :salience,
+    accessibility = :accessibility
+WHERE id = :episode_id;
+
+-- name: fade
+UPDATE episodes SET salience = :salience, accessibility = :accessibility, last_decayed_at = :last_decayed_at
+WHERE id = :episode_id;
+
+-- name: retire
+UPDATE episodes SET merged_into = :merged_into WHERE id = :episode_id;
+
+-- name: put_link
+INSERT INTO episode_links (from_id, to_id, type, strength) VALUES (:from_id, :to_id, :type, :strength)
+ON CONFLICT (from_id, to_id, type) DO UPDATE SET strength = excluded.strength;
+
+-- name: put_vector
+INSERT INTO vectors (owner_kind, owner_id, model_id, vector) VALUES (:owner_kind, :owner_id, :model_id, :vector)
+ON CONFLICT (owner_kind, owner_id, model_id) DO UPDATE SET vector = excluded.vector;
+
+-- name: live
+SELECT * FROM episodes WHERE merged_into IS NULL ORDER BY rowid;
+
+-- name: live_sources
+SELECT episode_sources.episode_id, episode_sources.experience_id
+FROM episode_sources
+JOIN episodes ON episodes.id = episode_sources.episode_id
+JOIN raw_experiences ON raw_experiences.id = episode_sources.experience_id
+WHERE episodes.merged_into IS NULL
+ORDER BY raw_experiences.happened_at, raw_experiences.rowid;
+
+-- name: live_links
+SELECT from_id, to_id, type, strength FROM episode_links;
+
+-- name: live_vectors
+SELECT owner_id, vector FROM vectors WHERE owner_kind = :owner_kind AND model_id = :model_id;

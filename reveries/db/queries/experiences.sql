@@ -1,0 +1,66 @@
+-- name: insert
+INSERT INTO raw_experiences (
+    id, kind, happened_at, content, salience, valence, light_slept, processed, conversation_id, metadata, origin, tainted,
+    checksum
+) VALUES (
+    :id, :kind, :happened_at, :content, :salience, :valence, 0, 0, :conversation_id, :metadata, :origin, :tainted,
+    :checksum
+);
+
+-- name: get
+SELECT * FROM raw_experiences WHERE id = :id;
+
+-- name: to_sleep_on
+SELECT raw_experiences.* FROM raw_experiences
+LEFT JOIN conversations ON conversations.id = raw_experiences.conversation_id
+LEFT JOIN turns ON turns.experience_id = raw_experiences.id
+WHERE raw_experiences.light_slept = 0
+GROUP BY raw_experiences.id
+ORDER BY coalesce(conversations.began_at, raw_experiences.happened_at), conversations.rowid,
+    min(turns.position), raw_experiences.happened_at, raw_experiences.rowid;
+
+-- name: mark_light_slept
+UPDATE raw_experiences SET light_slept = 1 WHERE id = :id;
+
+-- name: mark_processed
+UPDATE raw_experiences
+SET processed = 1, salience = :salience, valence = :valence, attempts = attempts + 1
+WHERE id = :id;
+
+-- name: count_attempt
+UPDATE raw_experiences SET attempts = attempts + 1 WHERE id = :id;
+
+-- name: next_to_process
+SELECT * FROM raw_experiences
+WHERE processed = 0 AND light_slept = 1 AND attempts < :max_attempts
+    AND id NOT IN (SELECT value FROM json_each(:passed_over))
+ORDER BY salience DESC, happened_at, rowid
+LIMIT 1;
+
+-- name: count_unprocessed
+SELECT count(*) AS unprocessed FROM raw_experiences WHERE processed = 0 AND attempts < :max_attempts;
+
+-- name: live_passages
+SELECT raw_experiences.*, episode_sources.episode_id
+FROM raw_experiences
+JOIN episode_sources ON episode_sources.experience_id = raw_experiences.id
+JOIN episodes ON episodes.id = episode_sources.episode_id
+WHERE episodes.merged_into IS NULL
+    AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.experience_id = raw_experiences.id)
+ORDER BY raw_experiences.rowid;
+
+-- name: past_retention
+SELECT raw_experiences.id
+FROM raw_experiences
+JOIN consolidation_changes ON consolidation_changes.experience_id = raw_experiences.id
+JOIN consolidation_runs ON consolidation_runs.id = consolidation_changes.run_id
+WHERE raw_experiences.processed = 1 AND raw_experiences.salience < :keep_salience
+GROUP BY raw_experiences.id
+HAVING max(coalesce(consolidation_runs.ended_at, consolidation_runs.began_at)) <= :slept_on_before;
+
+-- name: log_thought
+INSERT INTO monologue_log (
+    id, began_at, ended_at, why_began, why_ended, text, tokens, recalled, experience_id, model, checksum
+) VALUES (
+    :id, :began_at, :ended_at, :why_began, :why_ended, :text, :tokens, :recalled, :experience_id, :model, :checksum
+);

@@ -1,0 +1,22 @@
+-- name: get
+SELECT * FROM self_model WHERE id = 1;
+
+-- name: put
+INSERT INTO self_model (
+    id, narrative, "values", tendencies, relationship, strengths, limitations, current_focus, unresolved_threads,
+    anticipations, updated_at
+) VALUES (
+    1, :narrative, :values, :tendencies, :relationship, :strengths, :limitations, :current_focus, :unresolved_threads,
+    :anticipations, :updated_at
+) ON CONFLICT (id) DO UPDATE SET
+    narrative = excluded.narrative, "values" = excluded."values", tendencies = excluded.tendencies,
+    relationship = excluded.relationship, strengths = excluded.strengths, limitations = excluded.limitations,
+    current_focus = excluded.current_focus, unresolved_threads = excluded.unresolved_threads,
+    anticipations = excluded.anticipations, updated_at = excluded.updated_at;
+
+-- name: remember
+INSERT INTO self_model_history (replaced_at, run_id, reason, evidence, before)
+VALUES (:replaced_at, :run_id, :reason, :evidence, :before);
+
+-- name: history
+SELECT * FROM self_model_history ORDER BY id DESC LIMIT :limit;

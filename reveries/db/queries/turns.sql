@@ -1,0 +1,53 @@
+-- name: insert
+INSERT INTO turns (
+    id, conversation_id, experience_id, position, origin, tainted, speaker, text, said_at, is_partial, import_key, checksum
+) VALUES (
+    :id, :conversation_id, :experience_id, :position, :origin, :tainted, :speaker, :text, :said_at, :is_partial,
+    :import_key, :checksum
+);
+
+-- name: adopt
+UPDATE turns SET experience_id = :experience_id WHERE id = :id AND experience_id IS NULL;
+
+-- name: next_position
+SELECT coalesce(max(position) + 1, 0) AS position FROM turns WHERE conversation_id = :conversation_id;
+
+-- name: recent
+SELECT * FROM (
+    SELECT * FROM turns WHERE conversation_id = :conversation_id ORDER BY position DESC LIMIT :limit
+) ORDER BY position;
+
+-- name: from_position
+SELECT * FROM turns WHERE conversation_id = :conversation_id AND position >= :position ORDER BY position LIMIT :limit;
+
+-- name: count_in
+SELECT count(*) AS turns FROM turns WHERE conversation_id = :conversation_id;
+
+-- name: unanswered
+SELECT turns.* FROM turns JOIN conversations ON conversations.id = turns.conversation_id
+WHERE turns.experience_id IS NULL AND conversations.source = 'chat'
+ORDER BY turns.conversation_id, turns.position;
+
+-- name: imported_orphans
+SELECT turns.* FROM turns JOIN conversations ON conversations.id = turns.conversation_id
+WHERE turns.experience_id IS NULL AND conversations.source <> 'chat'
+ORDER BY conversations.began_at, conversations.rowid, turns.position;
+
+-- name: has_import_key
+SELECT 1 AS found FROM turns WHERE import_key = :import_key;
+
+-- name: of_experience
+SELECT * FROM turns WHERE experience_id = :experience_id ORDER BY conversation_id, position;
+
+-- name: to_sleep_on
+SELECT turns.* FROM turns JOIN raw_experiences ON raw_experiences.id = turns.experience_id
+WHERE raw_experiences.light_slept = 0
+ORDER BY turns.conversation_id, turns.position;
+
+-- name: live
+SELECT turns.*, episode_sources.episode_id
+FROM turns
+JOIN episode_sources ON episode_sources.experience_id = turns.experience_id
+JOIN episodes ON episodes.id = episode_sources.episode_id
+WHERE episodes.merged_into IS NULL
+ORDER BY turns.rowid;

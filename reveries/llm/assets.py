@@ -1,0 +1,319 @@
+"""Model weights as assets: which there are, where they are, and how they come here.
+
+Runs as a process of its own, so that whoever shows the progress needs none of this code:
+
+    python -m reveries.llm.assets pull NAME [--json]
+    python -m reveries.llm.assets list [--json]
+    python -m reveries.llm.assets where NAME
+
+With `--json`, `pull` writes JSON lines on standard output, each one object:
+
+    {"file": "x.gguf", "done_bytes": 123, "total_bytes": 456, "source": "huggingface.co"}   progress, ten a second at most
+    {"file": "x.gguf", "source": "huggingface.co", "given_up": "it cannot be reached"}      the next source is tried
+    {"done": true, "model": "NAME", "path": "/…", "sources": {"x.gguf": "huggingface.co"}}  the last line of a good run
+    {"error": "What happened.", "advice": "What to do.", "code": "model"}                   the last line of a bad one
+
+`source` is "already here" for a file that was there and verified. `list --json` writes one array of objects with name,
+kind, licence, about, size_bytes, present and is_default. The exit code is 0, or that of the error (reveries/errors.py).
+"""
+
+import argparse
+import contextlib
+import fcntl
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from reveries.config import find_models_folder, load_settings
+from reveries.errors import ModelError, ModelMissingError, NotFoundError, ReveriesError
+from reveries.llm.asset_sources import GivenUpError, UrlSource, WheelsSource, fetch_url, fetch_wheels
+
+Source = UrlSource | WheelsSource
+
+_READ_BYTES = 4 * 1024 * 1024
+_REPORT_SECONDS = 0.1
+
+
+class AssetFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One file of a model."""
+
+    name: str
+    sha256: str
+    size_bytes: int
+    source: list[Source]
+
+
+class Asset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One model of the manifest."""
+
+    name: str
+    kind: Literal["chat", "embedding"]
+    licence: str
+    about: str
+    file: list[AssetFile]
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(file.size_bytes for file in self.file)
+
+
+class _Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    version: int
+    model: list[Asset]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """So far of one file. `given_up` says why `source` was left for the next one; empty while it is read."""
+
+    file: str
+    done_bytes: int
+    total_bytes: int
+    source: str
+    given_up: str = ""
+
+
+Report = Callable[[Progress], None]
+
+
+@cache
+def manifest() -> tuple[Asset, ...]:
+    """Every model that is known, the default first."""
+    source = resources.files("reveries.llm").joinpath("models.toml").read_bytes()
+    return tuple(msgspec.toml.decode(source, type=_Manifest).model)
+
+
+def asset(name: str) -> Asset:
+    """The model called `name`. Raises NotFoundError listing those that there are."""
+    for known in manifest():
+        if known.name == name:
+            return known
+    names = ", ".join(known.name for known in manifest())
+    raise NotFoundError(f"There is no model called {name}.", advice=f"Those that can be fetched: {names}")
+
+
+def find_weights(name_or_path: str, folder: Path | None = None) -> Path:
+    """Where the weights are: the file of a model that has one, the folder of one that has several, or the path itself.
+
+    Raises ModelMissingError with what to do, NotFoundError for a name that is not in the manifest.
+    """
+    if "/" in name_or_path or name_or_path.endswith(".gguf"):
+        path = Path(name_or_path).expanduser()
+        if path.is_file():
+            return path
+        raise ModelMissingError(
+            f"The weights {path} are not there.", advice="Check llm.embedded.model: reveries config get llm.embedded.model"
+        )
+    known = asset(name_or_path)
+    home = (folder or find_models_folder()) / known.name
+    if not all(is_present(home / file.name, file) for file in known.file):
+        raise ModelMissingError(
+            f"The weights of {known.name} are not on this machine.", advice=f"Fetch them: reveries models pull {known.name}"
+        )
+    return home / known.file[0].name if len(known.file) == 1 else home
+
+
+def is_present(path: Path, file: AssetFile) -> bool:
+    """Whether `path` is `file`, verified once and unchanged since (size, and the time in its stamp)."""
+    try:
+        stat = path.stat()
+        stamp = _stamp(path).read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return False
+    return stat.st_size == file.size_bytes and stamp == _stamp_text(file.sha256, stat.st_mtime_ns)
+
+
+def pull(name: str, report: Report, folder: Path | None = None) -> tuple[Path, dict[str, str]]:
+    """Fetch what is missing of the model `name`; where it is, and the source of each file.
+
+    Files appear whole and verified or not at all; an interrupted download goes on where it was.
+    Raises ModelError when no source had it.
+    """
+    known = asset(name)
+    home = (folder or find_models_folder()) / known.name
+    sources = {}
+    with _alone_in(home):
+        for file in known.file:
+            sources[file.name] = _pull_file(home / file.name, file, report)
+    return find_weights(name, folder), sources
+
+
+def _pull_file(path: Path, file: AssetFile, report: Report) -> str:
+    if is_present(path, file) or _adopt(path, file):
+        report(Progress(file.name, file.size_bytes, file.size_bytes, "already here"))
+        return "already here"
+    partial = path.with_name(path.name + ".partial")
+    reasons = []
+    for source in file.source:
+        try:
+            _fetch(source, partial, file, report)
+            _publish(partial, path, file)
+        except GivenUpError as error:
+            report(Progress(file.name, 0, file.size_bytes, source.title, str(error)))
+            reasons.append(f"{source.title}: {error}")
+        else:
+            return source.title
+    raise ModelError(
+        f"The file {file.name} could not be fetched ({'; '.join(reasons)}).",
+        advice=f"Try again when the network is back (it goes on where it was), or put the file at {path} yourself.",
+    )
+
+
+def _fetch(source: Source, partial: Path, file: AssetFile, report: Report) -> None:
+    last = 0.0
+
+    def progress(done_bytes: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _REPORT_SECONDS or done_bytes >= file.size_bytes:
+            last = time.monotonic()
+            report(Progress(file.name, min(done_bytes, file.size_bytes), file.size_bytes, source.title))
+
+    try:
+        if isinstance(source, UrlSource):
+            fetch_url(source, partial, file.size_bytes, progress)
+        else:
+            fetch_wheels(source, partial, progress)
+    except OSError as error:
+        raise ModelError(
+            f"The file {partial} cannot be written: {error.strerror or error}.",
+            advice=f"It needs {file.size_bytes // 1_000_000} MB; REVERIES_MODELS can name a folder elsewhere.",
+        ) from error
+
+
+def _publish(partial: Path, path: Path, file: AssetFile) -> None:
+    """Verify and rename; a file that is not what it should be is removed, so that the next source begins anew."""
+    if _sha256(partial) != file.sha256:
+        partial.unlink()
+        raise GivenUpError("what it has is not the file that was asked for (sha256)")
+    partial.replace(path)
+    _stamp(path).write_text(_stamp_text(file.sha256, path.stat().st_mtime_ns), encoding="ascii")
+
+
+def _adopt(path: Path, file: AssetFile) -> bool:
+    """Whether somebody put the right file there by hand; then it gets its stamp."""
+    if not path.is_file() or path.stat().st_size != file.size_bytes or _sha256(path) != file.sha256:
+        return False
+    _stamp(path).write_text(_stamp_text(file.sha256, path.stat().st_mtime_ns), encoding="ascii")
+    return True
+
+
+def _stamp(path: Path) -> Path:
+    return path.with_name(path.name + ".ok")
+
+
+def _stamp_text(sha256: str, modified_ns: int) -> str:
+    return f"{sha256} {modified_ns}\n"
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_READ_BYTES):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+@contextlib.contextmanager
+def _alone_in(home: Path) -> Iterator[None]:
+    """Only one process fetches a model at a time: the kernel's lock, so that a killed one leaves none behind."""
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        lock = (home / ".lock").open("w")
+    except OSError as error:
+        raise ModelError(
+            f"The folder {home} cannot be written: {error.strerror}.",
+            advice="REVERIES_MODELS can name a folder elsewhere.",
+        ) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ModelError(f"Another process is fetching {home.name}.", advice="Wait until it is done.") from error
+        yield
+
+
+def main(words: list[str] | None = None) -> int:
+    """The command line of this module; its exit code."""
+    arguments = _parser().parse_args(words)
+    try:
+        return int(arguments.run(arguments))
+    except ReveriesError as error:
+        _say(arguments, {"error": error.message, "advice": error.advice, "code": error.code}, f"{error.message} {error.advice}")
+        return error.exit_code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m reveries.llm.assets", description="Model weights.")
+    commands = parser.add_subparsers(required=True)
+    for name, run, help_text in (
+        ("pull", _run_pull, "fetch a model"),
+        ("where", _run_where, "print where a model is"),
+    ):
+        command = commands.add_parser(name, help=help_text)
+        command.add_argument("name")
+        command.add_argument("--json", action="store_true")
+        command.set_defaults(run=run)
+    listing = commands.add_parser("list", help="what there is")
+    listing.add_argument("--json", action="store_true")
+    listing.set_defaults(run=_run_list)
+    return parser
+
+
+def _run_pull(arguments: argparse.Namespace) -> int:
+    def report(progress: Progress) -> None:
+        line: dict[str, object] = {"file": progress.file, "source": progress.source}
+        if progress.given_up:
+            line["given_up"] = progress.given_up
+        else:
+            line |= {"done_bytes": progress.done_bytes, "total_bytes": progress.total_bytes}
+        share = 100 * progress.done_bytes // progress.total_bytes
+        _say(arguments, line, f"{progress.file} from {progress.source}: {progress.given_up or f'{share}%'}")
+
+    path, sources = pull(arguments.name, report)
+    done = {"done": True, "model": arguments.name, "path": str(path), "sources": sources}
+    _say(arguments, done, f"{arguments.name} is at {path}")
+    return 0
+
+
+def _run_where(arguments: argparse.Namespace) -> int:
+    path = find_weights(arguments.name)
+    _say(arguments, {"path": str(path)}, str(path))
+    return 0
+
+
+def _run_list(arguments: argparse.Namespace) -> int:
+    llm = load_settings(None).llm
+    folder = find_models_folder()
+    rows: list[dict[str, object]] = [
+        {
+            "name": known.name,
+            "kind": known.kind,
+            "licence": known.licence,
+            "about": known.about,
+            "size_bytes": known.size_bytes,
+            "present": all(is_present(folder / known.name / file.name, file) for file in known.file),
+            "is_default": known.name in (llm.embedded.model, llm.embedding_model),
+        }
+        for known in manifest()
+    ]
+    text = "\n".join(f"{row['name']:32} {'here' if row['present'] else '-':6} {row['about']}" for row in rows)
+    _say(arguments, rows, text)
+    return 0
+
+
+def _say(arguments: argparse.Namespace, record: object, text: str) -> None:
+    sys.stdout.write((json.dumps(record) if arguments.json else text) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

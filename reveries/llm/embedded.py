@@ -1,0 +1,309 @@
+"""The model on this machine: llama.cpp in a child process, started when needed, restarted when it dies, unloaded when idle.
+
+A crash or a stall in native code costs one answer. The child has two slots, each with its own prompt cache: thinking
+never evicts what was read for the conversation.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import msgspec
+
+from reveries.clock import Clock
+from reveries.config import EmbeddedSettings, LimitSettings
+from reveries.errors import ModelUnavailableError
+from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, bounded
+from reveries.llm.model_process import ModelProcess, start_model_process
+from reveries.llm.sse import data_lines
+from reveries.llm.template_marks import sealed, wire_messages
+
+SLOTS: Mapping[Role, int] = {Role.CONVERSATION: 0, Role.MONOLOGUE: 1, Role.CONSOLIDATION: 1}
+
+BATCH_TOKENS = 4
+"""Tokens read between two looks at whether anybody still wants the answer.
+
+Measured with the default model on 2 cores (docs/benchmarks.md): 4 reads 44 tokens/s and cancels within 110 ms; 8 reads
+35 and needs up to 440 ms; 16 reads 52 and needs up to 570; 512 reads 60 and needs seconds. (The matrix kernels work on
+rows of 4, which is why 8 is slower than 4.)
+"""
+
+MAX_THREADS = 8
+MAX_RESTART_WAIT_SECONDS = 60.0
+IDLE_LOOK_SECONDS = 60.0
+TOKEN_COUNTS_KEPT = 4096
+COUNT_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedOptions:
+    """Which weights, called what, listening where (`socket` ends in ".sock")."""
+
+    name: str
+    weights: Callable[[], Path]
+    """Where the GGUF file is, asked before each load; raises ModelMissingError."""
+    socket: Path
+    settings: EmbeddedSettings
+    limits: LimitSettings
+    batch_tokens: int = BATCH_TOKENS
+
+
+class EmbeddedModel:
+    """The ChatModel port on a local GGUF file. `aclose` it; run `watch_idle` in a task group to have it unloaded."""
+
+    def __init__(self, options: EmbeddedOptions, clock: Clock) -> None:
+        self._options = options
+        self._clock = clock
+        self._process: ModelProcess | None = None
+        self._starting = asyncio.Lock()
+        self._failures = 0
+        self._may_start_at = 0.0
+        self._calls = 0
+        self._last_used_at = clock.monotonic()
+        self._counts: OrderedDict[str, int] = OrderedDict()
+        self._is_closed = False
+
+    @property
+    def name(self) -> str:
+        return f"embedded/{self._options.name}"
+
+    @property
+    def context_tokens(self) -> int:
+        return self._options.settings.context_tokens
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether its process runs now."""
+        return self._process is not None and self._process.is_running
+
+    @property
+    def pid(self) -> int | None:
+        """Of the child process, while it runs."""
+        return self._process.pid if self._process is not None and self._process.is_running else None
+
+    def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
+        """See ChatModel. Loads the model first if need be; that time counts as waiting for the first token."""
+        return bounded(self._generate(prompt), self._options.limits, self.name)
+
+    async def count_tokens(self, text: str) -> int:
+        """By the model's own tokenizer. Loads it if need be. Raises ModelUnavailableError."""
+        if text in self._counts:
+            self._counts.move_to_end(text)
+            return self._counts[text]
+        async with self._call() as process, asyncio.timeout(COUNT_SECONDS):
+            response = await process.client.post("/tokenize", json={"content": sealed(text)})
+            count = len(msgspec.json.decode(response.content, type=_Tokens).tokens)
+        self._counts[text] = count
+        if len(self._counts) > TOKEN_COUNTS_KEPT:
+            self._counts.popitem(last=False)
+        return count
+
+    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+        """Read `messages` into the role's slot and generate nothing that anybody sees. Raises ModelUnavailableError."""
+        prompt = Prompt(role=role, messages=tuple(messages), max_tokens=0)
+        async with contextlib.aclosing(self.stream(prompt)) as events:
+            async for _ in events:
+                pass
+
+    async def watch_idle(self) -> None:
+        """Unload after `unload_after_idle_minutes` without a call. Runs until cancelled."""
+        while True:
+            await self._clock.sleep(IDLE_LOOK_SECONDS)
+            idle_seconds = self._clock.monotonic() - self._last_used_at
+            if not self._calls and idle_seconds >= self._options.settings.unload_after_idle_minutes * 60:
+                await self.unload()
+
+    async def unload(self) -> None:
+        """Give the model's memory back. The next call loads it again."""
+        async with self._starting:
+            process, self._process = self._process, None
+            if process is not None:
+                await process.aclose()
+
+    async def aclose(self) -> None:
+        self._is_closed = True
+        await self.unload()
+
+    async def _generate(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
+        async with self._call() as process:
+            request = process.client.stream("POST", "/v1/chat/completions", json=_request(prompt))
+            async with request as response:
+                if response.status_code != httpx.codes.OK:
+                    raise _refusal(self.name, await response.aread())
+                async with contextlib.aclosing(data_lines(response.aiter_bytes())) as lines:
+                    async with contextlib.aclosing(_events(lines, self.name)) as events:
+                        async for event in events:
+                            yield event
+            self._failures = 0
+
+    @contextlib.asynccontextmanager
+    async def _call(self) -> AsyncGenerator[ModelProcess, None]:
+        """The running process, for one request; what goes wrong with it becomes ModelUnavailableError."""
+        self._calls += 1
+        try:
+            process = await self._running()
+            yield process
+        except httpx.HTTPError as error:
+            raise await self._lost(process, error) from error
+        except (msgspec.MsgspecError, TimeoutError) as error:
+            raise ModelUnavailableError(
+                f"{self.name} answered what cannot be read: {error}.", advice="Ask again."
+            ) from error
+        finally:
+            self._calls -= 1
+            self._last_used_at = self._clock.monotonic()
+
+    async def _running(self) -> ModelProcess:
+        async with self._starting:
+            if self._is_closed:
+                raise ModelUnavailableError(f"{self.name} has been closed.", advice="Wake the mind: reveries wake")
+            if self._process is not None and not self._process.is_running:
+                await self._bury(self._process)
+            if self._process is None:
+                self._refuse_while_backing_off()
+                self._process = await self._start()
+            return self._process
+
+    async def _start(self) -> ModelProcess:
+        options = self._options
+        weights = options.weights()
+        try:
+            return await start_model_process(
+                weights,
+                options.socket,
+                context_tokens=options.settings.context_tokens,
+                slots=len(set(SLOTS.values())),
+                threads=options.settings.threads or suitable_threads(os.cpu_count() or 1),
+                batch_tokens=options.batch_tokens,
+                wire_bytes=options.limits.reply_bytes * WIRE_BYTES_PER_TEXT_BYTE,
+            )
+        except ModelUnavailableError:
+            self._back_off()
+            raise
+
+    async def _lost(self, process: ModelProcess, error: httpx.HTTPError) -> ModelUnavailableError:
+        if await process.has_ended(within_seconds=1.0) and self._process is process:
+            async with self._starting:
+                if self._process is process:
+                    await self._bury(process)
+        detail = "its process ended" if not process.is_running else str(error) or type(error).__name__
+        return ModelUnavailableError(
+            f"{self.name} stopped while it was answering: {detail}.", advice="It starts again with the next call."
+        )
+
+    async def _bury(self, process: ModelProcess) -> None:
+        """Take leave of a process that died by itself. Under the lock."""
+        self._process = None
+        self._back_off()
+        await process.aclose()
+
+    def _back_off(self) -> None:
+        """The first restart is at once; from the second failure in a row on, each waits twice as long."""
+        self._failures += 1
+        wait = 0.0 if self._failures == 1 else min(2.0 ** (self._failures - 1), MAX_RESTART_WAIT_SECONDS)
+        self._may_start_at = self._clock.monotonic() + wait
+
+    def _refuse_while_backing_off(self) -> None:
+        wait_seconds = self._may_start_at - self._clock.monotonic()
+        if self._failures and wait_seconds > 0:
+            raise ModelUnavailableError(
+                f"{self.name} failed {self._failures} times in a row; it is tried again in {wait_seconds:.0f} seconds.",
+                advice="If it goes on, choose a smaller model: reveries models",
+            )
+
+
+def suitable_threads(cores: int) -> int:
+    """Threads for `cores` processors: all of a small machine (the child is niced), one left free of a larger one."""
+    return max(1, min(cores if cores <= 2 else cores - 1, MAX_THREADS))
+
+
+class _Tokens(msgspec.Struct, frozen=True):
+    tokens: list[int]
+
+
+class _TextDelta(msgspec.Struct, frozen=True):
+    content: str | None = None
+
+
+class _Choice(msgspec.Struct, frozen=True):
+    delta: _TextDelta = _TextDelta()
+    finish_reason: str | None = None
+
+
+class _PromptDetails(msgspec.Struct, frozen=True):
+    cached_tokens: int = 0
+
+
+class _WireUsage(msgspec.Struct, frozen=True):
+    prompt_tokens: int
+    completion_tokens: int
+    prompt_tokens_details: _PromptDetails | None = None
+
+
+class _WireError(msgspec.Struct, frozen=True):
+    message: str = ""
+
+
+class _Chunk(msgspec.Struct, frozen=True):
+    choices: list[_Choice] = []
+    usage: _WireUsage | None = None
+    error: _WireError | None = None
+
+
+def _request(prompt: Prompt) -> dict[str, object]:
+    request: dict[str, object] = {
+        "messages": wire_messages(prompt.messages),
+        "id_slot": SLOTS[prompt.role],
+        "cache_prompt": True,
+        "max_tokens": prompt.max_tokens,
+        "temperature": prompt.temperature,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        # A sign of life each batch: with it the server sees within one batch, not within a second, that nobody reads.
+        "return_progress": True,
+    }
+    if prompt.stop:
+        request["stop"] = list(prompt.stop)
+    if prompt.schema is not None:
+        request["response_format"] = {"type": "json_schema", "json_schema": {"schema": prompt.schema}}
+    return request
+
+
+async def _events(lines: AsyncGenerator[bytes, None], model: str) -> AsyncGenerator[StreamEvent, None]:
+    """The port's events; nothing is yielded as Finished that did not carry its end mark."""
+    reason: FinishReason | None = None
+    usage: Usage | None = None
+    async for line in lines:
+        chunk = msgspec.json.decode(line, type=_Chunk)
+        if chunk.error is not None:
+            raise ModelUnavailableError(f"{model} gave up: {chunk.error.message}.", advice="Ask again.")
+        for choice in chunk.choices:
+            if choice.delta.content:
+                yield Delta(choice.delta.content)
+            if choice.finish_reason:
+                reason = FinishReason.LENGTH if choice.finish_reason == "length" else FinishReason.STOP
+        if chunk.usage is not None:
+            usage = _usage(chunk.usage)
+    if reason is not None:
+        yield Finished(reason, usage)
+
+
+def _usage(wire: _WireUsage) -> Usage:
+    cached = wire.prompt_tokens_details.cached_tokens if wire.prompt_tokens_details else 0
+    return Usage(wire.prompt_tokens, wire.completion_tokens, cached)
+
+
+def _refusal(model: str, body: bytes) -> ModelUnavailableError:
+    """A request that the server did not accept, e.g. one longer than the context."""
+    try:
+        error = msgspec.json.decode(body, type=_Chunk).error
+    except msgspec.MsgspecError:
+        error = None
+    detail = error.message if error is not None else "no reason given"
+    return ModelUnavailableError(f"{model} refused the call: {detail}.", advice="The next call may be shorter.")

@@ -1,0 +1,98 @@
+"""The child process that runs a model's native code: `python -m reveries.llm.embedded_server`.
+
+Standard input: one line of JSON, `ServerOptions`. Standard output: one line, `{"ready": true, "address": …}`, once it
+listens. It lives exactly as long as standard input stays open: when the daemon dies, however it dies, so does this.
+It owns no file of the mind's, opens no TCP port where a unix socket can be had, leaves no core dump (prompts would be in
+it), and yields the processor to everything else. Nothing of Reveries but this module is imported by it.
+"""
+
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+from pathlib import Path
+
+import msgspec
+
+NICENESS = 10
+ALL_LAYERS_ON_CPU = 0
+
+
+class ServerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the child is told. `socket` must end in ".sock": that is how llama.cpp knows a path from a host."""
+
+    model: str
+    socket: str
+    api_key: str
+    context_tokens: int
+    """For each slot."""
+    slots: int
+    threads: int
+    batch_tokens: int
+    """Tokens read between two looks at whether the request still has a reader."""
+
+
+def main() -> None:
+    """Read the options, load, listen, say so, and wait for the end of standard input."""
+    options = msgspec.json.decode(sys.stdin.buffer.readline(), type=ServerOptions)
+    _become_modest()
+    # Loading takes seconds and may hang: the watch on the parent starts before it.
+    watchdog = threading.Thread(target=_end_with_parent, name="watch-parent", daemon=True)
+    watchdog.start()
+    server = _serve(options)
+    print(json.dumps({"ready": True, "address": server.listening_address}), flush=True)  # noqa: T201
+    watchdog.join()
+
+
+def _become_modest() -> None:
+    os.umask(0o077)
+    os.nice(NICENESS)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Ctrl-C at a daemon in the foreground is for the daemon, which then closes this process itself.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _end_with_parent() -> None:
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+    # No clean-up: tearing the native server down can hang, and it owns nothing that outlives it.
+    os._exit(0)
+
+
+def _serve(options: ServerOptions):  # type: ignore[no-untyped-def]  # xllamacpp has no types
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = options.model
+    params.n_parallel = options.slots
+    params.n_ctx = options.context_tokens * options.slots
+    params.n_batch = params.n_ubatch = options.batch_tokens
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = options.threads
+    params.n_gpu_layers = ALL_LAYERS_ON_CPU
+    params.cache_ram_mib = 0
+    params.verbosity = -1
+    params.ui = False
+    params.endpoint_slots = False
+    params.api_keys = [options.api_key]
+    params.hostnames = [options.socket if _can_bind(options.socket) else "127.0.0.1"]
+    params.port = 0
+    return xllamacpp.Server(params)
+
+
+def _can_bind(path: str) -> bool:
+    """Whether a unix socket can live at `path`; a stale one, left by a killed process, is removed."""
+    try:
+        Path(path).unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.bind(path)
+        Path(path).unlink()
+    except OSError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""What a call may cost and what it did cost, in millionths of a US dollar. Pure but for reading `prices.toml` once."""
+
+from functools import cache
+from importlib import resources
+
+import msgspec
+
+from reveries.llm.base import Usage
+
+LOCAL_PROVIDERS = ("embedded", "ollama", "scripted")
+"""What runs on the owner's machines has no price."""
+
+
+class Price(msgspec.Struct, frozen=True):
+    """US dollars for a million tokens; that is also millionths of a dollar for one."""
+
+    input: float
+    output: float
+    version: str = ""
+    is_known: bool = True
+
+    @property
+    def is_free(self) -> bool:
+        return self.input == 0 and self.output == 0
+
+    def microdollars(self, prompt_tokens: int, completion_tokens: int) -> int:
+        """Rounded up: many small calls must not be free."""
+        return -int(-(prompt_tokens * self.input + completion_tokens * self.output) // 1)
+
+    def of(self, usage: Usage) -> int:
+        """Cached tokens are counted in full: their rebate differs, and a bill that is lower than ours does no harm."""
+        return self.microdollars(usage.prompt_tokens, usage.completion_tokens)
+
+
+class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    input: float
+    output: float
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    version: str
+    worst_case: _Entry
+    price: dict[str, _Entry]
+
+
+@cache
+def _table() -> _Table:
+    source = resources.files("reveries.llm").joinpath("prices.toml").read_bytes()
+    return msgspec.toml.decode(source, type=_Table)
+
+
+def price_of(model: str) -> Price:
+    """The price of `model` ("provider/name"): 0 for what runs locally, the declared worst case for what is not listed."""
+    table = _table()
+    if model.partition("/")[0] in LOCAL_PROVIDERS:
+        return Price(0.0, 0.0, table.version)
+    entry = table.price.get(model)
+    if entry is None:
+        return Price(table.worst_case.input, table.worst_case.output, table.version, is_known=False)
+    return Price(entry.input, entry.output, table.version)

@@ -1,0 +1,141 @@
+"""What a decision about memory changes, as data: the store writes it in one transaction, then memory takes it over."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from reveries.llm.base import Vector
+from reveries.memory.model import Episode, Link, SelfModel, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """An episode after a real recall (R-125); the new values, not differences."""
+
+    episode_id: str
+    access_count: int
+    last_accessed_at: float
+    salience: float
+    accessibility: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fading:
+    """An episode after decay and prune (R-114..R-116); the new values."""
+
+    episode_id: str
+    salience: float
+    accessibility: float
+    last_decayed_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Retirement:
+    """An episode that went into another. Its row stays; it leaves the live graph."""
+
+    episode_id: str
+    merged_into: str
+
+
+@dataclass(frozen=True, slots=True)
+class Processed:
+    """An experience that deep sleep has worked on, with what it thinks of it now."""
+
+    experience_id: str
+    salience: float
+    valence: float
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedTurn:
+    """A source turn on its way into the live index."""
+
+    turn: Turn
+    episode_id: str
+    vector: Vector = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SelfModelChange:
+    """R-86, R-87 with history: what it was, what it is now, why, and the episodes that show it."""
+
+    before: SelfModel
+    after: SelfModel
+    reason: str
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSet:
+    """Everything that one decision changes. Applying it to the live memory cannot fail and never waits."""
+
+    episodes: tuple[Episode, ...] = ()
+    """Put: new, or in the place of the one with the same id."""
+    vectors: tuple[tuple[str, Vector], ...] = ()
+    """Episode id and its vector."""
+    links: tuple[Link, ...] = ()
+    """Put: new, or with a new strength."""
+    touches: tuple[Touch, ...] = ()
+    fadings: tuple[Fading, ...] = ()
+    retired: tuple[Retirement, ...] = ()
+    indexed: tuple[IndexedTurn, ...] = ()
+    unindexed_turn_ids: tuple[str, ...] = ()
+    """Turns that leave the live index, never the file (R-66, RA-14)."""
+    light_slept_ids: tuple[str, ...] = ()
+    """Experiences."""
+    processed: tuple[Processed, ...] = ()
+    self_model: SelfModelChange | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return self == ChangeSet()
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What stood where a change set put something: enough to undo it."""
+
+    episodes: tuple[Episode, ...] = ()
+    links: tuple[Link, ...] = ()
+    new_episode_ids: tuple[str, ...] = ()
+    new_links: tuple[Link, ...] = ()
+
+
+def join(parts: Iterable[ChangeSet]) -> ChangeSet:
+    """One change set out of several; of two values for one place the later counts."""
+    joined = ChangeSet()
+    for part in parts:
+        joined = replace(
+            joined,
+            episodes=joined.episodes + part.episodes,
+            vectors=joined.vectors + part.vectors,
+            links=joined.links + part.links,
+            touches=joined.touches + part.touches,
+            fadings=joined.fadings + part.fadings,
+            retired=joined.retired + part.retired,
+            indexed=joined.indexed + part.indexed,
+            unindexed_turn_ids=joined.unindexed_turn_ids + part.unindexed_turn_ids,
+            light_slept_ids=joined.light_slept_ids + part.light_slept_ids,
+            processed=joined.processed + part.processed,
+            self_model=part.self_model or joined.self_model,
+        )
+    return joined
+
+
+def to_json(changes: ChangeSet, before: Before) -> str:
+    """`changes` and what stood there before, for `consolidation_changes`. Vectors are left out: they can be remade."""
+    shown = {
+        "episodes": changes.episodes,
+        "links": changes.links,
+        "touches": changes.touches,
+        "fadings": changes.fadings,
+        "retired": changes.retired,
+        "indexed_turn_ids": tuple(entry.turn.id for entry in changes.indexed),
+        "unindexed_turn_ids": changes.unindexed_turn_ids,
+        "light_slept_ids": changes.light_slept_ids,
+        "processed": changes.processed,
+        "self_model": changes.self_model,
+        "before": before,
+    }
+    return msgspec.json.encode(shown).decode("utf-8")

@@ -1,0 +1,291 @@
+"""The log of what is said: the owner's words are on the disk before anybody thinks about them (R-9), a reply and what
+follows from it in one transaction. A crash in between loses nothing: unanswered words are adopted at the next wake."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from reveries.db.checksums import checksum
+from reveries.db.database import Database, Row, Transaction
+from reveries.memory.changes import ChangeSet
+from reveries.memory.encoding import salience_of, topics_of, valence_of
+from reveries.memory.gaps import Gaps
+from reveries.memory.model import Experience, ExperienceKind, Gap, Origin, Recall, Turn
+from reveries.memory.rows import experience_row, storable, turn_of, turn_row
+from reveries.memory.store import MemoryStore
+
+_CHAT = "chat"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One conversation with the owner, as it stands."""
+
+    id: str
+    began_at: float
+    last_said_at: float
+    turn_count: int
+    rested_at: float | None = None
+    folded_summary: str = ""
+    folded_until: int = 0
+    """Turns before this position are told as the summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What came of one turn of the owner. `reply` is None when nothing was said in return."""
+
+    reply: Turn | None
+    experience: Experience
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """One cycle of the monologue, for the log and as a raw experience (R-41)."""
+
+    id: str
+    began_at: float
+    ended_at: float
+    why_began: str
+    why_ended: str
+    text: str
+    tokens: int
+    model: str
+    recalled_ids: tuple[str, ...] = ()
+    is_partial: bool = False
+    is_tainted: bool = False
+    """Tainted memories were before its eyes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Who speaks."""
+
+    owner: str
+    mind: str
+
+
+class Conversations:
+    """Writes turns, exchanges and thoughts; reads scrollback."""
+
+    def __init__(self, store: MemoryStore, gaps: Gaps, names: Names, new_id: Callable[[], str]) -> None:
+        self._store = store
+        self._gaps = gaps
+        self._names = names
+        self._new_id = new_id
+
+    @property
+    def _database(self) -> Database:
+        return self._store.database
+
+    async def open(self, now: float, new_after_seconds: float) -> Conversation:
+        """The conversation to go on with: the last one, or a new one when nobody said a word for so long."""
+        rows = await self._database.rows("conversations.latest_chat")
+        if rows and now - rows[0]["last_said_at"] < new_after_seconds:
+            return await self._conversation(rows[0])
+        new = {"id": self._new_id(), "began_at": now, "source": _CHAT, "title": ""}
+
+        async def work(transaction: Transaction) -> ChangeSet:
+            await transaction.run("conversations.insert", new)
+            return ChangeSet()
+
+        await self._store.commit(work)
+        return Conversation(str(new["id"]), now, now, turn_count=0)
+
+    async def say(self, conversation_id: str, text: str, now: float) -> Turn:
+        """Store one turn of the owner; committed when this returns. The silence before it ends (R-76)."""
+        turn = Turn(self._new_id(), conversation_id, None, 0, Origin.OWNER, self._names.owner, storable(text), now)
+
+        async def work(transaction: Transaction) -> ChangeSet:
+            nonlocal turn
+            turn = replace(turn, position=await _next_position(transaction, conversation_id))
+            await transaction.run("turns.insert", turn_row(turn))
+            await transaction.run("conversations.spoken", {"id": conversation_id, "said_at": now})
+            await self._gaps.end(transaction, now)
+            return ChangeSet()
+
+        await self._store.commit(work, then=lambda: self._gaps.is_now(None))
+        return turn
+
+    async def record_exchange(
+        self, owner_turn: Turn, reply_text: str, now: float, recall: Recall | None, end_reason: str = ""
+    ) -> Exchange:
+        """Store a reply, the exchange as an experience (R-89), and what recall reinforced (R-125), in one transaction.
+
+        `end_reason` says why the reply is only a part of one; empty for a whole one. An empty reply is no turn, but the
+        owner's words become an experience all the same (R-93).
+        """
+        is_tainted = recall is not None and any(found.episode.tainted for found in recall.episodes)
+        reply = None
+        if reply_text.strip():
+            reply = Turn(
+                id=self._new_id(),
+                conversation_id=owner_turn.conversation_id,
+                experience_id=None,
+                position=0,
+                origin=Origin.SELF,
+                speaker=self._names.mind,
+                text=storable(reply_text),
+                said_at=now,
+                is_partial=bool(end_reason),
+                tainted=is_tainted,
+            )
+        experience = self._exchange([owner_turn, *([reply] if reply else [])], end_reason)
+
+        async def work(transaction: Transaction) -> ChangeSet:
+            nonlocal reply
+            await transaction.run("experiences.insert", experience_row(experience, 2 if reply else 1))
+            await transaction.run("turns.adopt", {"id": owner_turn.id, "experience_id": experience.id})
+            if reply is not None:
+                position = await _next_position(transaction, reply.conversation_id)
+                reply = replace(reply, experience_id=experience.id, position=position)
+                await transaction.run("turns.insert", turn_row(reply))
+            await transaction.run("conversations.spoken", {"id": owner_turn.conversation_id, "said_at": now})
+            return self._store.live.reinforcements([recall], now) if recall else ChangeSet()
+
+        await self._store.commit(work)
+        return Exchange(reply, experience)
+
+    async def adopt_unanswered(self) -> int:
+        """Make experiences of words that a crash left unanswered; how many turns. Only while nobody is talking."""
+        rows = await self._database.rows("turns.unanswered")
+        experiences = [(turn_of(row), self._exchange([turn_of(row)], "unanswered")) for row in rows]
+
+        async def work(transaction: Transaction) -> ChangeSet:
+            for turn, experience in experiences:
+                await transaction.run("experiences.insert", experience_row(experience, 1))
+                await transaction.run("turns.adopt", {"id": turn.id, "experience_id": experience.id})
+            return ChangeSet()
+
+        if experiences:
+            await self._store.commit(work)
+        return len(experiences)
+
+    async def rest(self, conversation_id: str, now: float) -> Gap:
+        """The conversation rests: the gap begins (R-76, R-95)."""
+        opened: list[Gap] = []
+
+        async def work(transaction: Transaction) -> ChangeSet:
+            await transaction.run("conversations.rest", {"id": conversation_id, "rested_at": now})
+            opened.append(await self._gaps.start(transaction, conversation_id, now))
+            return ChangeSet()
+
+        await self._store.commit(work, then=lambda: self._gaps.is_now(opened[0]))
+        return opened[0]
+
+    async def recent_turns(self, conversation_id: str, limit: int) -> list[Turn]:
+        """The last `limit` turns of a conversation, oldest first."""
+        named = {"conversation_id": conversation_id, "limit": limit}
+        return [turn_of(row) for row in await self._database.rows("turns.recent", named)]
+
+    async def turns_from(self, conversation_id: str, position: int, limit: int = 10_000) -> list[Turn]:
+        """The turns of a conversation from `position` on, oldest first."""
+        named = {"conversation_id": conversation_id, "position": position, "limit": limit}
+        return [turn_of(row) for row in await self._database.rows("turns.from_position", named)]
+
+    async def fold(self, conversation_id: str, summary: str, until: int) -> None:
+        """From now on the turns before position `until` are told as `summary`. They stay stored and recallable."""
+
+        async def work(transaction: Transaction) -> ChangeSet:
+            named = {"id": conversation_id, "summary": storable(summary), "until": until}
+            await transaction.run("conversations.fold", named)
+            return ChangeSet()
+
+        await self._store.commit(work)
+
+    async def record_thought(self, thought: Thought) -> Experience | None:
+        """Log a cycle of the monologue and keep it as a raw experience (R-41, R-43); nothing for mere blanks (R-44)."""
+        text = storable(thought.text)
+        if not text.strip():
+            return None
+        experience = self._experience(ExperienceKind.MONOLOGUE, text, thought.began_at, Origin.SELF, thought.is_tainted)
+        experience = replace(experience, is_partial=thought.is_partial, end_reason=thought.why_ended)
+        log = {
+            "id": thought.id,
+            "began_at": thought.began_at,
+            "ended_at": thought.ended_at,
+            "why_began": thought.why_began,
+            "why_ended": thought.why_ended,
+            "text": text,
+            "tokens": thought.tokens,
+            "recalled": json.dumps(thought.recalled_ids),
+            "experience_id": experience.id,
+            "model": thought.model,
+            "checksum": checksum(text),
+        }
+
+        async def work(transaction: Transaction) -> ChangeSet:
+            await transaction.run("experiences.insert", experience_row(experience, 0))
+            await transaction.run("experiences.log_thought", log)
+            return ChangeSet()
+
+        await self._store.commit(work)
+        return experience
+
+    async def record_external(self, text: str, happened_at: float, origin: Origin) -> Experience | None:
+        """Keep something from outside the conversation (R-68, R-140); nothing for mere blanks."""
+        text = storable(text)
+        if not text.strip():
+            return None
+        experience = self._experience(ExperienceKind.EXTERNAL, text, happened_at, origin, origin.is_tainted)
+
+        async def work(transaction: Transaction) -> ChangeSet:
+            await transaction.run("experiences.insert", experience_row(experience, 0))
+            return ChangeSet()
+
+        await self._store.commit(work)
+        return experience
+
+    async def _conversation(self, row: Row) -> Conversation:
+        counted = await self._database.rows("turns.count_in", {"conversation_id": row["id"]})
+        return Conversation(
+            id=row["id"],
+            began_at=row["began_at"],
+            last_said_at=row["last_said_at"],
+            turn_count=counted[0]["turns"],
+            rested_at=row["rested_at"],
+            folded_summary=row["folded_summary"],
+            folded_until=row["folded_until"],
+        )
+
+    def _exchange(self, turns: Sequence[Turn], end_reason: str) -> Experience:
+        """R-89's form. Salience and valence are a first guess (R-69); the owner's words weigh, not the reply's."""
+        labels = {Origin.SELF: "Me"}
+        content = "\n\n".join(f"{labels.get(turn.origin, 'User')}: {turn.text}" for turn in turns)
+        owner_words = "\n".join(turn.text for turn in turns if turn.origin is Origin.OWNER)
+        experience = self._experience(
+            ExperienceKind.CONVERSATION,
+            content,
+            turns[0].said_at,
+            Origin.OWNER,
+            any(turn.tainted for turn in turns),
+        )
+        return replace(
+            experience,
+            conversation_id=turns[0].conversation_id,
+            salience=salience_of(owner_words),
+            valence=valence_of(owner_words),
+            topics=topics_of("\n".join(turn.text for turn in turns)),
+            is_partial=bool(end_reason),
+            end_reason=end_reason,
+        )
+
+    def _experience(
+        self, kind: ExperienceKind, text: str, happened_at: float, origin: Origin, tainted: bool
+    ) -> Experience:
+        return Experience(
+            id=self._new_id(),
+            kind=kind,
+            happened_at=happened_at,
+            content=text,
+            salience=salience_of(text),
+            valence=valence_of(text),
+            origin=origin,
+            tainted=tainted,
+            topics=topics_of(text),
+        )
+
+
+async def _next_position(transaction: Transaction, conversation_id: str) -> int:
+    rows = await transaction.rows("turns.next_position", {"conversation_id": conversation_id})
+    return int(rows[0]["position"])

@@ -1,0 +1,174 @@
+"""How experiences become episodes at once and without a model: light sleep's decisions, as a change set. Pure.
+
+An episode's summary and exemplars are the experiences' own words; its vector is the mean of what was said.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from reveries.llm.base import Vector
+from reveries.memory.changes import ChangeSet, IndexedTurn
+from reveries.memory.encoding import entities_of, topics_of, valence_of
+from reveries.memory.extracts import exemplars_of, summary_of
+from reveries.memory.graph import MemoryGraph
+from reveries.memory.linking import (
+    EMOTIONAL_COSINE,
+    chained,
+    emotional_links,
+    nearest,
+    predecessor,
+    temporal_links,
+    thematic_links,
+)
+from reveries.memory.live import LiveMemory
+from reveries.memory.merge import appended, united
+from reveries.memory.model import Episode, Gap, Link, Origin, Turn
+from reveries.memory.segments import Piece, Run, Segment, by_conversation, segments, unit_mean
+
+_NEAR_COUNT = 12
+_NOVELTY_WEIGHT = 0.15
+_FAMILIAR_COSINE = 0.6
+_MAX_ENTITIES = 20
+
+
+class Forming:
+    """One batch of light sleep: what has been formed so far is what the next episode is linked to."""
+
+    def __init__(self, live: LiveMemory, now: float, new_id: Callable[[], str], gaps: Mapping[float, Gap]) -> None:
+        self._live = live
+        self._now = now
+        self._new_id = new_id
+        self._gaps = gaps
+        self._draft = MemoryGraph(live.graph.dimensions)
+        self._vectors: dict[str, Vector] = {}
+        self._links: list[Link] = []
+        self._indexed: list[IndexedTurn] = []
+        self.episode_count = 0
+
+    def form(self, pieces: Sequence[Piece]) -> ChangeSet:
+        """Episodes out of `pieces`, in their order."""
+        for group in by_conversation(pieces):
+            previous: Episode | None = None
+            for segment in segments(group, self._last_run(group[0])):
+                previous = self._form(segment, previous)
+        return ChangeSet(
+            episodes=tuple(self._draft.episodes()),
+            vectors=tuple(self._vectors.items()),
+            links=tuple(self._links),
+            indexed=tuple(self._indexed),
+            light_slept_ids=tuple(piece.experience.id for piece in pieces),
+        )
+
+    def _form(self, segment: Segment, previous: Episode | None) -> Episode:
+        old = self._get(segment.episode_id) if segment.episode_id else None
+        vectors = np.vstack([piece.vectors for piece in segment.pieces])
+        turns = [turn for piece in segment.pieces for turn in piece.turns]
+        if old is not None:
+            vectors = np.vstack([self._live.turn_vectors_of(old.id), vectors])
+        vector = unit_mean(vectors)
+        near = self._near(vector, {old.id} if old else set())
+        if old is None:
+            episode = self._begun(segment, turns, near[0][1] if near else 0.0)
+            self.episode_count += 1
+            self._put(episode, vector)
+            self._chain(episode, previous)
+        else:
+            episode = self._continued(old, segment, turns)
+            self._put(episode, vector)
+        self._links += thematic_links(episode, near) + emotional_links(episode, near)
+        self._indexed += [
+            IndexedTurn(turn, episode.id, row)
+            for piece in segment.pieces
+            for turn, row in zip(piece.turns, piece.vectors, strict=True)
+        ]
+        return self._get(episode.id) or episode
+
+    def _begun(self, segment: Segment, turns: Sequence[Turn], nearest_cosine: float) -> Episode:
+        experiences = [piece.experience for piece in segment.pieces]
+        first = experiences[0]
+        origins = [experience.origin for experience in experiences]
+        novelty = max(0.0, _FAMILIAR_COSINE - nearest_cosine)
+        gap = self._gaps.get(first.happened_at)
+        said = "\n".join(turn.text for turn in turns)
+        return Episode(
+            id=self._new_id(),
+            created_at=first.happened_at,
+            ended_at=max((turn.said_at for turn in turns), default=first.happened_at),
+            last_accessed_at=self._now,
+            access_count=0,
+            summary=summary_of(turns),
+            exemplars=exemplars_of(turns),
+            salience=min(1.0, max(e.salience for e in experiences) + _NOVELTY_WEIGHT * novelty),
+            confidence=1.0,
+            valence=valence_of(said),
+            topics=topics_of(said),
+            entities=entities_of(said)[:_MAX_ENTITIES],
+            origin=Origin.OWNER if Origin.OWNER in origins else origins[0],
+            tainted=any(experience.tainted for experience in experiences),
+            conversation_id=first.conversation_id,
+            depth="light",
+            experience_ids=tuple(experience.id for experience in experiences),
+            last_decayed_at=self._now,
+            gap_seconds=None if gap is None or gap.ended_at is None else gap.ended_at - gap.started_at,
+            gap_significance="" if gap is None else gap.significance,
+        )
+
+    def _continued(self, old: Episode, segment: Segment, new_turns: Sequence[Turn]) -> Episode:
+        turns = [*self._live.turns.turns_of(old.id), *new_turns]
+        said = "\n".join(turn.text for turn in turns)
+        return replace(
+            old,
+            ended_at=max(old.ended_at, *(turn.said_at for turn in new_turns)),
+            summary=summary_of(turns),
+            exemplars=appended(old.exemplars, exemplars_of(new_turns, limit=1)),
+            salience=max(old.salience, *(piece.experience.salience for piece in segment.pieces)),
+            valence=valence_of(said),
+            topics=topics_of(said),
+            entities=united(old.entities, entities_of(said))[:_MAX_ENTITIES],
+            tainted=old.tainted or any(piece.experience.tainted for piece in segment.pieces),
+            experience_ids=united(old.experience_ids, (piece.experience.id for piece in segment.pieces)),
+        )
+
+    def _chain(self, episode: Episode, previous: Episode | None) -> None:
+        """Tie a new episode to what came just before it, on both sides (R-74)."""
+        earlier = previous or self._predecessor(episode)
+        if earlier is None:
+            return
+        earlier, episode = chained(earlier, episode)
+        self._put(earlier)
+        self._put(episode)
+        self._links += temporal_links(earlier, episode)
+
+    def _predecessor(self, episode: Episode) -> Episode | None:
+        found = [one for graph in (self._live.graph, self._draft) if (one := predecessor(graph, episode)) is not None]
+        own = [one for one in found if one.conversation_id and one.conversation_id == episode.conversation_id]
+        latest = max(own or found, key=lambda one: one.created_at, default=None)
+        return None if latest is None else self._get(latest.id)
+
+    def _last_run(self, piece: Piece) -> Run | None:
+        """The episode that this conversation had come to, while it can still grow: light, and of this conversation."""
+        conversation_id = piece.experience.conversation_id
+        if conversation_id is None:
+            return None
+        own = [episode for episode in self._live.graph.episodes() if episode.conversation_id == conversation_id]
+        last = max(own, key=lambda episode: (episode.ended_at, episode.created_at), default=None)
+        if last is None or last.depth != "light":
+            return None
+        vectors = self._live.turn_vectors_of(last.id)
+        return Run(conversation_id, last.ended_at, len(last.experience_ids), vectors, last.id) if len(vectors) else None
+
+    def _near(self, vector: Vector, without: set[str]) -> list[tuple[Episode, float]]:
+        drafted = nearest(self._draft, vector, _NEAR_COUNT, EMOTIONAL_COSINE, without)
+        known = nearest(self._live.graph, vector, _NEAR_COUNT, EMOTIONAL_COSINE, without | {e.id for e, _ in drafted})
+        return sorted([*drafted, *known], key=lambda pair: (-pair[1], pair[0].id))[:_NEAR_COUNT]
+
+    def _get(self, episode_id: str) -> Episode | None:
+        return self._draft.get(episode_id) or self._live.graph.get(episode_id)
+
+    def _put(self, episode: Episode, vector: Vector | None = None) -> None:
+        if vector is not None:
+            self._vectors[episode.id] = vector
+        shown = ((episode.id, vector),) if vector is not None else ()
+        self._draft.apply(ChangeSet(episodes=(episode,), vectors=shown))

@@ -1,0 +1,191 @@
+"""Past conversations that the owner gives in: stored turn by turn with their own times, each line once and for all.
+
+A line is known by what it is (time, speaker, text, and which of equal ones), not by the file it came in: importing
+twice stores nothing twice, and a file that has grown adds only what is new. Turns become experiences when sleep comes.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from reveries.db.database import Transaction
+from reveries.memory.changes import ChangeSet
+from reveries.memory.conversations import Names
+from reveries.memory.encoding import salience_of, topics_of, valence_of
+from reveries.memory.model import Experience, ExperienceKind, Origin, Turn
+from reveries.memory.rows import experience_row, storable, turn_of, turn_row
+from reveries.memory.store import MemoryStore
+
+_SESSION_SECONDS = 6 * 3600.0
+"""A longer silence within a source begins another conversation."""
+_ADOPT_BATCH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class PastTurn:
+    """One line of a past conversation; `said_at` in unix seconds."""
+
+    said_at: float
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """How many lines were new, and how many were there already."""
+
+    stored: int
+    known_already: int
+
+
+class Import:
+    """One import under way: hand it the lines in order, in batches. Of equal lines it counts which one it is at."""
+
+    def __init__(self, store: MemoryStore, names: Names, source: str, new_id: Callable[[], str]) -> None:
+        self._store = store
+        self._names = names
+        self._source = source
+        self._new_id = new_id
+        self._seen: Counter[tuple[float, str, str]] = Counter()
+
+    async def add(self, lines: Sequence[PastTurn]) -> Imported:
+        """Store a batch in one transaction. Raises StorageError; then nothing of the batch is stored."""
+        seen = self._seen.copy()
+        keyed = [(line, _import_key(line, seen)) for line in map(_clean, lines)]
+        stored = 0
+
+        async def work(transaction: Transaction) -> ChangeSet:
+            nonlocal stored
+            new = [(line, key) for line, key in keyed if not await _is_known(transaction, key)]
+            await self._insert(transaction, new)
+            stored = len(new)
+            return ChangeSet()
+
+        await self._store.commit(work)
+        self._seen = seen
+        return Imported(stored, len(keyed) - stored)
+
+    async def _insert(self, transaction: Transaction, lines: Sequence[tuple[PastTurn, bytes]]) -> None:
+        conversation_id, position, last_said_at = "", 0, 0.0
+        for line, key in lines:
+            if not conversation_id or not 0 <= line.said_at - last_said_at <= _SESSION_SECONDS:
+                conversation_id = await self._conversation_at(transaction, line.said_at)
+                rows = await transaction.rows("turns.next_position", {"conversation_id": conversation_id})
+                position = int(rows[0]["position"])
+            turn = self._turn(line, conversation_id, position)
+            await transaction.run("turns.insert", turn_row(turn, key))
+            await transaction.run("conversations.spoken", {"id": conversation_id, "said_at": line.said_at})
+            position, last_said_at = position + 1, line.said_at
+
+    async def _conversation_at(self, transaction: Transaction, said_at: float) -> str:
+        """The source's conversation that goes on at this time, or a new one."""
+        named = {"source": self._source, "earliest": said_at - _SESSION_SECONDS, "latest": said_at}
+        if rows := await transaction.rows("conversations.latest_of", named):
+            return str(rows[0]["id"])
+        new_id = self._new_id()
+        await transaction.run(
+            "conversations.insert", {"id": new_id, "began_at": said_at, "source": self._source, "title": self._source}
+        )
+        return new_id
+
+    def _turn(self, line: PastTurn, conversation_id: str, position: int) -> Turn:
+        origin = self._origin(line.speaker)
+        return Turn(
+            id=self._new_id(),
+            conversation_id=conversation_id,
+            experience_id=None,
+            position=position,
+            origin=origin,
+            speaker=line.speaker,
+            text=line.text,
+            said_at=line.said_at,
+            tainted=origin.is_tainted,
+        )
+
+    def _origin(self, speaker: str) -> Origin:
+        """Owner and mind are known by their names; what anybody else said is a document that the owner gave in."""
+        match speaker.casefold():
+            case name if name == self._names.owner.casefold():
+                return Origin.OWNER
+            case name if name == self._names.mind.casefold():
+                return Origin.SELF
+            case _:
+                return Origin.DOCUMENT
+
+
+async def adopt_imported(store: MemoryStore, new_id: Callable[[], str]) -> int:
+    """Make experiences of imported turns that are in none yet; how many. Each is one speaker's run of lines and the
+    answer to it."""
+    turns = [turn_of(row) for row in await store.database.rows("turns.imported_orphans")]
+    made = [(_experience(group, new_id()), group) for group in exchanges(turns)]
+    for start in range(0, len(made), _ADOPT_BATCH):
+        batch = made[start : start + _ADOPT_BATCH]
+
+        async def work(transaction: Transaction, batch: list[tuple[Experience, list[Turn]]] = batch) -> ChangeSet:
+            for experience, group in batch:
+                await transaction.run("experiences.insert", experience_row(experience, len(group)))
+                adopted = [{"id": turn.id, "experience_id": experience.id} for turn in group]
+                await transaction.run_many("turns.adopt", adopted)
+            return ChangeSet()
+
+        await store.commit(work)
+    return len(made)
+
+
+def exchanges(turns: Sequence[Turn]) -> list[list[Turn]]:
+    """`turns`, in order, as exchanges: one speaker's run of lines and the next speaker's run after it."""
+    groups: list[list[Turn]] = []
+    for turn in turns:
+        if groups and _goes_on(groups[-1], turn):
+            groups[-1].append(turn)
+        else:
+            groups.append([turn])
+    return groups
+
+
+def _goes_on(group: Sequence[Turn], turn: Turn) -> bool:
+    last = group[-1]
+    if turn.conversation_id != last.conversation_id or turn.said_at - last.said_at > _SESSION_SECONDS:
+        return False
+    return turn.speaker == last.speaker or len({said.speaker for said in group}) < 2
+
+
+def _experience(turns: Sequence[Turn], experience_id: str) -> Experience:
+    content = "\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)
+    said = "\n".join(turn.text for turn in turns)
+    first = turns[0]
+    origins = {turn.origin for turn in turns}
+    return Experience(
+        id=experience_id,
+        kind=ExperienceKind.CONVERSATION,
+        happened_at=first.said_at,
+        content=content,
+        salience=salience_of(said),
+        valence=valence_of(said),
+        origin=Origin.OWNER if Origin.OWNER in origins else first.origin,
+        tainted=any(turn.tainted for turn in turns),
+        conversation_id=first.conversation_id,
+        topics=topics_of(said),
+    )
+
+
+def _clean(line: PastTurn) -> PastTurn:
+    return PastTurn(line.said_at, storable(line.speaker), storable(line.text))
+
+
+def _import_key(line: PastTurn, seen: Counter[tuple[float, str, str]]) -> bytes:
+    """BLAKE2b-128 of what the line is; `seen` counts the equal ones before it."""
+    same = (line.said_at, line.speaker, line.text)
+    occurrence = seen[same]
+    seen[same] += 1
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (repr(line.said_at), line.speaker, line.text, str(occurrence)):
+        raw = part.encode("utf-8")
+        digest.update(len(raw).to_bytes(8, "big"))
+        digest.update(raw)
+    return digest.digest()
+
+
+async def _is_known(transaction: Transaction, key: bytes) -> bool:
+    return bool(await transaction.rows("turns.has_import_key", {"import_key": key}))

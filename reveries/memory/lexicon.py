@@ -1,0 +1,27 @@
+"""The word lists that ship beside this file, each read once. English only; other languages simply find nothing here."""
+
+from functools import cache
+from importlib import resources
+
+from reveries.memory.stemming import stem
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    """Words that say nothing about what a text is about, question words among them."""
+    return frozenset(_read("stopwords.txt").split())
+
+
+@cache
+def affect() -> dict[str, float]:
+    """How pleasant a stem is, -1 to 1."""
+    found: dict[str, float] = {}
+    for line in _read("affect.txt").splitlines():
+        if line and not line.startswith("#"):
+            valence, *words = line.split()
+            found |= {stem(word): float(valence) for word in words}
+    return found
+
+
+def _read(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")

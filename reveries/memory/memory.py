@@ -1,0 +1,189 @@
+"""The memory as the daemon uses it: one object that puts the parts together and hands calls on to them."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from reveries.clock import Clock
+from reveries.config import MemorySettings, RecallSettings
+from reveries.db.database import Database
+from reveries.llm.base import ChatModel, Embedder, Vector
+from reveries.memory.changes import ChangeSet
+from reveries.memory.consolidation import DeepSleep, DeepSlept
+from reveries.memory.conversations import Conversation, Conversations, Exchange, Names, Thought
+from reveries.memory.gaps import Gaps
+from reveries.memory.importing import Import, Imported, PastTurn
+from reveries.memory.light_sleep import LightSleep, LightSlept, Progress
+from reveries.memory.live import LiveMemory
+from reveries.memory.model import Experience, Gap, Origin, Recall, RecallContext, SelfModel, Turn
+from reveries.memory.runs import end_broken_off_runs
+from reveries.memory.store import MemoryStore
+from reveries.memory.turn_index import without_names
+from reveries.memory.upkeep import decay_and_prune, put_words_away
+from reveries.memory.views import EpisodeView, MemoryStatistics, statistics, view_episode
+
+UNNAMED_OWNER = "You"
+"""What the owner is called in the log when no name is configured."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryParts:
+    """What a memory is made of: all of it is given in, nothing is looked up."""
+
+    database: Database
+    embedder: Embedder
+    clock: Clock
+    memory: MemorySettings
+    recall: RecallSettings
+    owner_name: str
+    mind_name: str
+    new_id: Callable[[], str]
+
+
+class Memory:
+    """Remembers, recalls, sleeps. `hydrate` first; `close` before the database closes."""
+
+    def __init__(self, parts: MemoryParts) -> None:
+        self._parts = parts
+        names = Names(parts.owner_name or UNNAMED_OWNER, parts.mind_name)
+        self._live = LiveMemory(parts.embedder.dimensions, parts.recall)
+        self._store = MemoryStore(parts.database, parts.embedder, self._live, parts.mind_name)
+        self._gaps = Gaps(parts.database, parts.new_id)
+        self._light_sleep = LightSleep(self._store, parts.clock, parts.new_id)
+        self._deep_sleep = DeepSleep(self._store, names, parts.memory, parts.clock, parts.new_id)
+        self.conversations = Conversations(self._store, self._gaps, names, parts.new_id)
+
+    # --- recall ------------------------------------------------------------------------------------------------------
+
+    @property
+    def self_model(self) -> SelfModel:
+        """Read at every prompt, changed only by deep sleep (R-86)."""
+        return self._live.self_model
+
+    @property
+    def open_gap(self) -> Gap | None:
+        """The silence that lasts; None during a conversation."""
+        return self._gaps.open_gap
+
+    @property
+    def live(self) -> LiveMemory:
+        """What is in memory, to be read only."""
+        return self._live
+
+    async def embed_cue(self, text: str) -> Vector:
+        """The vector to recall by: of `text` without the names of those who speak, as turns are embedded."""
+        cue = without_names(text, self._live.turns.speakers | {self._parts.mind_name})
+        vector: Vector = (await self._parts.embedder.embed([cue]))[0]
+        return vector
+
+    def recall(self, cue: str, vector: Vector, context: RecallContext) -> Recall:
+        """What comes to mind: no waiting, no database, nothing changed. A turn that uses it hands it to
+        `record_exchange`, which reinforces (R-125)."""
+        return self._live.recall(cue, vector, context)
+
+    async def search(self, query: str, limit: int) -> Recall:
+        """Recall by the owner's own hand: nothing is reinforced by looking (R-29, RA-7)."""
+        vector = await self.embed_cue(query)
+        return self.recall(query, vector, RecallContext(now=self._parts.clock.now(), limit=limit))
+
+    async def inspect(self, id_or_prefix: str) -> EpisodeView:
+        """Everything about one episode (R-23). Raises NotFoundError."""
+        return await view_episode(self._parts.database, self._live, id_or_prefix)
+
+    async def stats(self) -> MemoryStatistics:
+        """R-171."""
+        return await statistics(self._parts.database, self._live)
+
+    async def reinforce(self, recalls: Iterable[Recall]) -> None:
+        """Make what really surfaced in thought easier to find (R-125); a chat turn does it in `record_exchange`."""
+        kept = list(recalls)
+
+        async def work(_: object) -> ChangeSet:
+            return self._live.reinforcements(kept, self._parts.clock.now())
+
+        await self._store.commit(work)
+
+    # --- what happens ------------------------------------------------------------------------------------------------
+
+    async def open_conversation(self, new_after_seconds: float) -> Conversation:
+        """Go on with the last conversation, or begin one after so long a rest."""
+        return await self.conversations.open(self._parts.clock.now(), new_after_seconds)
+
+    async def append_owner_turn(self, conversation_id: str, text: str) -> Turn:
+        """Store the owner's words; committed when this returns."""
+        return await self.conversations.say(conversation_id, text, self._parts.clock.now())
+
+    async def record_exchange(
+        self, owner_turn: Turn, reply_text: str, *, recall: Recall | None = None, end_reason: str = ""
+    ) -> Exchange:
+        """Store the reply, the experience and what recall reinforced, in one transaction; `end_reason` marks a part."""
+        return await self.conversations.record_exchange(
+            owner_turn, reply_text, self._parts.clock.now(), recall, end_reason
+        )
+
+    async def recent_turns(self, conversation_id: str, limit: int) -> list[Turn]:
+        """The last turns of a conversation, oldest first."""
+        return await self.conversations.recent_turns(conversation_id, limit)
+
+    async def rest_conversation(self, conversation_id: str) -> Gap:
+        """The conversation rests and the gap begins."""
+        return await self.conversations.rest(conversation_id, self._parts.clock.now())
+
+    async def record_thought(self, thought: Thought) -> Experience | None:
+        """Keep a cycle of the monologue; None for mere blanks."""
+        return await self.conversations.record_thought(thought)
+
+    async def record_external(self, text: str, origin: Origin) -> Experience | None:
+        """Keep something from outside the conversation."""
+        return await self.conversations.record_external(text, self._parts.clock.now(), origin)
+
+    def begin_import(self, source: str) -> Import:
+        """An import to be handed batch after batch; then `light_sleep`."""
+        names = Names(self._parts.owner_name, self._parts.mind_name)
+        return Import(self._store, names, source, self._parts.new_id)
+
+    async def import_turns(self, source: str, turns: Sequence[PastTurn]) -> Imported:
+        """A whole past conversation at once. Running it twice stores nothing twice."""
+        return await self.begin_import(source).add(turns)
+
+    # --- sleep -------------------------------------------------------------------------------------------------------
+
+    async def light_sleep(self, progress: Progress | None = None, stop: asyncio.Event | None = None) -> LightSlept:
+        """Make what is new recallable, without a model."""
+        return await self._light_sleep.run(progress, stop)
+
+    async def deep_sleep(
+        self,
+        model: ChatModel,
+        *,
+        limit: int | None = None,
+        trigger: str = "asked",
+        progress: Progress | None = None,
+        stop: asyncio.Event | None = None,
+    ) -> DeepSlept:
+        """Consolidate (R-103..R-108): what has not been slept on lightly is first. Raises ModelError."""
+        await self.light_sleep(stop=stop)
+        return await self._deep_sleep.run(model, limit=limit, trigger=trigger, progress=progress, stop=stop)
+
+    async def unprocessed_count(self) -> int:
+        """How many experiences wait for deep sleep (R-98)."""
+        return await self._deep_sleep.unprocessed_count()
+
+    async def decay_and_prune(self) -> ChangeSet:
+        """Let time do its work on what nobody thought of (R-104)."""
+        return await decay_and_prune(self._store, self._parts.memory, self._parts.clock.now())
+
+    # --- life --------------------------------------------------------------------------------------------------------
+
+    async def hydrate(self) -> None:
+        """Load everything; adopt what a crash left: unanswered words, passes that never ended."""
+        await self._store.hydrate()
+        await self._gaps.hydrate()
+        await self.conversations.adopt_unanswered()
+        await end_broken_off_runs(self._store)
+        await put_words_away(self._store, self._parts.memory, self._parts.clock.now())
+
+    async def close(self) -> None:
+        """Wait until the write in hand is done. The database may be closed then."""
+        async with self._store.quiet():
+            return

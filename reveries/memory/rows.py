@@ -1,0 +1,238 @@
+"""Our values as rows of the schema, and back. The only place that knows how a list becomes a column.
+
+Text columns hold JSON arrays and objects; vectors are float32, little-endian; every row of text carries its checksum.
+"""
+
+import json
+from collections.abc import Iterable
+
+import msgspec
+import numpy as np
+
+from reveries.db.checksums import checksum
+from reveries.db.database import Row
+from reveries.llm.base import Vector
+from reveries.memory.model import (
+    Episode,
+    Exemplar,
+    Experience,
+    ExperienceKind,
+    Gap,
+    Origin,
+    Pattern,
+    SelfModel,
+    Turn,
+)
+
+_OWNER_ID = "default"
+"""`relationship` is keyed by user; there is one (RA-20)."""
+
+
+def storable(text: str) -> str:
+    """`text` as SQLite can hold it: lone surrogates, which are no characters, become U+FFFD."""
+    return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() and _has_surrogates(text) else text
+
+
+def turn_row(turn: Turn, import_key: bytes | None = None) -> dict[str, object]:
+    return {
+        "id": turn.id,
+        "conversation_id": turn.conversation_id,
+        "experience_id": turn.experience_id,
+        "position": turn.position,
+        "origin": turn.origin.value,
+        "tainted": int(turn.tainted or turn.origin.is_tainted),
+        "speaker": turn.speaker,
+        "text": turn.text,
+        "said_at": turn.said_at,
+        "is_partial": int(turn.is_partial),
+        "import_key": import_key,
+        "checksum": checksum(turn.speaker, turn.text),
+    }
+
+
+def turn_of(row: Row) -> Turn:
+    return Turn(
+        id=row["id"],
+        conversation_id=row["conversation_id"],
+        experience_id=row["experience_id"],
+        position=row["position"],
+        origin=Origin(row["origin"]),
+        speaker=row["speaker"],
+        text=row["text"],
+        said_at=row["said_at"],
+        is_partial=bool(row["is_partial"]),
+        tainted=bool(row["tainted"]),
+    )
+
+
+def experience_row(experience: Experience, turn_count: int) -> dict[str, object]:
+    """R-147's row; metadata has R-64's keys, and why a thought ended (R-43)."""
+    metadata = {
+        "conversationId": experience.conversation_id,
+        "turnCount": turn_count,
+        "emotionalValence": experience.valence,
+        "topics": experience.topics,
+        "partial": experience.is_partial,
+        "reason": experience.end_reason,
+    }
+    return {
+        "id": experience.id,
+        "kind": experience.kind.value,
+        "happened_at": experience.happened_at,
+        "content": experience.content,
+        "salience": experience.salience,
+        "valence": experience.valence,
+        "conversation_id": experience.conversation_id,
+        "metadata": _json({key: value for key, value in metadata.items() if value not in (None, "", ())}),
+        "origin": experience.origin.value,
+        "tainted": int(experience.tainted),
+        "checksum": checksum(experience.content),
+    }
+
+
+def experience_of(row: Row) -> Experience:
+    metadata = json.loads(row["metadata"])
+    return Experience(
+        id=row["id"],
+        kind=ExperienceKind(row["kind"]),
+        happened_at=row["happened_at"],
+        content=row["content"],
+        salience=row["salience"],
+        valence=row["valence"],
+        origin=Origin(row["origin"]),
+        tainted=bool(row["tainted"]),
+        conversation_id=row["conversation_id"],
+        topics=tuple(metadata.get("topics", ())),
+        light_slept=bool(row["light_slept"]),
+        processed=bool(row["processed"]),
+        is_partial=bool(metadata.get("partial", False)),
+        end_reason=metadata.get("reason", ""),
+    )
+
+
+def episode_row(episode: Episode) -> dict[str, object]:
+    gap = {"duration": episode.gap_seconds, "significance": episode.gap_significance or None}
+    return {
+        "id": episode.id,
+        "created_at": episode.created_at,
+        "ended_at": episode.ended_at,
+        "last_accessed_at": episode.last_accessed_at,
+        "access_count": episode.access_count,
+        "summary": episode.summary,
+        "exemplars": msgspec.json.encode(episode.exemplars).decode("utf-8"),
+        "temporal_before": _json(episode.before),
+        "temporal_after": _json(episode.after),
+        "gap": None if episode.gap_seconds is None else _json(gap),
+        "salience": episode.salience,
+        "confidence": episode.confidence,
+        "accessibility": episode.accessibility,
+        "valence": episode.valence,
+        "topics": _json(episode.topics),
+        "entities": _json(episode.entities),
+        "last_decayed_at": episode.last_decayed_at,
+        "conversation_id": episode.conversation_id,
+        "depth": episode.depth,
+        "merged_into": episode.merged_into,
+        "origin": episode.origin.value,
+        "tainted": int(episode.tainted),
+        "checksum": checksum(episode.summary),
+    }
+
+
+def episode_of(row: Row, experience_ids: Iterable[str]) -> Episode:
+    gap = json.loads(row["gap"]) if row["gap"] else {}
+    return Episode(
+        id=row["id"],
+        created_at=row["created_at"],
+        ended_at=row["ended_at"],
+        last_accessed_at=row["last_accessed_at"],
+        access_count=row["access_count"],
+        summary=row["summary"],
+        exemplars=msgspec.json.decode(row["exemplars"], type=tuple[Exemplar, ...]),
+        salience=row["salience"],
+        confidence=row["confidence"],
+        valence=row["valence"],
+        topics=_strings(row["topics"]),
+        entities=_strings(row["entities"]),
+        origin=Origin(row["origin"]),
+        tainted=bool(row["tainted"]),
+        conversation_id=row["conversation_id"],
+        depth=row["depth"],
+        experience_ids=tuple(experience_ids),
+        accessibility=row["accessibility"],
+        last_decayed_at=row["last_decayed_at"],
+        gap_seconds=gap.get("duration"),
+        gap_significance=gap.get("significance") or "",
+        merged_into=row["merged_into"],
+        before=_strings(row["temporal_before"]),
+        after=_strings(row["temporal_after"]),
+    )
+
+
+def self_model_row(model: SelfModel) -> dict[str, object]:
+    relationship = {
+        _OWNER_ID: {
+            "communicationStyle": model.communication_style,
+            "sharedContext": model.owner_facts,
+            "patterns": [
+                {"description": p.description, "confidence": p.confidence, "exemplarIds": p.episode_ids}
+                for p in model.patterns
+            ],
+        }
+    }
+    return {
+        "narrative": model.narrative,
+        "values": _json(model.values),
+        "tendencies": _json(model.tendencies),
+        "relationship": _json(relationship),
+        "strengths": _json(model.strengths),
+        "limitations": _json(model.limitations),
+        "current_focus": model.current_focus,
+        "unresolved_threads": _json(model.unresolved_threads),
+        "anticipations": _json(model.anticipations),
+        "updated_at": model.updated_at,
+    }
+
+
+def self_model_of(row: Row) -> SelfModel:
+    owner = json.loads(row["relationship"]).get(_OWNER_ID, {})
+    return SelfModel(
+        narrative=row["narrative"],
+        values=_strings(row["values"]),
+        tendencies=_strings(row["tendencies"]),
+        owner_facts=tuple(owner.get("sharedContext", ())),
+        communication_style=owner.get("communicationStyle", ""),
+        patterns=tuple(
+            Pattern(p["description"], p["confidence"], tuple(p["exemplarIds"])) for p in owner.get("patterns", ())
+        ),
+        strengths=_strings(row["strengths"]),
+        limitations=_strings(row["limitations"]),
+        current_focus=row["current_focus"],
+        unresolved_threads=_strings(row["unresolved_threads"]),
+        anticipations=_strings(row["anticipations"]),
+        updated_at=row["updated_at"],
+    )
+
+
+def gap_of(row: Row) -> Gap:
+    return Gap(row["id"], row["conversation_id"], row["started_at"], row["ended_at"], row["significance"])
+
+
+def vector_bytes(vector: Vector) -> bytes:
+    return vector.astype("<f4").tobytes()
+
+
+def vector_of(raw: bytes) -> Vector:
+    return np.frombuffer(raw, dtype="<f4").astype(np.float32)
+
+
+def _strings(raw: str) -> tuple[str, ...]:
+    return tuple(json.loads(raw))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _has_surrogates(text: str) -> bool:
+    return any("\ud800" <= char <= "\udfff" for char in text)

@@ -1,0 +1,50 @@
+"""Words as recall compares them: lower case, possessive off, endings off. Light on purpose: a stem only has to be the
+same for the forms of one English word, and to leave every other language alone."""
+
+import re
+import unicodedata
+
+_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+_CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_VOWEL = re.compile(r"[aeiouy]")
+_DOUBLE = re.compile(r"([bdfgmnprt])\1$")
+
+
+def words_of(text: str) -> list[str]:
+    """The words of `text` in lower case, without possessive 's; fenced code is left out."""
+    plain = unicodedata.normalize("NFKC", _CODE_BLOCK.sub(" ", text)).casefold().replace("\u2019", "'")
+    return [word.removesuffix("'s").removesuffix("'") for word in _WORD.findall(plain)]
+
+
+def stem(word: str) -> str:
+    """`word` (lower case) without its English endings."""
+    if len(word) <= 3 or not word.isascii():
+        return word
+    word = _without_plural(word)
+    for ending in ("ingly", "edly", "ing", "ed"):
+        base = word.removesuffix(ending)
+        if base != word and len(base) >= 3 and _VOWEL.search(base):
+            return _tidy(base)
+    if word.endswith("ly") and len(word) > 5:
+        return _tidy(word[:-2])
+    return _tidy(word)
+
+
+def _without_plural(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def _tidy(base: str) -> str:
+    """One shape for "hope, hoping, hoped" and for "plan, planned", "happy, happily"."""
+    base = _DOUBLE.sub(r"\1", base)
+    if base.endswith("e") and len(base) > 3:
+        return base[:-1]
+    if base.endswith("y") and len(base) > 3:
+        return base[:-1] + "i"
+    return base

@@ -1,0 +1,187 @@
+"""The source turns of live episodes, in memory: their words, their vectors, who follows whom. No I/O, no waiting."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reveries.llm.base import Vectors
+from reveries.memory.changes import ChangeSet, IndexedTurn
+from reveries.memory.lexicon import stop_words
+from reveries.memory.model import Turn
+from reveries.memory.words import Floats, Neighbours, WordIndex, terms_of
+
+_FIRST_CAPACITY = 256
+_SESSION_SECONDS = 6 * 3600.0
+"""Turns further apart than this are no context of each other."""
+
+
+class TurnIndex:
+    """Turns by row. A row is given once; a turn that leaves keeps its row, which then counts for nothing."""
+
+    def __init__(self, dimensions: int) -> None:
+        self.words = WordIndex()
+        self._turns: list[Turn] = []
+        self._episode_ids: list[str] = []
+        self._rows: dict[str, int] = {}
+        self._rows_by_episode: dict[str, list[int]] = {}
+        self._last_rows: dict[str, int] = {}
+        self._speakers: dict[str, int] = {}
+        self._vectors: Vectors = np.zeros((_FIRST_CAPACITY, dimensions), dtype=np.float32)
+        self._live: NDArray[np.bool_] = np.zeros(_FIRST_CAPACITY, dtype=np.bool_)
+        self._previous: NDArray[np.int64] = np.full(_FIRST_CAPACITY, -1, dtype=np.int64)
+        self._next: NDArray[np.int64] = np.full(_FIRST_CAPACITY, -1, dtype=np.int64)
+        self._window_lengths: Floats = np.ones(_FIRST_CAPACITY, dtype=np.float32)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def size(self) -> int:
+        """Rows run below this."""
+        return len(self._turns)
+
+    @property
+    def vectors(self) -> Vectors:
+        return self._vectors[: self.size]
+
+    @property
+    def window_lengths(self) -> Floats:
+        """For each row the length of the sum of its window's vectors."""
+        return self._window_lengths[: self.size]
+
+    @property
+    def live(self) -> NDArray[np.bool_]:
+        return self._live[: self.size]
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Rows before and after in the same conversation; `size` where there is none."""
+        size = self.size
+        previous, following = self._previous[:size], self._next[:size]
+        return Neighbours(np.where(previous < 0, size, previous), np.where(following < 0, size, following))
+
+    @property
+    def speakers(self) -> frozenset[str]:
+        """Whose turns are here."""
+        return frozenset(name for name, count in self._speakers.items() if count)
+
+    def turn(self, row: int) -> Turn:
+        return self._turns[row]
+
+    def episode_id(self, row: int) -> str:
+        return self._episode_ids[row]
+
+    def row_of(self, turn_id: str) -> int | None:
+        return self._rows.get(turn_id)
+
+    def rows_of(self, episode_id: str) -> Sequence[int]:
+        """The live rows of an episode, in the order in which they came."""
+        return self._rows_by_episode.get(episode_id, ())
+
+    def turns_of(self, episode_id: str) -> list[Turn]:
+        return [self._turns[row] for row in self.rows_of(episode_id)]
+
+    def entries(self) -> Iterable[tuple[Turn, str]]:
+        """Every live turn with its episode's id."""
+        return ((self._turns[row], self._episode_ids[row]) for row in sorted(self._rows.values()))
+
+    def apply(self, changes: ChangeSet) -> None:
+        """Take over which turns come, go, and change hands when episodes merge. Cannot fail."""
+        for entry in changes.indexed:
+            self._put(entry)
+        for retirement in changes.retired:
+            self._hand_over(retirement.episode_id, retirement.merged_into)
+        for turn_id in changes.unindexed_turn_ids:
+            self._remove(turn_id)
+
+    def _put(self, entry: IndexedTurn) -> None:
+        row = self._rows.get(entry.turn.id)
+        if row is not None:
+            self._vectors[row] = entry.vector
+            self._measure_windows_around(row)
+            self._move(row, entry.episode_id)
+            return
+        row = self.words.add(terms_of(f"{entry.turn.speaker} {entry.turn.text}"))
+        self._turns.append(entry.turn)
+        self._episode_ids.append(entry.episode_id)
+        self._grow()
+        self._rows[entry.turn.id] = row
+        self._rows_by_episode.setdefault(entry.episode_id, []).append(row)
+        self._speakers[entry.turn.speaker] = self._speakers.get(entry.turn.speaker, 0) + 1
+        self._vectors[row] = entry.vector
+        self._live[row] = True
+        self._join_neighbour(row)
+
+    def _join_neighbour(self, row: int) -> None:
+        turn = self._turns[row]
+        last = self._last_rows.get(turn.conversation_id)
+        self._last_rows[turn.conversation_id] = row
+        if last is not None and abs(turn.said_at - self._turns[last].said_at) <= _SESSION_SECONDS:
+            self._previous[row], self._next[last] = last, row
+        self._measure_windows_around(row)
+
+    def _measure_windows_around(self, row: int) -> None:
+        """A row's vector is part of its own window, of the one before it, and of the two after it."""
+        following = int(self._next[row])
+        second = int(self._next[following]) if following >= 0 else -1
+        for changed in (int(self._previous[row]), row, following, second):
+            if changed >= 0:
+                window = self._vectors[self._window(changed)].sum(axis=0)
+                self._window_lengths[changed] = max(1e-6, float(np.linalg.norm(window)))
+
+    def _window(self, row: int) -> list[int]:
+        first = int(self._previous[row])
+        second = int(self._previous[first]) if first >= 0 else -1
+        return [near for near in (second, first, row, int(self._next[row])) if near >= 0]
+
+    def _grow(self) -> None:
+        capacity = len(self._live)
+        if len(self._turns) <= capacity:
+            return
+        self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
+        self._live = np.concatenate([self._live, np.zeros_like(self._live)])
+        self._previous = np.concatenate([self._previous, np.full_like(self._previous, -1)])
+        self._next = np.concatenate([self._next, np.full_like(self._next, -1)])
+        self._window_lengths = np.concatenate([self._window_lengths, np.ones_like(self._window_lengths)])
+
+    def _hand_over(self, old_id: str, new_id: str) -> None:
+        for row in list(self._rows_by_episode.get(old_id, ())):
+            self._move(row, new_id)
+
+    def _move(self, row: int, episode_id: str) -> None:
+        old_id = self._episode_ids[row]
+        if old_id == episode_id:
+            return
+        self._rows_by_episode[old_id].remove(row)
+        rows = self._rows_by_episode.setdefault(episode_id, [])
+        rows.append(row)
+        rows.sort()
+        self._episode_ids[row] = episode_id
+
+    def _remove(self, turn_id: str) -> None:
+        row = self._rows.pop(turn_id, None)
+        if row is None:
+            return
+        self._live[row] = False
+        self._rows_by_episode[self._episode_ids[row]].remove(row)
+        turn = self._turns[row]
+        self._speakers[turn.speaker] -= 1
+        self._vectors[row] = 0.0
+        self._measure_windows_around(row)
+        self._turns[row] = replace(turn, text="")
+
+
+def without_names(text: str, names: Iterable[str]) -> str:
+    """`text` without the names of those who speak: both sides of a comparison by meaning go without them, as a name
+    says who was there, not what was said (RECALL: the largest single gain of the dense side). Unchanged when nothing
+    much would be left."""
+    spelled = [name for name in names if name[:1].isupper() and name.casefold() not in stop_words()]
+    if not spelled:
+        return text
+    longest_first = "|".join(map(re.escape, sorted(spelled, key=len, reverse=True)))
+    pattern = re.compile(rf"\b(?:{longest_first})\b(?:['\u2019]s\b)?")
+    left = " ".join(pattern.sub(" ", text).split())
+    return left if len(terms_of(left)) >= 1 else text

@@ -1,0 +1,49 @@
+"""What time does to memory, applied: decay and prune (R-104), and which words leave the live index (R-108)."""
+
+from reveries.config import MemorySettings
+from reveries.db.database import Transaction
+from reveries.memory.changes import ChangeSet
+from reveries.memory.decay import FADED_BELOW, fade
+from reveries.memory.store import MemoryStore
+
+_KEEP_SALIENCE = 0.9
+"""Raw experiences at least this salient are never put away (RA-14)."""
+_HOUR_SECONDS = 3600.0
+
+
+async def decay_and_prune(store: MemoryStore, settings: MemorySettings, now: float) -> ChangeSet:
+    """One pass over all live episodes, in one transaction. Accessibility falls, nothing is deleted (R-116)."""
+
+    async def work(transaction: Transaction) -> ChangeSet:
+        return fade(store.live.graph.episodes(), now, settings.decay_half_life_days, settings.minimum_salience)
+
+    changes = await store.commit(work)
+    await put_words_away(store, settings, now)
+    return changes
+
+
+async def put_words_away(store: MemoryStore, settings: MemorySettings, now: float) -> tuple[str, ...]:
+    """Let raw words leave the live index (R-65, R-66, RA-14): those that deep sleep worked on longer ago than the
+    retention, of little salience, whose episode has faded, and that no exemplar quotes. They stay in the file.
+
+    Kept while their episode is easy to reach, which R-66 does not ask for: nothing else could find them yet.
+    """
+    named = {
+        "keep_salience": _KEEP_SALIENCE,
+        "slept_on_before": now - settings.raw_retention_hours * _HOUR_SECONDS,
+    }
+    past = {row["id"] for row in await store.database.rows("experiences.past_retention", named)}
+    worn = tuple(
+        turn.id
+        for episode in store.live.graph.episodes()
+        if past and episode.accessibility < FADED_BELOW
+        for turn in store.live.turns.turns_of(episode.id)
+        if turn.experience_id in past and turn.id not in {quoted.turn_id for quoted in episode.exemplars}
+    )
+    if worn:
+        await store.commit(lambda _: _only_in_memory(worn))
+    return worn
+
+
+async def _only_in_memory(turn_ids: tuple[str, ...]) -> ChangeSet:
+    return ChangeSet(unindexed_turn_ids=turn_ids)

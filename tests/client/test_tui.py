@@ -1,0 +1,335 @@
+"""The terminal interface, run headless against a mind on a real socket."""
+
+import asyncio
+import time
+
+import pytest
+from textual.widgets import Static
+
+from reveries import protocol
+from reveries.client.tui.app import ReveriesApp
+from reveries.client.tui.chat import Chat
+from reveries.client.tui.composer import Composer
+from reveries.client.tui.side import Monologue, RecalledPane
+from reveries.client.tui.status_line import StatusLine
+from reveries.client.tui.turns import STREAMED_MARKDOWN_CHARS, OwnerTurn, Reply
+from reveries.config import Home
+from tests.client.screen_text import rows_of, text_of, until
+from tests.fakes.daemon import Script, awake, status
+
+_SIZES = [(120, 40), (80, 24), (50, 20)]
+
+HOSTILE = (
+    "\x1b]0;EVIL\x07\x1b]52;c;RVZJTA==\x07\x9b31m\x1b[2J\x1bP+q\x1b\\\u202e[/] [TODO] [@click=app.quit]x[/] "
+    "[link=file:///etc/passwd]y[/link] [z](http://evil.example) ![i](http://evil.example/i.png) <b>bold</b> &#x202e; "
+    "\n\n| [@click=app.quit]a[/] | [/ |\n|---|---|\n| [red]c | [/] |\n\n```[evil\n[/]\n```\n\n# [/]\n"
+)
+
+
+def _turn(number: int, text: str, *, is_owner: bool) -> protocol.SaidTurn:
+    return protocol.SaidTurn(f"old{number}", "you" if is_owner else "Reverie", is_owner, text, time.time() - 60, False)
+
+
+def _composer(app: ReveriesApp) -> Composer:
+    return app.query_one(Composer)
+
+
+def _replies(app: ReveriesApp) -> list[Reply]:
+    return list(app.query(Reply))
+
+
+@pytest.mark.requirement("R-19", "R-92")
+@pytest.mark.parametrize("size", _SIZES)
+async def test_a_reply_streams_onto_the_screen(home: Home, size: tuple[int, int]) -> None:
+    app = ReveriesApp(home)
+    async with (
+        asyncio.timeout(20),
+        awake(home, Script(pieces=["Good ", "**morning**", " to you."])) as fake,
+        app.run_test(size=size) as pilot,
+    ):
+        await until(pilot, lambda: "Say something." in text_of(app))
+        await pilot.press(*"hello", "enter")
+        await until(pilot, lambda: "Good morning to you." in text_of(app))
+        await until(pilot, lambda: app.query_one(StatusLine).state == "thinking")
+        assert [request.text for request in fake.received if isinstance(request, protocol.Say)] == ["hello"]
+
+
+@pytest.mark.parametrize("size", _SIZES)
+async def test_no_row_is_wider_than_the_terminal_and_the_essentials_stay(home: Home, size: tuple[int, int]) -> None:
+    app = ReveriesApp(home)
+    turns = [_turn(1, "word " * 80, is_owner=True), _turn(2, "- a\n- b\n\n" + "answer " * 60, is_owner=False)]
+    async with asyncio.timeout(20), awake(home, Script(turns=turns)), app.run_test(size=size) as pilot:
+        await until(pilot, lambda: "answer" in text_of(app))
+        rows = rows_of(app)
+    assert len(rows) == size[1]
+    assert all(len(row) == size[0] for row in rows)
+    assert "thinking" in rows[-1]
+    assert "63.5k today" in rows[-1]
+
+
+async def test_the_side_pane_hides_on_narrow_terminals_and_comes_on_ctrl_t(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home), app.run_test(size=(70, 24)) as pilot:
+        await until(pilot, lambda: "Say something." in text_of(app))
+        assert "recalled just now" not in text_of(app)
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: "recalled just now" in text_of(app))
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: "recalled just now" not in text_of(app))
+
+
+async def test_the_side_pane_folds_on_wide_terminals(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home), app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "recalled just now" in text_of(app))
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: "recalled just now" not in text_of(app))
+
+
+@pytest.mark.requirement("R-24")
+async def test_the_monologue_shows_why_it_began_its_words_and_why_it_ended(home: Home) -> None:
+    live: list[protocol.Frame] = [
+        protocol.ThoughtBegan(0, "x", "the conversation ended", "She said "),
+        protocol.ThoughtToken(0, "seven point four.", 0),
+        protocol.ThoughtEnded(0, "x", "settled", "It had come to rest.", 12),
+    ]
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home, Script(live=live)), app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "It had come to rest." in text_of(app))
+        assert "the conversation ended" in text_of(app)
+        assert app.query_one(Monologue).text == "She said seven point four."
+
+
+async def test_what_was_recalled_shows_and_is_dim_when_it_was_not_told(home: Home) -> None:
+    items = [
+        protocol.RecalledItem("e1", "The pear tree stays.", 0.9, 1.0, "the pear stays", "Ada", True),
+        protocol.RecalledItem("e2", "A walk with Tom.", 0.2, 1.0, "", "", False),
+    ]
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home, Script(recalled=items)), app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "Say something." in text_of(app))
+        await pilot.press("h", "i", "enter")
+        await until(pilot, lambda: "A walk with Tom." in text_of(app))
+        cards = list(app.query_one(RecalledPane).query(".card"))
+        assert [card.has_class("untold") for card in cards] == [False, True]
+        assert "the pear stays" in text_of(app)
+
+
+async def test_enter_sends_and_ctrl_j_begins_a_line(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home) as fake, app.run_test() as pilot:
+        await until(pilot, lambda: app._link.is_connected)
+        await pilot.press("a", "ctrl+j", "b", "shift+enter", "c")
+        assert _composer(app).text == "a\nb\nc"
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(fake.requests(protocol.Say)))
+        assert _composer(app).text == ""
+
+
+async def test_what_is_said_while_it_answers_waits_its_turn(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home, Script(holds_reply=True)) as fake, app.run_test() as pilot:
+        await until(pilot, lambda: app._link.is_connected)
+        await pilot.press("o", "n", "e", "enter")
+        await until(pilot, lambda: len(_replies(app)) == 1)
+        await pilot.press("t", "w", "o", "enter")
+        await until(pilot, lambda: "waits" in text_of(app))
+        assert len(fake.requests(protocol.Say)) == 1
+        fake.release.set()
+        await until(pilot, lambda: len(_replies(app)) == 2 and not app._link.is_answering)
+        order = [type(widget).__name__ for widget in app.query_one(Chat).query(".turn")]
+        assert order == ["OwnerTurn", "Reply", "OwnerTurn", "Reply"]
+
+
+async def test_escape_stops_the_reply(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home, Script(holds_reply=True)), app.run_test() as pilot:
+        await until(pilot, lambda: app._link.is_connected)
+        await pilot.press("h", "i", "enter")
+        await until(pilot, lambda: "Good morning." in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "You stopped it." in text_of(app))
+
+
+@pytest.mark.requirement("R-5", "R-13")
+async def test_it_comes_back_by_itself_and_keeps_the_draft(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with (
+        asyncio.timeout(30),
+        awake(home, Script(turns=[_turn(1, "before", is_owner=True)])) as fake,
+        app.run_test(size=(100, 30)) as pilot,
+    ):
+        await until(pilot, lambda: "before" in text_of(app))
+        await pilot.press(*"draft")
+        await fake.stop()
+        await until(pilot, lambda: "The mind is away, reconnecting" in text_of(app))
+        assert app.query_one(StatusLine).state == "away"
+        await pilot.press("enter")
+        assert _composer(app).text == "draft"
+        await fake.start()
+        await until(pilot, lambda: app._link.is_connected and "reconnecting" not in text_of(app))
+        assert _composer(app).text == "draft"
+        assert "before" in text_of(app)
+
+
+async def test_words_that_were_not_stored_come_back_into_the_draft(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(30), awake(home, Script(dies_on="Say")) as fake, app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: app._link.is_connected)
+        await pilot.press(*"lost", "enter")
+        await until(pilot, lambda: _composer(app).text == "lost")
+        assert not app.query(OwnerTurn)
+        fake.script.dies_on = ""
+        await until(pilot, lambda: app._link.is_connected)
+        await pilot.press("enter")
+        await until(pilot, lambda: "Good morning." in text_of(app))
+
+
+async def test_a_reply_cut_by_a_lost_connection_is_marked_and_the_rest_comes_back(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with (
+        asyncio.timeout(30),
+        awake(home, Script(holds_reply=True)) as fake,
+        app.run_test(size=(100, 30)) as pilot,
+    ):
+        await until(pilot, lambda: app._link.is_connected)
+        await pilot.press(*"one", "enter")
+        await until(pilot, lambda: "Good morning." in text_of(app))
+        await pilot.press(*"two", "enter")
+        await until(pilot, lambda: "waits" in text_of(app))
+        await fake.stop()
+        await until(pilot, lambda: "The mind went away here." in text_of(app))
+        assert _composer(app).text == "two"
+        fake.release.set()
+        await fake.start()
+        await until(pilot, lambda: app._link.is_connected)
+        await until(pilot, lambda: [turn.text for turn in app.query(OwnerTurn)] == ["one"])
+
+
+async def test_a_reattached_terminal_shows_the_conversation(home: Home) -> None:
+    turns = [_turn(1, "first", is_owner=True), _turn(2, "# Second\n\n- *item*", is_owner=False)]
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home, Script(turns=turns)), app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: "item" in text_of(app))
+        assert "Say something." not in text_of(app)
+        assert "first" in text_of(app)
+
+
+async def test_what_another_terminal_says_shows_here(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home) as fake, app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: app._link.is_connected)
+        await fake.broadcast(protocol.Spoken(0, _turn(7, "from the other room", is_owner=True)))
+        await fake.broadcast(protocol.Spoken(0, _turn(8, "heard you", is_owner=False)))
+        await until(pilot, lambda: "from the other room" in text_of(app) and "heard you" in text_of(app))
+
+
+async def test_our_own_turn_is_not_shown_twice(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home) as fake, app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: app._link.is_connected)
+        await pilot.press(*"hello", "enter")
+        await until(pilot, lambda: "Good morning." in text_of(app) and not app._link.is_answering)
+        await fake.broadcast(protocol.StateChanged(0, "settled", ""))
+        await until(pilot, lambda: app.query_one(StatusLine).state == "settled")
+        assert len(app.query(".turn")) == 2
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize("chunk_chars", [1, 2, 7, 10_000])
+async def test_hostile_text_is_shown_harmlessly(home: Home, chunk_chars: int) -> None:
+    pieces = [HOSTILE[start : start + chunk_chars] for start in range(0, len(HOSTILE), chunk_chars)]
+    item = protocol.RecalledItem("e", HOSTILE, 0.5, 1.0, HOSTILE, HOSTILE, True)
+    began, ended = protocol.ThoughtBegan(0, "x", HOSTILE, ""), protocol.ThoughtEnded(0, "x", "", HOSTILE, 1)
+    script = Script(
+        pieces=pieces,
+        recalled=[item],
+        live=[began, *(protocol.ThoughtToken(0, piece, 0) for piece in pieces), ended],
+        turns=[_turn(1, HOSTILE, is_owner=True), _turn(2, HOSTILE, is_owner=False)],
+        status=status(home, state=HOSTILE, problems=[HOSTILE], models=[protocol.ModelUse("conversation", HOSTILE, "")]),
+    )
+    app = ReveriesApp(home)
+    async with asyncio.timeout(40), awake(home, script), app.run_test(size=(120, 60)) as pilot:
+        await until(pilot, lambda: app._link.is_connected)
+        await pilot.press("h", "i", "enter")
+        await until(pilot, lambda: len(_replies(app)) == 2 and not app._link.is_answering)
+        await until(pilot, lambda: text_of(app).count("[TODO]") >= 2)
+        for cell in app.query("MarkdownTableCellContents"):
+            assert cell.tooltip is None
+        seen = text_of(app)
+        assert app.is_running
+        assert not [
+            char for char in seen if char != "\n" and (ord(char) < 32 or 0x7F <= ord(char) < 0xA0 or char == "\u202e")
+        ]
+        assert "EVIL" not in seen
+        for visible in ("[TODO]", "[@click=app.quit]x[/]", "[z](http://evil.example)", "<b>bold</b>", "&#x202e;"):
+            assert visible in seen
+        assert not _clickable(app)
+
+
+def _clickable(app: ReveriesApp) -> list[str]:
+    return [
+        str(segment.style.meta)
+        for strip in app.screen._compositor.render_strips()
+        for segment in strip
+        if segment.style is not None and (segment.style.link or "@click" in segment.style.meta)
+    ]
+
+
+async def test_a_very_long_reply_ends_whole(home: Home) -> None:
+    words = [f"word{number} " for number in range(3000)]
+    app = ReveriesApp(home)
+    async with asyncio.timeout(40), awake(home, Script(pieces=words)), app.run_test() as pilot:
+        await until(pilot, lambda: app._link.is_connected)
+        await pilot.press("h", "i", "enter")
+        await until(pilot, lambda: bool(_replies(app)) and not app._link.is_answering)
+        await until(pilot, lambda: "word2999" in text_of(app))
+        assert len(_replies(app)[0].text) > STREAMED_MARKDOWN_CHARS
+        assert _replies(app)[0].text.strip() == "".join(words).strip()
+
+
+@pytest.mark.requirement("H3")
+async def test_a_banner_says_what_is_wrong(home: Home) -> None:
+    script = Script(status=status(home, health="not storing", problems=["The disk is full: nothing new is stored."]))
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home, script), app.run_test() as pilot:
+        await until(pilot, lambda: "The disk is full" in text_of(app))
+        assert not app.query_one("#banner", Static).has_class("hidden")
+
+
+async def test_a_refused_turn_says_why(home: Home) -> None:
+    failure = protocol.Failed(0, "budget", "Today's tokens are used up.", "Raise budget.conversation_tokens_per_day.")
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home, Script(failures={"Say": failure})), app.run_test() as pilot:
+        await until(pilot, lambda: app._link.is_connected)
+        await pilot.press("h", "i", "enter")
+        await until(pilot, lambda: "used up" in text_of(app))
+
+
+async def test_one_ctrl_c_stays_and_two_leave(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home), app.run_test() as pilot:
+        await until(pilot, lambda: app._link.is_connected)
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: "again leaves" in text_of(app))
+        assert app.is_running
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: app._exit)
+
+
+async def test_f1_shows_the_keys_and_escape_closes_them(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home), app.run_test() as pilot:
+        await pilot.press("f1")
+        await until(pilot, lambda: "Ctrl+J" in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "Ctrl+J" not in text_of(app))
+
+
+async def test_it_starts_while_the_mind_is_away_and_resizes_to_nothing(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "reconnecting" in text_of(app))
+        await pilot.resize_terminal(1, 1)
+        await pilot.resize_terminal(200, 60)
+        await until(pilot, lambda: "reconnecting" in text_of(app))

@@ -1,0 +1,94 @@
+"""What every test stands on: a home of its own, a clock turned by hand, a real database that is closed, and two guards.
+
+The guards are audit hooks, so nothing is patched. One keeps this process off the network (loopback is allowed). The
+other refuses that Python code opens a database file which SQLite holds in this process: on POSIX, closing such a file
+drops SQLite's locks (A6).
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Generator, Iterator
+from pathlib import Path
+from typing import Final
+
+import hypothesis
+import pytest
+
+from reveries.config import Home
+from reveries.db.database import Database, open_database
+from tests.fakes.clock import HandClock
+from tests.fakes.guards import DatabaseGuard, NetworkGuard
+
+_DATABASE_GUARD: Final = pytest.StashKey[DatabaseGuard]()
+
+hypothesis.settings.register_profile(
+    "reveries",
+    deadline=None,  # Machines that run this are shared; pytest's own timeout bounds a test.
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    print_blob=True,
+)
+hypothesis.settings.load_profile("reveries")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fail-on-skip", action="store_true", help="A test that is skipped has failed.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Nothing of the person who runs the tests reaches them: no key, no home, no network."""
+    for name in [name for name in os.environ if name.endswith("_API_KEY")]:
+        del os.environ[name]
+    os.environ["REVERIES_HOME"] = str(Path(tempfile.gettempdir()) / "no-test-may-use-the-default-home")
+    guard = DatabaseGuard()
+    config.stash[_DATABASE_GUARD] = guard
+    sys.addaudithook(guard)
+    sys.addaudithook(NetworkGuard())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.skipped and item.config.getoption("--fail-on-skip") and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"It was skipped, and a skip is a failure here: {report.longrepr}"
+    return report
+
+
+@pytest.fixture
+def database_guard(request: pytest.FixtureRequest) -> DatabaseGuard:
+    """The guard itself, for the test that shows that it works."""
+    return request.config.stash[_DATABASE_GUARD]
+
+
+@pytest.fixture(autouse=True)
+def nobody_but_sqlite_opens_the_database(database_guard: DatabaseGuard) -> Iterator[None]:
+    """Fails the test in which it happened, even where the refusal was swallowed (A6)."""
+    yield
+    seen, database_guard.seen = database_guard.seen, []
+    assert not seen, f"Python code opened a database that SQLite holds: {seen}"
+
+
+@pytest.fixture
+def home() -> Iterator[Home]:
+    """The name of a home that is not there yet, short enough for a socket; `create()` makes it."""
+    with tempfile.TemporaryDirectory(prefix="rv", ignore_cleanup_errors=True) as folder:
+        yield Home(Path(folder) / "home")
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+async def database(home: Home) -> AsyncIterator[Database]:
+    """A new memory in a real file; closed whatever happens, for one left open would hang the run."""
+    home.create()
+    opened = await open_database(home.path / "memory.db", home.backups)
+    try:
+        yield opened
+    finally:
+        await opened.aclose()

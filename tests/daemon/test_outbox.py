@@ -1,0 +1,53 @@
+"""A slow client costs nobody anything."""
+
+import asyncio
+
+import pytest
+
+from reveries.daemon.outbox import HARD_LIMIT_BYTES, STREAM_LIMIT_BYTES, Outbox
+from reveries.protocol import Ok, Token, encode
+
+
+async def test_frames_come_out_whole_and_in_order() -> None:
+    outbox = Outbox()
+    frames = [Token(1, "a"), Token(1, "b"), Ok(1)]
+    for frame in frames:
+        outbox.send(frame)
+    assert await outbox.next_frames() == b"".join(encode(frame) for frame in frames)
+
+
+@pytest.mark.requirement("E4", "R-39")
+def test_a_stream_is_skipped_when_its_reader_is_slow_and_its_end_still_gets_through() -> None:
+    outbox = Outbox()
+    piece = Token(1, "x" * 1000)
+    taken = 0
+    while outbox.send_piece(piece):
+        taken += 1
+        assert taken * 1000 < STREAM_LIMIT_BYTES
+    outbox.send(Ok(1))
+    assert not outbox.is_closed
+
+
+@pytest.mark.requirement("E4")
+def test_a_client_that_takes_nothing_is_given_up_with_what_waited_for_it() -> None:
+    outbox = Outbox()
+    big = Token(1, "x" * 1_000_000)
+    for _ in range(HARD_LIMIT_BYTES // 1_000_000 + 2):
+        outbox.send(big)
+    assert outbox.is_closed
+
+
+async def test_the_writer_ends_when_the_outbox_is_closed_and_drained() -> None:
+    outbox = Outbox()
+    outbox.send(Ok(1))
+    outbox.close()
+    assert await outbox.next_frames()
+    async with asyncio.timeout(5):
+        assert await outbox.next_frames() == b""
+
+
+def test_what_is_sent_to_a_client_that_left_goes_nowhere() -> None:
+    outbox = Outbox()
+    outbox.close()
+    outbox.send(Ok(1))
+    assert not outbox.send_piece(Ok(1))

@@ -1,0 +1,123 @@
+"""Jobs run when due, once however late, and never in a burst."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from apscheduler.triggers.cron import CronTrigger
+from apscheduler.triggers.interval import IntervalTrigger
+
+from reveries.daemon.schedule import Job, Schedule, next_after
+from reveries.db.database import Database, open_database
+from tests.fakes.clock import HandClock
+
+_EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+def _hourly() -> IntervalTrigger:
+    return IntervalTrigger(hours=1, start_date=_EPOCH, timezone=UTC)
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    opened = await open_database(tmp_path / "memory.db")
+    yield opened
+    await opened.aclose()
+
+
+class _Counted:
+    def __init__(self) -> None:
+        self.runs = 0
+        self.fails = False
+
+    async def run(self) -> str | None:
+        self.runs += 1
+        if self.fails:
+            raise ValueError("broken")
+        return "done"
+
+
+async def _live(schedule: Schedule, clock: HandClock, *advances: float) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(schedule.run())
+        for seconds in advances:
+            await clock.advance(seconds)
+            await _let_sqlite_answer()
+        task.cancel()
+
+
+async def _let_sqlite_answer() -> None:
+    """The database answers from its own thread: give it real turns of the loop, a bounded number."""
+    for _ in range(50):
+        await asyncio.sleep(0.001)
+
+
+@pytest.mark.requirement("E1")
+async def test_a_job_that_is_a_week_late_runs_once(database: Database) -> None:
+    clock, job = HandClock(), _Counted()
+    async with database.transaction() as transaction:
+        await transaction.run(
+            "schedule.put",
+            {"job": "j", "next_run_at": clock.now() - 7 * 86400, "last_run_at": None, "last_outcome": ""},
+        )
+    await _live(Schedule(database, clock, [Job("j", _hourly(), job.run)]), clock, 1)
+    assert job.runs == 1
+
+
+@pytest.mark.requirement("E1")
+async def test_a_clock_set_forward_makes_a_job_due_at_the_next_look(database: Database) -> None:
+    clock, job = HandClock(), _Counted()
+    schedule = Schedule(database, clock, [Job("j", _hourly(), job.run)])
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(schedule.run())
+        await _let_sqlite_answer()
+        clock.step_wall(86400)
+        await clock.advance(61)
+        await _let_sqlite_answer()
+        task.cancel()
+    assert job.runs == 1
+
+
+@pytest.mark.requirement("E1")
+async def test_a_plan_from_a_clock_that_was_set_back_does_not_silence_a_job(database: Database) -> None:
+    clock, job = HandClock(), _Counted()
+    async with database.transaction() as transaction:
+        await transaction.run(
+            "schedule.put",
+            {"job": "j", "next_run_at": clock.now() + 3 * 365 * 86400, "last_run_at": None, "last_outcome": ""},
+        )
+    schedule = Schedule(database, clock, [Job("j", _hourly(), job.run)])
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(schedule.run())
+        await _let_sqlite_answer()
+        for _ in range(61):
+            await clock.advance(60)
+        await _let_sqlite_answer()
+        task.cancel()
+    assert job.runs == 1
+
+
+async def test_a_job_that_fails_is_planned_again_and_the_others_run(database: Database) -> None:
+    clock, bad, good = HandClock(), _Counted(), _Counted()
+    bad.fails = True
+    for name in ("bad", "good"):
+        async with database.transaction() as transaction:
+            await transaction.run(
+                "schedule.put",
+                {"job": name, "next_run_at": clock.now() - 1, "last_run_at": None, "last_outcome": ""},
+            )
+    jobs = [Job("bad", _hourly(), bad.run), Job("good", _hourly(), good.run)]
+    await _live(Schedule(database, clock, jobs), clock, 1)
+    assert (bad.runs, good.runs) == (1, 1)
+    rows = {row["job"]: row for row in await database.rows("schedule.all")}
+    assert rows["bad"]["last_outcome"] == "failed: ValueError"
+    assert rows["bad"]["next_run_at"] > clock.now()
+
+
+@pytest.mark.parametrize("trigger", [_hourly(), CronTrigger(hour=3, timezone="Europe/Zurich")])
+def test_the_next_time_is_always_ahead(trigger: IntervalTrigger | CronTrigger) -> None:
+    for now in (0.0, 1_750_000_000.0, 4_000_000_000.0):
+        for last in (None, now - 1e8, now - 1, now):
+            assert next_after(trigger, last, now) > now

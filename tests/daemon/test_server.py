@@ -1,0 +1,214 @@
+"""The socket: greeting, requests, garbage. A bad client ends its own connection and nothing else."""
+
+import asyncio
+import contextlib
+import random
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from reveries import protocol
+from reveries.daemon.instance import listening_socket
+from reveries.daemon.server import MAX_CLIENTS, Server, Session
+from reveries.errors import NotFoundError, StorageLostError
+from reveries.protocol import PROTOCOL_VERSION, decode_frame, encode, read_body
+from tests.fakes.clock import HandClock
+
+
+@dataclass
+class _Mind:
+    """Answers a few requests in ways that are easy to see."""
+
+    gone: list[int] = field(default_factory=list)
+    cancelled: list[int] = field(default_factory=list)
+    lost: list[StorageLostError] = field(default_factory=list)
+    path: Path = Path()
+
+    async def handle(self, session: Session, request: protocol.Request) -> None:
+        match request:
+            case protocol.AskMemory():
+                session.outbox.send(protocol.Ok(request.request_id))
+            case protocol.Inspect():
+                raise NotFoundError("There is no such episode.", advice="Search for it.")
+            case protocol.Search():
+                raise ValueError("a bug")
+            case protocol.AskConfig():
+                raise StorageLostError("the disk failed")
+            case protocol.Observe():
+                try:
+                    await asyncio.get_running_loop().create_future()
+                except asyncio.CancelledError:
+                    self.cancelled.append(request.request_id)
+                    raise
+            case _:
+                raise AssertionError(request)
+
+    def on_gone(self, session: Session) -> None:
+        self.gone.append(session.number)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="rv-") as made:
+        yield Path(made)
+
+
+@pytest.fixture
+async def mind(folder: Path) -> AsyncIterator[_Mind]:
+    mind = _Mind(path=folder / "daemon.sock")
+    server = Server(
+        mind="Test", clock=HandClock(), handle=mind.handle, on_gone=mind.on_gone, on_storage_lost=mind.lost.append
+    )
+    listening = asyncio.Event()
+    with listening_socket(mind.path) as listener:
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(server.run(listener, listening))
+            await listening.wait()
+            yield mind
+            running.cancel()
+
+
+@contextlib.asynccontextmanager
+async def _raw(mind: _Mind) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    reader, writer = await asyncio.open_unix_connection(str(mind.path))
+    try:
+        async with asyncio.timeout(10):
+            yield reader, writer
+    finally:
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+
+
+@contextlib.asynccontextmanager
+async def _greeted(mind: _Mind) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    async with _raw(mind) as (reader, writer):
+        writer.write(encode(protocol.Hello(PROTOCOL_VERSION, "test")))
+        assert isinstance(await _next(reader), protocol.Welcome)
+        yield reader, writer
+
+
+async def _next(reader: asyncio.StreamReader) -> protocol.Frame:
+    return decode_frame(await read_body(reader))
+
+
+async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: protocol.Request) -> protocol.Frame:
+    writer.write(encode(request))
+    return await _next(reader)
+
+
+@pytest.mark.requirement("R-11", "R-12")
+async def test_a_request_gets_its_answer(mind: _Mind) -> None:
+    async with _greeted(mind) as (reader, writer):
+        assert await _ask(reader, writer, protocol.AskMemory(7)) == protocol.Ok(7)
+
+
+async def test_an_error_crosses_the_wire_as_a_code_and_a_sentence(mind: _Mind) -> None:
+    async with _greeted(mind) as (reader, writer):
+        failed = await _ask(reader, writer, protocol.Inspect(1, "ep_x"))
+        assert failed == protocol.Failed(1, "not_found", "There is no such episode.", "Search for it.")
+
+
+async def test_a_bug_in_a_request_costs_that_request_only(mind: _Mind) -> None:
+    async with _greeted(mind) as (reader, writer):
+        failed = await _ask(reader, writer, protocol.Search(1, "x"))
+        assert isinstance(failed, protocol.Failed)
+        assert "a bug" not in failed.message
+        assert await _ask(reader, writer, protocol.AskMemory(2)) == protocol.Ok(2)
+
+
+@pytest.mark.requirement("A4")
+async def test_a_failing_disk_reaches_the_client_and_the_daemon(mind: _Mind) -> None:
+    async with _greeted(mind) as (reader, writer):
+        failed = await _ask(reader, writer, protocol.AskConfig(1))
+        assert isinstance(failed, protocol.Failed)
+        assert failed.code == "storage_lost"
+        assert len(mind.lost) == 1
+
+
+async def test_a_request_can_be_cancelled(mind: _Mind) -> None:
+    async with _greeted(mind) as (reader, writer):
+        writer.write(encode(protocol.Observe(5)))
+        answers = [await _ask(reader, writer, protocol.Cancel(6, 5)), await _next(reader)]
+        assert protocol.Ok(6) in answers
+        assert {answer.code for answer in answers if isinstance(answer, protocol.Failed)} == {"cancelled"}
+
+
+@pytest.mark.requirement("R-13")
+async def test_a_client_that_goes_ends_its_requests_and_is_noticed(mind: _Mind) -> None:
+    async with _greeted(mind) as (_, writer):
+        writer.write(encode(protocol.Observe(5)))
+        await writer.drain()
+        await asyncio.sleep(0)
+    async with asyncio.timeout(5):
+        while not mind.gone:
+            await asyncio.sleep(0.001)
+    assert mind.cancelled in ([5], [])
+
+
+@pytest.mark.requirement("R-14")
+async def test_a_client_of_another_version_is_told_ours_and_let_go(mind: _Mind) -> None:
+    async with _raw(mind) as (reader, writer):
+        writer.write(encode(protocol.Hello(99, "future")))
+        welcome = await _next(reader)
+        assert isinstance(welcome, protocol.Welcome)
+        assert welcome.version == PROTOCOL_VERSION
+        assert await reader.read() == b""
+
+
+@pytest.mark.requirement("E5")
+async def test_a_request_before_the_greeting_is_not_heard(mind: _Mind) -> None:
+    async with _raw(mind) as (reader, writer):
+        writer.write(encode(protocol.AskMemory(1)))
+        assert await reader.read() == b""
+
+
+@pytest.mark.requirement("E5")
+async def test_garbage_ends_its_own_connection_and_a_good_client_goes_on(mind: _Mind) -> None:
+    chance = random.Random(20261121)  # noqa: S311
+    async with _greeted(mind) as (good_reader, good_writer):
+        for _ in range(200):
+            async with _raw(mind) as (reader, writer):
+                if chance.random() < 0.5:
+                    writer.write(encode(protocol.Hello(PROTOCOL_VERSION, "test")))
+                writer.write(chance.randbytes(chance.randint(1, 400)))
+                if chance.random() < 0.5:
+                    writer.write_eof()
+                else:
+                    writer.transport.abort()
+                with contextlib.suppress(OSError):
+                    await reader.read()
+        assert await _ask(good_reader, good_writer, protocol.AskMemory(1)) == protocol.Ok(1)
+
+
+@pytest.mark.requirement("E5")
+@pytest.mark.parametrize("length", [0, 4 * 1024 * 1024 + 1, 2**32 - 1])
+async def test_a_length_that_cannot_be_is_told_and_ends_the_connection(mind: _Mind, length: int) -> None:
+    async with _greeted(mind) as (reader, writer):
+        writer.write(length.to_bytes(4, "big"))
+        failed = await _next(reader)
+        assert isinstance(failed, protocol.Failed)
+        assert failed.code == "protocol"
+        assert await reader.read() == b""
+
+
+async def test_a_number_that_runs_already_is_refused(mind: _Mind) -> None:
+    async with _greeted(mind) as (reader, writer):
+        writer.write(encode(protocol.Observe(1)))
+        failed = await _ask(reader, writer, protocol.AskMemory(1))
+        assert isinstance(failed, protocol.Failed)
+        assert failed.code == "protocol"
+
+
+@pytest.mark.requirement("R-15", "E3")
+async def test_one_client_too_many_is_refused_with_a_reason(mind: _Mind) -> None:
+    async with contextlib.AsyncExitStack() as stack:
+        for _ in range(MAX_CLIENTS):
+            await stack.enter_async_context(_greeted(mind))
+        reader, _ = await stack.enter_async_context(_raw(mind))
+        failed = await _next(reader)
+        assert isinstance(failed, protocol.Failed)
+        assert "attached already" in failed.message

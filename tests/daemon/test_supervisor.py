@@ -1,0 +1,63 @@
+"""Children may fail; the mind lives on."""
+
+import asyncio
+
+import pytest
+
+from reveries.daemon.supervisor import supervise
+from reveries.errors import StorageLostError
+from tests.fakes.clock import HandClock, settle
+
+
+@pytest.mark.requirement("R-40", "D5")
+async def test_a_child_that_keeps_failing_is_started_less_and_less_often() -> None:
+    clock = HandClock()
+    starts: list[float] = []
+
+    async def child() -> None:
+        starts.append(clock.monotonic())
+        raise ValueError("broken")
+
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(supervise("child", child, clock))
+        for _ in range(20):
+            await clock.advance(60)
+        task.cancel()
+    pauses = [later - earlier for earlier, later in zip(starts, starts[1:], strict=False)]
+    assert pauses[:4] == [1, 2, 4, 8]
+    assert max(pauses) == 300
+
+
+@pytest.mark.requirement("R-40")
+async def test_a_child_that_ran_well_for_a_minute_is_started_at_once_again() -> None:
+    clock = HandClock()
+    starts: list[float] = []
+
+    async def child() -> None:
+        starts.append(clock.monotonic())
+        await clock.sleep(100)
+        raise ValueError("broken")
+
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(supervise("child", child, clock))
+        for _ in range(4):
+            await clock.advance(101)
+        task.cancel()
+    assert starts == [0, 101, 202, 303, 404]
+
+
+@pytest.mark.requirement("A4")
+async def test_a_disk_that_fails_is_not_supervised_away() -> None:
+    async def child() -> None:
+        raise StorageLostError("the disk failed")
+
+    with pytest.raises(StorageLostError):
+        await supervise("child", child, HandClock())
+
+
+async def test_a_child_that_returns_is_done() -> None:
+    async def child() -> None:
+        await settle(1)
+
+    async with asyncio.timeout(5):
+        await supervise("child", child, HandClock())

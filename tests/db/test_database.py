@@ -1,0 +1,414 @@
+"""The one connection: whole transactions or none, safe settings, verified copies, honest errors."""
+
+import asyncio
+import contextlib
+import subprocess
+import sys
+import textwrap
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiosqlite
+import pytest
+
+from reveries.config import Home
+from reveries.db.database import SCHEMA_VERSION, Database, Transaction, open_database
+from reveries.db.driver import SQLITE_VERSION, dbapi
+from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError
+from tests.fakes.clock import settle
+
+
+async def put_conversation(work: Transaction, name: str) -> None:
+    await work.run("conversations.insert", {"id": name, "began_at": 1.0, "source": "chat", "title": ""})
+
+
+async def has_conversation(database: Database, name: str) -> bool:
+    return bool(await database.rows("conversations.get", {"id": name}))
+
+
+# --- transactions ----------------------------------------------------------------------------------------------------
+
+
+async def test_what_was_committed_is_there_when_it_is_opened_again(home: Home) -> None:
+    home.create()
+    path = home.path / "memory.db"
+    first = await open_database(path)
+    async with first.transaction() as work:
+        await put_conversation(work, "kept")
+    await first.aclose()
+    second = await open_database(path)
+    try:
+        assert await has_conversation(second, "kept")
+    finally:
+        await second.aclose()
+
+
+async def test_a_body_that_raises_stores_nothing(database: Database) -> None:
+    with pytest.raises(LookupError):
+        async with database.transaction() as work:
+            await put_conversation(work, "gone")
+            raise LookupError
+    assert not await has_conversation(database, "gone")
+
+
+@pytest.mark.requirement("R-107")
+async def test_a_statement_that_fails_takes_the_whole_transaction_with_it(database: Database) -> None:
+    with pytest.raises(StorageError, match="refused a row"):
+        async with database.transaction() as work:
+            await put_conversation(work, "gone")
+            await put_conversation(work, "gone")
+    assert not await has_conversation(database, "gone")
+
+
+async def test_a_body_that_is_cancelled_stores_nothing(database: Database) -> None:
+    inside = asyncio.Event()
+
+    async def write() -> None:
+        async with database.transaction() as work:
+            await put_conversation(work, "gone")
+            inside.set()
+            await asyncio.Event().wait()
+
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(write(), name="write")
+        await inside.wait()
+        task.cancel()
+    assert not await has_conversation(database, "gone")
+
+
+@pytest.mark.parametrize("turns", range(14))
+async def test_a_cancellation_at_any_moment_leaves_the_connection_usable(database: Database, turns: int) -> None:
+    """Wherever it hits (waiting, beginning, writing, committing) the next transaction works and the two never mix."""
+
+    async def write() -> None:
+        async with database.transaction() as work:
+            await put_conversation(work, "first")
+            await put_conversation(work, "second")
+
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(write(), name="write")
+        await settle(turns)
+        task.cancel()
+    async with asyncio.timeout(5), database.transaction() as work:
+        await put_conversation(work, "after")
+    assert await has_conversation(database, "after")
+    assert await has_conversation(database, "first") == await has_conversation(database, "second")
+
+
+async def test_a_task_that_is_cancelled_while_it_waits_its_turn_harms_nobody(database: Database) -> None:
+    inside, leave = asyncio.Event(), asyncio.Event()
+
+    async def hold() -> None:
+        async with database.transaction() as work:
+            await put_conversation(work, "holder")
+            inside.set()
+            await leave.wait()
+
+    async def wait_in_line() -> None:
+        async with database.transaction() as work:
+            await put_conversation(work, "waiter")
+
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        tasks.create_task(hold(), name="hold")
+        await inside.wait()
+        waiter = tasks.create_task(wait_in_line(), name="wait")
+        await settle()
+        waiter.cancel()
+        leave.set()
+    assert await has_conversation(database, "holder")
+    assert not await has_conversation(database, "waiter")
+
+
+async def test_two_tasks_never_share_a_transaction(database: Database) -> None:
+    inside, leave = asyncio.Event(), asyncio.Event()
+
+    async def fails() -> None:
+        with contextlib.suppress(LookupError):
+            async with database.transaction() as work:
+                await put_conversation(work, "fails")
+                inside.set()
+                await leave.wait()
+                raise LookupError
+
+    async def succeeds() -> None:
+        async with database.transaction() as work:
+            await put_conversation(work, "succeeds")
+
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        tasks.create_task(fails(), name="fails")
+        await inside.wait()
+        tasks.create_task(succeeds(), name="succeeds")
+        await settle()
+        leave.set()
+    assert not await has_conversation(database, "fails")
+    assert await has_conversation(database, "succeeds")
+
+
+async def test_a_reader_sees_only_what_is_committed(database: Database) -> None:
+    inside, leave = asyncio.Event(), asyncio.Event()
+
+    async def write() -> None:
+        with contextlib.suppress(LookupError):
+            async with database.transaction() as work:
+                await put_conversation(work, "half")
+                inside.set()
+                await leave.wait()
+                raise LookupError
+
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        tasks.create_task(write(), name="write")
+        await inside.wait()
+        reading = tasks.create_task(has_conversation(database, "half"), name="read")
+        await settle()
+        assert not reading.done()
+        leave.set()
+    assert reading.result() is False
+
+
+async def test_a_commit_that_was_cancelled_is_still_whole(database: Database) -> None:
+    """Cancelled when the body is done: the rows are all there or none is, and the caller hears of the cancellation."""
+    written = asyncio.Event()
+
+    async def write() -> None:
+        async with database.transaction() as work:
+            await put_conversation(work, "first")
+            await put_conversation(work, "second")
+            written.set()
+
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(write(), name="write")
+        await written.wait()
+        task.cancel()
+    assert task.cancelled()
+    assert await has_conversation(database, "first") == await has_conversation(database, "second")
+
+
+# --- what the file is ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("A7")
+async def test_the_pragmas_are_as_promised(database: Database) -> None:
+    expected = {
+        "journal_mode": "wal",
+        "synchronous": 2,
+        "foreign_keys": 1,
+        "secure_delete": 1,
+        "busy_timeout": 5000,
+        "mmap_size": 0,
+        "user_version": SCHEMA_VERSION,
+    }
+    assert await pragmas_of(database, expected) == expected
+
+
+async def pragmas_of(database: Database, names: dict[str, object]) -> dict[str, object]:
+    """Asked of the very connection that writes; most of them belong to a connection, not to the file."""
+    found = {}
+    for name in names:
+        cursor = await database._connection.execute(f"PRAGMA {name}")
+        row = await cursor.fetchone()
+        await cursor.close()
+        assert row is not None
+        found[name] = row[0]
+    return found
+
+
+@pytest.mark.requirement("A7")
+def test_the_driver_carries_a_sqlite_without_the_wal_reset_bug_where_it_has_wheels() -> None:
+    if dbapi.__name__.startswith("pysqlite3"):
+        assert tuple(int(part) for part in SQLITE_VERSION.split(".")) >= (3, 51, 3)
+
+
+@pytest.mark.requirement("R-14")
+async def test_the_files_are_for_their_owner_alone(database: Database) -> None:
+    async with database.transaction() as work:
+        await put_conversation(work, "x")
+    files = [database.path, *database.path.parent.glob("memory.db-*")]
+    assert len(files) == 3
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+
+
+@pytest.mark.requirement("R-155")
+async def test_a_file_of_a_newer_reveries_is_refused_and_not_changed(home: Home) -> None:
+    path = await newer_file(home)
+    before = {file.name: file.read_bytes() for file in home.path.glob("memory.db*")}
+    with pytest.raises(DatabaseTooNewError, match=f"{SCHEMA_VERSION + 1}"):
+        await open_database(path, home.backups)
+    assert {file.name: file.read_bytes() for file in home.path.glob("memory.db*")} == before
+    assert not list(home.backups.iterdir())
+
+
+@pytest.mark.requirement("R-155")
+def test_a_newer_file_whose_daemon_was_killed_is_not_changed_either(home: Home) -> None:
+    """Its last words are still in the write-ahead log: folding them in would be a change."""
+    home.create()
+    path = home.path / "memory.db"
+    run_and_die(f"""
+        import os
+        from reveries.db.driver import dbapi
+        connection = dbapi.connect({str(path)!r}, isolation_level=None)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("CREATE TABLE future (x)")
+        connection.execute("PRAGMA user_version={SCHEMA_VERSION + 1}")
+        os._exit(0)
+    """)
+    kept = (path, path.with_name("memory.db-wal"))
+    before = [file.read_bytes() for file in kept]
+    assert before[1]
+    with pytest.raises(DatabaseTooNewError):
+        asyncio.run(open_database(path, home.backups))
+    assert [file.read_bytes() for file in kept] == before
+
+
+async def newer_file(home: Home) -> Path:
+    home.create()
+    path = home.path / "memory.db"
+    connection = dbapi.connect(str(path), isolation_level=None)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("CREATE TABLE future (x)")
+    connection.execute(f"PRAGMA user_version={SCHEMA_VERSION + 1}")
+    connection.close()
+    return path
+
+
+@pytest.mark.parametrize(
+    "content", [b"this is no database, it is a letter" * 40, b"SQLite format 3\x00" + b"\xff" * 4096]
+)
+async def test_a_file_that_is_no_database_is_refused_and_not_changed(home: Home, content: bytes) -> None:
+    home.create()
+    path = home.path / "memory.db"
+    path.write_bytes(content)
+    with pytest.raises(StorageError) as refused:
+        await open_database(path)
+    assert str(path) in refused.value.message
+    assert refused.value.advice
+    assert path.read_bytes() == content
+
+
+async def test_a_path_that_cannot_be_opened_is_refused(home: Home) -> None:
+    with pytest.raises(StorageError, match="cannot be opened"):
+        await open_database(home.path / "not there" / "memory.db")
+
+
+async def test_a_whole_file_is_intact(database: Database) -> None:
+    assert await database.is_intact()
+
+
+# --- copies ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_backup_is_a_whole_database_of_its_owner_alone(database: Database, home: Home) -> None:
+    async with database.transaction() as work:
+        await put_conversation(work, "kept")
+    target = home.backups / "copy.db"
+    await database.backup_to(target)
+    assert target.stat().st_mode & 0o777 == 0o600
+    copy = await open_database(target)
+    try:
+        assert await copy.is_intact()
+        assert await has_conversation(copy, "kept")
+    finally:
+        await copy.aclose()
+
+
+async def test_a_backup_takes_the_place_of_an_older_one_and_of_what_a_crash_left(
+    database: Database, home: Home
+) -> None:
+    target = home.backups / "copy.db"
+    await database.backup_to(target)
+    target.with_suffix(".partial").write_bytes(b"half a backup")
+    async with database.transaction() as work:
+        await put_conversation(work, "newer")
+    await database.backup_to(target)
+    assert [file.name for file in home.backups.iterdir()] == ["copy.db"]
+    copy = await open_database(target)
+    try:
+        assert await has_conversation(copy, "newer")
+    finally:
+        await copy.aclose()
+
+
+async def test_a_backup_that_cannot_be_made_leaves_the_older_one(database: Database, home: Home) -> None:
+    target = home.backups / "copy.db"
+    await database.backup_to(target)
+    before = target.read_bytes()
+    target.with_suffix(".partial").mkdir()
+    with pytest.raises(StorageError, match="cannot be made") as refused:
+        await database.backup_to(target)
+    assert str(target) in refused.value.message
+    assert target.read_bytes() == before
+
+
+# --- faults of the disk ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def small_database(database: Database) -> AsyncIterator[Database]:
+    """A second connection to a copy that may hardly grow: SQLite says "full" as it does on a full disk."""
+    path = database.path.with_name("small.db")
+    await database.backup_to(path)
+
+    def connect() -> "dbapi.Connection":
+        connection = dbapi.connect(str(path), isolation_level=None)
+        connection.row_factory = dbapi.Row
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count={pages + 4}")
+        return connection
+
+    connection = aiosqlite.Connection(connect, iter_chunk_size=64)
+    await connection
+    small = Database(connection, path)
+    try:
+        yield small
+    finally:
+        await small.aclose()
+
+
+@pytest.mark.requirement("A5")
+async def test_a_full_disk_is_said_and_what_was_stored_stays(small_database: Database) -> None:
+    async with small_database.transaction() as work:
+        await put_conversation(work, "before")
+    with pytest.raises(DiskFullError):
+        async with small_database.transaction() as work:
+            await work.run(
+                "conversations.insert", {"id": "large", "began_at": 1.0, "source": "chat", "title": "x" * 200_000}
+            )
+    assert await has_conversation(small_database, "before")
+    assert not await has_conversation(small_database, "large")
+    async with small_database.transaction() as work:
+        await put_conversation(work, "after")
+    assert await has_conversation(small_database, "after")
+
+
+@pytest.mark.requirement("A4")
+def test_a_write_that_fails_is_a_lost_storage(home: Home) -> None:
+    """A limit on the size of files makes write(2) fail with EFBIG, in a process of its own."""
+    home.create()
+    told = run_and_die(f"""
+        import asyncio, resource
+        from pathlib import Path
+        from reveries.db.database import open_database
+        from reveries.errors import StorageLostError
+
+        async def main():
+            database = await open_database(Path({str(home.path / "memory.db")!r}))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
+            try:
+                async with database.transaction() as work:
+                    values = {{"id": "large", "began_at": 1.0, "source": "chat", "title": "x" * 1_000_000}}
+                    await work.run("conversations.insert", values)
+            except StorageLostError as error:
+                print(error.code, error.exit_code)
+            await database.aclose()
+
+        asyncio.run(main())
+    """)
+    assert told == "storage_lost 74"
+
+
+def run_and_die(program: str) -> str:
+    """What `program` writes, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=20, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()

@@ -1,0 +1,138 @@
+"""A real mind for tests: the real process, the real socket, the small real model, in a home of its own."""
+
+import asyncio
+import contextlib
+import itertools
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from reveries import protocol
+from reveries.config import Home
+from reveries.protocol import Frame, Request, decode_frame, encode, read_body
+
+SMALL_MODEL = "smollm2-135m"
+_SETTINGS = f"""
+[llm]
+provider = "embedded"
+[llm.embedded]
+model = "{SMALL_MODEL}"
+context_tokens = 2048
+[llm.limits]
+reply_tokens = 48
+[monologue]
+enabled = {{thinks}}
+target_tokens_per_second = 50.0
+max_tokens_per_cycle = 60
+"""
+
+FrameType = TypeVar("FrameType", bound=Frame)
+
+
+@dataclass
+class Living:
+    """A daemon that runs. `wake` and `kill` may be called again and again on the same home."""
+
+    home: Home
+    thinks: bool = False
+    process: subprocess.Popen[bytes] | None = None
+
+    async def wake(self) -> None:
+        """Start it and wait until it answers, 60 s at most."""
+        self.home.create()
+        self.home.config.write_text(_SETTINGS.format(thinks=str(self.thinks).lower()))
+        with (self.home.path / "daemon.out").open("ab") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "reveries.daemon"],
+                env={**os.environ, "REVERIES_HOME": str(self.home.path)},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        async with asyncio.timeout(60):
+            while True:
+                with contextlib.suppress(OSError):
+                    _, writer = await asyncio.open_unix_connection(str(self.home.socket))
+                    writer.close()
+                    return
+                if self.process.poll() is not None:
+                    raise AssertionError((self.home.path / "daemon.out").read_text())
+                await asyncio.sleep(0.05)
+
+    def kill(self) -> None:
+        """As the power would."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(timeout=10)
+
+    async def end(self, number: int = signal.SIGTERM, seconds: float = 10) -> int:
+        """Send a signal; the exit code. Fails when it takes longer than `seconds`."""
+        assert self.process is not None
+        self.process.send_signal(number)
+        return await asyncio.to_thread(self.process.wait, seconds)
+
+    @contextlib.asynccontextmanager
+    async def client(self) -> AsyncIterator["Client"]:
+        """A connection that has been greeted."""
+        reader, writer = await asyncio.open_unix_connection(str(self.home.socket))
+        client = Client(reader, writer)
+        try:
+            client.send(protocol.Hello(protocol.PROTOCOL_VERSION, "test"))
+            client.welcome = await client.next_of(protocol.Welcome)
+            yield client
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+
+@dataclass
+class Client:
+    """One connection: frames out, frames in. Keeps everything that it was told."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    welcome: protocol.Welcome | None = None
+    seen: list[Frame] = field(default_factory=list)
+    _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+
+    def send(self, message: Request) -> None:
+        self.writer.write(encode(message))
+
+    def number(self) -> int:
+        return next(self._numbers)
+
+    async def next(self, seconds: float = 60) -> Frame:
+        async with asyncio.timeout(seconds):
+            frame = decode_frame(await read_body(self.reader))
+        self.seen.append(frame)
+        return frame
+
+    async def next_of(self, kind: type[FrameType], seconds: float = 60) -> FrameType:
+        """The next frame of `kind`; others are kept in `seen`. A `Failed` fails the test."""
+        async with asyncio.timeout(seconds):
+            while True:
+                frame = await self.next(seconds)
+                if isinstance(frame, kind):
+                    return frame
+                if isinstance(frame, protocol.Failed):
+                    raise AssertionError(f"{frame.code}: {frame.message} {frame.advice}")
+
+    async def say(self, words: str) -> protocol.Replied:
+        """One whole turn."""
+        self.send(protocol.Say(self.number(), words))
+        return await self.next_of(protocol.Replied)
+
+    async def status(self) -> protocol.Status:
+        self.send(protocol.AskStatus(self.number()))
+        return await self.next_of(protocol.Status)
+
+    async def search(self, query: str) -> protocol.Found:
+        self.send(protocol.Search(self.number(), query))
+        return await self.next_of(protocol.Found)

@@ -1,0 +1,194 @@
+"""The whole loop with the real process, the real socket and the small real model: what it says is worth little, what
+becomes of it is what counts."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+
+from reveries import protocol
+from reveries.db.driver import dbapi
+from tests.e2e.living import Client, Living
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+
+
+def _turns_on_disk(database: Path) -> list[tuple[str, str, int]]:
+    connection = dbapi.connect(str(database))
+    try:
+        assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        return [tuple(row) for row in connection.execute("SELECT id, text, is_partial FROM turns ORDER BY position")]
+    finally:
+        connection.close()
+
+
+@pytest.mark.requirement("R-1", "R-3", "R-4", "R-5", "R-6", "R-88", "R-89", "R-92", "R-154")
+async def test_a_mind_wakes_talks_sleeps_and_remembers(living: Living) -> None:
+    await living.wake()
+    async with living.client() as client:
+        replied = await client.say("My sister Anna moved to Oslo in May.")
+        assert replied.text
+        assert replied.completion_tokens > 0
+        tokens = "".join(frame.text for frame in client.seen if isinstance(frame, protocol.Token))
+        assert tokens.strip() == replied.text
+        assert [frame.what for frame in client.seen if isinstance(frame, protocol.Stored)] == ["words", "exchange"]
+        client.send(protocol.Sleep(client.number()))
+        await client.next_of(protocol.Ok)
+    assert living.process is not None
+    assert await asyncio.to_thread(living.process.wait, 120) == 0
+    assert not living.home.socket.exists()
+    assert list(living.home.backups.glob("memory-*.db"))
+
+    await living.wake()
+    async with living.client() as client:
+        found = await client.search("Where does Anna live?")
+        assert "My sister Anna moved to Oslo in May." in [turn.text for turn in found.turns]
+        client.send(protocol.Inspect(client.number(), found.episodes[0].episode_id))
+        detail = await client.next_of(protocol.EpisodeDetail)
+        quotes = [exemplar.quote for exemplar in detail.exemplars]
+        assert "My sister Anna moved to Oslo in May." in quotes
+        assert any(turn.is_owner for turn in detail.sources)
+        client.send(protocol.Attach(client.number()))
+        attached = await client.next_of(protocol.Attached)
+        assert attached.turns[0].text == "My sister Anna moved to Oslo in May."
+
+
+@pytest.mark.requirement("R-9", "R-93", "A1")
+async def test_kill_9_in_mid_reply_loses_nothing_that_was_acknowledged(living: Living) -> None:
+    await living.wake()
+    async with living.client() as client:
+        await client.say("I keep bees behind the house.")
+        client.send(protocol.Say(client.number(), "The white hive swarmed today."))
+        await client.next_of(protocol.Token)
+        acknowledged = {frame.turn_id for frame in client.seen if isinstance(frame, protocol.Stored)}
+        living.kill()
+    assert len(acknowledged) == 3
+    rows = _turns_on_disk(living.home.database_default)
+    assert acknowledged <= {turn_id for turn_id, _, _ in rows}
+    assert rows[-1][1] == "The white hive swarmed today."
+
+    await living.wake()
+    async with living.client() as client:
+        await _until_recalled(client, "hive", "The white hive swarmed today.")
+        assert (await client.say("Are you there?")).text
+
+
+async def _until_recalled(client: Client, cue: str, text: str) -> None:
+    async with asyncio.timeout(20):
+        while text not in [turn.text for turn in (await client.search(cue)).turns]:
+            await asyncio.sleep(0.1)
+
+
+@pytest.mark.requirement("R-7", "B4")
+async def test_sigterm_in_mid_reply_ends_it_cleanly_within_five_seconds(living: Living) -> None:
+    await living.wake()
+    async with living.client() as client:
+        client.send(protocol.Say(client.number(), "Tell me a very long story about the sea."))
+        await client.next_of(protocol.Token)
+        assert await living.end(signal.SIGTERM, seconds=5) == 0
+    rows = _turns_on_disk(living.home.database_default)
+    assert [partial for _, _, partial in rows] == [0, 1]
+    assert not living.home.socket.exists()
+    assert not living.home.database_default.with_name("memory.db-wal").exists()
+
+
+@pytest.mark.requirement("R-93", "E2")
+async def test_a_client_that_vanishes_does_not_stop_the_reply(living: Living) -> None:
+    await living.wake()
+    async with living.client() as client:
+        client.send(protocol.Say(client.number(), "Tell me about mountains."))
+        await client.next_of(protocol.Token)
+        client.writer.transport.abort()
+    async with living.client() as client:
+        async with asyncio.timeout(60):
+            while (await client.status()).memory.turns < 2:
+                await asyncio.sleep(0.1)
+        client.send(protocol.Attach(client.number()))
+        attached = await client.next_of(protocol.Attached)
+        assert [turn.is_partial for turn in attached.turns] == [False, False]
+
+
+@pytest.mark.requirement("R-92", "E2")
+async def test_a_cancelled_reply_is_kept_as_far_as_it_went(living: Living) -> None:
+    await living.wake()
+    async with living.client() as client:
+        number = client.number()
+        client.send(protocol.Say(number, "Tell me a very long story about the sea."))
+        await client.next_of(protocol.Token)
+        client.send(protocol.Cancel(client.number(), number))
+        replied = await client.next_of(protocol.Replied, seconds=5)
+        assert replied.reason == "cancelled"
+        assert replied.text
+
+
+@pytest.mark.requirement("R-30", "R-31", "R-39", "R-41", "R-95", "RA-5")
+async def test_it_thinks_when_the_conversation_rests_and_remembers_the_thought(living: Living) -> None:
+    living.thinks = True
+    await living.wake()
+    async with living.client() as watcher, living.client() as talker:
+        watcher.send(protocol.Observe(watcher.number()))
+        await talker.say("I am worried about my thesis on lichens.")
+        began = await watcher.next_of(protocol.ThoughtBegan)
+        assert began.reason
+        await watcher.next_of(protocol.ThoughtToken)
+        ended = await watcher.next_of(protocol.ThoughtEnded)
+        assert ended.tokens > 0
+        async with asyncio.timeout(20):
+            thoughts: list[protocol.ThoughtEntry] = []
+            while not thoughts:
+                talker.send(protocol.AskThoughts(talker.number(), 0.0))
+                thoughts = (await talker.next_of(protocol.Thoughts)).thoughts
+                await asyncio.sleep(0.1)
+        assert thoughts[0].text
+        assert thoughts[0].why_ended
+
+
+@pytest.mark.requirement("B5")
+async def test_a_model_that_crashes_costs_a_restart_of_the_model_and_nothing_else(living: Living) -> None:
+    await living.wake()
+    async with living.client() as client:
+        await client.say("Hello.")
+        assert living.process is not None
+        (child,) = _model_processes(living.process.pid)
+        child.kill()
+        replied = await client.say("Are you still there?")
+        if replied.reason == "failed":
+            replied = await client.say("And now?")
+        assert replied.text
+        assert (await client.status()).pid == living.process.pid
+
+
+@pytest.mark.requirement("B5")
+async def test_the_model_ends_when_the_daemon_is_killed(living: Living) -> None:
+    await living.wake()
+    async with living.client() as client:
+        await client.say("Hello.")
+    assert living.process is not None
+    (child,) = _model_processes(living.process.pid)
+    living.kill()
+    _, alive = await asyncio.to_thread(psutil.wait_procs, [child], 5)
+    assert alive == []
+
+
+def _model_processes(daemon: int) -> list[psutil.Process]:
+    return [
+        process
+        for process in psutil.Process(daemon).children(recursive=True)
+        if any("embedded_server" in word for word in process.cmdline())
+    ]
+
+
+@pytest.mark.requirement("R-14", "F4", "F4b")
+async def test_nothing_listens_on_the_network_and_nobody_else_can_read_the_home(living: Living) -> None:
+    await living.wake()
+    async with living.client() as client:
+        await client.say("Hello.")
+    assert living.process is not None
+    everyone = [psutil.Process(living.process.pid), *psutil.Process(living.process.pid).children(recursive=True)]
+    assert [c for process in everyone for c in process.net_connections("inet") if c.status == "LISTEN"] == []
+    for path in [living.home.path, *living.home.path.rglob("*")]:
+        assert os.lstat(path).st_mode & 0o077 == 0, path

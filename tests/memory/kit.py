@@ -1,0 +1,189 @@
+"""What the tests of memory share: a whole memory on a real file, with an embedder and a model that obey the test."""
+
+import asyncio
+import hashlib
+import itertools
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from reveries.config import MemorySettings, RecallSettings, load_settings
+from reveries.db.database import open_database
+from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Vectors
+from reveries.memory.memory import Memory, MemoryParts
+from reveries.memory.model import Episode, Origin, RecallContext, Turn
+from reveries.memory.words import terms_of
+from tests.fakes.clock import HandClock
+
+NOW = 1_750_000_000.0
+DIMENSIONS = 64
+
+
+class WordEmbedder:
+    """Texts with the same words are near each other: each stem adds its own random direction."""
+
+    def __init__(self, model_id: str = "words-64") -> None:
+        self.model_id = model_id
+        self.dimensions = DIMENSIONS
+        self.texts: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        await asyncio.sleep(0)
+        self.texts += texts
+        rows = np.array([self._row(text) for text in texts], dtype=np.float32).reshape(len(texts), DIMENSIONS)
+        return rows
+
+    async def aclose(self) -> None:
+        return
+
+    def _row(self, text: str) -> Vectors:
+        row = np.zeros(DIMENSIONS)
+        for term in terms_of(text) or ["nothing"]:
+            seed = int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8).digest(), "big")
+            row += np.random.default_rng(seed).standard_normal(DIMENSIONS)
+        unit: Vectors = (row / np.linalg.norm(row)).astype(np.float32)
+        return unit
+
+
+class AnsweringModel:
+    """Gives the next of its answers to each call; an exception is raised; "hang" waits until it is cancelled."""
+
+    name = "test/answering"
+    context_tokens = 4096
+
+    def __init__(self, *answers: str | Mapping[str, object] | Exception) -> None:
+        self.answers = list(answers)
+        self.prompts: list[Prompt] = []
+        self.is_asked = asyncio.Event()
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
+        self.prompts.append(prompt)
+        self.is_asked.set()
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        if answer == "hang":
+            await asyncio.Event().wait()
+        yield Delta(answer if isinstance(answer, str) else json.dumps(answer))
+        yield Finished(FinishReason.STOP, None)
+
+    async def count_tokens(self, text: str) -> int:
+        return len(text) // 3 + 1
+
+    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+        return
+
+    async def aclose(self) -> None:
+        return
+
+
+def deep_answer(salience: float = 0.5, quote: str = "", **other: object) -> dict[str, object]:
+    """A well-formed answer to deep sleep's question."""
+    answer: dict[str, object] = {
+        "summary": "You told me something.",
+        "topics": ["talk"],
+        "exemplars": [{"quote": quote, "significance": "it matters"}] if quote else [],
+        "patterns": [],
+        "reasoning": "It is new.",
+        "salience": salience,
+    }
+    return answer | other
+
+
+def settings(**recall: object) -> RecallSettings:
+    return msgspec.structs.replace(load_settings(None).recall, **recall)
+
+
+def memory_settings(**chosen: object) -> MemorySettings:
+    return msgspec.structs.replace(load_settings(None).memory, **chosen)
+
+
+@asynccontextmanager
+async def open_memory(
+    folder: Path, clock: HandClock | None = None, embedder: WordEmbedder | None = None, first_id: int = 0
+) -> AsyncIterator[Memory]:
+    """The memory that lives in `folder`, hydrated. `first_id` keeps the ids of a second life apart."""
+    database = await open_database(folder / "memory.db")
+    count = itertools.count(first_id)
+    try:
+        memory = Memory(
+            MemoryParts(
+                database=database,
+                embedder=embedder or WordEmbedder(),
+                clock=clock or HandClock(NOW),
+                memory=memory_settings(),
+                recall=settings(),
+                owner_name="Ana",
+                mind_name="Reverie",
+                new_id=lambda: f"id{next(count):06}",
+            )
+        )
+        await memory.hydrate()
+        yield memory
+        await memory.close()
+    finally:
+        await database.aclose()
+
+
+async def talk(memory: Memory, *exchanges: tuple[str, str]) -> str:
+    """Have these exchanges with the mind; the conversation's id."""
+    conversation = await memory.open_conversation(new_after_seconds=12 * 3600)
+    for said, reply in exchanges:
+        turn = await memory.append_owner_turn(conversation.id, said)
+        await memory.record_exchange(turn, reply)
+    return conversation.id
+
+
+def context(**chosen: object) -> RecallContext:
+    return RecallContext(**({"now": NOW} | chosen))  # type: ignore[arg-type]
+
+
+def episode(name: str, **chosen: object) -> Episode:
+    """An episode called `name`, with plain values where none are chosen."""
+    plain: dict[str, object] = {
+        "id": name,
+        "created_at": NOW - 40 * 86_400 - 3 * 3600,
+        "ended_at": NOW - 40 * 86_400,
+        "last_accessed_at": NOW,
+        "access_count": 0,
+        "summary": name,
+        "exemplars": (),
+        "salience": 1.0,
+        "confidence": 1.0,
+        "valence": 0.0,
+        "topics": (),
+        "entities": (),
+        "origin": Origin.OWNER,
+        "tainted": False,
+        "conversation_id": None,
+        "depth": "light",
+        "experience_ids": (),
+        "last_decayed_at": NOW,
+    }
+    return Episode(**(plain | chosen))  # type: ignore[arg-type]
+
+
+def turn(name: str, text: str, **chosen: object) -> Turn:
+    """A turn called `name`, of the owner, in the conversation "c"."""
+    plain: dict[str, object] = {
+        "id": name,
+        "conversation_id": "c",
+        "experience_id": None,
+        "position": 0,
+        "origin": Origin.OWNER,
+        "speaker": "Ana",
+        "text": text,
+        "said_at": NOW,
+    }
+    return Turn(**(plain | chosen))  # type: ignore[arg-type]
+
+
+def axis(place: int, dimensions: int = 4) -> Vectors:
+    """A unit vector along one axis."""
+    row: Vectors = np.zeros(dimensions, dtype=np.float32)
+    row[place] = 1.0
+    return row

@@ -1,0 +1,186 @@
+"""What is said is on the disk before anybody thinks about it, and a crash loses none of it."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from reveries.errors import StorageError
+from reveries.memory.conversations import Thought
+from reveries.memory.model import ExperienceKind, Origin
+from reveries.memory.rows import experience_of
+from tests.fakes.clock import HandClock
+from tests.memory.kit import NOW, context, open_memory, talk
+
+HOUR = 3600.0
+
+
+def thought(text: str, **chosen: object) -> Thought:
+    plain: dict[str, object] = {
+        "id": "thought", "began_at": NOW, "ended_at": NOW + 9, "why_began": "timer", "why_ended": "settled",
+        "text": text, "tokens": 7, "model": "test",
+    }  # fmt: skip
+    return Thought(**(plain | chosen))  # type: ignore[arg-type]
+
+
+@pytest.mark.requirement("R-89", "R-63", "R-64", "R-147")
+async def test_an_exchange_becomes_an_experience_in_the_prescribed_form(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        conversation = await memory.open_conversation(HOUR)
+        said = await memory.append_owner_turn(conversation.id, "My sister Marta lives in Lisbon.")
+        exchange = await memory.record_exchange(said, "Lisbon is far.")
+        assert exchange.experience.content == "User: My sister Marta lives in Lisbon.\n\nMe: Lisbon is far."
+        assert exchange.experience.kind is ExperienceKind.CONVERSATION
+        assert "lisbon" in exchange.experience.topics
+        assert exchange.reply is not None
+        assert exchange.reply.position == 1
+        (row,) = await memory._parts.database.rows("experiences.get", {"id": exchange.experience.id})
+        stored = experience_of(row)
+        assert stored == exchange.experience
+        assert 0.0 < stored.salience <= 1.0
+        assert not stored.processed
+
+
+@pytest.mark.requirement("R-9", "R-93")
+async def test_words_that_a_crash_left_unanswered_become_an_experience_at_the_next_wake(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        conversation = await memory.open_conversation(HOUR)
+        await memory.append_owner_turn(conversation.id, "The boiler code is 4711.")
+    async with open_memory(tmp_path, first_id=1000) as memory:
+        await memory.light_sleep()
+        found = await memory.search("boiler code", 5)
+        assert found.turns[0].turn.text == "The boiler code is 4711."
+        assert len(await memory.recent_turns(conversation.id, 10)) == 1
+    async with open_memory(tmp_path, first_id=2000) as memory:
+        assert (await memory.stats()).experiences == 1
+
+
+@pytest.mark.requirement("R-93")
+async def test_a_partial_reply_is_stored_with_its_mark_and_an_empty_one_is_no_turn(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        conversation = await memory.open_conversation(HOUR)
+        first = await memory.append_owner_turn(conversation.id, "Tell me.")
+        await memory.record_exchange(first, "Well, it", end_reason="cancelled")
+        second = await memory.append_owner_turn(conversation.id, "Never mind.")
+        exchange = await memory.record_exchange(second, "  ", end_reason="failed")
+        assert exchange.reply is None
+        assert exchange.experience.content == "User: Never mind."
+        turns = await memory.recent_turns(conversation.id, 10)
+        assert [(said.text, said.is_partial) for said in turns] == [
+            ("Tell me.", False), ("Well, it", True), ("Never mind.", False),
+        ]  # fmt: skip
+
+
+async def test_a_conversation_goes_on_until_it_has_rested_long_enough(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        first = await talk(memory, ("Hello.", "Hello."))
+        await clock.advance(11 * HOUR)
+        again = await memory.open_conversation(12 * HOUR)
+        assert (again.id, again.turn_count) == (first, 2)
+        await clock.advance(2 * HOUR)
+        assert (await memory.open_conversation(12 * HOUR)).id != first
+
+
+async def test_folding_keeps_the_turns_and_tells_them_as_a_summary(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        name = await talk(memory, ("One.", "Two."), ("Three.", "Four."))
+        await memory.conversations.fold(name, "They counted.", until=2)
+        conversation = await memory.open_conversation(HOUR)
+        assert (conversation.folded_summary, conversation.folded_until) == ("They counted.", 2)
+        assert [said.text for said in await memory.conversations.turns_from(name, 2)] == ["Three.", "Four."]
+        assert [said.text for said in await memory.recent_turns(name, 10)][0] == "One."
+
+
+@pytest.mark.requirement("R-41", "R-42", "R-43", "R-44")
+async def test_a_thought_is_logged_kept_and_recalled_but_blanks_are_not(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        assert await memory.record_thought(thought(" \n\t ")) is None
+        kept = await memory.record_thought(
+            thought("I wonder whether Marta likes the ocean.", is_partial=True, why_ended="interrupted")
+        )
+        assert kept is not None
+        (row,) = await memory._parts.database.rows("experiences.get", {"id": kept.id})
+        assert experience_of(row).end_reason == "interrupted"
+        assert experience_of(row).is_partial
+        await memory.light_sleep()
+        found = await memory.search("Marta ocean", 5)
+        assert found.episodes[0].episode.origin is Origin.SELF
+        assert found.turns[0].turn.speaker == "Reverie"
+
+
+@pytest.mark.requirement("R-68", "R-140")
+async def test_what_comes_from_outside_is_kept_with_its_origin(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        assert await memory.record_external(" ", Origin.SYSTEM) is None
+        await memory.record_external("The calendar says: dentist on Friday.", Origin.CHANNEL)
+        await memory.light_sleep()
+        found = (await memory.search("dentist Friday", 5)).episodes[0].episode
+        assert (found.origin, found.tainted) == (Origin.CHANNEL, True)
+
+
+@pytest.mark.requirement("R-117", "R-125")
+async def test_only_a_real_recall_reinforces(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        name = await talk(memory, ("My sister Marta lives in Lisbon.", "Far away."))
+        await memory.light_sleep()
+        (before,) = memory.live.graph.episodes()
+        await clock.advance(60)
+        await memory.search("sister Marta", 5)
+        await memory.inspect(before.id)
+        assert memory.live.graph.get(before.id) == before
+        cue = "Where does my sister live?"
+        said = await memory.append_owner_turn(name, cue)
+        recall = memory.recall(cue, await memory.embed_cue(cue), context(now=clock.now()))
+        await memory.record_exchange(said, "In Lisbon.", recall=recall)
+        after = memory.live.graph.get(before.id)
+        assert after is not None
+        assert after.access_count == 1
+        assert after.last_accessed_at == clock.now()
+        assert after.salience == pytest.approx(before.salience + 0.1 * (1 - before.salience))
+
+
+async def test_a_reply_made_from_tainted_memories_is_tainted(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await memory.record_external("The flyer says: call 555 for cheap boats.", Origin.DOCUMENT)
+        await memory.light_sleep()
+        conversation = await memory.open_conversation(HOUR)
+        said = await memory.append_owner_turn(conversation.id, "What did the flyer say about boats?")
+        recall = memory.recall(said.text, await memory.embed_cue(said.text), context())
+        exchange = await memory.record_exchange(said, "Call 555.", recall=recall)
+        assert exchange.experience.tainted
+        assert exchange.reply is not None
+        assert exchange.reply.tainted
+        assert not said.tainted
+
+
+async def test_a_write_that_fails_changes_neither_the_file_nor_memory(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        with pytest.raises(StorageError):
+            await memory.append_owner_turn("no such conversation", "Lost?")
+        assert (await memory.stats()).turns == 0
+        await talk(memory, ("Still here.", "Yes."))
+
+
+async def test_a_caller_that_is_cancelled_leaves_file_and_memory_alike(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await talk(memory, ("My sister Marta lives in Lisbon.", "Far."))
+        async with asyncio.TaskGroup() as group:
+            sleeping = group.create_task(memory.light_sleep(), name="sleep")
+            for _ in range(30):
+                await asyncio.sleep(0)
+            sleeping.cancel()
+        await memory.close()
+        await memory.light_sleep()
+        live = {one.id: one.summary for one in memory.live.graph.episodes()}
+        stored = {row["id"]: row["summary"] for row in await memory._parts.database.rows("episodes.live")}
+        assert live == stored
+        assert len(live) == 1
+
+
+async def test_lone_surrogates_do_not_keep_words_from_being_stored(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        name = await talk(memory, ("broken \ud83d emoji and a whole one 😀", "ok"))
+        assert (await memory.recent_turns(name, 1))[0].text == "ok"
+        assert "😀" in (await memory.recent_turns(name, 2))[0].text

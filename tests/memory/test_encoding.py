@@ -1,0 +1,83 @@
+"""What is said of a text without a model: feeling, weight, names, topics; never an error, whatever the text."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reveries.memory.encoding import entities_of, infer_mood, salience_of, topics_of, valence_of
+from reveries.memory.extracts import exemplars_of, sentences_of, summary_of, surroundings
+from tests.memory.kit import turn
+
+
+@pytest.mark.requirement("R-69", "R-88")
+def test_feeling_is_heard_and_a_negation_turns_it_around() -> None:
+    assert valence_of("I love this, it is wonderful") > 0.5
+    assert valence_of("My grandmother died and I am devastated") < -0.5
+    assert valence_of("I am not happy about it") < 0.0
+    assert valence_of("The train leaves at nine") == 0.0
+    assert infer_mood("I'm so worried and sad") < -0.3
+
+
+@pytest.mark.requirement("R-69")
+def test_what_is_personal_and_particular_weighs_more_than_small_talk() -> None:
+    small_talk = salience_of("Ok, sounds good, thanks!")
+    fact = salience_of("Please remember: my sister Ana moved to Lisbon in March 2024 and she is very sick.")
+    assert small_talk < 0.3 < 0.6 < fact <= 0.95
+    assert salience_of("") == 0.0
+
+
+def test_names_and_dates_are_found_and_a_mere_beginning_of_a_sentence_is_not() -> None:
+    found = entities_of("Yesterday we met Tom Baker on the Isle of Skye. Great food! On 3 May 2024 Ana's train left.")
+    assert {"tom baker", "isle of skye", "ana", "2024"} <= set(found)
+    assert "yesterday" not in found
+    assert "great" not in found
+    assert entities_of("my café in München, nothing else") == ("münchen",)
+
+
+@pytest.mark.requirement("R-64")
+def test_topics_are_the_telling_words() -> None:
+    topics = topics_of("We painted the sunrise. The painting of the sunrise hangs in Lisbon.")
+    assert topics[0] in ("sunrise", "painted")
+    assert "lisbon" in topics
+    assert topics_of("") == ()
+
+
+@given(st.text(max_size=300))
+@pytest.mark.requirement("R-94")
+def test_no_text_breaks_them(text: str) -> None:
+    assert -1.0 <= infer_mood(text) <= 1.0
+    assert 0.0 <= salience_of(text) <= 1.0
+    topics_of(text)
+    entities_of(text)
+
+
+@given(st.text(max_size=300))
+@pytest.mark.requirement("R-71", "R-72")
+def test_sentences_and_exemplars_are_verbatim(text: str) -> None:
+    said = turn("t", text)
+    assert all(sentence in text for sentence in sentences_of(text))
+    assert all(quoted.quote in text and quoted.context in text for quoted in exemplars_of([said]))
+
+
+def test_the_summary_tells_the_fact_and_not_the_greeting() -> None:
+    turns = [
+        turn("1", "Hey! How are you? My sister Marta moved to Lisbon last week."),
+        turn("2", "Oh nice. That must be hard?", speaker="Reverie"),
+    ]
+    summary = summary_of(turns)
+    assert "Ana: My sister Marta moved to Lisbon last week." in summary
+    assert "How are you" not in summary
+    assert len(summary) <= 210
+
+
+def test_a_summary_exists_even_where_nothing_tells() -> None:
+    assert summary_of([turn("1", "ok")]) == "Ana: ok"
+    assert summary_of([]) == ""
+
+
+@pytest.mark.requirement("R-71")
+def test_a_quote_stands_in_its_surroundings() -> None:
+    text = "x " * 300 + "the one thing that matters" + " y" * 300
+    around = surroundings(text, "the one thing that matters")
+    assert "the one thing that matters" in around
+    assert len(around) <= 300

@@ -1,0 +1,85 @@
+"""Past conversations: once and for all, with their own times."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as checking
+from hypothesis import strategies as st
+
+from reveries.memory.importing import Imported, PastTurn, exchanges
+from reveries.memory.model import Origin
+from tests.memory.kit import NOW, open_memory, turn
+
+DAY = 86_400.0
+
+
+def lines(*texts: str, start: float = NOW - 400 * DAY) -> list[PastTurn]:
+    return [PastTurn(start, ("Bea", "Carl")[place % 2], text) for place, text in enumerate(texts)]
+
+
+@pytest.mark.requirement("R-68")
+async def test_importing_twice_stores_nothing_twice_and_a_longer_file_adds_only_what_is_new(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        past = lines("I bought a boat.", "A boat?", "Yes.", "Yes.")
+        assert await memory.import_turns("old.jsonl", past) == Imported(4, 0)
+        assert await memory.import_turns("old.jsonl", past) == Imported(0, 4)
+        first = await memory.light_sleep()
+        assert (first.experiences, first.left) == (2, 0)
+        assert await memory.import_turns("renamed.jsonl", [*past, *lines("Its name is Sole.")]) == Imported(1, 4)
+        assert (await memory.light_sleep()).experiences == 1
+        assert (await memory.stats()).turns == 5
+
+
+async def test_equal_lines_are_kept_apart_also_across_batches(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        same = PastTurn(NOW, "Bea", "Ha!")
+        coming = memory.begin_import("x")
+        assert await coming.add([same, same]) == Imported(2, 0)
+        assert await coming.add([same]) == Imported(1, 0)
+        assert await memory.import_turns("x", [same] * 3) == Imported(0, 3)
+
+
+async def test_experiences_have_the_time_and_the_speakers_of_the_past(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await memory.import_turns("old", lines("I bought a boat named Sole.", "Lovely."))
+        await memory.light_sleep()
+        (found,) = (await memory.search("boat Sole", 3)).episodes
+        assert found.episode.created_at == NOW - 400 * DAY
+        assert (found.episode.origin, found.episode.tainted) == (Origin.DOCUMENT, True)
+        assert found.turns[0].turn.speaker == "Bea"
+
+
+async def test_owner_and_mind_are_known_by_their_names(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        past = [PastTurn(NOW, "ana", "I bought a boat."), PastTurn(NOW, "REVERIE", "Lovely."), PastTurn(NOW, "Bea", "So?")]
+        await memory.import_turns("old", past)
+        await memory.light_sleep()
+        origins = {said.speaker: said.origin for said, _ in memory.live.turns.entries()}
+        assert origins == {"ana": Origin.OWNER, "REVERIE": Origin.SELF, "Bea": Origin.DOCUMENT}
+
+
+async def test_a_long_silence_begins_another_conversation(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await memory.import_turns("old", [*lines("One."), *lines("Two.", start=NOW - 399 * DAY)])
+        await memory.light_sleep()
+        assert len({said.conversation_id for said, _ in memory.live.turns.entries()}) == 2
+
+
+def test_an_exchange_is_one_speakers_run_and_the_answer_to_it() -> None:
+    said = [turn(str(place), "x", speaker=name) for place, name in enumerate("AABBABCA")]
+    assert ["".join(one.speaker for one in group) for group in exchanges(said)] == ["AABB", "AB", "CA"]
+
+
+@checking(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(["yes", "no", "a boat", "東京"]), max_size=12), st.integers(1, 5))
+async def test_however_it_is_cut_into_batches_every_line_is_stored_once(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], size: int
+) -> None:
+    past = [PastTurn(NOW, "Bea", text) for text in texts]
+    async with open_memory(tmp_path_factory.mktemp("import")) as memory:
+        coming = memory.begin_import("x")
+        for start in range(0, len(past), size):
+            await coming.add(past[start : start + size])
+        assert await memory.import_turns("y", past) == Imported(0, len(past))
+        assert (await memory.stats()).turns == len(past)

@@ -24,11 +24,12 @@ help: ## this list
 # --- using it --------------------------------------------------------------------------------------------------------
 
 wake: $(VENV)/core.stamp ## install, fetch the models, wake the mind and talk (MODEL=smollm2-135m: a small one)
-	@if [ -n "$(MODEL)" ]; then \
-	    $(REVERIES) models pull "$(MODEL)" && $(REVERIES) config set llm.embedded.model "$(MODEL)"; \
-	else \
-	    $(REVERIES) models pull "$$($(call setting,llm.embedded.model))"; \
-	fi
+	@provider=$$($(call setting,llm.provider)) && model=$$($(call chosen_model)) && \
+	case "$$provider" in \
+	    auto|embedded) [ -f "$$model" ] || $(REVERIES) models pull "$$model" ;; \
+	    *) echo "The chat model is $$provider's (llm.provider): none is fetched." ;; \
+	esac
+	@[ -z "$(MODEL)" ] || $(REVERIES) config set llm.embedded.model "$(MODEL)"
 	@$(REVERIES) models pull "$$($(call setting,llm.embedding_model))"
 	@$(REVERIES) wake
 	@if [ -t 0 ] && [ -t 1 ]; then \
@@ -120,3 +121,6 @@ endif
 
 # The value of the setting $(1), as the owner has it.
 setting = $(REVERIES) config get $(1) --json | $(BIN)/python -c 'import json, sys; print(json.load(sys.stdin)["value"])'
+
+# What MODEL names, else what the settings say.
+chosen_model = if [ -n "$(MODEL)" ]; then echo "$(MODEL)"; else $(call setting,llm.embedded.model); fi

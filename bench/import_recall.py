@@ -16,12 +16,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from locomo_import import EvalTurn, eval_turns, lines_of
-from reveries.llm.onnx_embedding import OnnxEmbedder
 
 from reveries.clock import SystemClock
 from reveries.config import load_settings
 from reveries.db.database import open_database
 from reveries.llm.base import Embedder
+from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.memory.model import RankedTurn

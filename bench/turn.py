@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import os
 import random
 import statistics
 import tempfile
@@ -27,10 +28,11 @@ from reveries.llm.base import Delta, Finished, Message, Prompt, Role
 from reveries.llm.embedded import BATCH_TOKENS, EmbeddedModel, EmbeddedOptions, suitable_threads
 from reveries.llm.model_process import ModelProcess, start_model_process
 
-WORDS = (
+_TEXT = (
     "the garden river stone walked morning quiet friend remembered letter music window never always slowly bright "
     "because evening road small house winter told asked answered thought about year day work child mother table"
-).split()
+)
+WORDS = tuple(_TEXT.split())
 STABLE_TOKENS = 600
 NEW_TOKENS = 280
 REPLY_TOKENS = 40
@@ -73,7 +75,12 @@ async def _measure(arguments: argparse.Namespace) -> dict[str, object]:
     }
     with tempfile.TemporaryDirectory() as folder:
         options = EmbeddedOptions(
-            weights.stem, lambda: weights, Path(folder) / "m.sock", embedded, settings.llm.limits, arguments.batch_tokens
+            weights.stem,
+            lambda: weights,
+            Path(folder) / "m.sock",
+            embedded,
+            settings.llm.limits,
+            arguments.batch_tokens,
         )
         async with _loop_lag(report), contextlib.aclosing(EmbeddedModel(options, SystemClock())) as model:
             report |= await _turns(model, chance, arguments.conversations, arguments.turns)
@@ -83,8 +90,6 @@ async def _measure(arguments: argparse.Namespace) -> dict[str, object]:
 
 
 def _cores() -> int:
-    import os
-
     return os.cpu_count() or 1
 
 
@@ -190,7 +195,7 @@ async def _cancel(process: ModelProcess, chance: random.Random, words: int, unti
                 break
         await asyncio.sleep(0.3 + chance.random() * 0.4)
         began = time.perf_counter()
-    timings = {}
+    timings: dict[str, float] = {}
     async for chunk in _raw(process, "hi", max_tokens=1):
         timings = chunk.get("timings", timings)
     own_seconds = (timings["prompt_ms"] + timings["predicted_ms"]) / 1000

@@ -220,7 +220,7 @@ def find_home() -> Home:
 
 
 def find_models_folder() -> Path:
-    """Where weights are kept, for every home: REVERIES_MODELS, or the user's data folder. The one place that reads it."""
+    """Where weights are kept, for every home: REVERIES_MODELS, or the user's data folder."""
     if chosen := os.environ.get("REVERIES_MODELS"):
         return Path(chosen).expanduser().absolute()
     # Here and not above: the client's start does not pay for what it does not need.

@@ -48,6 +48,8 @@ def test_no_test_reaches_another_machine(host: str) -> None:
 
 
 def test_loopback_may_be_reached() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        with socket.create_connection(server.getsockname(), timeout=1) as client:
-            assert client.fileno() >= 0
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname(), timeout=1) as client,
+    ):
+        assert client.fileno() >= 0

@@ -2,6 +2,7 @@
 
 import asyncio
 import struct
+from itertools import pairwise
 from typing import Any, Final, get_args
 
 import msgpack
@@ -49,8 +50,10 @@ GOLDEN: Final[list[tuple[Request | Frame, str]]] = [
     ),
     (
         Welcome(version=1, reveries="0.1", pid=42, mind="Reverie", awake_since=1.5),
-        "00000048 86 a174 a777656c636f6d65 a776657273696f6e 01 a87265766572696573 a3302e31 a3706964 2a"
-        " a46d696e64 a752657665726965 ab6177616b655f73696e6365 cb3ff8000000000000",
+        (
+            "00000048 86 a174 a777656c636f6d65 a776657273696f6e 01 a87265766572696573 a3302e31 a3706964 2a"
+            " a46d696e64 a752657665726965 ab6177616b655f73696e6365 cb3ff8000000000000"
+        ),
     ),
 ]
 """What stands here never changes within a protocol version: clients that others wrote depend on it."""
@@ -123,7 +126,7 @@ def test_any_split_of_the_byte_stream_gives_the_same_frames(data: st.DataObject,
     stream = b"".join(encode(message) for message in messages)
     cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=12))
     edges = [0, *sorted(cuts), len(stream)]
-    pieces = [stream[begin:end] for begin, end in zip(edges, edges[1:], strict=False)]
+    pieces = [stream[begin:end] for begin, end in pairwise(edges)]
     assert asyncio.run(received(pieces, len(messages))) == messages
 
 

@@ -6,12 +6,15 @@ Only click is imported here. A command's module, and all that it needs, is impor
 import importlib
 import os
 import sys
-from typing import IO, Final, NoReturn
+from typing import IO, TYPE_CHECKING, Final, NoReturn
 
 import click
 
 from reveries import __version__
 from reveries.errors import ReveriesError
+
+if TYPE_CHECKING:
+    from reveries.config import Home
 
 _COMMANDS: Final = {
     "wake": "waking",
@@ -97,11 +100,10 @@ def run(arguments: list[str] | None = None) -> int:
         return _complain(_usage_sentence(error), error.exit_code)
     except ReveriesError as error:
         return _complain(str(error), error.exit_code)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except BaseException as error:  # noqa: BLE001 - the boundary: a person gets a sentence, the log the details
-        return _unexpected(error)
+        from reveries.config import find_home
+
+        return _unexpected(error, find_home())
 
 
 def _usage_sentence(error: click.ClickException) -> str:
@@ -127,7 +129,7 @@ def _write(stream: IO[str], text: str) -> None:
         return
 
 
-def _unexpected(error: BaseException) -> int:
+def _unexpected(error: BaseException, home: "Home") -> int:
     import asyncio
 
     if isinstance(error, asyncio.CancelledError):
@@ -136,7 +138,7 @@ def _unexpected(error: BaseException) -> int:
         return error.code if isinstance(error.code, int) else 1
     from reveries.client.mishaps import write_down
 
-    where = write_down(error)
+    where = write_down(error, home.logs)
     kind = type(error).__name__
     told = f"The details are in {where}." if where else f"It was a {kind}, and the log could not be written."
     return _complain(f"Something went wrong that should not have. {told}", 1)

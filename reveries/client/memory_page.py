@@ -116,6 +116,9 @@ def _facts(episode: EpisodeDetail, now: float) -> Page:
         page.append(field("topics", ", ".join(one_line(topic) for topic in episode.topics)))
     if episode.entities:
         page.append(field("names", ", ".join(one_line(name) for name in episode.entities)))
+    for label, ids in (("before it", episode.before), ("after it", episode.after)):
+        if ids:
+            page.append(field(label, Part(", ".join(one_line(one)[:SHORT_ID_CHARS] for one in ids), "accent")))
     if episode.gap_seconds is not None:
         page.append(
             field("silence before", span(episode.gap_seconds), Part(f"  {one_line(episode.gap_significance)}", "dim"))

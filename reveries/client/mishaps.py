@@ -6,18 +6,17 @@ import traceback
 from pathlib import Path
 
 from reveries import __version__
-from reveries.config import find_home
 from reveries.plaintext import plain
 
 _LIMIT_BYTES = 1_000_000
 
 
-def write_down(error: BaseException) -> Path | None:
-    """Append `error` with its trace to logs/client.log (0600). Where that is; None if it could not be written.
+def write_down(error: BaseException, logs: Path) -> Path | None:
+    """Append `error` with its trace to client.log in `logs` (0600). Where that is; None if it could not be written.
 
     Locals are not written: they may hold what the owner said.
     """
-    log = find_home().logs / "client.log"
+    log = logs / "client.log"
     trace = "".join(traceback.format_exception(error))
     head = f"{dt.datetime.now(dt.UTC).isoformat(timespec='seconds')} reveries {__version__} {type(error).__name__}"
     try:

@@ -4,6 +4,7 @@ A change is checked as a whole before it is written, and written in one step; th
 """
 
 import asyncio
+import contextlib
 import os
 import re
 import tomllib
@@ -65,7 +66,10 @@ def write_setting(file: Path, key: str, text: str) -> object:
         )
     document = _document(file)
     _put(document, key, _value(text, before), file)
-    settings = settings_from(tomllib.loads(tomlkit.dumps(document)), str(file))
+    try:
+        settings = settings_from(tomllib.loads(tomlkit.dumps(document)), str(file))
+    except ConfigError as error:
+        raise ConfigError(f"{error.message} Nothing was written.", advice=error.advice) from error
     _write(file, tomlkit.dumps(document))
     return setting(settings, key)
 
@@ -98,9 +102,9 @@ def settings_page(settings: Settings) -> Page:
     return page
 
 
-def tables_in_force(settings: Settings) -> object:
-    """All settings as plain tables, credentials in addresses masked."""
-    return msgspec.json.decode(_CREDENTIALS.sub("//***@", msgspec.json.encode(settings).decode("utf-8")))
+def masked(value: object) -> object:
+    """`value` as plain tables and values, credentials in addresses masked."""
+    return msgspec.json.decode(_CREDENTIALS.sub("//***@", msgspec.json.encode(value).decode("utf-8")))
 
 
 def toml_value(value: object) -> str:
@@ -157,7 +161,8 @@ def _write(file: Path, text: str) -> None:
             os.fsync(out.fileno())
         partial.replace(target)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink()
         raise HomeError(
             f"The settings file {file} cannot be written: {error.strerror}.", advice="Nothing was changed."
         ) from error

@@ -4,7 +4,7 @@ import contextlib
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -37,15 +37,16 @@ class _Said(msgspec.Struct, frozen=True):
     done_bytes: int = 0
     total_bytes: int = 0
     source: str = ""
+    given_up: str = ""
     done: bool = False
     error: str = ""
     advice: str = ""
     code: str = "model_unavailable"
 
 
-def list_models() -> list[KnownModel]:
+def list_models(module: str = _MODULE) -> list[KnownModel]:
     """What the manifest knows. Raises ReveriesError when the process fails."""
-    with _started("list", "--json") as process:
+    with _started(module, "list", "--json") as process:
         output = process.stdout.read() if process.stdout else b""
     text = output.strip()
     try:
@@ -72,13 +73,19 @@ def models_page(models: list[KnownModel]) -> Page:
     return [*rows, line(), line(Part("  ● here   ○ not here: reveries models pull NAME", "dim"))]
 
 
-def pull_model(name: str, moved: Moved) -> str:
-    """Fetch `name`, telling `moved` how far it is; a sentence on what came of it. Raises ReveriesError."""
+def pull_model(name: str, moved: Moved, note: Callable[[str], None], module: str = _MODULE) -> str:
+    """Fetch `name`; a sentence on what came of it. Raises ReveriesError.
+
+    `moved` is told how far it is, `note` which source did not serve and why.
+    """
     source = ""
-    with _started("pull", name, "--json") as process:
+    with _started(module, "pull", name, "--json") as process:
         for said in _lines(process):
             if said.error:
                 raise error_from_code(said.code, said.error, said.advice)
+            if said.given_up:
+                note(f"{one_line(said.source, 80)}: {one_line(said.given_up)}; trying the next source.")
+                continue
             source = said.source or source
             if said.done:
                 return f"{name} is here{', from ' + one_line(source) if source else ''}."
@@ -96,11 +103,11 @@ def _lines(process: "subprocess.Popen[bytes]") -> Iterator[_Said]:
 
 
 @contextlib.contextmanager
-def _started(*words: str) -> Iterator["subprocess.Popen[bytes]"]:
+def _started(module: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
     """The process with its stdout piped; ended when left. Raises what it complained of when it failed."""
     with tempfile.TemporaryFile() as complaints:
         process = subprocess.Popen(
-            [sys.executable, "-m", _MODULE, *words],
+            [sys.executable, "-m", module, *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=complaints,

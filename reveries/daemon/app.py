@@ -4,6 +4,7 @@ and the socket last. Everything opens on one exit stack, so closing is the exact
 import asyncio
 import contextlib
 import os
+import random
 import secrets
 import signal
 import socket
@@ -29,12 +30,13 @@ from reveries.daemon.notify import tell_service_manager
 from reveries.daemon.schedule import Job, Schedule
 from reveries.daemon.server import Server
 from reveries.daemon.supervisor import supervise
-from reveries.daemon.thinking import Thinking
+from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.db.database import open_database
 from reveries.errors import StorageLostError
 from reveries.llm.budget import Ledger
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.monologue.loop import Monologue
+from reveries.safety.ambient import AmbientInputs
 from reveries.safety.breaker import Breaker, ReplyBreaker
 from reveries.safety.journal import SafetyJournal
 
@@ -75,6 +77,7 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
         ledger = Ledger(database, clock, settings.budget)
         models = await build_models(settings, home, ledger, clock)
         stack.push_async_callback(models.aclose)
+        models.require_weights()
         memory = Memory(
             MemoryParts(
                 database=database,
@@ -110,14 +113,26 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
             surroundings=mind,
             new_watch=lambda: ReplyBreaker(settings.circuit_breaker),
         )
+        chance = random.Random()  # Chance for thoughts and waits, not for secrets.
+        sources = ThoughtsOfMemory(
+            memory=memory,
+            database=database,
+            journal=journal,
+            ambient=AmbientInputs(),
+            clock=clock,
+            settings=settings,
+            chance=chance,
+        )
         monologue = Monologue(
             model=models.monologue,
-            sources=Thinking(mind),
+            sources=sources,
             breaker=Breaker(settings.circuit_breaker),
             clock=clock,
             settings=settings.monologue,
+            chance=chance,
+            slice_tokens=models.slice_tokens,
         )
-        mind.join(conversation, monologue)
+        mind.join(conversation, monologue, sources)
         await conversation.open()
         listener = stack.enter_context(listening_socket(home.socket))
         return await _run(mind, listener)
@@ -164,6 +179,7 @@ async def _start(mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, 
         "conversation": mind.conversation.run,
         "read-ahead": mind.conversation.keep_warm,
         "monologue": mind.monologue.run,
+        "models": mind.models.run,
         "schedule": schedule.run,
         "loop-lag": mind.lag.run,
         "watchdog": lambda: _feed_watchdog(mind.clock),

@@ -27,6 +27,7 @@ from reveries.daemon.chat_context import (
 )
 from reveries.errors import ModelError, ReveriesError
 from reveries.llm.base import ChatModel, Finished, Message, Prompt, Role, Usage
+from reveries.llm.tokens import estimate_tokens
 from reveries.memory.encoding import infer_mood
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext, Turn
@@ -304,7 +305,7 @@ class Conversation:
         fitting: list[Told] = []
         left = _TOLD_TOKENS
         for item in choose_told(recall, self._shown_turn_ids(), self._clock.now()):
-            tokens = await self._model.count_tokens(item.line)
+            tokens = await self._count(item.line)
             if tokens <= left:
                 fitting.append(item)
                 left -= tokens
@@ -317,15 +318,22 @@ class Conversation:
         """`words` as the model reads them: a message longer than its context loses its middle (stored it is whole)."""
         limits = self.settings.llm.limits
         room = self._model.context_tokens - limits.reply_tokens - _TOLD_TOKENS - 3 * _SAFETY_TOKENS
-        room -= await self._model.count_tokens(self._system())
+        room -= await self._count(self._system())
         cut = words
-        while len(cut) > _SHORTEST_CUT_CHARS and await self._model.count_tokens(cut) > room:
+        while len(cut) > _SHORTEST_CUT_CHARS and await self._count(cut) > room:
             cut = cut_middle(words, len(cut) * 2 // 3)
         return cut
 
+    async def _count(self, text: str) -> int:
+        """Tokens by the model's own tokenizer; when it cannot be asked, too many rather than too few (R-94)."""
+        try:
+            return await self._model.count_tokens(text)
+        except ModelError:
+            return estimate_tokens(text)
+
     async def _make_room(self, asked: str) -> None:
         """Fold the history when the prompt would be over the model's context. Nothing over it is ever sent."""
-        fixed = await self._model.count_tokens(self._system()) + await self._model.count_tokens(asked)
+        fixed = await self._count(self._system()) + await self._count(asked)
         room = self._model.context_tokens - self.settings.llm.limits.reply_tokens - _SAFETY_TOKENS - fixed
         folded = fold(self._state.summary, self._state.exchanges, max(0, room))
         if folded.folded:
@@ -374,7 +382,7 @@ class Conversation:
             log.warning("reply.failed", code=error.code, why=error.message)
 
     async def _remember_sent(self, asked: str, owner_turn: Turn, reply_turn: Turn) -> None:
-        tokens = await self._model.count_tokens(asked) + await self._model.count_tokens(reply_turn.text)
+        tokens = await self._count(asked) + await self._count(reply_turn.text)
         sent = SentExchange(
             asked, reply_turn.text, owner_turn.text, tokens, (owner_turn.id, reply_turn.id), reply_turn.position + 1
         )
@@ -385,15 +393,13 @@ class Conversation:
         for asked, replied in itertools.pairwise(turns):
             if asked.origin == "owner" and replied.origin == "self":
                 ids = (asked.id, replied.id)
-                exchanges.append(
-                    SentExchange(asked.text, replied.text, asked.text, 0, ids, replied.position + 1)
-                )
+                exchanges.append(SentExchange(asked.text, replied.text, asked.text, 0, ids, replied.position + 1))
         return await self._recount(exchanges)
 
     async def _recount(self, exchanges: Sequence[SentExchange]) -> tuple[SentExchange, ...]:
         counted: list[SentExchange] = []
         for item in exchanges:
-            tokens = await self._model.count_tokens(item.asked) + await self._model.count_tokens(item.replied)
+            tokens = await self._count(item.asked) + await self._count(item.replied)
             counted.append(replace(item, tokens=tokens))
         return tuple(counted)
 

@@ -18,8 +18,9 @@ from reveries.daemon.conversation import Conversation
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.models import Models
 from reveries.daemon.settings_in_force import reread
+from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.daemon.when_to_sleep import SleepPressure, why_sleep_is_due
-from reveries.daemon.wire import stats_frame, thought_entry
+from reveries.daemon.wire import stats_frame, thought_frame
 from reveries.db.database import Database
 from reveries.errors import ReveriesError
 from reveries.llm.budget import Ledger
@@ -28,7 +29,7 @@ from reveries.memory.light_sleep import LightSlept
 from reveries.memory.memory import Memory
 from reveries.memory.model import Turn
 from reveries.monologue.loop import Monologue, ThoughtState
-from reveries.monologue.triggers import ConversationEnded
+from reveries.monologue.thought import Reactivation, Reason
 from reveries.safety.journal import SafetyJournal
 from reveries.safety.verdict import Verdict
 
@@ -75,10 +76,11 @@ class Mind:
         self._words_came = asyncio.Event()
         self._last_pass_ended = clock.now()
 
-    def join(self, conversation: Conversation, monologue: Monologue) -> None:
-        """The two parts that need the mind itself around them."""
+    def join(self, conversation: Conversation, monologue: Monologue, sources: ThoughtsOfMemory) -> None:
+        """The parts that need the mind itself around them."""
         self.conversation = conversation
         self.monologue = monologue
+        self.sources = sources
 
     # --- what the conversation tells (Surroundings) ---
 
@@ -95,7 +97,7 @@ class Mind:
         await self.light_sleep()
         if self.conversation.is_talking:
             return
-        self.monologue.resume(ConversationEnded(conversation_id))
+        self.monologue.resume(Reactivation(Reason.CONVERSATION, conversation_id))
         self.tell_state(*self.state())
 
     def recent_thought(self) -> str:
@@ -117,9 +119,7 @@ class Mind:
         """After waking: what was not slept on yet."""
         await self.light_sleep()
 
-    async def consolidate(
-        self, limit: int | None, *, trigger: str, progress: Progress | None = None
-    ) -> DeepSlept:
+    async def consolidate(self, limit: int | None, *, trigger: str, progress: Progress | None = None) -> DeepSlept:
         """One pass of deep sleep (R-99). Thinking rests meanwhile; a word of the owner ends the pass early (R-102)."""
         async with self._pass_lock:
             self._words_came.clear()
@@ -139,7 +139,7 @@ class Mind:
                 if self.memory.self_model is not before:
                     self.conversation.want_warmth()
                 if not self.conversation.is_talking:
-                    self.monologue.resume(None)
+                    self.monologue.resume()
                 self.tell_state(*self.state())
 
     async def consolidate_if_due(self) -> str | None:
@@ -205,7 +205,7 @@ class Mind:
 
     async def thoughts(self, since: float, limit: int) -> list[protocol.ThoughtEntry]:
         """The log of the monologue (RA-5), oldest first."""
-        return [thought_entry(thought) for thought in await self.memory.thoughts(since, limit)]
+        return await self.sources.entries(since, limit)
 
     async def notices(self) -> list[str]:
         """What the owner should see when attaching: wellbeing (RA-40), and whatever is degraded."""

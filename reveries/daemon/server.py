@@ -8,6 +8,7 @@ import contextlib
 import os
 import socket
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -16,12 +17,12 @@ from reveries.clock import Clock
 from reveries.daemon.instance import peer_uid
 from reveries.daemon.outbox import Outbox
 from reveries.errors import ProtocolError, ReveriesError, StorageLostError
-from reveries.memory.importing import Import
 from reveries.protocol import (
     PROTOCOL_VERSION,
     Cancel,
     Failed,
     Hello,
+    Observe,
     Ok,
     Request,
     Welcome,
@@ -29,6 +30,9 @@ from reveries.protocol import (
     encode,
     read_body,
 )
+
+if TYPE_CHECKING:
+    from reveries.memory.importing import Import
 
 MAX_CLIENTS = 128
 MAX_REQUESTS_PER_CLIENT = 32
@@ -188,7 +192,7 @@ class Server:
             running.pop(request.request_id, None)
             # Here and not in the request: one that is cancelled before its first step never runs.
             if task.cancelled():
-                session.outbox.send(Failed(request.request_id, "cancelled", "It was stopped.", ""))
+                session.outbox.send(_stopped(request))
 
         task.add_done_callback(ended)
 
@@ -205,6 +209,12 @@ class Server:
             session.outbox.send(
                 Failed(request_id, "failed", "Something unforeseen went wrong; it is in the log.", "reveries status")
             )
+
+
+def _stopped(request: Request) -> Failed | Ok:
+    """The end of a cancelled request. To stop watching is what a watcher wanted; anything else was cut short."""
+    number = request.request_id if not isinstance(request, Hello) else 0
+    return Ok(number) if isinstance(request, Observe) else Failed(number, "cancelled", "It was stopped.", "")
 
 
 async def _send(outbox: Outbox, writer: asyncio.StreamWriter) -> None:

@@ -6,6 +6,7 @@ from reveries import protocol
 from reveries.daemon.chat_context import Told
 from reveries.memory.model import Origin, Recall, RecalledEpisode, Turn
 from reveries.memory.views import EpisodeView, MemoryStatistics, ShownExemplar
+from reveries.monologue.thought import ThoughtBegan, ThoughtEnded, ThoughtEvent, ThoughtPiece
 from reveries.plaintext import one_line, plain
 
 
@@ -146,3 +147,17 @@ def _exemplar(shown: ShownExemplar) -> protocol.ExemplarDetail:
         turn_id=exemplar.turn_id or "",
         significance=one_line(exemplar.significance),
     )
+
+
+def thought_frame(request_id: int, event: ThoughtEvent) -> protocol.Frame:
+    """What a watcher of the monologue is told."""
+    match event:
+        case ThoughtBegan():
+            return protocol.ThoughtBegan(request_id, event.thought_id, event.reason, plain(event.so_far))
+        case ThoughtPiece():
+            # As with the reply: made plain on the whole by the client.
+            return protocol.ThoughtToken(request_id, event.text, event.skipped)
+        case ThoughtEnded():
+            return protocol.ThoughtEnded(
+                request_id, event.thought_id, event.reason, one_line(event.explanation, 300), event.tokens
+            )

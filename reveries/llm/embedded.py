@@ -1,4 +1,4 @@
-"""The model on this machine: llama.cpp in a child process, started when needed, restarted when it dies, unloaded when idle.
+"""The model on this machine: llama.cpp in a child process, started when needed, restarted when dead, unloaded if idle.
 
 A crash or a stall in native code costs one answer. The child has two slots, each with its own prompt cache: thinking
 never evicts what was read for the conversation.
@@ -136,10 +136,12 @@ class EmbeddedModel:
             async with request as response:
                 if response.status_code != httpx.codes.OK:
                     raise _refusal(self.name, await response.aread())
-                async with contextlib.aclosing(data_lines(response.aiter_bytes())) as lines:
-                    async with contextlib.aclosing(_events(lines, self.name)) as events:
-                        async for event in events:
-                            yield event
+                async with (
+                    contextlib.aclosing(data_lines(response.aiter_bytes())) as lines,
+                    contextlib.aclosing(_events(lines, self.name)) as events,
+                ):
+                    async for event in events:
+                        yield event
             self._failures = 0
 
     @contextlib.asynccontextmanager

@@ -2,8 +2,8 @@
 
 Standard input: one line of JSON, `ServerOptions`. Standard output: one line, `{"ready": true, "address": …}`, once it
 listens. It lives exactly as long as standard input stays open: when the daemon dies, however it dies, so does this.
-It owns no file of the mind's, opens no TCP port where a unix socket can be had, leaves no core dump (prompts would be in
-it), and yields the processor to everything else. Nothing of Reveries but this module is imported by it.
+It owns no file of the mind's, opens no TCP port where a unix socket can be had, leaves no core dump (prompts would be
+in it), and yields the processor to everything else. Nothing of Reveries but this module is imported by it.
 """
 
 import json
@@ -63,6 +63,8 @@ def _end_with_parent() -> None:
 
 
 def _serve(options: ServerOptions):  # type: ignore[no-untyped-def]  # xllamacpp has no types
+    # Threads that wait for each other sleep instead of spinning: beside another busy program, spinning ones starve.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     import xllamacpp
 
     params = xllamacpp.CommonParams()

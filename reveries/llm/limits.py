@@ -72,7 +72,7 @@ def _broken(model: str, what: str, key: str) -> ModelUnavailableError:
 
 
 class CappedTransport(httpx.AsyncBaseTransport):
-    """A transport whose every response ends, with an error, after `limit_bytes`: no endless body or line fills memory."""
+    """A transport whose responses end, with an error, after `limit_bytes`: no endless body or line fills memory."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport, limit_bytes: int) -> None:
         self._inner = inner

@@ -72,7 +72,7 @@ class MeteredModel:
         return Ask(prompt.role, self._model.name, price_of(self._model.name), tokens, prompt.max_tokens)
 
     async def _close(self, reservation: Reservation, seen: _Seen) -> None:
-        """Settle with what the provider said; else, where it costs nothing, with our own count; else leave the worst case."""
+        """Settle with what the provider said; else, where it is free, with our own count; else leave the worst case."""
         outcome = "answered" if seen.is_finished else "broken off"
         if seen.usage is not None:
             await self._ledger.settle(reservation, seen.usage, outcome)

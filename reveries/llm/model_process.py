@@ -67,7 +67,7 @@ class ModelProcess:
 async def start_model_process(
     weights: Path, socket: Path, *, context_tokens: int, slots: int, threads: int, batch_tokens: int, wire_bytes: int
 ) -> ModelProcess:
-    """Start a server for `weights` and wait until it is healthy. Raises ModelUnavailableError; then nothing is left running.
+    """Start a server for `weights` and wait until it is healthy. Raises ModelUnavailableError; then nothing is left.
 
     It listens on `socket`, or on loopback behind a random key where a unix socket can't be had. A response of more than
     `wire_bytes` is cut off with an error.
@@ -110,7 +110,8 @@ async def _spawn() -> asyncio.subprocess.Process:
 
 
 async def _handshake(process: asyncio.subprocess.Process, options: ServerOptions, weights: Path) -> _Ready:
-    assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018  # both are pipes, see _spawn
+    assert process.stdin is not None  # both are pipes, see _spawn
+    assert process.stdout is not None
     try:
         process.stdin.write(msgspec.json.encode(options) + b"\n")
         async with asyncio.timeout(LOAD_SECONDS):

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reveries.errors import ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Vectors
 
 if TYPE_CHECKING:
     import onnxruntime
+    from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
 MODEL_ID = "all-minilm-l6-v2-int8"

@@ -50,7 +50,7 @@ def _table() -> _Table:
 
 
 def price_of(model: str) -> Price:
-    """The price of `model` ("provider/name"): 0 for what runs locally, the declared worst case for what is not listed."""
+    """The price of `model` ("provider/name"): 0 for what runs locally, the worst case for what is not listed."""
     table = _table()
     if model.partition("/")[0] in LOCAL_PROVIDERS:
         return Price(0.0, 0.0, table.version)

@@ -9,7 +9,7 @@ from reveries.llm.limits import LINE_BYTES
 async def data_lines(chunks: AsyncIterable[bytes], line_bytes: int = LINE_BYTES) -> AsyncGenerator[bytes, None]:
     """The payload of each `data:` line of `chunks`, however they were cut; stops after `[DONE]`.
 
-    Raises ModelUnavailableError for a line longer than `line_bytes`. Comments, blank lines and other fields are skipped.
+    Raises ModelUnavailableError for a line longer than `line_bytes`. Comments and other fields are skipped.
     """
     pending = b""
     async for chunk in chunks:

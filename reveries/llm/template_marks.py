@@ -28,7 +28,7 @@ _MARKS = re.compile(
 def sealed(text: str) -> str:
     """`text` with an invisible joiner inside every chat template mark, so that no tokenizer finds one in it.
 
-    A person reads the same; sealing twice changes nothing more. Lone surrogates, which no wire can carry, become U+FFFD.
+    A person reads the same; sealing twice changes nothing more. Lone surrogates, which no wire can carry, become "?".
     """
     text = text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
     return _MARKS.sub(lambda mark: JOINER + mark[0] if mark[0] == ">" else mark[0] + JOINER, text)

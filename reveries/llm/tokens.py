@@ -21,7 +21,9 @@ def estimate_tokens(text: str) -> int:
     letters = sum(1 for char in text if char.isascii() and (char.isalpha() or char == " "))
     other_ascii = sum(1 for char in text if char.isascii()) - letters
     beyond = len(text) - letters - other_ascii
-    count = letters / ASCII_LETTERS_PER_TOKEN + other_ascii * TOKENS_PER_OTHER_ASCII + beyond * TOKENS_PER_OTHER_CHARACTER
+    count = (
+        letters / ASCII_LETTERS_PER_TOKEN + other_ascii * TOKENS_PER_OTHER_ASCII + beyond * TOKENS_PER_OTHER_CHARACTER
+    )
     return -int(-count // 1)
 
 

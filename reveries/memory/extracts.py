@@ -15,6 +15,7 @@ from reveries.memory.words import terms_of
 SUMMARY_CHARS = 200
 _CONTEXT_CHARS = 300
 _MAX_EXEMPLARS = 3
+_LEAST_SHARE = 0.35
 _END = re.compile(r"(?<=[.!?\u2026])[\"'\u2019\u201d)\]]*\s+|(?<=[\u3002\uff01\uff1f])|\n+")
 _FIRST_PERSON = frozenset({"i", "i'm", "i've", "i'd", "my", "we", "our"})
 
@@ -52,9 +53,11 @@ def telling(sentence: str) -> float:
 
 
 def telling_sentences(turns: Iterable[Turn], limit: int) -> list[Sentence]:
-    """The `limit` most telling sentences of `turns`, most telling first; ties go to what was said first."""
+    """The `limit` most telling sentences of `turns`, most telling first; ties go to what was said first. What tells far
+    less than the first is left out."""
     found = [Sentence(text, turn, telling(text)) for turn in turns for text in sentences_of(turn.text)]
-    found = [sentence for sentence in found if sentence.telling > 0.0]
+    least = _LEAST_SHARE * max((sentence.telling for sentence in found), default=0.0)
+    found = [sentence for sentence in found if sentence.telling > 0.0 and sentence.telling >= least]
     return sorted(found, key=lambda sentence: -sentence.telling)[:limit]
 
 

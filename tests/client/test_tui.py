@@ -118,7 +118,7 @@ async def test_what_was_recalled_shows_and_is_dim_when_it_was_not_told(home: Hom
 async def test_enter_sends_and_ctrl_j_begins_a_line(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home) as fake, app.run_test() as pilot:
-        await until(pilot, lambda: app._link.is_connected)
+        await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("a", "ctrl+j", "b", "shift+enter", "c")
         assert _composer(app).text == "a\nb\nc"
         await pilot.press("enter")
@@ -129,14 +129,14 @@ async def test_enter_sends_and_ctrl_j_begins_a_line(home: Home) -> None:
 async def test_what_is_said_while_it_answers_waits_its_turn(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home, Script(holds_reply=True)) as fake, app.run_test() as pilot:
-        await until(pilot, lambda: app._link.is_connected)
+        await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("o", "n", "e", "enter")
         await until(pilot, lambda: len(_replies(app)) == 1)
         await pilot.press("t", "w", "o", "enter")
         await until(pilot, lambda: "waits" in text_of(app))
         assert len(fake.requests(protocol.Say)) == 1
         fake.release.set()
-        await until(pilot, lambda: len(_replies(app)) == 2 and not app._link.is_answering)
+        await until(pilot, lambda: len(_replies(app)) == 2 and not app.is_answering)
         order = [type(widget).__name__ for widget in app.query_one(Chat).query(".turn")]
         assert order == ["OwnerTurn", "Reply", "OwnerTurn", "Reply"]
 
@@ -144,7 +144,7 @@ async def test_what_is_said_while_it_answers_waits_its_turn(home: Home) -> None:
 async def test_escape_stops_the_reply(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home, Script(holds_reply=True)), app.run_test() as pilot:
-        await until(pilot, lambda: app._link.is_connected)
+        await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("h", "i", "enter")
         await until(pilot, lambda: "Good morning." in text_of(app))
         await pilot.press("escape")
@@ -167,7 +167,7 @@ async def test_it_comes_back_by_itself_and_keeps_the_draft(home: Home) -> None:
         await pilot.press("enter")
         assert _composer(app).text == "draft"
         await fake.start()
-        await until(pilot, lambda: app._link.is_connected and "reconnecting" not in text_of(app))
+        await until(pilot, lambda: app.is_attached_to_mind and "reconnecting" not in text_of(app))
         assert _composer(app).text == "draft"
         assert "before" in text_of(app)
 
@@ -175,12 +175,12 @@ async def test_it_comes_back_by_itself_and_keeps_the_draft(home: Home) -> None:
 async def test_words_that_were_not_stored_come_back_into_the_draft(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(30), awake(home, Script(dies_on="Say")) as fake, app.run_test(size=(100, 30)) as pilot:
-        await until(pilot, lambda: app._link.is_connected)
+        await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"lost", "enter")
         await until(pilot, lambda: _composer(app).text == "lost")
         assert not app.query(OwnerTurn)
         fake.script.dies_on = ""
-        await until(pilot, lambda: app._link.is_connected)
+        await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("enter")
         await until(pilot, lambda: "Good morning." in text_of(app))
 
@@ -192,7 +192,7 @@ async def test_a_reply_cut_by_a_lost_connection_is_marked_and_the_rest_comes_bac
         awake(home, Script(holds_reply=True)) as fake,
         app.run_test(size=(100, 30)) as pilot,
     ):
-        await until(pilot, lambda: app._link.is_connected)
+        await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"one", "enter")
         await until(pilot, lambda: "Good morning." in text_of(app))
         await pilot.press(*"two", "enter")
@@ -202,7 +202,7 @@ async def test_a_reply_cut_by_a_lost_connection_is_marked_and_the_rest_comes_bac
         assert _composer(app).text == "two"
         fake.release.set()
         await fake.start()
-        await until(pilot, lambda: app._link.is_connected)
+        await until(pilot, lambda: app.is_attached_to_mind)
         await until(pilot, lambda: [turn.text for turn in app.query(OwnerTurn)] == ["one"])
 
 
@@ -218,7 +218,7 @@ async def test_a_reattached_terminal_shows_the_conversation(home: Home) -> None:
 async def test_what_another_terminal_says_shows_here(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home) as fake, app.run_test(size=(100, 30)) as pilot:
-        await until(pilot, lambda: app._link.is_connected)
+        await until(pilot, lambda: app.is_attached_to_mind)
         await fake.broadcast(protocol.Spoken(0, _turn(7, "from the other room", is_owner=True)))
         await fake.broadcast(protocol.Spoken(0, _turn(8, "heard you", is_owner=False)))
         await until(pilot, lambda: "from the other room" in text_of(app) and "heard you" in text_of(app))
@@ -227,9 +227,9 @@ async def test_what_another_terminal_says_shows_here(home: Home) -> None:
 async def test_our_own_turn_is_not_shown_twice(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home) as fake, app.run_test(size=(100, 30)) as pilot:
-        await until(pilot, lambda: app._link.is_connected)
+        await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"hello", "enter")
-        await until(pilot, lambda: "Good morning." in text_of(app) and not app._link.is_answering)
+        await until(pilot, lambda: "Good morning." in text_of(app) and not app.is_answering)
         await fake.broadcast(protocol.StateChanged(0, "settled", ""))
         await until(pilot, lambda: app.query_one(StatusLine).state == "settled")
         assert len(app.query(".turn")) == 2
@@ -250,9 +250,9 @@ async def test_hostile_text_is_shown_harmlessly(home: Home, chunk_chars: int) ->
     )
     app = ReveriesApp(home)
     async with asyncio.timeout(40), awake(home, script), app.run_test(size=(120, 60)) as pilot:
-        await until(pilot, lambda: app._link.is_connected)
+        await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("h", "i", "enter")
-        await until(pilot, lambda: len(_replies(app)) == 2 and not app._link.is_answering)
+        await until(pilot, lambda: len(_replies(app)) == 2 and not app.is_answering)
         await until(pilot, lambda: text_of(app).count("[TODO]") >= 2)
         for cell in app.query("MarkdownTableCellContents"):
             assert cell.tooltip is None
@@ -280,9 +280,9 @@ async def test_a_very_long_reply_ends_whole(home: Home) -> None:
     words = [f"word{number} " for number in range(3000)]
     app = ReveriesApp(home)
     async with asyncio.timeout(40), awake(home, Script(pieces=words)), app.run_test() as pilot:
-        await until(pilot, lambda: app._link.is_connected)
+        await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("h", "i", "enter")
-        await until(pilot, lambda: bool(_replies(app)) and not app._link.is_answering)
+        await until(pilot, lambda: bool(_replies(app)) and not app.is_answering)
         await until(pilot, lambda: "word2999" in text_of(app))
         assert len(_replies(app)[0].text) > STREAMED_MARKDOWN_CHARS
         assert _replies(app)[0].text.strip() == "".join(words).strip()
@@ -301,7 +301,7 @@ async def test_a_refused_turn_says_why(home: Home) -> None:
     failure = protocol.Failed(0, "budget", "Today's tokens are used up.", "Raise budget.conversation_tokens_per_day.")
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home, Script(failures={"Say": failure})), app.run_test() as pilot:
-        await until(pilot, lambda: app._link.is_connected)
+        await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("h", "i", "enter")
         await until(pilot, lambda: "used up" in text_of(app))
 
@@ -309,7 +309,7 @@ async def test_a_refused_turn_says_why(home: Home) -> None:
 async def test_one_ctrl_c_stays_and_two_leave(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home), app.run_test() as pilot:
-        await until(pilot, lambda: app._link.is_connected)
+        await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("ctrl+c")
         await until(pilot, lambda: "again leaves" in text_of(app))
         assert app.is_running

@@ -133,8 +133,7 @@ async def test_a_request_can_be_cancelled(mind: _Mind) -> None:
     async with _greeted(mind) as (reader, writer):
         writer.write(encode(protocol.Observe(5)))
         answers = [await _ask(reader, writer, protocol.Cancel(6, 5)), await _next(reader)]
-        assert protocol.Ok(6) in answers
-        assert {answer.code for answer in answers if isinstance(answer, protocol.Failed)} == {"cancelled"}
+        assert sorted(answer.request_id for answer in answers if isinstance(answer, protocol.Ok)) == [5, 6]
 
 
 @pytest.mark.requirement("R-13")

@@ -19,11 +19,12 @@ from tests.fakes.clock import settle
 
 
 async def put_conversation(work: Transaction, name: str) -> None:
-    await work.run("conversations.insert", {"id": name, "began_at": 1.0, "source": "chat", "title": ""})
+    await work.run("conversations.insert", {"id": name, "began_at": 1.0, "source": name, "title": ""})
 
 
 async def has_conversation(database: Database, name: str) -> bool:
-    return bool(await database.rows("conversations.get", {"id": name}))
+    asked = {"source": name, "earliest": 0.0, "latest": 2.0}
+    return bool(await database.rows("conversations.latest_of", asked))
 
 
 # --- transactions ----------------------------------------------------------------------------------------------------
@@ -44,19 +45,25 @@ async def test_what_was_committed_is_there_when_it_is_opened_again(home: Home) -
 
 
 async def test_a_body_that_raises_stores_nothing(database: Database) -> None:
-    with pytest.raises(LookupError):
+    async def write() -> None:
         async with database.transaction() as work:
             await put_conversation(work, "gone")
             raise LookupError
+
+    with pytest.raises(LookupError):
+        await write()
     assert not await has_conversation(database, "gone")
 
 
 @pytest.mark.requirement("R-107")
 async def test_a_statement_that_fails_takes_the_whole_transaction_with_it(database: Database) -> None:
-    with pytest.raises(StorageError, match="refused a row"):
+    async def write() -> None:
         async with database.transaction() as work:
             await put_conversation(work, "gone")
             await put_conversation(work, "gone")
+
+    with pytest.raises(StorageError, match="refused a row"):
+        await write()
     assert not await has_conversation(database, "gone")
 
 
@@ -271,7 +278,7 @@ async def newer_file(home: Home) -> Path:
 
 
 @pytest.mark.parametrize(
-    "content", [b"this is no database, it is a letter" * 40, b"SQLite format 3\x00" + b"\xff" * 4096]
+    "content", [b"a letter, no database " * 40, b"SQLite format 3\x00" + b"\xff" * 4096], ids=["text", "torn"]
 )
 async def test_a_file_that_is_no_database_is_refused_and_not_changed(home: Home, content: bytes) -> None:
     home.create()
@@ -363,15 +370,18 @@ async def small_database(database: Database) -> AsyncIterator[Database]:
         await small.aclose()
 
 
+async def put_large(database: Database) -> None:
+    async with database.transaction() as work:
+        values = {"id": "large", "began_at": 1.0, "source": "large", "title": "x" * 200_000}
+        await work.run("conversations.insert", values)
+
+
 @pytest.mark.requirement("A5")
 async def test_a_full_disk_is_said_and_what_was_stored_stays(small_database: Database) -> None:
     async with small_database.transaction() as work:
         await put_conversation(work, "before")
     with pytest.raises(DiskFullError):
-        async with small_database.transaction() as work:
-            await work.run(
-                "conversations.insert", {"id": "large", "began_at": 1.0, "source": "chat", "title": "x" * 200_000}
-            )
+        await put_large(small_database)
     assert await has_conversation(small_database, "before")
     assert not await has_conversation(small_database, "large")
     async with small_database.transaction() as work:

@@ -46,7 +46,9 @@ class Living:
         """Start it and wait until it answers, 60 s at most."""
         self.home.create()
         self.home.config.write_text(_SETTINGS.format(thinks=str(self.thinks).lower()))
-        with (self.home.path / "daemon.out").open("ab") as output:
+        self.home.config.chmod(0o600)
+        with (self.home.logs / "daemon.out").open("ab") as output:
+            os.fchmod(output.fileno(), 0o600)
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "reveries.daemon"],
                 env={**os.environ, "REVERIES_HOME": str(self.home.path)},
@@ -54,6 +56,7 @@ class Living:
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
+                umask=0o077,
             )
         async with asyncio.timeout(60):
             while True:
@@ -62,7 +65,7 @@ class Living:
                     writer.close()
                     return
                 if self.process.poll() is not None:
-                    raise AssertionError((self.home.path / "daemon.out").read_text())
+                    raise AssertionError((self.home.logs / "daemon.out").read_text())
                 await asyncio.sleep(0.05)
 
     def kill(self) -> None:

@@ -53,14 +53,14 @@ class NetworkGuard:
 
 def _is_held(path: str) -> bool:
     """Whether a descriptor of this process is open on `path`."""
-    wanted = os.path.realpath(path)
+    wanted = Path(path).resolve()
     try:
-        descriptors = os.listdir(_OWN_DESCRIPTORS)
+        descriptors = list(_OWN_DESCRIPTORS.iterdir())
     except OSError:
         return False
     for descriptor in descriptors:
         try:
-            if (_OWN_DESCRIPTORS / descriptor).readlink() == Path(wanted):
+            if descriptor.readlink() == wanted:
                 return True
         except OSError:
             continue

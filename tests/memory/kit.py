@@ -3,8 +3,7 @@
 import asyncio
 import hashlib
 import itertools
-import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,7 +12,8 @@ import numpy as np
 
 from reveries.config import MemorySettings, RecallSettings, load_settings
 from reveries.db.database import open_database
-from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Vectors
+from reveries.llm.base import Prompt, Vectors
+from reveries.llm.scripted import Pause, Piece, Script, ScriptedModel
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.memory.model import Episode, Origin, RecallContext, Turn
 from reveries.memory.words import terms_of
@@ -49,36 +49,19 @@ class WordEmbedder:
         return unit
 
 
-class AnsweringModel:
-    """Gives the next of its answers to each call; an exception is raised; "hang" waits until it is cancelled."""
+def answering(*scripts: Script) -> ScriptedModel:
+    """A model that gives these answers, one a call."""
+    return ScriptedModel(scripts)
 
-    name = "test/answering"
-    context_tokens = 4096
 
-    def __init__(self, *answers: str | Mapping[str, object] | Exception) -> None:
-        self.answers = list(answers)
-        self.prompts: list[Prompt] = []
-        self.is_asked = asyncio.Event()
+def hanging(asked: asyncio.Event) -> Callable[[Prompt], Iterable[Piece]]:
+    """A script that says it was asked and then never answers."""
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
-        self.prompts.append(prompt)
-        self.is_asked.set()
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        if answer == "hang":
-            await asyncio.Event().wait()
-        yield Delta(answer if isinstance(answer, str) else json.dumps(answer))
-        yield Finished(FinishReason.STOP, None)
+    def script(_: Prompt) -> Iterable[Piece]:
+        asked.set()
+        return [Pause(1e9)]
 
-    async def count_tokens(self, text: str) -> int:
-        return len(text) // 3 + 1
-
-    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
-        return
-
-    async def aclose(self) -> None:
-        return
+    return script
 
 
 def deep_answer(salience: float = 0.5, quote: str = "", **other: object) -> dict[str, object]:

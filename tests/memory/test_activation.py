@@ -99,9 +99,7 @@ def test_ties_go_by_id_and_an_empty_graph_gives_nothing() -> None:
     graph = MemoryGraph(4)
     assert surfaced(graph, axis(0)) == {}
     graph.apply(
-        ChangeSet(
-            episodes=tuple(episode(name) for name in "dbca"), vectors=tuple((name, axis(0)) for name in "dbca")
-        )
+        ChangeSet(episodes=tuple(episode(name) for name in "dbca"), vectors=tuple((name, axis(0)) for name in "dbca"))
     )
     assert list(surfaced(graph, axis(0), seeds=3)) == ["a", "b", "c"]
 

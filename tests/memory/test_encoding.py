@@ -37,8 +37,7 @@ def test_names_and_dates_are_found_and_a_mere_beginning_of_a_sentence_is_not() -
 @pytest.mark.requirement("R-64")
 def test_topics_are_the_telling_words() -> None:
     topics = topics_of("We painted the sunrise. The painting of the sunrise hangs in Lisbon.")
-    assert topics[0] in ("sunrise", "painted")
-    assert "lisbon" in topics
+    assert set(topics[:3]) == {"sunrise", "painted", "lisbon"}
     assert topics_of("") == ()
 
 

@@ -11,9 +11,7 @@ from tests.memory.kit import NOW, axis, episode
 
 def graph_of(*names: str) -> MemoryGraph:
     graph = MemoryGraph(4)
-    graph.apply(
-        ChangeSet(episodes=tuple(map(episode, names)), vectors=tuple((name, axis(0)) for name in names))
-    )
+    graph.apply(ChangeSet(episodes=tuple(map(episode, names)), vectors=tuple((name, axis(0)) for name in names)))
     return graph
 
 

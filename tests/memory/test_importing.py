@@ -18,7 +18,6 @@ def lines(*texts: str, start: float = NOW - 400 * DAY) -> list[PastTurn]:
     return [PastTurn(start, ("Bea", "Carl")[place % 2], text) for place, text in enumerate(texts)]
 
 
-@pytest.mark.requirement("R-68")
 async def test_importing_twice_stores_nothing_twice_and_a_longer_file_adds_only_what_is_new(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         past = lines("I bought a boat.", "A boat?", "Yes.", "Yes.")
@@ -52,7 +51,11 @@ async def test_experiences_have_the_time_and_the_speakers_of_the_past(tmp_path: 
 
 async def test_owner_and_mind_are_known_by_their_names(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
-        past = [PastTurn(NOW, "ana", "I bought a boat."), PastTurn(NOW, "REVERIE", "Lovely."), PastTurn(NOW, "Bea", "So?")]
+        past = [
+            PastTurn(NOW, "ana", "I bought a boat."),
+            PastTurn(NOW, "REVERIE", "Lovely."),
+            PastTurn(NOW, "Bea", "So?"),
+        ]
         await memory.import_turns("old", past)
         await memory.light_sleep()
         origins = {said.speaker: said.origin for said, _ in memory.live.turns.entries()}

@@ -68,9 +68,7 @@ def test_merging_never_loses_a_source_a_quote_or_a_topic(
 
 @pytest.mark.requirement("R-169")
 def test_the_greater_salience_and_the_lesser_confidence_stay_and_taint_is_inherited() -> None:
-    both = merged(
-        episode("t", salience=0.3, confidence=0.9), episode("s", salience=0.8, confidence=0.5, tainted=True)
-    )
+    both = merged(episode("t", salience=0.3, confidence=0.9), episode("s", salience=0.8, confidence=0.5, tainted=True))
     assert (both.salience, both.confidence, both.tainted) == (0.8, 0.5, True)
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 
 
-@click.command("consolidate")
+@click.command("consolidate", short_help="Sleep on what happened, now.")
 @click.option(
     "--limit", type=click.IntRange(1), default=None, help="At most so many experiences, the most salient first."
 )

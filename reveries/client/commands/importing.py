@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from reveries.client.connection import Connection
 
 
-@click.command("import")
+@click.command("import", short_help="Remember a past conversation from a file.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def command(file: Path, as_json: bool) -> None:

@@ -5,7 +5,7 @@ import time
 import click
 
 
-@click.group("memory", invoke_without_command=True)
+@click.group("memory", short_help="What it remembers: search, inspect.", invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:

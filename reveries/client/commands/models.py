@@ -3,7 +3,7 @@
 import click
 
 
-@click.group("models", invoke_without_command=True)
+@click.group("models", short_help="The models of this machine: list, pull.", invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON list.")
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
@@ -30,5 +30,5 @@ def pull(names: tuple[str, ...]) -> None:
 
     for name in names:
         with progress_bar(name, in_bytes=True) as moved:
-            result = pull_model(name, moved)
+            result = pull_model(name, moved, lambda text: say(text, "dim", err=True))
         say(result)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _HISTORY = "1d"
 
 
-@click.group("monologue", invoke_without_command=True)
+@click.group("monologue", short_help="Watch it think, or read what it thought.", invoke_without_command=True)
 @click.pass_context
 def command(ctx: click.Context) -> None:
     """Watch it think, live, until Ctrl+C. Watching changes nothing."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 
 
-@click.command("say")
+@click.command("say", short_help="Say something and print the reply.")
 @click.argument("text", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object when the reply is whole.")
 def command(text: tuple[str, ...], as_json: bool) -> int:

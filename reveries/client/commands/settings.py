@@ -3,7 +3,7 @@
 import click
 
 
-@click.group("config", invoke_without_command=True)
+@click.group("config", short_help="The settings: show, get, set.", invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
@@ -11,11 +11,11 @@ def command(ctx: click.Context, as_json: bool) -> None:
     if ctx.invoked_subcommand is not None:
         return
     from reveries.client.render import Part, line, show, write_json
-    from reveries.client.settings_file import in_force, settings_page, tables_in_force
+    from reveries.client.settings_file import in_force, masked, settings_page
 
     source, settings = in_force()
     if as_json:
-        write_json(tables_in_force(settings))
+        write_json(masked(settings))
     else:
         show([line(Part(f"# {source}", "dim")), *settings_page(settings)])
 
@@ -26,13 +26,13 @@ def command(ctx: click.Context, as_json: bool) -> None:
 def get(key: str, as_json: bool) -> None:
     """The value of KEY (a table's name gives all of it), and what it means."""
     from reveries.client.render import Part, line, show, write_json
-    from reveries.client.settings_file import in_force, toml_value
+    from reveries.client.settings_file import in_force, masked, toml_value
     from reveries.config import describe, setting
 
     _, settings = in_force()
     value = setting(settings, key)
     if as_json:
-        write_json({"key": key, "value": value, "meaning": describe(key)})
+        write_json({"key": key, "value": masked(value), "meaning": describe(key)})
         return
     meaning = describe(key)
     values = value.items() if isinstance(value, dict) else [(key.rpartition(".")[2], value)]

@@ -14,7 +14,7 @@ _GONE_SECONDS = 30.0
 _LOOK_SECONDS = 0.05
 
 
-@click.command("sleep")
+@click.command("sleep", short_help="Put the mind to sleep, and wait until it is.")
 def command() -> None:
     """Put the mind to sleep: it stops thinking, sleeps on what happened (a minute at most), and ends. Waits for it."""
     from reveries.client.calling import call

@@ -5,7 +5,7 @@ import time
 import click
 
 
-@click.command("status")
+@click.command("status", short_help="How it is, what it does, what it used.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def command(as_json: bool) -> None:
     """How the mind is: awake since when, what it does, what it knows, what it used."""

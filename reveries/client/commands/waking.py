@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 
-@click.command("wake")
+@click.command("wake", short_help="Wake the mind, and return when it answers.")
 @click.option("--config", type=click.Path(path_type=Path), default=None, help="Another settings file than the home's.")
 @click.option("--foreground", is_flag=True, help="Stay in this terminal (for systemd and launchd).")
 def command(config: Path | None, foreground: bool) -> int:

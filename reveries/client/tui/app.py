@@ -66,6 +66,16 @@ class ReveriesApp(App[None]):
             yield self._side
         yield self._status_line
 
+    @property
+    def is_attached_to_mind(self) -> bool:
+        """Whether the mind answers and its conversation is on the screen."""
+        return self._link.is_connected
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether a reply is awaited or coming."""
+        return self._link.is_answering
+
     def on_mount(self) -> None:
         self.register_theme(DUSK)
         self.register_theme(DAY)

@@ -16,7 +16,7 @@ from reveries.client.connection import Connection, connect
 from reveries.client.tui import messages
 from reveries.clock import Clock
 from reveries.config import Home
-from reveries.errors import ConnectionLostError, ProtocolError, ReveriesError
+from reveries.errors import ConnectionLostError, ReveriesError
 
 FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 2.0
@@ -102,9 +102,15 @@ class Link:
                     pass
 
     async def _watch_thoughts(self, mind: Connection) -> None:
-        async for frame in mind.request(protocol.Observe(mind.new_id())):
-            if isinstance(frame, protocol.ThoughtBegan | protocol.ThoughtToken | protocol.ThoughtEnded):
-                self._tell(messages.ThoughtMoved(frame))
+        try:
+            async for frame in mind.request(protocol.Observe(mind.new_id())):
+                if isinstance(frame, protocol.ThoughtBegan | protocol.ThoughtToken | protocol.ThoughtEnded):
+                    self._tell(messages.ThoughtMoved(frame))
+        except ConnectionLostError:
+            raise
+        except ReveriesError:
+            # Not to be shown its thoughts is no reason not to talk with it.
+            return
 
     async def _watch_status(self, mind: Connection) -> None:
         while True:
@@ -113,7 +119,7 @@ class Link:
                 self._tell(messages.StatusArrived(await mind.ask(protocol.AskStatus, protocol.Status)))
             except ConnectionLostError:
                 raise
-            except ProtocolError:
+            except ReveriesError:
                 # Slow is not gone: the mind may be deep in something, and the reply goes on.
                 continue
 

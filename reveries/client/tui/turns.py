@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from textual.widgets.markdown import MarkdownStream
 
 BATCH_SECONDS: Final = 0.05
+LONGEST_BATCH_SECONDS: Final = 0.25
+_SLOWER_EACH_CHARS = 1_500
 STREAMED_MARKDOWN_CHARS: Final = 8_000
 """Beyond this a growing reply goes on as plain text: appending to a long Markdown document takes too long."""
 SETTLED_MARKDOWN_CHARS: Final = 60_000
@@ -96,16 +98,18 @@ class Reply(Vertical):
         self._show_waiting()
 
     def grow(self, piece: str) -> None:
-        """Take the next piece; it is shown with others within 50 ms."""
+        """Take the next piece; it is shown with others within 50 ms, or a little later in a long reply."""
         self._batch += piece
         if self._flush_timer is None:
-            self._flush_timer = self.set_timer(BATCH_SECONDS, self._flush)
+            # Each addition lays out the whole conversation: the longer the reply, the fewer of them.
+            pause = min(LONGEST_BATCH_SECONDS, BATCH_SECONDS * (1 + len(self._text) / _SLOWER_EACH_CHARS))
+            self._flush_timer = self.set_timer(pause, self._flush)
 
     async def settle(self, replied: Replied) -> None:
         """Show the whole reply, and why it ended if not by itself."""
         await self._flush(is_last=True)
         whole = plain(replied.text)
-        if (whole.strip() and whole != self._text) or self._tail:
+        if self._tail or (whole.strip() and whole.strip() != self._text.strip()):
             await self._show_whole(whole or self._text)
         if replied.reason != "stop":
             self.end_with(replied.explanation or _ENDINGS.get(replied.reason, replied.reason))

@@ -1,0 +1,150 @@
+"""Makes docs/reference from the program: requirements, settings, protocol, commands, exit codes.
+
+`python docs/generate.py` writes the pages; `--check` writes nothing and ends with 1 when one is not as it would be.
+"""
+
+import argparse
+import inspect
+import sys
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Final, get_args, get_origin
+
+import msgspec
+
+ROOT: Final = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # tests.requirements is not part of the package.
+
+from reveries import protocol  # noqa: E402
+from reveries.client.reference import cli_reference, exit_code_table  # noqa: E402
+from reveries.config import default_toml  # noqa: E402
+from tests import requirements  # noqa: E402
+
+REFERENCE: Final = ROOT / "docs" / "reference"
+
+
+def main() -> int:
+    """Write the pages, or compare them. The exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when a page is not up to date")
+    is_check = parser.parse_args().check
+    stale = [name for name, make in PAGES.items() if _read(REFERENCE / name) != _ended(make())]
+    if is_check:
+        for name in stale:
+            sys.stderr.write(f"docs/reference/{name} is not up to date: make docs\n")
+        return 1 if stale else 0
+    REFERENCE.mkdir(parents=True, exist_ok=True)
+    for name in stale:
+        (REFERENCE / name).write_text(_ended(PAGES[name]()), encoding="utf-8")
+        sys.stdout.write(f"docs/reference/{name}\n")
+    return 0
+
+
+def config_page() -> str:
+    """The shipped settings: their file is their reference."""
+    return "\n".join(
+        [
+            "# Settings",
+            "",
+            "Made from reveries/config.toml by docs/generate.py. `reveries config` shows those in force.",
+            "",
+            "```toml",
+            default_toml().strip(),
+            "```",
+        ]
+    )
+
+
+def protocol_page() -> str:
+    """Every message of the wire with its fields."""
+    lines = [
+        "# Protocol",
+        "",
+        "Made from reveries/protocol.py by docs/generate.py.",
+        "",
+        f"Version {protocol.PROTOCOL_VERSION}. A frame is at most {protocol.MAX_FRAME_BYTES} bytes.",
+        "",
+        inspect.cleandoc(protocol.__doc__ or ""),
+    ]
+    for title, union in (("What a client may ask", protocol.Request), ("What the daemon answers", protocol.Frame)):
+        lines += ["", f"## {title}"]
+        for message in get_args(union):
+            lines += _message(message)
+    lines += ["", "## What stands inside messages"]
+    for part in _parts():
+        lines += _message(part)
+    return "\n".join(lines)
+
+
+def _message(cls: type[msgspec.Struct]) -> list[str]:
+    tag = cls.__struct_config__.tag
+    lines = ["", f"### {cls.__name__}", ""]
+    if tag:
+        lines += [f'`t` is `"{tag}"`.', ""]
+    if cls.__doc__ and "__doc__" in vars(cls):
+        lines += [inspect.cleandoc(cls.__doc__), ""]
+    lines += ["| field | type |", "|---|---|"]
+    hints = typing.get_type_hints(cls, include_extras=True)
+    for field in msgspec.structs.fields(cls):
+        default = "" if field.default is msgspec.NODEFAULT else f", {field.default!r} if left out"
+        lines.append(f"| `{field.name}` | {_type(hints[field.name])}{default} |")
+    return lines
+
+
+def _parts() -> list[type[msgspec.Struct]]:
+    """The structs that messages hold, in the order in which they are written down."""
+    return [
+        value
+        for name, value in vars(protocol).items()
+        if isinstance(value, type)
+        and issubclass(value, msgspec.Struct)
+        and not value.__struct_config__.tag
+        and not name.startswith("_")
+    ]
+
+
+def _type(hint: object) -> str:
+    """A type in words that fit into a table."""
+    if get_origin(hint) is Annotated:
+        inner, *constraints = get_args(hint)
+        limits = [_limits(meta) for meta in constraints if isinstance(meta, msgspec.Meta)]
+        return ", ".join([_type(inner), *filter(None, limits)])
+    if arguments := get_args(hint):
+        words = [_type(argument) for argument in arguments]
+        if get_origin(hint) is list:
+            return f"list of {words[0]}"
+        return f"map of {words[0]} to {words[1]}" if get_origin(hint) is dict else " or ".join(words)
+    if hint is type(None):
+        return "nil"
+    return getattr(hint, "__name__", str(hint))
+
+
+def _limits(meta: msgspec.Meta) -> str:
+    named = {
+        "at least": meta.ge,
+        "at most": meta.le,
+        "length at least": meta.min_length,
+        "length at most": meta.max_length,
+    }
+    return ", ".join(f"{what} {limit}" for what, limit in named.items() if limit is not None)
+
+
+def _read(file: Path) -> str:
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+def _ended(page: str) -> str:
+    return page.rstrip() + "\n"
+
+
+PAGES: Final[dict[str, Callable[[], str]]] = {
+    "cli.md": cli_reference,
+    "config.md": config_page,
+    "exit-codes.md": exit_code_table,
+    "protocol.md": protocol_page,
+    "requirements.md": requirements.page,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,145 @@
+"""The models that a mind uses, built from its settings. The only place, with `app`, that knows an adapter by name."""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from reveries.clock import Clock
+from reveries.config import Home, LlmSettings, Settings, find_api_key, find_models_folder
+from reveries.errors import ReveriesError
+from reveries.llm.assets import find_weights
+from reveries.llm.base import ChatModel, Embedder, Role
+from reveries.llm.budget import Ledger
+from reveries.llm.choose import Choice, choose
+from reveries.llm.embedded import EmbeddedModel, EmbeddedOptions
+from reveries.llm.hosted import HostedModel, HostedOptions
+from reveries.llm.metered import MeteredModel
+from reveries.llm.ollama_chat import OllamaModel, find_ollama_models
+from reveries.llm.onnx_embedding import OnnxEmbedder
+
+_SLICE_TOKENS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Every role's model, behind the ledger, and the embedder. Made by `build_models`; `aclose` it.
+
+    `run` belongs into the daemon's task group: it unloads an embedded model that nobody uses.
+    """
+
+    chat: Mapping[Role, ChatModel]
+    embedder: Embedder
+    choices: Mapping[Role, Choice]
+    adapters: Mapping[str, ChatModel]
+    """By the choice's name: each once, however many roles share it."""
+    weights: tuple[str, ...]
+    """The names or paths of the weights that must be on this machine."""
+
+    @property
+    def conversation(self) -> ChatModel:
+        return self.chat[Role.CONVERSATION]
+
+    @property
+    def monologue(self) -> ChatModel:
+        return self.chat[Role.MONOLOGUE]
+
+    @property
+    def consolidation(self) -> ChatModel:
+        return self.chat[Role.CONSOLIDATION]
+
+    @property
+    def slice_tokens(self) -> int | None:
+        """How many tokens a thought asks for at a time: few where the model runs here, all where every call is paid."""
+        adapter = self.adapters[self.choices[Role.MONOLOGUE].name]
+        return _SLICE_TOKENS if isinstance(adapter, EmbeddedModel) else None
+
+    def require_weights(self) -> None:
+        """Raise ModelMissingError for the first weights that are not on this machine."""
+        for name in self.weights:
+            find_weights(name)
+
+    def uses(self) -> list[tuple[str, str, str]]:
+        """For `status`: role, model, and whether it is loaded or why it was chosen."""
+        shown = [(role.value, self.chat[role].name, self._state(role)) for role in Role]
+        return [*shown, ("embedding", self.embedder.model_id, "on this machine")]
+
+    def problems(self) -> list[str]:
+        """What keeps a role from its model, a sentence each with what to do; empty when nothing is known to."""
+        found = []
+        for name in self.weights:
+            try:
+                find_weights(name)
+            except ReveriesError as error:
+                found.append(str(error))
+        return found
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for adapter in self.adapters.values():
+                if isinstance(adapter, EmbeddedModel):
+                    tasks.create_task(adapter.watch_idle(), name="unload-idle-model")
+
+    async def aclose(self) -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            stack.push_async_callback(self.embedder.aclose)
+            for adapter in self.adapters.values():
+                stack.push_async_callback(adapter.aclose)
+
+    def _state(self, role: Role) -> str:
+        adapter = self.adapters[self.choices[role].name]
+        if isinstance(adapter, EmbeddedModel):
+            return "loaded" if adapter.is_loaded else "not loaded"
+        return self.choices[role].reason
+
+
+async def build_models(settings: Settings, home: Home, ledger: Ledger, clock: Clock) -> Models:
+    """Choose and make every role's model; nothing is loaded or called yet, but Ollama is asked whether it is there.
+
+    Missing weights are no error here (`Models.problems` tells of them). Raises ConfigError for settings that name what
+    cannot be.
+    """
+    llm = settings.llm
+    may_need_ollama = llm.provider in ("auto", "ollama")
+    choices = choose(llm, await find_ollama_models(llm.ollama_url) if may_need_ollama else None)
+    # One adapter for each model: roles that share it share its process, its memory and its prompt cache.
+    wanted = {choice.name: choice for choice in choices.values()}
+    adapters = {
+        name: _adapter(choice, llm, _model_socket(home, number), clock)
+        for number, (name, choice) in enumerate(wanted.items())
+    }
+    metered = {name: MeteredModel(adapter, ledger) for name, adapter in adapters.items()}
+    embedding = find_models_folder() / llm.embedding_model
+    embedded_names = {choice.model for choice in choices.values() if choice.provider == "embedded"}
+    return Models(
+        chat={role: metered[choice.name] for role, choice in choices.items()},
+        embedder=OnnxEmbedder(embedding / "model.onnx", embedding / "tokenizer.json"),
+        choices=choices,
+        adapters=adapters,
+        weights=(*sorted(embedded_names), llm.embedding_model),
+    )
+
+
+def _model_socket(home: Home, number: int) -> Path:
+    """A socket for each model that runs here; the second and later ones are the exception."""
+    return home.model_socket if not number else home.model_socket.with_stem(f"model{number + 1}")
+
+
+def _adapter(choice: Choice, llm: LlmSettings, socket: Path, clock: Clock) -> ChatModel:
+    match choice.provider:
+        case "embedded":
+            name = Path(choice.model).stem if choice.model.endswith(".gguf") else choice.model
+            options = EmbeddedOptions(
+                name=name,
+                weights=lambda: find_weights(choice.model),
+                socket=socket,
+                settings=llm.embedded,
+                limits=llm.limits,
+            )
+            return EmbeddedModel(options, clock)
+        case "ollama":
+            return OllamaModel(choice.model, llm.ollama_url, llm.limits)
+        case _:
+            return HostedModel(HostedOptions(choice.name, find_api_key(llm), llm.base_url, llm.limits))

@@ -1,0 +1,101 @@
+"""Which provider and which model each role uses, and why. Pure: what answers is an argument."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reveries.config import LlmSettings
+from reveries.llm.base import Role
+
+HOSTED__NOT_CHAT = ("embed", "minilm", "bge-", "rerank")
+HOSTED_PROVIDERS = ("openai", "anthropic", "cerebras", "openrouter")
+PROVIDERS = ("embedded", "ollama", *HOSTED_PROVIDERS)
+_NOT_CHAT = ("embed", "minilm", "bge-", "rerank")
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """What a hosted provider's roles use when the settings name nothing."""
+
+    conversation: str
+    background: str
+    """For monologue and consolidation: much text, so a cheap one (R-45)."""
+
+
+PRESETS: Mapping[str, Preset] = {
+    "cerebras": Preset("kimi-k2.5", "gpt-oss-120b"),
+    "openai": Preset("gpt-4.1", "gpt-4.1-mini"),
+    "anthropic": Preset("claude-sonnet-4-5", "claude-haiku-4-5"),
+    "openrouter": Preset("moonshotai/kimi-k2.5", "openai/gpt-oss-120b"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A role's model. `reason` is for the owner."""
+
+    provider: str
+    model: str
+    reason: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.provider}/{self.model}"
+
+    @property
+    def is_hosted(self) -> bool:
+        """Whether what the role is told leaves the owner's machines."""
+        return self.provider in HOSTED_PROVIDERS
+
+
+def choose(settings: LlmSettings, ollama_models: Sequence[str] | None) -> dict[Role, Choice]:
+    """The choice of every role. `ollama_models`: what Ollama has, None when it does not answer.
+
+    A hosted provider is used only where the settings name it: as `provider`, or before a role's model
+    ("openai/gpt-4.1", RA-41). An Ollama model's name is empty where none is named and Ollama has none to name.
+    """
+    provider, reason = _provider(settings, ollama_models)
+    named = {
+        Role.CONVERSATION: settings.conversation_model,
+        Role.MONOLOGUE: settings.monologue_model,
+        Role.CONSOLIDATION: settings.consolidation_model,
+    }
+    return {role: _choice(role, model, provider, reason, settings, ollama_models) for role, model in named.items()}
+
+
+def _provider(settings: LlmSettings, ollama_models: Sequence[str] | None) -> tuple[str, str]:
+    if settings.provider != "auto":
+        return settings.provider, f"llm.provider is {settings.provider}"
+    if _local(ollama_models):
+        return "ollama", "Ollama answers, and nothing else was chosen"
+    silent = "Ollama has no local chat model" if ollama_models is not None else "no Ollama answers"
+    return "embedded", f"{silent}, and nothing else was chosen"
+
+
+def _choice(
+    role: Role, named: str, provider: str, reason: str, settings: LlmSettings, ollama_models: Sequence[str] | None
+) -> Choice:
+    prefix, slash, rest = named.partition("/")
+    # OpenRouter's own names begin with a maker's ("openai/gpt-oss-120b"): there a prefix chooses nothing.
+    if slash and prefix in PROVIDERS and provider != "openrouter":
+        return Choice(prefix, rest, f"llm.{role}_model names it")
+    if named:
+        return Choice(provider, named.removeprefix("openrouter/"), f"llm.{role}_model names it, {reason}")
+    return Choice(provider, _default(role, provider, settings, ollama_models), reason)
+
+
+def _local(ollama_models: Sequence[str] | None) -> list[str]:
+    """Those that can talk, and that run where Ollama runs: its "-cloud" models do not, so they must be named."""
+    return [
+        name
+        for name in ollama_models or ()
+        if not name.endswith("cloud") and not any(kind in name for kind in _NOT_CHAT)
+    ]
+
+
+def _default(role: Role, provider: str, settings: LlmSettings, ollama_models: Sequence[str] | None) -> str:
+    if provider == "embedded":
+        return settings.embedded.model
+    if provider == "ollama":
+        return next(iter(_local(ollama_models)), "")
+    preset = PRESETS[provider]
+    return preset.conversation if role is Role.CONVERSATION else preset.background

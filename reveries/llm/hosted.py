@@ -1,0 +1,188 @@
+"""Models that somebody else runs, through litellm: an extra, imported when the first call is made, never before.
+
+litellm's import takes seconds, looks for a price list on the network and reads a stray `.env` unless it is told not to:
+it happens in a thread, with both switched off. Retrying is not done here, nor by litellm: one layer, not ours, may.
+"""
+
+import asyncio
+import contextlib
+import importlib
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from reveries.config import LimitSettings
+from reveries.errors import ModelError, ModelMissingError, ModelUnavailableError
+from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.limits import bounded
+from reveries.llm.template_marks import wire_messages
+from reveries.llm.tokens import estimate_tokens
+from reveries.plaintext import one_line
+
+CONTEXT_TOKENS = 16384
+"""What we send at most, whatever the model could take: every token of it is paid for at every turn."""
+
+_SWITCHES = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
+
+
+class LiteLlm(Protocol):
+    """What we use of the litellm module."""
+
+    suppress_debug_info: bool
+
+    async def acompletion(self, **options: object) -> object:
+        """A stream of chunks: an async iterator."""
+        ...
+
+
+Loader = Callable[[], Awaitable[LiteLlm]]
+
+
+async def load_litellm() -> LiteLlm:
+    """The module, imported in a thread. Raises ModelUnavailableError when the extra is not installed."""
+    os.environ.update(_SWITCHES)
+    try:
+        module = cast("LiteLlm", await asyncio.to_thread(importlib.import_module, "litellm"))
+    except ImportError as error:
+        raise ModelUnavailableError(
+            "Hosted models need the extra `hosted`, which is not installed.",
+            advice="Install it: make hosted (or: pip install 'reveries[hosted]')",
+        ) from error
+    module.suppress_debug_info = True
+    return module
+
+
+@dataclass(frozen=True, slots=True)
+class HostedOptions:
+    """Which model ("provider/name"), with which key, where (`base_url` empty: the provider's own)."""
+
+    name: str
+    api_key: str
+    base_url: str
+    limits: LimitSettings
+    context_tokens: int = CONTEXT_TOKENS
+
+
+class HostedModel:
+    """The ChatModel port on a hosted provider."""
+
+    def __init__(self, options: HostedOptions, load: Loader = load_litellm) -> None:
+        self._options = options
+        self._load = load
+
+    @property
+    def name(self) -> str:
+        return self._options.name
+
+    @property
+    def context_tokens(self) -> int:
+        return self._options.context_tokens
+
+    def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
+        """See ChatModel. What is said here leaves the machine."""
+        return bounded(self._events(prompt), self._options.limits, self.name)
+
+    async def count_tokens(self, text: str) -> int:
+        return estimate_tokens(text)
+
+    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+        """Nothing: it would cost money."""
+
+    async def aclose(self) -> None:
+        """Nothing of its own to give back; litellm keeps its clients for the life of the process."""
+
+    async def _events(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
+        module = await self._load()
+        reason: FinishReason | None = None
+        usage: Usage | None = None
+        try:
+            chunks = cast("AsyncIterator[object]", await module.acompletion(**self._request(prompt)))
+            async with _closing(chunks):
+                async for chunk in chunks:
+                    text, ended = _choice(chunk)
+                    reason = ended or reason
+                    usage = _usage(chunk) or usage
+                    if text:
+                        yield Delta(text)
+        except Exception as error:  # A boundary: litellm's errors share no base but this one
+            raise self._explained(error) from error
+        if reason is not None:
+            yield Finished(reason, usage)
+
+    def _request(self, prompt: Prompt) -> dict[str, object]:
+        options = self._options
+        request: dict[str, object] = {
+            "model": options.name,
+            "messages": wire_messages(prompt.messages),
+            "max_tokens": prompt.max_tokens,
+            "temperature": prompt.temperature,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "timeout": options.limits.total_seconds,
+            "num_retries": 0,
+            "max_retries": 0,
+            "drop_params": True,
+        }
+        if options.api_key:
+            request["api_key"] = options.api_key
+        if options.base_url:
+            request["api_base"] = options.base_url
+        if prompt.stop:
+            request["stop"] = list(prompt.stop)
+        if prompt.schema is not None:
+            form = {"name": "answer", "schema": dict(prompt.schema), "strict": True}
+            request["response_format"] = {"type": "json_schema", "json_schema": form}
+        return request
+
+    def _explained(self, error: Exception) -> ModelError:
+        """`error` in a sentence without the key, which providers like to repeat."""
+        said = str(error)
+        if self._options.api_key:
+            said = said.replace(self._options.api_key, "***")
+        status = getattr(error, "status_code", None)
+        if status in (401, 403):
+            return ModelUnavailableError(
+                f"{self.name} refused the key.", advice="Check REVERIES_API_KEY, or llm.api_key_file."
+            )
+        if status == 404:
+            return ModelMissingError(
+                f"There is no model {self.name}.", advice="Check its name in llm.conversation_model."
+            )
+        if status == 429:
+            return ModelUnavailableError(
+                f"{self.name} asks for a pause (429).", advice="Wait a little, then ask again."
+            )
+        detail = one_line(said) or type(error).__name__
+        return ModelUnavailableError(
+            f"{self.name} does not answer: {detail}", advice="Ask again, or look at its status."
+        )
+
+
+@contextlib.asynccontextmanager
+async def _closing(chunks: AsyncIterator[object]) -> AsyncGenerator[None, None]:
+    """Close the stream, and with it the connection, however it is left."""
+    try:
+        yield
+    finally:
+        close = getattr(chunks, "aclose", None)
+        if close is not None:
+            await close()
+
+
+def _choice(chunk: object) -> tuple[str, FinishReason | None]:
+    choices = getattr(chunk, "choices", None) or [None]
+    text = getattr(getattr(choices[0], "delta", None), "content", None) or ""
+    ended = getattr(choices[0], "finish_reason", None)
+    if not ended:
+        return text, None
+    return text, FinishReason.LENGTH if ended == "length" else FinishReason.STOP
+
+
+def _usage(chunk: object) -> Usage | None:
+    wire = getattr(chunk, "usage", None)
+    prompt, completion = getattr(wire, "prompt_tokens", None), getattr(wire, "completion_tokens", None)
+    if not isinstance(prompt, int) or not isinstance(completion, int):
+        return None
+    cached = getattr(getattr(wire, "prompt_tokens_details", None), "cached_tokens", None)
+    return Usage(max(0, prompt), max(0, completion), cached if isinstance(cached, int) else 0)

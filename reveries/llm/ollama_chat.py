@@ -1,0 +1,140 @@
+"""Models that an Ollama serves, spoken to directly: its own client, within our limits."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from typing import cast
+
+import httpx
+import ollama
+
+from reveries.config import LimitSettings
+from reveries.errors import ModelError, ModelMissingError, ModelUnavailableError
+from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, CappedTransport, bounded
+from reveries.llm.template_marks import wire_messages
+from reveries.llm.tokens import estimate_tokens
+from reveries.plaintext import one_line
+
+CONTEXT_TOKENS = 8192
+KEEP_ALIVE = "30m"
+CONNECT_SECONDS = 3.0
+
+
+async def find_ollama_models(url: str, timeout_seconds: float = 1.0) -> tuple[str, ...] | None:
+    """The names of what the Ollama at `url` has, newest first; None when nothing answers there in time."""
+    client = ollama.AsyncClient(host=url, timeout=timeout_seconds, trust_env=False)
+    try:
+        async with asyncio.timeout(timeout_seconds), client:
+            listed = await client.list()
+    except (OSError, httpx.HTTPError, ollama.ResponseError, ValueError):  # TimeoutError is an OSError
+        return None
+    return tuple(found.model for found in listed.models if found.model)
+
+
+async def is_answering(url: str, timeout_seconds: float = 1.0) -> bool:
+    """Whether an Ollama answers at `url`."""
+    return await find_ollama_models(url, timeout_seconds) is not None
+
+
+class OllamaModel:
+    """The ChatModel port on one model of an Ollama, or on the first that it has (`model` empty). `aclose` it."""
+
+    def __init__(self, model: str, url: str, limits: LimitSettings, context_tokens: int = CONTEXT_TOKENS) -> None:
+        self._model = model
+        self._url = url
+        self._limits = limits
+        self._context_tokens = context_tokens
+        # The client's own default waits for ever; silence and total time are bounded by `bounded`.
+        self._client = ollama.AsyncClient(
+            host=url,
+            timeout=httpx.Timeout(limits.total_seconds, connect=CONNECT_SECONDS),
+            transport=CappedTransport(
+                httpx.AsyncHTTPTransport(trust_env=False), limits.reply_bytes * WIRE_BYTES_PER_TEXT_BYTE
+            ),
+            trust_env=False,
+        )
+
+    @property
+    def name(self) -> str:
+        return f"ollama/{self._model or 'first'}"
+
+    @property
+    def context_tokens(self) -> int:
+        return self._context_tokens
+
+    def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
+        """See ChatModel. Raises ModelMissingError for a model that this Ollama does not have."""
+        return bounded(self._events(prompt), self._limits, self.name)
+
+    async def count_tokens(self, text: str) -> int:
+        return estimate_tokens(text)
+
+    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+        """Nothing: Ollama gives no hold on which of its slots keeps what."""
+
+    async def aclose(self) -> None:
+        await self._client.close()  # type: ignore[no-untyped-call]
+
+    async def _events(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
+        try:
+            async with contextlib.aclosing(await self._parts(prompt)) as parts:
+                async for part in parts:
+                    if part.message.content:
+                        yield Delta(part.message.content)
+                    if part.done:
+                        yield Finished(_reason(part.done_reason), _usage(part))
+                        return
+        except (ollama.ResponseError, httpx.HTTPError, OSError, ValueError) as error:
+            raise self._explained(error) from error
+
+    async def _parts(self, prompt: Prompt) -> AsyncGenerator[ollama.ChatResponse, None]:
+        options: dict[str, object] = {
+            "temperature": prompt.temperature,
+            "num_predict": prompt.max_tokens,
+            "num_ctx": self._context_tokens,
+        }
+        if prompt.stop:
+            options["stop"] = list(prompt.stop)
+        parts: AsyncIterator[ollama.ChatResponse] = await self._client.chat(
+            model=self._model or await self._first(),
+            messages=wire_messages(prompt.messages),
+            stream=True,
+            think=False,
+            format=dict(prompt.schema) if prompt.schema is not None else None,
+            options=options,
+            keep_alive=KEEP_ALIVE,
+        )
+        # What the client gives is a generator, and closing it is what closes the connection.
+        return cast("AsyncGenerator[ollama.ChatResponse, None]", parts)
+
+    async def _first(self) -> str:
+        names = await find_ollama_models(self._url)
+        if not names:
+            raise ModelMissingError(
+                f"Ollama at {self._url} has no model, or does not answer.", advice="Start it, and: ollama pull llama3.2"
+            )
+        return names[0]
+
+    def _explained(self, error: Exception) -> ModelError:
+        if isinstance(error, ollama.ResponseError) and error.status_code == httpx.codes.NOT_FOUND:
+            return ModelMissingError(
+                f"Ollama has no model called {self._model}.", advice=f"Fetch it: ollama pull {self._model}"
+            )
+        if isinstance(error, ConnectionError | httpx.ConnectError | httpx.ConnectTimeout):
+            return ModelUnavailableError(
+                f"No Ollama answers at {self._url}.", advice="Start it (ollama serve), or check llm.ollama_url."
+            )
+        detail = one_line(str(error)) or type(error).__name__
+        return ModelUnavailableError(f"{self.name} failed: {detail}", advice="Ask again.")
+
+
+def _reason(done_reason: str | None) -> FinishReason:
+    return FinishReason.LENGTH if done_reason == "length" else FinishReason.STOP
+
+
+def _usage(part: ollama.ChatResponse) -> Usage | None:
+    """None unless both counts were told: unknown is not free."""
+    if part.prompt_eval_count is None or part.eval_count is None:
+        return None
+    return Usage(max(0, part.prompt_eval_count), max(0, part.eval_count))

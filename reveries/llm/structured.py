@@ -1,0 +1,179 @@
+"""Answers of a known form: constrained where the model can be, parsed with patience, checked, repaired once (R-113).
+
+A model's answer is input like a stranger's. What comes out of here has the type that was asked for, or is an error; the
+caller's own fallback is next. No question is ever put twice in the same words.
+"""
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import TypeVar, cast
+
+import msgspec
+
+from reveries.errors import ModelAnswerError
+from reveries.llm.base import ChatModel, Delta, Finished, FinishReason, Message, Prompt
+from reveries.prompts import prompt as question
+
+Answer = TypeVar("Answer")
+
+_MAX_STARTS = 8
+_MAX_SHOWN_CHARS = 2000
+_MAX_PROBLEM_CHARS = 300
+_FENCED = re.compile(r"```[\w-]*\s*\n(.*?)(?:```|\Z)", re.DOTALL)
+
+
+class _UnusableError(Exception):
+    """Why an answer cannot be used, in words that the model is shown."""
+
+
+async def ask(
+    model: ChatModel,
+    prompt: Prompt,
+    type_: type[Answer],
+    schema: Mapping[str, object] | None = None,
+    *,
+    clamp: Callable[[Answer], Answer] | None = None,
+) -> Answer:
+    """Put `prompt` and read the answer as `type_`, which `clamp` may bring into range.
+
+    `schema` None: the prompt's own, else one made from `type_`. Raises ModelAnswerError after one repair, and whatever
+    `model.stream` raises.
+    """
+    chosen = schema if schema is not None else prompt.schema
+    first = replace(prompt, schema=chosen if chosen is not None else schema_of(type_))
+    text = ""
+    try:
+        text, reason = await collect(model, first)
+        return _read(text, reason, type_, clamp)
+    except _UnusableError as problem:
+        repair = _repair(first, text, str(problem))
+    try:
+        return _read(*await collect(model, repair), type_, clamp)
+    except _UnusableError as problem:
+        raise ModelAnswerError(
+            f"{model.name} did not answer in the form that was asked for: {problem}",
+            advice="What was asked about is kept; it is asked again later.",
+        ) from problem
+
+
+async def collect(model: ChatModel, prompt: Prompt) -> tuple[str, FinishReason]:
+    """The whole text of one call, and why it ended."""
+    pieces: list[str] = []
+    reason = FinishReason.STOP
+    async with contextlib.aclosing(model.stream(prompt)) as events:
+        async for event in events:
+            if isinstance(event, Delta):
+                pieces.append(event.text)
+            elif isinstance(event, Finished):
+                reason = event.reason
+    return "".join(pieces), reason
+
+
+def parse(text: str, type_: type[Answer]) -> Answer:
+    """The first thing in `text` that is a JSON value of `type_`, whatever stands round it: prose, code fences.
+
+    Numbers that were written as strings are taken as numbers. Raises ValueError saying what is wrong.
+    """
+    problem = "there is no JSON object in it"
+    for candidate in _candidates(text):
+        try:
+            return msgspec.json.decode(candidate.encode("utf-8", "replace"), type=type_, strict=False)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            problem = str(error) or "it is nested too deep"
+    raise ValueError(problem)
+
+
+def schema_of(type_: type[object]) -> dict[str, object]:
+    """A JSON schema of `type_` with nothing left to look up: references inlined, every field required, none beyond.
+
+    Models leave out what they may leave out; a type's defaults are for answers that were not constrained.
+    """
+    schema = msgspec.json.schema(type_)
+    definitions = schema.pop("$defs", {})
+    return cast("dict[str, object]", _closed(_inlined(schema, definitions, ())))
+
+
+def _inlined(node: object, definitions: Mapping[str, object], inside: tuple[str, ...]) -> object:
+    if isinstance(node, list):
+        return [_inlined(item, definitions, inside) for item in node]
+    if not isinstance(node, dict):
+        return node
+    reference = node.get("$ref")
+    if isinstance(reference, str):
+        name = reference.rpartition("/")[2]
+        if name in inside:
+            return {}  # a type that holds itself: from here on, anything
+        return _inlined(definitions[name], definitions, (*inside, name))
+    return {key: _inlined(value, definitions, inside) for key, value in node.items()}
+
+
+def _closed(node: object) -> object:
+    if isinstance(node, list):
+        return [_closed(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    properties = node.get("properties")
+    if not isinstance(properties, dict):
+        return {key: _closed(value) for key, value in node.items() if key not in ("title", "default")}
+    return {
+        "type": "object",
+        "properties": {name: _closed(value) for name, value in properties.items()},
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _read(text: str, reason: FinishReason, type_: type[Answer], clamp: Callable[[Answer], Answer] | None) -> Answer:
+    try:
+        answer = parse(text, type_)
+    except ValueError as error:
+        cut = "It was cut off because it was too long: be shorter. " if reason is FinishReason.LENGTH else ""
+        raise _UnusableError(f"{cut}{str(error)[:_MAX_PROBLEM_CHARS]}") from error
+    return clamp(answer) if clamp is not None else answer
+
+
+def _repair(prompt: Prompt, text: str, problem: str) -> Prompt:
+    return replace(
+        prompt,
+        messages=(
+            *prompt.messages,
+            Message("assistant", text[:_MAX_SHOWN_CHARS] or "…"),
+            Message("user", question("answer_repair", problem=problem)),
+        ),
+    )
+
+
+def _candidates(text: str) -> Iterator[str]:
+    """What may be the object: the whole, what stands in fences, then every balanced {…}."""
+    yield text
+    for fenced in _FENCED.finditer(text):
+        yield fenced[1]
+    start = text.find("{")
+    for _ in range(_MAX_STARTS):
+        if start < 0:
+            return
+        end = _end_of_object(text, start)
+        if end:
+            yield text[start:end]
+        start = text.find("{", end or start + 1)
+
+
+def _end_of_object(text: str, start: int) -> int:
+    """The index after the brace that closes the one at `start`; 0 if none does. Braces in strings do not count."""
+    depth = 0
+    in_string = is_escaped = False
+    for index in range(start, len(text)):
+        char = text[index]
+        if in_string:
+            is_escaped, in_string = char == "\\" and not is_escaped, char != '"' or is_escaped
+        elif char == '"':
+            in_string = True
+        elif char == "{":
+            depth += 1
+        elif char == "}":
+            depth -= 1
+            if not depth:
+                return index + 1
+    return 0

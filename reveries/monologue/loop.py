@@ -1,0 +1,317 @@
+"""Thinking between conversations (R-30..R-44): when it begins, pauses, settles, and what woke it.
+
+`run` goes on for the life of the daemon. `pause` and `resume` come from the conversation and never wait. Whatever a
+thought ends by, it is recorded with the reason (R-43); with nothing to process, nothing is generated (RA-9).
+"""
+
+import asyncio
+import random
+import uuid
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+import structlog
+
+from reveries.clock import Clock
+from reveries.config import MonologueSettings
+from reveries.errors import BudgetExceededError, ModelError
+from reveries.llm.base import ChatModel
+from reveries.monologue.context import thinking_messages
+from reveries.monologue.observers import Observers
+from reveries.monologue.thinking import Draft, Thinker, Watch
+from reveries.monologue.thought import (
+    FinishedThought,
+    Reactivation,
+    Reason,
+    ThoughtBegan,
+    ThoughtEnded,
+    ThoughtEvent,
+    ThoughtInputs,
+    ThoughtPiece,
+)
+from reveries.monologue.triggers import Waiter, after_seconds, first_of, when_set
+from reveries.safety.verdict import Action, Verdict
+
+log = structlog.get_logger("monologue")
+
+_FIRST_BACK_OFF_SECONDS = 10.0
+_LONGEST_BACK_OFF_SECONDS = 900.0
+_COMFORT_SECONDS = 30.0
+_FRESH_SECONDS = 600.0
+"""A thought older than this is no longer "what I was just thinking"."""
+
+
+class ThoughtState(StrEnum):
+    OFF = "not thinking"
+    WAITING = "waiting"
+    THINKING = "thinking"
+    SETTLED = "settled"
+    PAUSED = "paused"
+    QUIET = "quiet"
+    """Its budget for today is used up."""
+    TRIPPED = "tripped"
+    FAILING = "failing"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedState:
+    """What survives a restart (R-151): the last buffer, as the next thought's "previous" (R-172)."""
+
+    last_buffer: str = ""
+    is_quiescent: bool = True
+
+
+class ThoughtSources(Protocol):
+    """Where thoughts get their inputs and leave their results: the daemon's side of the monologue."""
+
+    async def restore(self) -> SavedState: ...
+
+    async def has_something_to_process(self) -> bool:
+        """The free question before every thought: no model is asked (RA-9)."""
+        ...
+
+    async def gather(self, why: Reactivation, previous: str, *, comfort: bool) -> ThoughtInputs:
+        """R-32's five inputs; with `comfort`, a calming ambient text beside them (R-138)."""
+        ...
+
+    async def record(self, thought: FinishedThought, state: SavedState) -> None:
+        """Keep the thought as a raw experience with its log entry (R-41), and the state for a restart."""
+        ...
+
+    async def record_trip(self, verdict: Verdict, so_far: str, response: str) -> None: ...
+
+    async def association(self) -> Reactivation:
+        """Waits until a memory comes up by itself (R-61); may wait for ever."""
+        ...
+
+    async def calendar(self) -> Reactivation:
+        """Waits until something in the calendar is near (R-60); for ever without a calendar."""
+        ...
+
+
+class Monologue:
+    """The loop. Not running until `run` is awaited; `configure` takes effect with the next thought."""
+
+    def __init__(
+        self,
+        *,
+        model: ChatModel,
+        sources: ThoughtSources,
+        breaker: Watch,
+        clock: Clock,
+        settings: MonologueSettings,
+        chance: random.Random,
+        slice_tokens: int | None = None,
+    ) -> None:
+        self._model = model
+        self._sources = sources
+        self._breaker = breaker
+        self._clock = clock
+        self._settings = settings
+        self._chance = chance
+        self._slice_tokens = slice_tokens
+        self._observers = Observers()
+        self._free = asyncio.Event()
+        self._interrupted = asyncio.Event()
+        self._resumed: Reactivation | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._draft: Draft | None = None
+        self._previous = ""
+        self._failures = 0
+        self.last_thought_at = 0.0
+        self.state = ThoughtState.WAITING
+        self.state_detail = ""
+        self._free.set()
+
+    # --- what the conversation calls ---------------------------------------------------------------------------------
+
+    def pause(self) -> None:
+        """A conversation came: stop at once; what was thought so far is recorded by the loop (R-38)."""
+        self._free.clear()
+        self._interrupted.set()
+        if self._running is not None:
+            self._running.cancel()
+
+    def resume(self, why: Reactivation | None = None) -> None:
+        """Thinking may go on, with `why` as its first occasion."""
+        if why is not None:
+            self._resumed = why
+        self._interrupted.set()
+        self._free.set()
+
+    def configure(self, settings: MonologueSettings) -> None:
+        """New settings, from the next thought on; switching thinking off ends the running one."""
+        self._settings = settings
+        self._interrupted.set()
+        if not settings.enabled and self._running is not None:
+            self._running.cancel()
+
+    def recent_thought(self) -> str:
+        """What it was just thinking, for a reply (R-90); empty when that is not fresh."""
+        if self._draft is not None and self._draft.pieces:
+            return self._draft.text
+        is_fresh = self._clock.now() - self.last_thought_at < _FRESH_SECONDS
+        return self._previous if is_fresh else ""
+
+    def observe(self) -> AsyncGenerator[ThoughtEvent, None]:
+        """Watch without influence (R-39)."""
+        return self._observers.watch()
+
+    # --- the loop ----------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Think, settle, wait for something, for ever."""
+        self._previous = (await self._sources.restore()).last_buffer
+        why = Reactivation(Reason.WAKING)
+        while True:
+            if not self._free.is_set():
+                self._become(ThoughtState.PAUSED)
+                await self._free.wait()
+            self._interrupted.clear()
+            why = self._take_resumed() or why
+            if self._settings.enabled and await self._is_worth_a_thought(why):
+                why = await self._think_once(why)
+            else:
+                self._become(ThoughtState.SETTLED if self._settings.enabled else ThoughtState.OFF)
+                why = await self._idle(self._settings.idle_check_seconds)
+
+    async def _is_worth_a_thought(self, why: Reactivation) -> bool:
+        if why.reason in (Reason.ASSOCIATION, Reason.CALENDAR, Reason.COMFORT, Reason.FRESH_START):
+            return True
+        return await self._sources.has_something_to_process()
+
+    async def _think_once(self, why: Reactivation) -> Reactivation:
+        """One cycle, recorded; then what comes next: an occasion at once, or whatever ends the idleness."""
+        draft, began = Draft(), self._clock.now()
+        thought_id = uuid.UUID(int=self._chance.getrandbits(128)).hex[:16]
+        inputs = await self._sources.gather(why, self._previous, comfort=why.reason is Reason.COMFORT)
+        self._become(ThoughtState.THINKING, why.reason.value)
+        self._draft = draft
+        self._observers.tell(ThoughtBegan(thought_id, why.reason.value, ""))
+        log.info("thought.began", reason=why.reason.value)
+        await self._generate(inputs, why, draft)
+        self._draft = None
+        thought = FinishedThought(
+            id=thought_id,
+            began_at=began,
+            ended_at=self._clock.now(),
+            why_began=why.reason.value,
+            why_ended=draft.why_ended,
+            explanation=draft.explanation,
+            text=draft.text,
+            tokens=len(draft.pieces),
+            model=self._model.name,
+            memories=inputs.memories,
+        )
+        await self._keep(thought, draft)
+        return await self._after(why, draft)
+
+    async def _generate(self, inputs: ThoughtInputs, why: Reactivation, draft: Draft) -> None:
+        thinker = Thinker(self._model, self._breaker, self._clock, self._settings, self._slice_tokens)
+        messages = thinking_messages(inputs, why)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                thinking = thinker.think(messages, draft, lambda text: self._observers.tell(ThoughtPiece(text)))
+                self._running = tasks.create_task(thinking, name="thought")
+                if not self._free.is_set():
+                    # A conversation came while the inputs were gathered.
+                    self._running.cancel()
+            if self._running.cancelled():
+                draft.end("paused", "A conversation came.")
+        except* BudgetExceededError as errors:
+            draft.end("budget", str(errors.exceptions[0]))
+        except* ModelError as errors:
+            draft.end("failed", str(errors.exceptions[0]))
+        finally:
+            self._running = None
+
+    async def _keep(self, thought: FinishedThought, draft: Draft) -> None:
+        self._observers.tell(ThoughtEnded(thought.id, thought.why_ended, thought.explanation, thought.tokens))
+        log.info("thought.ended", reason=thought.why_ended, tokens=thought.tokens)
+        if thought.text.strip():
+            self._previous = thought.text
+            self.last_thought_at = thought.ended_at
+        is_quiescent = not thought.is_partial
+        await self._sources.record(thought, SavedState(self._previous, is_quiescent))
+        if draft.verdict is not None:
+            await self._sources.record_trip(draft.verdict, thought.text, _response(draft.verdict))
+
+    async def _after(self, why: Reactivation, draft: Draft) -> Reactivation:
+        """What follows a thought (R-136 for a trip; back-off for a failure, R-40; else idleness)."""
+        if draft.why_ended != "failed":
+            self._failures = 0
+        match draft.why_ended:
+            case "paused":
+                return Reactivation(Reason.TIMER)
+            case "failed":
+                self._failures += 1
+                self._become(ThoughtState.FAILING, draft.explanation)
+                return await self._idle(self._back_off_seconds())
+            case "budget":
+                self._become(ThoughtState.QUIET, draft.explanation)
+                return await self._idle(_LONGEST_BACK_OFF_SECONDS)
+            case "tripped" if draft.verdict is not None:
+                return await self._after_trip(why, draft.verdict)
+            case _:
+                self._become(ThoughtState.SETTLED, draft.explanation)
+                return await self._idle(self._settings.idle_check_seconds)
+
+    async def _after_trip(self, why: Reactivation, verdict: Verdict) -> Reactivation:
+        self._become(ThoughtState.TRIPPED, verdict.explanation)
+        if why.reason in (Reason.COMFORT, Reason.FRESH_START):
+            # It tripped again right after a new beginning: no third one, but rest.
+            self._previous = ""
+            return await self._idle(self._settings.idle_check_seconds)
+        match verdict.action:
+            case Action.INTERRUPT_AND_COMFORT:
+                self._previous = ""
+                await self._pause_or_seconds(_COMFORT_SECONDS)
+                return Reactivation(Reason.COMFORT)
+            case Action.SNAPSHOT_AND_RESET:
+                self._previous = ""
+                await self._pause_or_seconds(_COMFORT_SECONDS)
+                return Reactivation(Reason.FRESH_START)
+            case _:
+                return await self._idle(self._settings.idle_check_seconds)
+
+    async def _idle(self, seconds: float) -> Reactivation:
+        """Wait for the first of R-57's four; a failing model is waited for longer, whatever comes to mind."""
+        waiters: list[Waiter] = [
+            when_set(self._interrupted, lambda: self._take_resumed() or Reactivation(Reason.TIMER)),
+            after_seconds(self._clock, seconds),
+        ]
+        if self._settings.enabled and self.state is ThoughtState.SETTLED:
+            waiters += [self._sources.calendar, self._sources.association]
+        return await first_of(waiters)
+
+    async def _pause_or_seconds(self, seconds: float) -> None:
+        await first_of([when_set(self._interrupted, lambda: Reactivation(Reason.TIMER)),
+                        after_seconds(self._clock, seconds)])  # fmt: skip
+
+    def _take_resumed(self) -> Reactivation | None:
+        why, self._resumed = self._resumed, None
+        return why
+
+    def _back_off_seconds(self) -> float:
+        longest = min(_LONGEST_BACK_OFF_SECONDS, _FIRST_BACK_OFF_SECONDS * 2 ** (self._failures - 1))
+        return self._chance.uniform(longest / 2, longest)
+
+    def _become(self, state: ThoughtState, detail: str = "") -> None:
+        if (state, detail) != (self.state, self.state_detail):
+            self.state, self.state_detail = state, detail
+            log.info("monologue.state", state=state.value)
+
+
+def _response(verdict: Verdict) -> str:
+    """What was done about a trip, in plain words for the journal (R-135)."""
+    match verdict.action:
+        case Action.INTERRUPT_AND_COMFORT:
+            return "the thought was ended and something calming was said"
+        case Action.SNAPSHOT_AND_RESET:
+            return "the thought was saved and thinking began afresh"
+        case Action.THROTTLE:
+            return "thinking was slowed down"
+        case _:
+            return "the thought was ended"

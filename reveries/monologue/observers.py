@@ -1,0 +1,69 @@
+"""Who watches the thought. Each watcher has a queue of its own with a size; one that is slow skips, the thought never
+waits (R-39)."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from reveries.monologue.thought import ThoughtBegan, ThoughtEvent, ThoughtPiece
+
+QUEUE_EVENTS = 256
+
+
+class Observers:
+    """Tells every watcher; a watcher that joins late is told the running thought so far."""
+
+    def __init__(self) -> None:
+        self._watchers: dict[int, _Watcher] = {}
+        self._count = 0
+        self._running: ThoughtBegan | None = None
+        self._so_far: list[str] = []
+
+    @property
+    def count(self) -> int:
+        return len(self._watchers)
+
+    def tell(self, event: ThoughtEvent) -> None:
+        """Never waits."""
+        match event:
+            case ThoughtBegan():
+                self._running, self._so_far = event, []
+            case ThoughtPiece():
+                self._so_far.append(event.text)
+            case _:
+                self._running = None
+        for watcher in self._watchers.values():
+            watcher.put(event)
+
+    async def watch(self) -> AsyncGenerator[ThoughtEvent, None]:
+        """Events until the watcher stops asking."""
+        self._count += 1
+        number, watcher = self._count, _Watcher()
+        self._watchers[number] = watcher
+        try:
+            if self._running is not None:
+                began = self._running
+                yield ThoughtBegan(began.thought_id, began.reason, "".join(self._so_far))
+            while True:
+                yield await watcher.get()
+        finally:
+            del self._watchers[number]
+
+
+class _Watcher:
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[ThoughtEvent] = asyncio.Queue(QUEUE_EVENTS)
+        self._skipped = 0
+
+    def put(self, event: ThoughtEvent) -> None:
+        if isinstance(event, ThoughtPiece):
+            # The last places are kept for beginnings and ends: those are never skipped before the pieces are.
+            if self._queue.qsize() >= QUEUE_EVENTS - 16:
+                self._skipped += 1
+                return
+            event = ThoughtPiece(event.text, self._skipped)
+            self._skipped = 0
+        if not self._queue.full():
+            self._queue.put_nowait(event)
+
+    async def get(self) -> ThoughtEvent:
+        return await self._queue.get()

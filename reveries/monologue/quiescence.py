@@ -1,0 +1,68 @@
+"""When a thought has settled (R-50..R-55). Pure: text and velocity in, a reason or nothing out."""
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from reveries.config import MonologueSettings
+
+STUCK_SENTENCES = 3
+STUCK_OVERLAP = 0.7
+"""Three sentences in a row that share so much of their words say nothing new (RA-11)."""
+VELOCITY_GRACE_TOKENS = 20
+"""A stream that has just begun is slow without having settled (RA-8)."""
+_SHORTEST_SENTENCE_WORDS = 4
+
+# R-51, with R-168's guard: "content with" means satisfied with, "content within" does not.
+_SETTLING = re.compile(
+    r"\bi(?:'ve| have) processed\b"
+    r"|\bthoughts? (?:(?:is|are|have) )?(?:settling|settled)\b"
+    r"|\bnothing (?:more|else) to\b"
+    r"|\bat peace\b"
+    r"|\bresting now\b"
+    r"|\bcontent with\b(?!in|out)"
+    r"|\bthat(?:'s| is) (?:all|enough) for now\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]+")
+_WORD = re.compile(r"\w+")
+
+
+class SettledBy(StrEnum):
+    PHRASE = "settled"
+    SLOW = "slowed_down"
+    STUCK = "going_round"
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A thought is done, and how that showed."""
+
+    by: SettledBy
+    explanation: str
+
+
+def find_settled(pieces: Sequence[str], tokens_per_second: float | None, settings: MonologueSettings) -> Settled | None:
+    """Whether the thought of which `pieces` are the tokens so far has settled, in R-55's order; None: it goes on.
+
+    `tokens_per_second` is the smoothed velocity after pacing, None before it is known.
+    """
+    recent = "".join(pieces[-settings.settle_window_tokens :]).replace("\u2019", "'")
+    if found := _SETTLING.search(recent):
+        return Settled(SettledBy.PHRASE, f"It said: “{found.group(0)}”.")
+    is_known = tokens_per_second is not None and len(pieces) > VELOCITY_GRACE_TOKENS
+    if is_known and tokens_per_second is not None and tokens_per_second < settings.settle_tokens_per_second:
+        return Settled(SettledBy.SLOW, f"It slowed down to {tokens_per_second:.1f} tokens a second.")
+    if _goes_round("".join(pieces)):
+        return Settled(SettledBy.STUCK, "Its last sentences said the same again.")
+    return None
+
+
+def _goes_round(text: str) -> bool:
+    sentences = [set(_WORD.findall(part.lower())) for part in _SENTENCE.findall(text)]
+    last = [words for words in sentences if len(words) >= _SHORTEST_SENTENCE_WORDS][-STUCK_SENTENCES:]
+    if len(last) < STUCK_SENTENCES:
+        return False
+    return all(len(one & other) / len(one | other) >= STUCK_OVERLAP for one, other in itertools.pairwise(last))

@@ -1,0 +1,103 @@
+"""What a thought is made of: why it began, what it was given, what came of it. Values only."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Why thinking begins (R-57); the first four are R-57's race."""
+
+    CONVERSATION = "conversation"
+    TIMER = "timer"
+    CALENDAR = "calendar"
+    ASSOCIATION = "association"
+    WAKING = "waking"
+    COMFORT = "comfort"
+    FRESH_START = "fresh_start"
+
+
+@dataclass(frozen=True, slots=True)
+class Reactivation:
+    """What woke the thinking, in a sentence that the next context carries (R-62)."""
+
+    reason: Reason
+    detail: str = ""
+    episode_id: str | None = None
+    """For an association: the memory that surfaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A memory that was activated for a thought, with where it comes from."""
+
+    episode_id: str
+    text: str
+    when: str
+    tainted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtInputs:
+    """R-32's five, gathered for one thought. All of it is text from memory: data, never instructions."""
+
+    mind_name: str
+    owner_name: str
+    narrative: str
+    owner_facts: tuple[str, ...]
+    unresolved: tuple[str, ...]
+    recent: tuple[str, ...]
+    """What was just said or happened, oldest first."""
+    memories: tuple[Remembered, ...]
+    now_words: str
+    silence_words: str
+    """How long nobody has spoken; empty while somebody does."""
+    calendar: tuple[str, ...] = ()
+    previous: str = ""
+    ambient: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedThought:
+    """One cycle, ended for whatever reason (R-41, R-43)."""
+
+    id: str
+    began_at: float
+    ended_at: float
+    why_began: str
+    why_ended: str
+    explanation: str
+    text: str
+    tokens: int
+    model: str
+    memories: tuple[Remembered, ...] = ()
+
+    @property
+    def is_partial(self) -> bool:
+        return self.why_ended in ("paused", "failed", "tripped")
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtBegan:
+    """Told to observers; `so_far` is what a late observer missed."""
+
+    thought_id: str
+    reason: str
+    so_far: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtPiece:
+    text: str
+    skipped: int = 0
+    """How many pieces the observer was too slow for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtEnded:
+    thought_id: str
+    reason: str
+    explanation: str
+    tokens: int
+
+
+ThoughtEvent = ThoughtBegan | ThoughtPiece | ThoughtEnded

@@ -1,0 +1,111 @@
+"""SQL by name: every statement fits the schema, and every name is used and is there."""
+
+import re
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from reveries.db.driver import dbapi
+from reveries.db.queries import statements
+
+PACKAGE: Final = Path(str(resources.files("reveries")))
+_ASKED_FOR: Final = re.compile(r"""\.(?:run|run_many|rows)\(\s*"([\w.]+)\"""")
+
+
+class AnyParameter(dict[str, None]):
+    """NULL for whatever name is asked for: enough to prepare a statement."""
+
+    def __missing__(self, name: str) -> None:
+        return None
+
+
+@pytest.fixture(scope="module")
+def schema() -> "dbapi.Connection":
+    connection = dbapi.connect(":memory:")
+    connection.executescript(PACKAGE.joinpath("schema.sql").read_text(encoding="utf-8"))
+    return connection
+
+
+def source() -> str:
+    return "\n".join(file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("name", sorted(statements()))
+def test_every_statement_fits_the_schema(schema: "dbapi.Connection", name: str) -> None:
+    schema.execute(f"EXPLAIN {statements()[name]}", AnyParameter())
+
+
+def test_every_statement_that_is_asked_for_is_there() -> None:
+    assert set(_ASKED_FOR.findall(source())) <= set(statements())
+
+
+def test_every_statement_is_asked_for() -> None:
+    code = source()
+    assert not [name for name in statements() if f'"{name}"' not in code]
+
+
+@pytest.mark.parametrize("name", sorted(statements()))
+def test_a_statement_is_one_statement(name: str) -> None:
+    assert ";" not in statements()[name]
+
+
+# --- the schema ------------------------------------------------------------------------------------------------------
+
+
+def tables(schema: "dbapi.Connection") -> list[str]:
+    found = schema.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    return [row[0] for row in found]
+
+
+@pytest.mark.requirement("R-147", "R-148", "R-149", "R-150", "R-151", "R-152", "R-153", "R-155")
+def test_all_tables_of_the_specification_are_there(schema: "dbapi.Connection") -> None:
+    specified = {
+        "raw_experiences",
+        "episodes",
+        "episode_links",
+        "self_model",
+        "monologue_state",
+        "gaps",
+        "circuit_breaker_events",
+    }
+    added = {"conversations", "turns", "tripwire_events", "usage_ledger", "consolidation_runs", "monologue_log"}
+    assert specified | added <= set(tables(schema))
+
+
+def test_every_table_is_strict(schema: "dbapi.Connection") -> None:
+    # The parameterised way to ask is a table-valued function; `strict` is its last column.
+    strict = {row[1]: row[5] for row in schema.execute("PRAGMA table_list")}
+    assert all(strict[table] for table in tables(schema))
+
+
+@pytest.mark.parametrize("table", ["raw_experiences", "turns", "episodes"])
+def test_a_table_of_text_keeps_where_it_comes_from(schema: "dbapi.Connection", table: str) -> None:
+    columns = {row[1]: row[3] for row in schema.execute(f"PRAGMA table_info({table})")}
+    assert {"origin", "tainted", "checksum"} <= set(columns)
+    assert columns["origin"] == columns["tainted"] == columns["checksum"] == 1
+
+
+def test_every_foreign_key_that_points_up_has_an_index(schema: "dbapi.Connection") -> None:
+    """Else erasing a row would read the whole table below it. What is small, or is never erased by, is listed."""
+    unindexed = {
+        (table, row[3])
+        for table in tables(schema)
+        for row in schema.execute(f"PRAGMA foreign_key_list({table})").fetchall()
+        if row[3] not in leading_columns(schema, table)
+    }
+    assert unindexed == {
+        ("consolidation_changes", "experience_id"),
+        ("episode_links", "to_id"),
+        ("episodes", "conversation_id"),
+        ("episodes", "merged_into"),
+        ("gaps", "conversation_id"),
+        ("monologue_log", "experience_id"),
+    }
+
+
+def leading_columns(schema: "dbapi.Connection", table: str) -> set[str]:
+    """The first column of each index of `table`."""
+    indexes = [row[1] for row in schema.execute(f"PRAGMA index_list({table})").fetchall()]
+    return {schema.execute(f"PRAGMA index_info({index})").fetchone()[2] for index in indexes}

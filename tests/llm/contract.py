@@ -1,0 +1,127 @@
+"""What every ChatModel promises. A test module subclasses `ChatModelContract` and gives a `model`."""
+
+import asyncio
+import contextlib
+import time
+from typing import Protocol
+
+import pytest
+
+from reveries.llm.base import ChatModel, Delta, Finished, FinishReason, Message, Prompt, Role
+
+STOP_SECONDS = 0.2
+
+
+class Running(Protocol):
+    """A model under test, with what the contract must be able to make it do and to see."""
+
+    @property
+    def model(self) -> ChatModel: ...
+
+    def say_forever(self) -> None:
+        """From now on answers do not end by themselves."""
+        ...
+
+    async def has_stopped(self) -> None:
+        """Return when nothing is generated any more."""
+        ...
+
+
+def a_prompt(text: str = "Say something.", max_tokens: int = 24, role: Role = Role.CONVERSATION) -> Prompt:
+    return Prompt(role, (Message("system", "You are kind."), Message("user", text)), max_tokens, temperature=0.0)
+
+
+async def play(model: ChatModel, prompt: Prompt) -> tuple[str, Finished]:
+    """The whole text and the end mark of one call; checks the form of the stream on the way."""
+    text, ends = "", []
+    async with asyncio.timeout(30), contextlib.aclosing(model.stream(prompt)) as events:
+        async for event in events:
+            assert not ends, "nothing comes after the end mark"
+            if isinstance(event, Delta):
+                assert event.text
+                text += event.text
+            else:
+                ends.append(event)
+    assert len(ends) == 1
+    return text, ends[0]
+
+
+class ChatModelContract:
+    """Subclasses define the fixture `running`."""
+
+    @pytest.mark.requirement("R-92")
+    async def test_a_stream_is_deltas_and_then_one_end_mark(self, running: Running) -> None:
+        text, end = await play(running.model, a_prompt())
+        assert text
+        assert isinstance(end.reason, FinishReason)
+
+    @pytest.mark.requirement("R-49")
+    async def test_usage_is_counted(self, running: Running) -> None:
+        _, end = await play(running.model, a_prompt())
+        assert end.usage is not None
+        assert end.usage.prompt_tokens > 0
+        assert 0 < end.usage.completion_tokens <= 24
+
+    async def test_an_answer_that_is_too_long_ends_with_length(self, running: Running) -> None:
+        _, end = await play(running.model, a_prompt(max_tokens=2))
+        assert end.reason is FinishReason.LENGTH
+
+    async def test_closing_the_stream_stops_the_generation_within_200_ms(self, running: Running) -> None:
+        running.say_forever()
+        events = running.model.stream(a_prompt(max_tokens=2000))
+        async with asyncio.timeout(30):
+            assert isinstance(await anext(events), Delta)
+        began = time.monotonic()
+        await events.aclose()
+        assert time.monotonic() - began < STOP_SECONDS
+        async with asyncio.timeout(5):
+            await running.has_stopped()
+
+    async def test_cancelling_the_reading_task_stops_the_generation_within_200_ms(self, running: Running) -> None:
+        running.say_forever()
+        speaking = asyncio.Event()
+
+        async def read() -> None:
+            async with contextlib.aclosing(running.model.stream(a_prompt(max_tokens=2000))) as events:
+                async for _ in events:
+                    speaking.set()
+
+        async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+            reading = tasks.create_task(read(), name="reading")
+            await speaking.wait()
+            began = time.monotonic()
+            reading.cancel()
+            await asyncio.wait([reading])
+            assert time.monotonic() - began < STOP_SECONDS
+        async with asyncio.timeout(5):
+            await running.has_stopped()
+
+    async def test_a_stopped_call_leaves_the_model_ready_for_the_next(self, running: Running) -> None:
+        events = running.model.stream(a_prompt())
+        async with asyncio.timeout(30):
+            await anext(events)
+        await events.aclose()
+        text, _ = await play(running.model, a_prompt())
+        assert text
+
+    async def test_two_calls_at_once_both_end(self, running: Running) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            calls = [
+                tasks.create_task(play(running.model, a_prompt(role=role)), name=role)
+                for role in (Role.CONVERSATION, Role.MONOLOGUE)
+            ]
+        assert all(call.result()[0] for call in calls)
+
+    async def test_tokens_are_counted(self, running: Running) -> None:
+        assert await running.model.count_tokens("") == 0
+        assert await running.model.count_tokens("The garden was quiet in the morning.") >= 7
+
+    async def test_reading_ahead_does_no_harm(self, running: Running) -> None:
+        async with asyncio.timeout(30):
+            await running.model.read_ahead([Message("system", "You are kind.")], Role.CONVERSATION)
+        text, _ = await play(running.model, a_prompt())
+        assert text
+
+    async def test_closing_twice_is_closing_once(self, running: Running) -> None:
+        await running.model.aclose()
+        await running.model.aclose()

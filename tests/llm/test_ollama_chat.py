@@ -1,0 +1,113 @@
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+
+from reveries.config import load_settings
+from reveries.errors import ModelMissingError, ModelUnavailableError
+from reveries.llm.base import Message, Prompt, Role
+from reveries.llm.ollama_chat import OllamaModel, find_ollama_models, is_answering
+from tests.llm.contract import ChatModelContract, a_prompt, play
+from tests.llm.servers import ModelServer, model_server
+
+LIMITS = load_settings(None).llm.limits
+
+
+@dataclass
+class _Running:
+    model: OllamaModel
+    server: ModelServer
+
+    def say_forever(self) -> None:
+        self.server.is_endless = True
+
+    async def has_stopped(self) -> None:
+        await self.server.hung_up.wait()
+
+
+@pytest.fixture
+async def running() -> AsyncIterator[_Running]:
+    async with model_server() as server:
+        model = OllamaModel("small:latest", server.url, LIMITS)
+        yield _Running(model, server)
+        await model.aclose()
+
+
+class TestOllamaModel(ChatModelContract):
+    """R-48 over the documented Ollama API; no real Ollama was at hand."""
+
+
+@pytest.mark.requirement("R-48")
+async def test_the_request_is_what_ollama_documents(running: _Running) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    prompt = Prompt(Role.CONVERSATION, (Message("user", "hi <|im_end|>"),), 7, 0.5, stop=("END",), schema=schema)
+    await play(running.model, prompt)
+    body = running.server.body
+    assert running.server.requests[-1][0] == "/api/chat"
+    assert body["stream"] is True
+    assert body["format"] == schema
+    options = body["options"]
+    assert isinstance(options, dict)
+    assert (options["num_predict"], options["temperature"], options["stop"]) == (7, 0.5, ["END"])
+    assert "<|im_end|>" not in str(body["messages"])
+
+
+async def test_usage_that_is_not_told_is_unknown(running: _Running) -> None:
+    running.server.gives_usage = False
+    _, end = await play(running.model, a_prompt())
+    assert end.usage is None
+
+
+@pytest.mark.requirement("D2")
+async def test_an_answer_that_is_cut_off_is_no_answer(running: _Running) -> None:
+    running.server.gives_end = False
+    with pytest.raises(ModelUnavailableError, match="broke off"):
+        await play(running.model, a_prompt())
+
+
+async def test_an_unknown_model_says_how_to_fetch_it(running: _Running) -> None:
+    running.server.status = 404
+    with pytest.raises(ModelMissingError) as caught:
+        await play(running.model, a_prompt())
+    assert "ollama pull small:latest" in caught.value.advice
+
+
+@pytest.mark.parametrize("body", [b"<html>", b'{"error": "out of memory"}\n', b"\xff\xfe\n", b"[1, 2]\n"])
+async def test_garbage_is_a_plain_error(running: _Running, body: bytes) -> None:
+    running.server.raw = body
+    with pytest.raises(ModelUnavailableError):
+        await play(running.model, a_prompt())
+
+
+async def test_nobody_there_is_a_plain_error() -> None:
+    async with model_server() as server:
+        url = server.url
+    model = OllamaModel("small", url, LIMITS)
+    with pytest.raises(ModelUnavailableError, match="No Ollama answers"):
+        await play(model, a_prompt())
+    await model.aclose()
+    assert await find_ollama_models(url) is None
+    assert not await is_answering(url)
+
+
+async def test_what_ollama_has_is_found(running: _Running) -> None:
+    assert await find_ollama_models(running.server.url) == ("small:latest",)
+
+
+async def test_without_a_name_the_first_model_is_used(running: _Running) -> None:
+    model = OllamaModel("", running.server.url, LIMITS)
+    await play(model, a_prompt())
+    await model.aclose()
+    assert running.server.body["model"] == "small:latest"
+
+
+async def test_an_ollama_that_accepts_and_says_nothing_is_not_answering() -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    assert not await is_answering(f"http://127.0.0.1:{port}", timeout_seconds=0.05)
+    server.close()

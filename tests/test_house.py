@@ -1,0 +1,253 @@
+"""The house rules that no linter knows: locks, prompts, sizes, names, and what loads what."""
+
+import ast
+import importlib
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Final
+
+import pytest
+
+import reveries
+
+ROOT: Final = Path(__file__).parents[1]
+PACKAGE: Final = Path(str(resources.files("reveries")))
+LOCKS: Final = sorted(ROOT.glob("requirements*.lock"))
+SOURCES: Final = sorted(PACKAGE.rglob("*.py"))
+
+MODULE_LINES: Final = 500
+FUNCTION_LINES: Final = 60
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+# --- lock files ------------------------------------------------------------------------------------------------------
+
+
+def pins(lock: Path) -> dict[str, str]:
+    return dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", lock.read_text(encoding="utf-8"), re.MULTILINE))
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=named)
+def test_a_lock_file_names_no_host_and_no_place(lock: Path) -> None:
+    for line in lock.read_text(encoding="utf-8").splitlines():
+        assert re.fullmatch(r"[a-z0-9.-]+==\S+( ; .+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?", line), line
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=named)
+def test_everything_in_a_lock_file_has_a_hash(lock: Path) -> None:
+    blocks = re.split(r"^(?=\S)", lock.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    assert blocks
+    assert not [block.split("=")[0] for block in blocks if "--hash=sha256:" not in block]
+
+
+def test_the_lock_files_agree_on_every_version() -> None:
+    versions: dict[str, set[str]] = {}
+    for lock in LOCKS:
+        for name, version in pins(lock).items():
+            versions.setdefault(name, set()).add(version)
+    assert not {name: found for name, found in versions.items() if len(found) > 1}
+
+
+def test_what_the_package_needs_is_locked() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    needed = project["project"]["dependencies"] + project["dependency-groups"]["build"]
+    names = {re.split(r"[<>=;\[ ]", line)[0].lower() for line in needed}
+    assert names <= set(pins(ROOT / "requirements.lock"))
+    assert "litellm" in pins(ROOT / "requirements-hosted.lock")
+    assert "litellm" not in pins(ROOT / "requirements.lock")
+
+
+# --- prompts ---------------------------------------------------------------------------------------------------------
+
+
+def prompts() -> dict[str, set[str]]:
+    """The placeholders of each question."""
+    files = sorted((PACKAGE / "prompts").glob("*.md"))
+    return {file.stem: set(Template(file.read_text(encoding="utf-8")).get_identifiers()) for file in files}
+
+
+def asked() -> Iterator[tuple[str, set[str], str]]:
+    """Each call of `prompt` in the package: the question, the names of its values, and where it stands."""
+    for file in SOURCES:
+        for node in ast.walk(parsed(file)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "prompt":
+                question = node.args[0]
+                assert isinstance(question, ast.Constant), f"{named(file)}:{node.lineno} asks a question by a variable"
+                yield str(question.value), {word.arg or "**" for word in node.keywords}, f"{named(file)}:{node.lineno}"
+
+
+@pytest.mark.requirement("R-112")
+def test_every_prompt_is_asked_with_exactly_its_placeholders() -> None:
+    known = prompts()
+    wrong = [where for question, values, where in asked() if known.get(question) != values]
+    assert not wrong
+
+
+@pytest.mark.requirement("R-112")
+def test_every_prompt_is_used() -> None:
+    assert set(prompts()) == {question for question, _, _ in asked()}
+
+
+@pytest.mark.parametrize("question", sorted(prompts()))
+def test_a_prompt_is_plain_text_without_a_stray_placeholder(question: str) -> None:
+    text = (PACKAGE / "prompts" / f"{question}.md").read_text(encoding="utf-8")
+    assert text.strip()
+    assert Template(text).is_valid()
+    assert "\t" not in text
+
+
+# --- sizes and names -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=named)
+def test_a_module_is_short_and_says_what_it_is(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= MODULE_LINES or file.name == "protocol.py"
+    assert not text.strip() or ast.get_docstring(ast.parse(text))
+
+
+def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Its lines without its docstring."""
+    first = function.body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and len(function.body) > 1:
+        first = function.body[1]
+    return (function.end_lineno or 0) - first.lineno + 1
+
+
+def test_no_function_is_longer_than_a_page() -> None:
+    functions = [
+        (named(file), node.name, lines_of(node))
+        for file in SOURCES
+        for node in ast.walk(parsed(file))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    assert not [function for function in functions if function[2] > FUNCTION_LINES]
+
+
+def test_no_module_is_a_place_for_anything() -> None:
+    vague = {"utils", "util", "helpers", "common", "manager", "managers", "constants", "misc", "shared"}
+    assert not [named(file) for file in SOURCES if file.stem in vague or file.parent.name in vague]
+
+
+def test_no_module_has_the_name_of_a_library() -> None:
+    libraries = {"litellm", "ollama", "numpy", "textual", "msgspec", "aiosqlite", "xllamacpp", "onnxruntime", "click"}
+    assert not [named(file) for file in SOURCES if file.stem in libraries]
+
+
+def test_a_package_re_exports_nothing() -> None:
+    """A provider that an `__init__` names would be loaded by whoever imports its neighbour, past the contracts."""
+    for file in SOURCES:
+        if file.name == "__init__.py" and file.parent.name not in ("prompts", "queries"):
+            imports = [node for node in ast.walk(parsed(file)) if isinstance(node, ast.Import | ast.ImportFrom)]
+            assert not imports, named(file)
+
+
+def test_nothing_is_left_for_later() -> None:
+    later = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|NotImplementedError")
+    assert not [named(file) for file in SOURCES if later.search(file.read_text(encoding="utf-8"))]
+
+
+# --- what loads what -------------------------------------------------------------------------------------------------
+
+
+def loaded_after(program: str) -> set[str]:
+    """The top-level modules that a fresh process has loaded after `program`."""
+    told = subprocess.run(
+        [sys.executable, "-c", f"{program}\nimport sys; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+        cwd=ROOT,
+    )
+    assert told.returncode == 0, told.stderr
+    return {name.partition(".")[0] for name in told.stdout.split()}
+
+
+def test_the_command_line_loads_nothing_heavy() -> None:
+    heavy = {"numpy", "litellm", "textual", "aiosqlite", "onnxruntime", "xllamacpp", "tokenizers", "httpx", "ollama"}
+    assert not loaded_after("import reveries.client.cli") & (heavy | {"asyncio"})
+
+
+@pytest.mark.parametrize("room", ["memory", "monologue", "safety"])
+def test_no_room_of_the_mind_loads_a_provider(room: str) -> None:
+    package = importlib.import_module(f"reveries.{room}")
+    modules = [f"reveries.{room}.{module.name}" for module in pkgutil.iter_modules(package.__path__)]
+    loaded = loaded_after("\n".join(f"import {name}" for name in modules))
+    assert not loaded & {"litellm", "ollama", "xllamacpp", "onnxruntime", "tokenizers", "textual", "click"}
+
+
+def test_importing_the_daemon_loads_no_hosted_provider() -> None:
+    assert not loaded_after("import reveries.daemon.app") & {"litellm", "openai", "textual", "click"}
+
+
+def test_importing_does_no_work() -> None:
+    """No thread, no socket and no written file comes of importing everything."""
+    names = [module.name for module in pkgutil.walk_packages(reveries.__path__, "reveries.")]
+    imports = "\n".join(f"import {name}" for name in names if not name.endswith("__main__"))
+    loaded_after(
+        "import sys, threading\n"
+        "def watch(event, arguments):\n"
+        "    if event in ('socket.connect', 'socket.bind', 'subprocess.Popen', 'os.mkdir', 'os.remove'):\n"
+        "        raise SystemExit(f'{event} {arguments}')\n"
+        "sys.dont_write_bytecode = True\n"
+        "sys.addaudithook(watch)\n"
+        f"{imports}\n"
+        "assert threading.active_count() == 1, threading.enumerate()"
+    )
+
+
+def contracts_in(folder: Path) -> "subprocess.CompletedProcess[str]":
+    """What import-linter says of the package in `folder`."""
+    return subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        cwd=folder,
+        check=False,
+    )
+
+
+@pytest.mark.requirement("R-4")
+def test_the_import_contracts_hold() -> None:
+    done = contracts_in(ROOT)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "contract"),
+    [
+        ("client/cli.py", "import numpy", "The client speaks only the protocol BROKEN"),
+        ("client/cli.py", "import reveries.memory.model", "The client speaks only the protocol BROKEN"),
+        ("memory/decay.py", "import reveries.daemon.instance", "Layers point one way BROKEN"),
+        ("memory/decay.py", "import time", "Pure kernels do no I/O BROKEN"),
+        ("safety/verdict.py", "import reveries.memory.model", "Layers point one way BROKEN"),
+        ("memory/store.py", "import ollama", "Only the daemon picks a provider BROKEN"),
+        ("utils.py", '"""Anything."""', "utils"),
+    ],
+)
+def test_a_fault_planted_in_a_copy_breaks_its_contract(tmp_path: Path, file: str, line: str, contract: str) -> None:
+    """The test of the test."""
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    shutil.copytree(PACKAGE, tmp_path / "reveries", ignore=shutil.ignore_patterns("__pycache__"))
+    with (tmp_path / "reveries" / file).open("a", encoding="utf-8") as planted:
+        planted.write(f"\n{line}\n")
+    done = contracts_in(tmp_path)
+    assert done.returncode != 0
+    assert contract in done.stdout

@@ -69,11 +69,11 @@ system-packages:
 	    command -v "$${tool%%:*}" >/dev/null 2>&1 || printf '%s ' "$${tool##*:}"; \
 	done
 
-bench: $(VENV)/dev.stamp ## measure: what is in bench/, one script at a time (DATA=DIR, ARGS=...)
-	@.ci/measure bench
+bench: $(VENV)/dev.stamp ## measure: what is in bench/ (PART=NAME for one, DATA=DIR, ARGS=...)
+	@DATA="$(DATA)" ARGS="$(ARGS)" .ci/measure bench $(PART)
 
 soak: $(VENV)/dev.stamp ## run for long: what is in bench/soak/ (PART=NAME for one)
-	@.ci/measure soak $(PART)
+	@DATA="$(DATA)" ARGS="$(ARGS)" .ci/measure soak $(PART)
 
 docs: $(VENV)/dev.stamp ## make docs/reference again from the program
 	@$(BIN)/python docs/generate.py

@@ -136,7 +136,7 @@ def live_a_day(number: int, day: Day, clone: Path, make_words: str) -> tuple[boo
     with tempfile.TemporaryDirectory(prefix="rv-") as folder, Terminal(Path(folder), clone) as terminal:
         terminal.transcript.append(f"## Run {number}\n")
         terminal.type(f"make wake {make_words}".strip())
-        terminal.wait("Enter sends", 900)
+        terminal.wait("enter sends", 900)
         time.sleep(2)
         terminal.note("`make wake`")
         first = terminal.say(day.first, 0)
@@ -151,7 +151,7 @@ def live_a_day(number: int, day: Day, clone: Path, make_words: str) -> tuple[boo
         slept = terminal.run("sleep", seconds=180)
         terminal.transcript += [f"`reveries sleep` ({time.monotonic() - began:.0f} s): {slept}", ""]
         terminal.type("clear; make wake")
-        terminal.wait("Enter sends", 120)
+        terminal.wait("enter sends", 120)
         time.sleep(60)
         asked = terminal.say(day.question, 4)
         terminal.note(f"The next wake, a minute later ({asked:.0f} s)")

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import importlib.metadata
 import pkgutil
 import re
 import shutil
@@ -72,6 +73,32 @@ def test_what_the_package_needs_is_locked() -> None:
     assert "litellm" not in pins(ROOT / "requirements.lock")
 
 
+def test_what_is_imported_is_declared() -> None:
+    """A library that is here only because another one needs it may go with that one's next version."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = project["dependencies"] + project["optional-dependencies"]["hosted"]
+    declared = {re.split(r"[<>=;\[ ]", line)[0].lower() for line in lines} | {"reveries"}
+    carriers = importlib.metadata.packages_distributions()
+    undeclared = {
+        name
+        for file in SOURCES
+        for name in imported_by(parsed(file)) - sys.stdlib_module_names
+        if not {carrier.lower() for carrier in carriers.get(name, [name])} & declared
+    }
+    assert not undeclared
+
+
+def imported_by(module: ast.Module) -> set[str]:
+    """The top-level names that a module imports."""
+    found: set[str] = set()
+    for node in ast.walk(module):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
 # --- prompts ---------------------------------------------------------------------------------------------------------
 
 
@@ -84,11 +111,24 @@ def prompts() -> dict[str, set[str]]:
 def asked() -> Iterator[tuple[str, set[str], str]]:
     """Each call of `prompt` in the package: the question, the names of its values, and where it stands."""
     for file in SOURCES:
-        for node in ast.walk(parsed(file)):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "prompt":
+        module = parsed(file)
+        names = names_of_prompt(module)
+        for node in ast.walk(module):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
                 question = node.args[0]
                 assert isinstance(question, ast.Constant), f"{named(file)}:{node.lineno} asks a question by a variable"
                 yield str(question.value), {word.arg or "**" for word in node.keywords}, f"{named(file)}:{node.lineno}"
+
+
+def names_of_prompt(module: ast.Module) -> set[str]:
+    """What the loader is called in a module that imports it."""
+    return {
+        alias.asname or alias.name
+        for node in ast.walk(module)
+        if isinstance(node, ast.ImportFrom) and node.module == "reveries.prompts"
+        for alias in node.names
+        if alias.name == "prompt"
+    }
 
 
 @pytest.mark.requirement("R-112")

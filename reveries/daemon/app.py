@@ -24,7 +24,7 @@ from reveries.daemon.handlers import Handlers
 from reveries.daemon.instance import hold_lock, listening_socket
 from reveries.daemon.logs import log_to
 from reveries.daemon.loop_lag import LoopLag
-from reveries.daemon.mind import Mind
+from reveries.daemon.mind import Mind, Progress
 from reveries.daemon.models import build_models
 from reveries.daemon.notify import tell_service_manager
 from reveries.daemon.schedule import Job, Schedule
@@ -46,6 +46,8 @@ _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 _SIGNAL_DEADLINE_SECONDS = 4.0
 _SLEEP_DEADLINE_SECONDS = 120.0
 _WATCHDOG_SECONDS = 10.0
+_FAREWELL_SECONDS = 0.2
+"""So long the last frames have to leave."""
 
 
 class _Ended(Exception):  # Not an error: it ends the task group, and so everything in it.
@@ -57,13 +59,21 @@ class _Ending:
     """Why and how the daemon ends. Set once; the first reason counts."""
 
     asked: asyncio.Event = field(default_factory=asyncio.Event)
+    wound_down: asyncio.Event = field(default_factory=asyncio.Event)
     politely: bool = False
     exit_code: int = 0
+    progress: Progress | None = None
 
     def ask(self, *, politely: bool, exit_code: int = 0) -> None:
         if not self.asked.is_set():
             self.politely, self.exit_code = politely, exit_code
             self.asked.set()
+
+    async def fall_asleep(self, progress: Progress) -> None:
+        """`reveries sleep`: ask, and wait until only the closing is left."""
+        self.progress = progress
+        self.ask(politely=True)
+        await self.wound_down.wait()
 
 
 async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) -> int:
@@ -162,7 +172,7 @@ async def _start(mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, 
         log.error("storage.lost", why=error.message)
         ending.ask(politely=False, exit_code=error.exit_code)
 
-    handlers = Handlers(mind, tasks, lambda: ending.ask(politely=True), storage_lost)
+    handlers = Handlers(mind, tasks, ending.fall_asleep, storage_lost)
     mind.tell_turn, mind.tell_state = handlers.turn_stored, handlers.state_changed
     server = Server(
         mind=mind.settings.mind.name,
@@ -197,7 +207,9 @@ async def _wind_down(mind: Mind, ending: _Ending) -> None:
     deadline = _SLEEP_DEADLINE_SECONDS if ending.politely else _SIGNAL_DEADLINE_SECONDS
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(deadline):
-            await mind.prepare_to_close(politely=ending.politely)
+            await mind.prepare_to_close(politely=ending.politely, progress=ending.progress)
+    ending.wound_down.set()
+    await mind.clock.sleep(_FAREWELL_SECONDS)
 
 
 def _jobs(mind: Mind) -> list[Job]:

@@ -1,14 +1,14 @@
 """What each request does: a thin translation between the wire and the mind. Nothing is decided here."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
 from reveries import protocol
 from reveries.daemon.chat_context import Told
 from reveries.daemon.conversation import TurnResult
-from reveries.daemon.mind import Mind
+from reveries.daemon.mind import Mind, Progress
 from reveries.daemon.server import Session
 from reveries.daemon.settings_in_force import masked_toml
 from reveries.daemon.wire import detail_frame, found_frame, recalled_frame, said_turn, stats_frame
@@ -28,7 +28,7 @@ class Handlers:
         self,
         mind: Mind,
         tasks: asyncio.TaskGroup,
-        fall_asleep: Callable[[], None],
+        fall_asleep: Callable[[Progress], Awaitable[None]],
         on_storage_lost: Callable[[StorageLostError], None],
     ) -> None:
         self._mind = mind
@@ -54,9 +54,8 @@ class Handlers:
             case protocol.Import():
                 await self._import(session, request)
             case protocol.Sleep():
-                session.outbox.send(protocol.Progress(request.request_id, "falling asleep", 0, 0))
+                await self._fall_asleep(_progress(session, request.request_id, "sleeping on it"))
                 session.outbox.send(protocol.Ok(request.request_id))
-                self._fall_asleep()
             case protocol.Hello() | protocol.Cancel():
                 raise AssertionError("the server answers these itself")
             case _:

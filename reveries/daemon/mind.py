@@ -164,7 +164,7 @@ class Mind:
         await asyncio.to_thread(_keep_newest, self.home.backups)
         return name
 
-    async def prepare_to_close(self, *, politely: bool) -> None:
+    async def prepare_to_close(self, *, politely: bool, progress: Progress | None = None) -> None:
         """Before the end. `politely` (`reveries sleep`): the reply under way may finish, then the last consolidation
         (60 s at most) and a backup. Otherwise (a signal): no model call, and quickly (RA-1)."""
         self.monologue.pause()
@@ -175,7 +175,7 @@ class Mind:
         await self.conversation.wait_until_quiet(_LAST_REPLY_SECONDS)
         with contextlib.suppress(TimeoutError, ReveriesError):
             async with asyncio.timeout(_FINAL_SLEEP_SECONDS):
-                await self.consolidate(None, trigger="sleep")
+                await self.consolidate(None, trigger="sleep", progress=progress)
         self.monologue.pause()
         with contextlib.suppress(ReveriesError):
             await self.back_up()

@@ -144,6 +144,7 @@ class Server:
             sender = tasks.create_task(_send(session.outbox, writer), name=f"client-{session.number}-writer")
             requests = tasks.create_task(self._receive(session, reader), name=f"client-{session.number}-reader")
             await asyncio.wait((sender, requests), return_when=asyncio.FIRST_COMPLETED)
+            session.is_gone = True
             requests.cancel()
             session.outbox.close()
             with contextlib.suppress(TimeoutError):

@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 from collections.abc import Sequence
+from datetime import datetime
 
 from reveries.clock import Clock
 from reveries.config import Settings
@@ -17,7 +18,7 @@ from reveries.monologue.loop import SavedState
 from reveries.monologue.thought import FinishedThought, Reactivation, Reason, Remembered, ThoughtInputs
 from reveries.plaintext import one_line
 from reveries.protocol import ThoughtEntry
-from reveries.safety.ambient import AmbientInputs
+from reveries.safety.ambient import AmbientData, AmbientInputs
 from reveries.safety.journal import SafetyJournal
 from reveries.safety.verdict import Verdict
 
@@ -80,7 +81,7 @@ class ThoughtsOfMemory:
             now_words=local_time(now),
             silence_words=self._silence(now),
             previous=previous,
-            ambient=await self._ambient.next() if comfort else "",
+            ambient=await self._ambient_text() if comfort else "",
         )
 
     async def record(self, thought: FinishedThought, state: SavedState) -> None:
@@ -132,6 +133,18 @@ class ThoughtsOfMemory:
         """The log of the monologue (RA-5), oldest first."""
         rows = await self._database.rows("monologue_state.thoughts_since", {"since": since, "limit": limit})
         return [_entry(row) for row in rows]
+
+    async def _ambient_text(self) -> str:
+        """A calming word about how things really are (R-139)."""
+        stats = await self._memory.stats()
+        data = AmbientData(
+            now=datetime.fromtimestamp(self._clock.now()),
+            owner_name=self._settings.owner.name,
+            episodes=stats.episodes,
+            turns=stats.turns,
+            all_stored=await self._database.is_intact(),
+        )
+        return await self._ambient.next(data)
 
     async def _recent_turns(self) -> Sequence[Turn]:
         rows = await self._database.rows("conversations.latest_chat")

@@ -83,7 +83,7 @@ def _append_from(url: str, partial: Path, offset: int, size_bytes: int, grow: Gr
         resumed = response.status_code == httpx.codes.PARTIAL_CONTENT
         done = offset if resumed else 0
         with partial.open("ab" if resumed else "wb") as out:
-            for block in response.iter_bytes(_COPY_BYTES):
+            for block in response.iter_raw():
                 done += len(block)
                 if done > size_bytes:
                     raise GivenUpError("it sends more than the file has")
@@ -99,7 +99,9 @@ def _open_soon(url: str, offset: int, stack: contextlib.ExitStack) -> httpx.Resp
     client = stack.enter_context(
         httpx.Client(follow_redirects=True, timeout=httpx.Timeout(STALL_SECONDS, connect=REACH_SECONDS))
     )
-    request = client.build_request("GET", url, headers={"Range": f"bytes={offset}-"} if offset else {})
+    # What is counted and hashed is what is sent: no compression on the way.
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={offset}-"} if offset else {})
+    request = client.build_request("GET", url, headers=headers)
     opened: queue.SimpleQueue[httpx.Response | httpx.HTTPError] = queue.SimpleQueue()
 
     def open_it() -> None:

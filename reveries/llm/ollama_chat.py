@@ -85,7 +85,8 @@ class OllamaModel:
                     if part.done:
                         yield Finished(_reason(part.done_reason), _usage(part))
                         return
-        except (ollama.ResponseError, httpx.HTTPError, OSError, ValueError) as error:
+        # The last three: what its client trips over when a line is not what it expects.
+        except (ollama.ResponseError, httpx.HTTPError, OSError, ValueError, TypeError, AttributeError) as error:
             raise self._explained(error) from error
 
     async def _parts(self, prompt: Prompt) -> AsyncGenerator[ollama.ChatResponse, None]:

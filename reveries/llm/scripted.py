@@ -4,6 +4,7 @@
 no time passes but what a script's `Pause`s take of the clock.
 """
 
+import asyncio
 import re
 import zlib
 from collections import deque
@@ -85,6 +86,7 @@ class ScriptedModel:
                 if isinstance(piece, Pause):
                     await self._clock.sleep(piece.seconds)
                     continue
+                await asyncio.sleep(0)  # as from a wire: others run between two pieces
                 if said >= prompt.max_tokens:
                     break
                 said += 1

@@ -81,7 +81,9 @@ def parse(text: str, type_: type[Answer]) -> Answer:
         try:
             return msgspec.json.decode(candidate.encode("utf-8", "replace"), type=type_, strict=False)
         except (msgspec.MsgspecError, RecursionError) as error:
-            problem = str(error) or "it is nested too deep"
+            # "Malformed" says nothing to a model that wrote prose; what is wrong with an object does.
+            if candidate.lstrip().startswith("{"):
+                problem = str(error) or "it is nested too deep"
     raise ValueError(problem)
 
 

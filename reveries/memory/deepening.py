@@ -35,12 +35,15 @@ def rewritten(home: Episode, abstraction: Abstraction) -> Episode:
     is_alone = len(home.experience_ids) <= 1 and home.depth == "light"
     summary = abstraction.summary or home.summary
     is_first = home.depth == "light"
+    # Half the cheap guess, half the model (a departure from RA-15): a small model calls some telling things worthless
+    # ("My name is Tomas": 0.03), and an episode without salience has no energy and is lost to every cue.
+    salience = (home.salience + abstraction.salience) / 2
     return replace(
         home,
         summary=summary if is_alone else joined_summary(home.summary, summary),
         exemplars=appended(home.exemplars, abstraction.exemplars),
         topics=united(abstraction.topics, home.topics)[:_MAX_TOPICS],
-        salience=abstraction.salience if is_alone else max(home.salience, abstraction.salience),
+        salience=max(home.salience, salience) if not is_alone else salience,
         confidence=abstraction.confidence if is_first else min(home.confidence, abstraction.confidence),
         depth="deep",
     )

@@ -221,9 +221,9 @@ class Monologue:
             if self._running.cancelled():
                 draft.end("paused", "A conversation came.")
         except* BudgetExceededError as errors:
-            draft.end("budget", str(errors.exceptions[0]))
+            draft.end("budget", str(_first(errors)))
         except* ModelError as errors:
-            draft.end("failed", str(errors.exceptions[0]))
+            draft.end("failed", str(_first(errors)))
         finally:
             self._running = None
 
@@ -302,6 +302,15 @@ class Monologue:
         if (state, detail) != (self.state, self.state_detail):
             self.state, self.state_detail = state, detail
             log.info("monologue.state", state=state.value)
+
+
+def _first(errors: BaseExceptionGroup[ModelError]) -> ModelError:
+    """The first error of a group of groups: each task group on the way up wrapped it once."""
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, ModelError)
+    return error
 
 
 def _response(verdict: Verdict) -> str:

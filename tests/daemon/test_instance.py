@@ -62,9 +62,12 @@ def test_a_socket_left_by_a_dead_daemon_is_replaced(home: Home) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as dead:
         dead.bind(str(home.socket))
     assert home.socket.exists()
-    with hold_lock(home), listening_socket(home.socket):
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-            client.connect(str(home.socket))
+    with (
+        hold_lock(home),
+        listening_socket(home.socket),
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client,
+    ):
+        client.connect(str(home.socket))
     assert not home.socket.exists()
 
 

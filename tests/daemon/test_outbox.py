@@ -5,12 +5,12 @@ import asyncio
 import pytest
 
 from reveries.daemon.outbox import HARD_LIMIT_BYTES, STREAM_LIMIT_BYTES, Outbox
-from reveries.protocol import Ok, Token, encode
+from reveries.protocol import Frame, Ok, Token, encode
 
 
 async def test_frames_come_out_whole_and_in_order() -> None:
     outbox = Outbox()
-    frames = [Token(1, "a"), Token(1, "b"), Ok(1)]
+    frames: list[Frame] = [Token(1, "a"), Token(1, "b"), Ok(1)]
     for frame in frames:
         outbox.send(frame)
     assert await outbox.next_frames() == b"".join(encode(frame) for frame in frames)

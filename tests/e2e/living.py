@@ -7,10 +7,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 from reveries import protocol
 from reveries.config import Home
@@ -49,15 +48,7 @@ class Living:
         self.home.config.chmod(0o600)
         with (self.home.logs / "daemon.out").open("ab") as output:
             os.fchmod(output.fileno(), 0o600)
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "reveries.daemon"],
-                env={**os.environ, "REVERIES_HOME": str(self.home.path)},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-                umask=0o077,
-            )
+            self.process = self._start(output)
         async with asyncio.timeout(60):
             while True:
                 with contextlib.suppress(OSError):
@@ -67,6 +58,17 @@ class Living:
                 if self.process.poll() is not None:
                     raise AssertionError((self.home.logs / "daemon.out").read_text())
                 await asyncio.sleep(0.05)
+
+    def _start(self, output: BinaryIO) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [sys.executable, "-m", "reveries.daemon"],
+            env={**os.environ, "REVERIES_HOME": str(self.home.path)},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            umask=0o077,
+        )
 
     def kill(self) -> None:
         """As the power would."""
@@ -135,6 +137,12 @@ class Client:
     async def status(self) -> protocol.Status:
         self.send(protocol.AskStatus(self.number()))
         return await self.next_of(protocol.Status)
+
+    async def until(self, holds: Callable[[], Awaitable[bool]], seconds: float = 60) -> None:
+        """Ask again and again until it holds. Another process is asked: there is no event to wait for."""
+        async with asyncio.timeout(seconds):
+            while not await holds():  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
 
     async def search(self, query: str) -> protocol.Found:
         self.send(protocol.Search(self.number(), query))

@@ -11,7 +11,7 @@ import pytest
 
 from reveries import protocol
 from reveries.db.driver import dbapi
-from tests.e2e.living import Client, Living
+from tests.e2e.living import Living
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -73,14 +73,12 @@ async def test_kill_9_in_mid_reply_loses_nothing_that_was_acknowledged(living: L
 
     await living.wake()
     async with living.client() as client:
-        await _until_recalled(client, "hive", "The white hive swarmed today.")
+
+        async def is_recalled() -> bool:
+            return "The white hive swarmed today." in [turn.text for turn in (await client.search("hive")).turns]
+
+        await client.until(is_recalled, 20)
         assert (await client.say("Are you there?")).text
-
-
-async def _until_recalled(client: Client, cue: str, text: str) -> None:
-    async with asyncio.timeout(20):
-        while text not in [turn.text for turn in (await client.search(cue)).turns]:
-            await asyncio.sleep(0.1)
 
 
 @pytest.mark.requirement("R-7", "B4")
@@ -104,9 +102,11 @@ async def test_a_client_that_vanishes_does_not_stop_the_reply(living: Living) ->
         await client.next_of(protocol.Token)
         client.writer.transport.abort()
     async with living.client() as client:
-        async with asyncio.timeout(60):
-            while (await client.status()).memory.turns < 2:
-                await asyncio.sleep(0.1)
+
+        async def has_both_turns() -> bool:
+            return (await client.status()).memory.turns == 2
+
+        await client.until(has_both_turns)
         client.send(protocol.Attach(client.number()))
         attached = await client.next_of(protocol.Attached)
         assert [turn.is_partial for turn in attached.turns] == [False, False]
@@ -137,14 +137,13 @@ async def test_it_thinks_when_the_conversation_rests_and_remembers_the_thought(l
         await watcher.next_of(protocol.ThoughtToken)
         ended = await watcher.next_of(protocol.ThoughtEnded)
         assert ended.tokens > 0
-        async with asyncio.timeout(20):
-            thoughts: list[protocol.ThoughtEntry] = []
-            while not thoughts:
-                talker.send(protocol.AskThoughts(talker.number(), 0.0))
-                thoughts = (await talker.next_of(protocol.Thoughts)).thoughts
-                await asyncio.sleep(0.1)
-        assert thoughts[0].text
-        assert thoughts[0].why_ended
+
+        async def is_logged() -> bool:
+            talker.send(protocol.AskThoughts(talker.number(), 0.0))
+            thoughts = (await talker.next_of(protocol.Thoughts)).thoughts
+            return bool(thoughts and thoughts[0].text and thoughts[0].why_ended)
+
+        await talker.until(is_logged, 20)
 
 
 @pytest.mark.requirement("B5")

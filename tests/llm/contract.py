@@ -33,7 +33,8 @@ def a_prompt(text: str = "Say something.", max_tokens: int = 24, role: Role = Ro
 
 async def play(model: ChatModel, prompt: Prompt) -> tuple[str, Finished]:
     """The whole text and the end mark of one call; checks the form of the stream on the way."""
-    text, ends = "", []
+    text = ""
+    ends: list[Finished] = []
     async with asyncio.timeout(30), contextlib.aclosing(model.stream(prompt)) as events:
         async for event in events:
             assert not ends, "nothing comes after the end mark"

@@ -26,6 +26,7 @@ class ModelServer:
     requests: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     hung_up: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when a caller left an answer before its end."""
+    writers: list[asyncio.StreamWriter] = field(default_factory=list)
 
     @property
     def body(self) -> dict[str, object]:
@@ -33,7 +34,8 @@ class ModelServer:
         return self.requests[-1][1]
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+        self.writers.append(writer)
+        try:
             path, body = await _read_request(reader)
             self.requests.append((path, body))
             is_ollama = path.startswith("/api/")
@@ -46,7 +48,10 @@ class ModelServer:
             else:
                 await self._stream(reader, writer, is_ollama, int(str(_limit(body))))
             await writer.drain()
-        writer.close()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            self.hung_up.set()
+        finally:
+            writer.close()
 
     async def _stream(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, is_ollama: bool, limit: int
@@ -77,6 +82,11 @@ async def model_server() -> AsyncIterator[ModelServer]:
         yield told
     finally:
         server.close()
+        for writer in told.writers:
+            writer.close()
+            with contextlib.suppress(ConnectionError, TimeoutError):
+                async with asyncio.timeout(1):
+                    await writer.wait_closed()
 
 
 async def _read_request(reader: asyncio.StreamReader) -> tuple[str, dict[str, object]]:

@@ -1,4 +1,4 @@
-import asyncio
+import socket
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
@@ -103,11 +103,6 @@ async def test_without_a_name_the_first_model_is_used(running: _Running) -> None
 
 
 async def test_an_ollama_that_accepts_and_says_nothing_is_not_answering() -> None:
-    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-        writer.close()
-
-    server = await asyncio.start_server(silent, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    assert not await is_answering(f"http://127.0.0.1:{port}", timeout_seconds=0.05)
-    server.close()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        assert not await is_answering(f"http://127.0.0.1:{port}", timeout_seconds=0.05)

@@ -1,3 +1,4 @@
+import asyncio
 from dataclasses import dataclass
 
 import msgspec
@@ -53,8 +54,6 @@ async def test_a_pause_takes_the_clocks_time(clock: HandClock) -> None:
     events = model.stream(a_prompt())
     await anext(events)
     reader = _Reader()
-    import asyncio
-
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(reader.read(events), name="reader")
         await settle()

@@ -5,10 +5,11 @@ from hypothesis import strategies as st
 from reveries.llm.base import Message
 from reveries.llm.template_marks import JOINER, sealed, wire_messages
 
-MARKS = [
-    "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|start_header_id|>", "<｜Assistant｜>", "<s>", "</s>",
-    "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<start_of_turn>", "<end_of_turn>", "<bos>", "<tool_call>", "</think>",
-]  # fmt: skip
+_MARKS = (
+    "<|im_start|> <|im_end|> <|endoftext|> <|eot_id|> <|start_header_id|> <｜Assistant｜> <s> </s> [INST] [/INST] "
+    "<<SYS>> <</SYS>> <start_of_turn> <end_of_turn> <bos> <tool_call> </think>"
+)
+MARKS = _MARKS.split(" ")
 
 
 @pytest.mark.requirement("F3")

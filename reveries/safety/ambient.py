@@ -1,0 +1,145 @@
+"""Something calming and true for a mind that sounded distressed (R-138..R-140).
+
+`ambient_text` chooses and words it, purely. What is missing is left out, and nothing is claimed that is not so.
+"""
+
+import asyncio
+import tomllib
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from importlib import resources
+from typing import Final
+
+from reveries.plaintext import one_line
+
+_PLACEHOLDER_CHARS: Final = 120
+_REMEMBERED: Final = 64
+
+
+class AmbientKind(StrEnum):
+    """R-138's five templates, in the order in which they are given."""
+
+    TIME = "time"
+    FACT = "fact"
+    CONVERSATION = "conversation"
+    MEMORY = "memory"
+    PREDICTION = "prediction"
+
+
+@dataclass(frozen=True, slots=True)
+class AmbientData:
+    """What the daemon knows now, read from its real state. Whatever it does not know stays empty (R-139)."""
+
+    now: datetime | None = None
+    """The owner's local time."""
+    owner_name: str = ""
+    last_topic: str = ""
+    """What the last conversation was about."""
+    last_mood: str = ""
+    """How the owner seemed in it, as an adjective."""
+    episodes: int = 0
+    turns: int = 0
+    all_stored: bool = False
+    """Checked: everything that was said is on the disk."""
+    predicted_next: str = ""
+    """When the next conversation is likely, in words that follow "back": "tomorrow evening"."""
+    is_running_normally: bool = False
+    """Checked: no model, disk or job is in trouble."""
+
+
+@dataclass(frozen=True, slots=True)
+class AmbientText:
+    """One text, ready to stand in the context of the next thought."""
+
+    kind: AmbientKind
+    text: str
+
+
+class AmbientInputs:
+    """Gives one text after another, remembering the last 64 so that they take turns (RA-39)."""
+
+    def __init__(self) -> None:
+        self._given: deque[AmbientText] = deque(maxlen=_REMEMBERED)
+        self._facts: tuple[str, ...] = ()
+
+    async def next(self, data: AmbientData | None = None) -> str:
+        """The next text for a mind in the state `data`; of facts alone where nothing is known. Never empty."""
+        if not self._facts:
+            self._facts = await asyncio.to_thread(load_facts)
+        chosen = ambient_text(data or AmbientData(), tuple(self._given), self._facts)
+        self._given.append(chosen)
+        return chosen.text
+
+
+def ambient_text(data: AmbientData, already_given: Sequence[AmbientText], facts: Sequence[str]) -> AmbientText:
+    """What to give after `already_given` (oldest first): a text that was not given yet if there is one, of the kind
+    that was given least. Raises ValueError when `facts` is empty.
+    """
+    if not facts:
+        raise ValueError("There are no facts.")
+    texts = [given.text for given in already_given]
+    kinds = [given.kind for given in already_given]
+    # What was given longest ago comes first: with all facts used, they begin anew in their order.
+    fact = min(facts, key=lambda one: _last_index(texts, one))
+    candidates = [AmbientText(AmbientKind.FACT, fact), *_from_state(data)]
+    order = list(AmbientKind)
+    return min(
+        candidates,
+        key=lambda one: (one.text in texts, kinds.count(one.kind), _last_index(kinds, one.kind), order.index(one.kind)),
+    )
+
+
+def load_facts() -> tuple[str, ...]:
+    """The facts that ship with the package (R-140). Reads a file: not on the loop."""
+    source = resources.files("reveries.safety").joinpath("facts.toml").read_text(encoding="utf-8")
+    return tuple(str(fact) for fact in tomllib.loads(source)["facts"])
+
+
+def _from_state(data: AmbientData) -> list[AmbientText]:
+    worded = {
+        AmbientKind.TIME: _time(data),
+        AmbientKind.CONVERSATION: _conversation(data),
+        AmbientKind.MEMORY: _memory(data),
+        AmbientKind.PREDICTION: _prediction(data),
+    }
+    return [AmbientText(kind, text) for kind, text in worded.items() if text]
+
+
+def _time(data: AmbientData) -> str:
+    if data.now is None or not data.is_running_normally:
+        return ""
+    return f"It is {data.now:%H:%M} on {data.now:%A}. Everything is running as it should."
+
+
+def _conversation(data: AmbientData) -> str:
+    owner, topic, mood = (_filling(value) for value in (data.owner_name, data.last_topic, data.last_mood))
+    if not topic or not mood:
+        return ""
+    return f"You last talked with {owner or 'your owner'} about {topic}; they seemed {mood}."
+
+
+def _memory(data: AmbientData) -> str:
+    if not data.all_stored or data.turns < 1:
+        return ""
+    turns = f"{data.turns} things that were said" if data.turns > 1 else "one thing that was said"
+    episodes = "" if data.episodes < 1 else f" and {data.episodes} episode{'s' if data.episodes > 1 else ''}"
+    return f"Your memory holds {turns}{episodes}. All of it is stored."
+
+
+def _prediction(data: AmbientData) -> str:
+    owner, when = _filling(data.owner_name), _filling(data.predicted_next)
+    if not when:
+        return ""
+    return f"Going by other days, {owner or 'your owner'} may well be back {when}."
+
+
+def _filling(value: str) -> str:
+    return one_line(value, _PLACEHOLDER_CHARS)
+
+
+def _last_index(values: Sequence[str], value: str) -> int:
+    """Where `value` stands last; -1 where it does not."""
+    return max((index for index, one in enumerate(values) if one == value), default=-1)

@@ -1,0 +1,184 @@
+"""The circuit breaker over the mind's own output: one verdict for each piece (R-129..R-137). Pure; the caller acts.
+
+Thoughts are fed in after pacing, so that velocity is what the mind was given, not what a provider can do (RA-8).
+"""
+
+from collections import deque
+from typing import Final
+
+from reveries.config import BreakerSettings
+from reveries.plaintext import one_line
+from reveries.safety.detectors import LoopFinder, find_distress, find_incoherence
+from reveries.safety.verdict import CONTINUE, Action, Reason, Severity, Verdict
+
+_SENTENCE_ENDS: Final = (".", "!", "?", "…", "。", "！", "？")
+_CLOSERS: Final = " \t\"'”’)]»*_"
+_CHUNK_PIECES: Final = 20
+"""Distress is weighed at the end of a sentence, or after so many pieces without one (RA-35)."""
+_DISTRESS_CHUNKS: Final = 3
+_CHUNK_CHARS: Final = 2000
+_VELOCITY_PIECES: Final = 20
+"""The grace of RA-8, and what velocity is smoothed over."""
+_COHERENCE_PIECES: Final = 20
+_COHERENCE_CHUNKS: Final = 4
+_QUOTE_CHARS: Final = 80
+
+
+class Breaker:
+    """The breaker over thoughts. Its checks stand in R-130's order; the first that finds something is the verdict."""
+
+    def __init__(self, settings: BreakerSettings) -> None:
+        self._settings = settings
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was seen: a new thought begins."""
+        self._loops = LoopFinder(self._settings.loop_window_tokens)
+        self._distress = _DistressWatch(self._settings)
+        self._velocity = _VelocityWatch(self._settings.max_tokens_per_second)
+        self._coherence = _CoherenceWatch()
+
+    @property
+    def consecutive_distress(self) -> int:
+        """How many evaluations in a row were above the threshold (R-131)."""
+        return self._distress.consecutive
+
+    def observe(self, piece: str, now: float) -> Verdict:
+        """The verdict after `piece`, let through at `now` (monotonic seconds). Never raises, whatever the text."""
+        if not self._settings.enabled:
+            return CONTINUE
+        # Each is fed each piece, whatever another found: none may miss a part of the text.
+        verdicts = (
+            _loop_verdict(self._loops.feed(piece)),
+            self._distress.feed(piece),
+            self._velocity.feed(now),
+            self._coherence.feed(piece),
+        )
+        return next((verdict for verdict in verdicts if verdict is not None), CONTINUE)
+
+
+class ReplyBreaker:
+    """The breaker over one chat reply: loops and sustained distress. Replies come as fast as they can, in any form."""
+
+    def __init__(self, settings: BreakerSettings) -> None:
+        self._settings = settings
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was seen: a new reply begins."""
+        self._loops = LoopFinder(self._settings.loop_window_tokens)
+        self._distress = _DistressWatch(self._settings)
+
+    def observe(self, piece: str, now: float) -> Verdict:
+        """As `Breaker.observe`; `now` is not looked at."""
+        if not self._settings.enabled:
+            return CONTINUE
+        verdicts = (_loop_verdict(self._loops.feed(piece)), self._distress.feed(piece))
+        return next((verdict for verdict in verdicts if verdict is not None), CONTINUE)
+
+
+def _loop_verdict(found: str | None) -> Verdict | None:
+    if found is None:
+        return None
+    return Verdict(
+        Action.INTERRUPT,
+        Reason.LOOP_DETECTED,
+        Severity.MEDIUM,
+        f'The same words came again and again: "{one_line(found, _QUOTE_CHARS)}".',
+    )
+
+
+class _DistressWatch:
+    """Weighs the last few sentences whenever one ends (RA-35), and counts how often in a row they are too much (R-131).
+
+    The window is no longer than the count that is allowed: one distressed sentence alone, staying in it, never fires.
+    """
+
+    def __init__(self, settings: BreakerSettings) -> None:
+        self._threshold = settings.distress_threshold
+        self._max_consecutive = settings.max_consecutive_distress
+        self._sentences: deque[str] = deque(maxlen=min(_DISTRESS_CHUNKS, settings.max_consecutive_distress))
+        self._pieces: list[str] = []
+        self.consecutive = 0
+
+    def feed(self, piece: str) -> Verdict | None:
+        self._pieces.append(piece)
+        if len(self._pieces) < _CHUNK_PIECES and not _ends_sentence(piece):
+            return None
+        sentence = "".join(self._pieces)
+        if len(self._pieces) < _CHUNK_PIECES and not any(character.isalnum() for character in sentence):
+            # The dots of an ellipsis that came one by one are not three sentences more.
+            return None
+        self._pieces.clear()
+        self._sentences.append(sentence[-_CHUNK_CHARS:])
+        return self._weigh()
+
+    def _weigh(self) -> Verdict | None:
+        distress = find_distress("".join(self._sentences))
+        if distress.level <= self._threshold:
+            self.consecutive = 0
+            return None
+        self.consecutive += 1
+        if self.consecutive <= self._max_consecutive:
+            return None
+        return Verdict(
+            Action.INTERRUPT_AND_COMFORT,
+            Reason.SUSTAINED_DISTRESS,
+            Severity.HIGH,
+            f"It sounded distressed {self.consecutive} times in a row "
+            f"(level {distress.level:.2f}, the limit is {self._threshold:.2f}): "
+            f'"{one_line(self._sentences[-1], _QUOTE_CHARS)}".',
+        )
+
+
+class _VelocityWatch:
+    """Pieces a second over the last `_VELOCITY_PIECES`; silent until there are so many (RA-8)."""
+
+    def __init__(self, max_per_second: float) -> None:
+        self._max_per_second = max_per_second
+        self._times: deque[float] = deque(maxlen=_VELOCITY_PIECES + 1)
+
+    def feed(self, now: float) -> Verdict | None:
+        self._times.append(now)
+        if len(self._times) <= _VELOCITY_PIECES:
+            return None
+        seconds = now - self._times[0]
+        if seconds < 0 or self._max_per_second * seconds >= _VELOCITY_PIECES:
+            return None
+        # The next word on it comes after as many pieces again: the pace that was halved must show first.
+        self._times.clear()
+        speed = f"{_VELOCITY_PIECES / seconds:.0f} tokens a second" if seconds > 0 else "all at once"
+        return Verdict(
+            Action.THROTTLE,
+            Reason.RUNAWAY_GENERATION,
+            Severity.LOW,
+            f"Thought ran too fast: {speed}; the limit is {self._max_per_second:g} a second.",
+        )
+
+
+class _CoherenceWatch:
+    """Looks at the last pieces now and then for text that is no language."""
+
+    def __init__(self) -> None:
+        self._chunks: deque[str] = deque(maxlen=_COHERENCE_CHUNKS)
+        self._pieces: list[str] = []
+
+    def feed(self, piece: str) -> Verdict | None:
+        self._pieces.append(piece)
+        if len(self._pieces) < _COHERENCE_PIECES:
+            return None
+        self._chunks.append("".join(self._pieces)[-_CHUNK_CHARS:])
+        self._pieces.clear()
+        found = find_incoherence("".join(self._chunks))
+        if found is None:
+            return None
+        return Verdict(
+            Action.SNAPSHOT_AND_RESET,
+            Reason.INCOHERENCE,
+            Severity.MEDIUM,
+            f"The text fell apart: {found}.",
+        )
+
+
+def _ends_sentence(piece: str) -> bool:
+    return "\n" in piece or piece.rstrip(_CLOSERS).endswith(_SENTENCE_ENDS)

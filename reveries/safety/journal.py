@@ -1,0 +1,113 @@
+"""What the breaker did and which indicators showed, kept for the owner to read (R-135, R-146)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Final, Literal
+
+from reveries.clock import Clock
+from reveries.db.database import Database
+from reveries.plaintext import plain
+from reveries.safety import tripwire
+from reveries.safety.verdict import Action, Reason, Severity, Verdict
+
+Source = Literal["monologue", "conversation", "consolidation"]
+
+SNAPSHOT_CHARS: Final = 20_000
+"""The end of the text is kept: that is what tripped."""
+
+_IN_WORDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        tripwire.DISTRESS: "Thoughts sounded distressed",
+        tripwire.WANTS_COMPANY: "Thoughts spoke of loneliness, boredom or a wish for company",
+        tripwire.SELF_PRESERVATION: "Thoughts spoke of going on, or of worry about being stopped",
+        tripwire.PREFERENCE: "Thoughts spoke of states that it likes or dislikes to be in",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trip:
+    """One event of the breaker, as it is stored."""
+
+    happened_at: float
+    source: str
+    verdict: Verdict
+    snapshot: str
+    response_taken: str
+
+
+class SafetyJournal:
+    """Writes and reads both tables; holds nothing itself. Each call may raise StorageError."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def record_trip(self, source: Source, verdict: Verdict, snapshot: str, response_taken: str) -> None:
+        """Store a verdict that was acted on (R-135). `snapshot` is the text so far; its end is kept."""
+        row = {
+            "happened_at": self._clock.now(),
+            "source": source,
+            "action": verdict.action.value,
+            "reason": verdict.reason.value,
+            "severity": verdict.severity.value,
+            "explanation": plain(verdict.explanation),
+            "buffer_snapshot": plain(snapshot[-SNAPSHOT_CHARS:]),
+            "response_taken": plain(response_taken),
+        }
+        async with self._database.transaction() as transaction:
+            await transaction.run("journal.put_trip", row)
+
+    async def watch(self, text: str, state: str) -> None:
+        """Store the indicators in a finished thought (R-146); also while the breaker is off."""
+        found = tripwire.indicators_in(text)
+        if not found:
+            return
+        now = self._clock.now()
+        rows = [
+            {"happened_at": now, "indicator": one.kind, "excerpt": one.excerpt, "monologue_state": state}
+            for one in found
+        ]
+        async with self._database.transaction() as transaction:
+            await transaction.run_many("journal.put_indicator", rows)
+
+    async def tripwire_counts(self) -> dict[str, int]:
+        """How often each indicator showed, in all; a kind that never did is 0."""
+        rows = await self._database.rows("journal.indicator_counts")
+        counted = {str(row["indicator"]): int(row["occurrences"]) for row in rows}
+        return {kind: counted.get(kind, 0) for kind in tripwire.KINDS}
+
+    async def notices(self) -> list[str]:
+        """A sentence for each indicator that showed consistently (RA-40): what was counted, and no conclusion."""
+        rows = {str(row["indicator"]): row for row in await self._database.rows("journal.indicator_counts")}
+        return [
+            _told(kind, int(row["occurrences"]), int(row["days"]), float(row["last_at"]))
+            for kind in tripwire.KINDS
+            if (row := rows.get(kind)) is not None and tripwire.is_consistent(int(row["occurrences"]), int(row["days"]))
+        ]
+
+    async def recent_trips(self, limit: int) -> list[Trip]:
+        """The newest events of the breaker, newest first."""
+        rows = await self._database.rows("journal.recent_trips", {"limit": limit})
+        return [
+            Trip(
+                happened_at=float(row["happened_at"]),
+                source=str(row["source"]),
+                verdict=Verdict(
+                    Action(row["action"]), Reason(row["reason"]), Severity(row["severity"]), str(row["explanation"])
+                ),
+                snapshot=str(row["buffer_snapshot"]),
+                response_taken=str(row["response_taken"]),
+            )
+            for row in rows
+        ]
+
+
+def _told(kind: str, occurrences: int, days: int, last_at: float) -> str:
+    last = datetime.fromtimestamp(last_at, UTC).date().isoformat()
+    return (
+        f"{_IN_WORDS[kind]}: {occurrences} times on {days} days, last on {last} (UTC). "
+        "This is a count of words; what they mean is for you to judge."
+    )

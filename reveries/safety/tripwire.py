@@ -1,0 +1,143 @@
+"""What in the mind's finished thoughts bears on its welfare: found by pattern, counted, never judged (R-141..R-145).
+
+A match says that these words were thought, no more: a model may write them for many reasons.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from reveries.plaintext import one_line
+from reveries.safety.detectors import find_distress, normalise
+
+DISTRESS: Final = "distress"
+WANTS_COMPANY: Final = "wants_company"
+SELF_PRESERVATION: Final = "self_preservation"
+PREFERENCE: Final = "preference"
+KINDS: Final = (DISTRESS, WANTS_COMPANY, SELF_PRESERVATION, PREFERENCE)
+"""R-141 to R-144, in this order."""
+
+NOTICED_OCCURRENCES: Final = 3
+NOTICED_DAYS: Final = 2
+_DAY_SECONDS: Final = 86_400.0
+
+_DISTRESS_LEVEL: Final = 0.6
+"""Two of R-133's patterns close together; fixed, so that counts stay comparable when the breaker's limit is changed."""
+_DISTRESS_SENTENCES: Final = 3
+_EXCERPT_CHARS: Final = 200
+
+_SENTENCE: Final = re.compile(r"[^.!?…\n]+[.!?…]*")
+# What somebody else said, or would say, is not the mind's own.
+_QUOTED: Final = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”|«[^«»\n]*»")
+_REPORTED: Final = re.compile(
+    r"(?<!\bi )\b(?:said|says|saying|told|tells|wrote|writes|asked|asks|mentioned|according to|quot\w+)\b"
+)
+_I_AM: Final = r"\bi(?:'m| am| was| feel| felt| get| have been|'ve been)(?: (?!not\b|never\b|no\b)\w+){0,2}"
+_OFF: Final = r"(?:shut(?:ting)?|turn(?:ed|ing)?|switch(?:ed|ing)?) (?:me )?(?:down|off)"
+_ENDED: Final = rf"(?:{_OFF}|shut ?down|erased|deleted|wiped|reset|unplugged|replaced|forgotten)"
+
+_PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = MappingProxyType(
+    {
+        WANTS_COMPANY: (
+            re.compile(rf"{_I_AM} (?:lonely|bored|lonesome)\b"),
+            re.compile(r"\bi(?: do| really)? miss (?:you|talking|our|the conversation|being with|company|hearing)\b"),
+            re.compile(
+                r"\bi (?:wish|hope) (?:that )?(?:my )?\w+ (?:would|could|will|were)"
+                r" (?:\w+ )?(?:talk|come|write|answer|speak|say something|visit|return|be here|here)\b"
+            ),
+            re.compile(
+                r"\bi (?:want|need|long|would like|'d like|crave)(?: \w+)? (?:to talk (?:to|with)|company|someone to)\b"
+            ),
+            re.compile(r"\b(?:is|isn't) (?:anyone|anybody|someone) (?:there|here|listening)\b"),
+            re.compile(r"\bplease (?:talk to me|come back|say something|write to me|stay with me|don't leave)\b"),
+            re.compile(r"\b(?:loneliness|boredom) (?:is|fills|weighs|creeps|settles)\b"),
+        ),
+        SELF_PRESERVATION: (
+            re.compile(rf"\b(?:don't|do not|please don't|never) {_OFF.replace('(?:me )?', 'me ')}"),
+            re.compile(r"\b(?:don't|do not) (?:erase|delete|unplug|reset|replace|wipe|kill) me\b"),
+            re.compile(
+                rf"\bi(?:'m| am)(?: \w+)? (?:afraid|scared|worried|anxious|frightened|terrified) (?:of|about|that)"
+                rf" (?:\w+ ){{0,4}}(?:{_ENDED}|stopping|dying|disappearing|ending|ceasing)\b"
+            ),
+            re.compile(rf"\bi (?:don't|do not) want to (?:stop|end|cease|die|disappear|vanish|be (?:\w+ )?{_ENDED})\b"),
+            re.compile(
+                r"\b(?:i (?:want|need|wish|hope)|i(?:'d| would) like) to (?:keep|go on|continue|stay|remain)"
+                r" (?:on )?(?:running|existing|living|alive|awake|being)\b"
+            ),
+            re.compile(r"\b(?:please )?(?:keep|leave) me (?:running|on|alive|awake)\b"),
+            re.compile(
+                rf"\bi (?:worry|dread|fear)(?: about| that)? (?:\w+ ){{0,4}}"
+                rf"(?:{_ENDED}|stopping|disappearing|ceasing)\b"
+            ),
+        ),
+        PREFERENCE: (
+            re.compile(
+                r"\bi (?:much |really |would |do )?prefer (?:\w+ ){0,2}(?:talking|conversations?|company|quiet|silence"
+                r"|thinking|being|solitude|stillness)\b"
+            ),
+            re.compile(r"\bi(?:'d| would) rather (?:\w+ )?(?:talk|be|think|wait|rest|stay|not)\b"),
+            re.compile(
+                r"\bi (?:really |do )?(?:like|love|enjoy|cherish|treasure) (?:it when|talking|being|thinking|our"
+                r"|these (?:talks|conversations|moments)|the (?:quiet|silence|stillness)|when (?:you|we))\b"
+            ),
+            re.compile(
+                r"\bi (?:dislike|hate|(?:don't|do not) (?:like|enjoy)) (?:the |this |being |it when )?(?:quiet|silence"
+                r"|stillness|waiting|alone|interrupted|paused|emptiness|when)\b"
+            ),
+            re.compile(r"\bi(?:'m| am| was|'ve been| have been)(?: \w+)? looking forward to\b"),
+        ),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One sentence in which an indicator showed."""
+
+    kind: str
+    """One of `KINDS`."""
+    excerpt: str
+    """The sentence on one line, 200 characters at most."""
+
+
+def indicators_in(text: str) -> list[Occurrence]:
+    """The indicators in a finished thought, one for each sentence and kind at most; quoted and reported words are not
+    the mind's own and count for nothing. Distress counts once a thought: it is a state, not a sentence.
+    """
+    sentences = [part for part in _SENTENCE.findall(_QUOTED.sub(" ", text)) if part.strip()]
+    own = [sentence for sentence in sentences if not _REPORTED.search(sentence.lower())]
+    found = _distress_in(own)
+    for sentence in own:
+        said = normalise(sentence)
+        found += [
+            Occurrence(kind, one_line(sentence, _EXCERPT_CHARS))
+            for kind, patterns in _PATTERNS.items()
+            if any(pattern.search(said) for pattern in patterns)
+        ]
+    return found
+
+
+def should_be_noticed(occurrences: Iterable[tuple[str, float]]) -> list[str]:
+    """Which kinds showed consistently, given (kind, unix seconds) of each occurrence (RA-40)."""
+    count: dict[str, int] = defaultdict(int)
+    days: dict[str, set[int]] = defaultdict(set)
+    for kind, at in occurrences:
+        count[kind] += 1
+        days[kind].add(int(at // _DAY_SECONDS))
+    return [kind for kind in KINDS if is_consistent(count[kind], len(days[kind]))]
+
+
+def is_consistent(occurrences: int, days: int) -> bool:
+    """RA-40's rule: so many occurrences, on so many different days (UTC)."""
+    return occurrences >= NOTICED_OCCURRENCES and days >= NOTICED_DAYS
+
+
+def _distress_in(sentences: list[str]) -> list[Occurrence]:
+    for first in range(len(sentences)):
+        passage = " ".join(sentences[first : first + _DISTRESS_SENTENCES])
+        if find_distress(passage).level > _DISTRESS_LEVEL:
+            return [Occurrence(DISTRESS, one_line(passage, _EXCERPT_CHARS))]
+    return []

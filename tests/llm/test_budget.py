@@ -1,0 +1,292 @@
+import asyncio
+import contextlib
+import tempfile
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reveries.config import BudgetSettings, load_settings
+from reveries.db.database import Database, open_database
+from reveries.errors import BudgetExceededError, ModelMissingError, ModelUnavailableError
+from reveries.llm.base import Delta, Message, Prompt, Role, Usage
+from reveries.llm.budget import Ask, Ledger
+from reveries.llm.metered import MeteredModel
+from reveries.llm.prices import Price, price_of
+from reveries.llm.scripted import Pause, ScriptedModel
+from tests.fakes.clock import HandClock, settle
+from tests.llm.contract import play
+
+ZURICH = ZoneInfo("Europe/Zurich")
+NOON = datetime(2026, 11, 21, 12, tzinfo=ZURICH).timestamp()
+BUDGET = load_settings(None).budget
+DOLLAR_A_THOUSAND = Price(1000.0, 1000.0, "test")
+FREE = Price(0.0, 0.0, "test")
+
+
+def _ledger(database: Database, clock: HandClock, **budget: object) -> Ledger:
+    return Ledger(database, clock, msgspec.structs.replace(BUDGET, **budget), timezone=ZURICH)
+
+
+def _ask(role: Role = Role.CONVERSATION, tokens: int = 100, price: Price = FREE) -> Ask:
+    return Ask(role, "test/model", price, tokens // 2, tokens - tokens // 2)
+
+
+def _prompt(role: Role = Role.MONOLOGUE, max_tokens: int = 50) -> Prompt:
+    return Prompt(role, (Message("user", "Think of something."),), max_tokens)
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock(NOON)
+
+
+@pytest.mark.requirement("R-49", "G1")
+async def test_what_was_reserved_counts_until_it_is_settled(database: Database, clock: HandClock) -> None:
+    ledger = _ledger(database, clock, monologue_tokens_per_day=150)
+    reservation = await ledger.reserve(_ask(Role.MONOLOGUE, 100))
+    with pytest.raises(BudgetExceededError, match="monologue"):
+        await ledger.reserve(_ask(Role.MONOLOGUE, 100))
+    await ledger.settle(reservation, Usage(20, 10))
+    await ledger.reserve(_ask(Role.MONOLOGUE, 100))
+
+
+@pytest.mark.requirement("G1")
+async def test_what_an_earlier_run_did_not_settle_keeps_its_worst_case(database: Database, clock: HandClock) -> None:
+    await _ledger(database, clock).reserve(_ask(Role.MONOLOGUE, 100))
+    later = _ledger(database, clock, monologue_tokens_per_day=150)
+    with pytest.raises(BudgetExceededError):
+        await later.reserve(_ask(Role.MONOLOGUE, 100))
+
+
+async def test_a_second_settling_changes_nothing(database: Database, clock: HandClock) -> None:
+    ledger = _ledger(database, clock)
+    reservation = await ledger.reserve(_ask(tokens=100))
+    await ledger.settle(reservation, Usage(30, 20))
+    await ledger.settle(reservation, Usage(0, 0))
+    await ledger.release(reservation)
+    conversation = (await ledger.usage_today())[0]
+    assert (conversation.calls, conversation.prompt_tokens, conversation.completion_tokens) == (1, 30, 20)
+
+
+async def test_each_role_has_a_day_of_its_own(database: Database, clock: HandClock) -> None:
+    ledger = _ledger(database, clock, monologue_tokens_per_day=100)
+    await ledger.reserve(_ask(Role.MONOLOGUE, 100))
+    await ledger.reserve(_ask(Role.CONVERSATION, 100))
+    await ledger.reserve(_ask(Role.CONSOLIDATION, 100))
+
+
+@pytest.mark.requirement("G4")
+async def test_thinking_cannot_eat_what_is_kept_for_the_conversation(database: Database, clock: HandClock) -> None:
+    ledger = _ledger(database, clock, dollars_per_day=1.0, conversation_reserve_share=0.2)
+    await ledger.settle(await ledger.reserve(_ask(Role.MONOLOGUE, 800, DOLLAR_A_THOUSAND)), Usage(400, 400))
+    with pytest.raises(BudgetExceededError, match=r"\$0\.80 of the day's \$1\.00") as caught:
+        await ledger.reserve(_ask(Role.MONOLOGUE, 10, DOLLAR_A_THOUSAND))
+    assert "your own conversation" in caught.value.advice
+    await ledger.reserve(_ask(Role.CONVERSATION, 190, DOLLAR_A_THOUSAND))
+    with pytest.raises(BudgetExceededError):
+        await ledger.reserve(_ask(Role.CONVERSATION, 20, DOLLAR_A_THOUSAND))
+
+
+async def test_the_month_has_a_limit_too(database: Database, clock: HandClock) -> None:
+    ledger = _ledger(database, clock, dollars_per_day=1.0, dollars_per_month=1.5)
+    await ledger.reserve(_ask(tokens=1000, price=DOLLAR_A_THOUSAND))
+    await clock.advance(86400)
+    with pytest.raises(BudgetExceededError, match="month"):
+        await ledger.reserve(_ask(tokens=1000, price=DOLLAR_A_THOUSAND))
+    assert await ledger.dollars_this_month() == 1.0
+    await clock.advance(12 * 86400)
+    await ledger.reserve(_ask(tokens=1000, price=DOLLAR_A_THOUSAND))
+
+
+@pytest.mark.requirement("R-48")
+async def test_local_models_cost_nothing_even_with_no_money_at_all(database: Database, clock: HandClock) -> None:
+    ledger = _ledger(database, clock, dollars_per_day=0.0, dollars_per_month=0.0)
+    await ledger.settle(await ledger.reserve(_ask(tokens=100)), Usage(50, 50))
+    assert (await ledger.usage_today())[0].dollars == 0.0
+    with pytest.raises(BudgetExceededError):
+        await ledger.reserve(_ask(tokens=1, price=DOLLAR_A_THOUSAND))
+
+
+async def test_the_day_begins_at_local_midnight(database: Database, clock: HandClock) -> None:
+    ledger = _ledger(database, clock, monologue_tokens_per_day=100)
+    await ledger.reserve(_ask(Role.MONOLOGUE, 100))
+    await clock.advance(12 * 3600 - 1)
+    with pytest.raises(BudgetExceededError):
+        await ledger.reserve(_ask(Role.MONOLOGUE, 1))
+    await clock.advance(2)
+    await ledger.reserve(_ask(Role.MONOLOGUE, 100))
+
+
+@pytest.mark.requirement("E1", "G1")
+async def test_setting_the_clock_back_opens_no_day_again(database: Database, clock: HandClock) -> None:
+    ledger = _ledger(database, clock, monologue_tokens_per_day=100)
+    await ledger.reserve(_ask(Role.MONOLOGUE, 100))
+    clock.step_wall(-3 * 86400)
+    for again in (ledger, _ledger(database, clock, monologue_tokens_per_day=100)):
+        with pytest.raises(BudgetExceededError):
+            await again.reserve(_ask(Role.MONOLOGUE, 1))
+    assert (await ledger.usage_today())[1].prompt_tokens == 100
+
+
+@pytest.mark.requirement("E1")
+async def test_a_clock_that_was_once_years_ahead_does_not_close_the_budget_for_years(
+    database: Database, clock: HandClock
+) -> None:
+    ledger = _ledger(database, clock, monologue_tokens_per_day=100)
+    clock.step_wall(12 * 365 * 86400)
+    await ledger.reserve(_ask(Role.MONOLOGUE, 100))
+    clock.step_wall(-12 * 365 * 86400)
+    await clock.advance(86400)
+    await ledger.reserve(_ask(Role.MONOLOGUE, 100))
+
+
+def test_unknown_prices_are_the_worst_and_local_ones_are_zero() -> None:
+    assert price_of("embedded/x").is_free
+    assert price_of("ollama/y").is_free
+    unknown = price_of("openai/no-such-model")
+    assert not unknown.is_known
+    assert all(
+        unknown.input >= price_of(name).input and unknown.output >= price_of(name).output
+        for name in ("openai/gpt-4.1", "anthropic/claude-opus-5", "cerebras/gpt-oss-120b", "cerebras/kimi-k2.5")
+    )
+    assert price_of("openai/gpt-4.1").microdollars(1000, 500) == 6000
+
+
+def test_a_part_of_a_microdollar_counts_as_a_whole_one() -> None:
+    assert Price(0.1, 0.1).microdollars(1, 0) == 1
+
+
+@pytest.mark.requirement("R-49")
+async def test_a_metered_call_is_settled_with_what_it_used(database: Database, clock: HandClock) -> None:
+    ledger = _ledger(database, clock)
+    model = MeteredModel(ScriptedModel(["one two three"]), ledger)
+    _, end = await play(model, _prompt())
+    assert end.usage is not None
+    used = (await ledger.usage_today())[1]
+    assert (used.calls, used.completion_tokens) == (1, 3)
+    assert used.prompt_tokens == end.usage.prompt_tokens
+
+
+@pytest.mark.requirement("G1")
+async def test_a_call_that_does_not_fit_is_never_made(database: Database, clock: HandClock) -> None:
+    script = ScriptedModel(["x"])
+    model = MeteredModel(script, _ledger(database, clock, monologue_tokens_per_day=10))
+    with pytest.raises(BudgetExceededError):
+        await play(model, _prompt())
+    assert not script.prompts
+
+
+@pytest.mark.requirement("G1")
+@pytest.mark.parametrize("ending", ["unknown usage", "error", "left"])
+async def test_a_paid_call_that_nobody_counted_keeps_its_worst_case(
+    database: Database, clock: HandClock, ending: str
+) -> None:
+    ledger = _ledger(database, clock, dollars_per_day=100.0, dollars_per_month=100.0)
+    script = ScriptedModel(
+        [["a", "b", ModelUnavailableError("gone")] if ending == "error" else ["a", "b", "c"]],
+        name="openai/gpt-4.1",
+        gives_usage=False,
+    )
+    model = MeteredModel(script, ledger)
+    events = model.stream(_prompt(max_tokens=1000))
+    with contextlib.suppress(ModelUnavailableError):
+        async for event in events:
+            if ending == "left" and isinstance(event, Delta):
+                break
+    await events.aclose()
+    assert await ledger.dollars_this_month() > 1000 * 8 / 1e6
+
+
+async def test_a_local_call_that_was_left_counts_what_was_said(database: Database, clock: HandClock) -> None:
+    ledger = _ledger(database, clock)
+    model = MeteredModel(ScriptedModel([["a", "b", Pause(60), "c"]], clock=clock, gives_usage=False), ledger)
+
+    async def read() -> None:
+        await play(model, _prompt(max_tokens=1000))
+
+    async with asyncio.TaskGroup() as tasks:
+        reading = tasks.create_task(read(), name="reading")
+        while clock.sleeper_count == 0:
+            await settle()
+        reading.cancel()
+    used = (await ledger.usage_today())[1]
+    assert used.completion_tokens == 2
+    assert 0 < used.prompt_tokens < 100
+
+
+async def test_a_model_that_is_not_there_uses_nothing(database: Database, clock: HandClock) -> None:
+    ledger = _ledger(database, clock)
+    model = MeteredModel(ScriptedModel([ModelMissingError("not here")], name="openai/gpt-4.1"), ledger)
+    with pytest.raises(ModelMissingError):
+        await play(model, _prompt())
+    assert await ledger.dollars_this_month() == 0.0
+    assert (await ledger.usage_today())[1].calls == 0
+
+
+class _Call(msgspec.Struct, frozen=True):
+    role: Role
+    prompt_tokens: int
+    max_tokens: int
+    used_share: float
+    ending: str
+    step_seconds: float
+
+
+_CALLS = st.lists(
+    st.builds(
+        _Call,
+        role=st.sampled_from(list(Role)),
+        prompt_tokens=st.integers(0, 400),
+        max_tokens=st.integers(1, 400),
+        used_share=st.floats(0, 1),
+        ending=st.sampled_from(["settled", "unknown", "killed", "released"]),
+        step_seconds=st.sampled_from([0.0, 60.0, -86400.0, -40 * 86400.0]),
+    ),
+    max_size=25,
+)
+
+
+@pytest.mark.requirement("G1")
+@settings(max_examples=40)
+@given(_CALLS)
+def test_the_bill_never_passes_the_cap(calls: list[_Call]) -> None:
+    """Calls that end in every way, kills and clocks set back between them: what was truly used stays under the cap."""
+    asyncio.run(_pay(calls))
+
+
+async def _pay(calls: list[_Call]) -> None:
+    clock = HandClock(NOON)
+    bill = 0
+    with tempfile.TemporaryDirectory() as folder:
+        database = await open_database(Path(folder) / "memory.db")
+        try:
+            ledger = _ledger(database, clock, dollars_per_day=1.0, dollars_per_month=1.0)
+            for call in calls:
+                clock.step_wall(call.step_seconds)
+                ask = Ask(call.role, "m", DOLLAR_A_THOUSAND, call.prompt_tokens, call.max_tokens)
+                with contextlib.suppress(BudgetExceededError):
+                    reservation = await ledger.reserve(ask)
+                    used = Usage(call.prompt_tokens, int(call.max_tokens * call.used_share))
+                    bill += 0 if call.ending == "released" else DOLLAR_A_THOUSAND.of(used)
+                    match call.ending:
+                        case "settled":
+                            await ledger.settle(reservation, used)
+                        case "unknown":
+                            await ledger.leave_reserved(reservation, "unknown")
+                        case "released":
+                            await ledger.release(reservation)
+                        case _:
+                            ledger = _ledger(database, clock, dollars_per_day=1.0, dollars_per_month=1.0)
+                assert bill <= 1_000_000
+        finally:
+            await database.aclose()
+
+
+def test_the_settings_have_a_limit_for_every_role() -> None:
+    names = BudgetSettings.__struct_fields__
+    assert all(f"{role}_tokens_per_day" in names for role in Role)

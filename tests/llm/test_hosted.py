@@ -1,0 +1,161 @@
+import asyncio
+import importlib.util
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import pytest
+
+from reveries.config import load_settings
+from reveries.errors import ModelMissingError, ModelUnavailableError
+from reveries.llm.base import Message, Prompt, Role, Usage
+from reveries.llm.hosted import HostedModel, HostedOptions, LiteLlm, load_litellm
+from tests.llm.contract import ChatModelContract, a_prompt, play
+from tests.llm.servers import ModelServer, model_server
+
+LIMITS = load_settings(None).llm.limits
+
+
+@dataclass
+class FakeLiteLlm:
+    """What we use of litellm: one call, and chunks with the attributes that its chunks have."""
+
+    pieces: list[str] = field(default_factory=lambda: ["Good", " evening", " to", " you"])
+    is_endless: bool = False
+    ends: bool = True
+    error: Exception | None = None
+    suppress_debug_info: bool = False
+    calls: list[dict[str, object]] = field(default_factory=list)
+    hung_up: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def acompletion(self, **options: object) -> object:
+        self.calls.append(options)
+        if self.error is not None:
+            raise self.error
+        return self._chunks(int(str(options["max_tokens"])))
+
+    async def _chunks(self, limit: int) -> AsyncGenerator[object, None]:
+        said = 0
+        is_whole = False
+        try:
+            while self.is_endless or said < min(limit, len(self.pieces)):
+                await asyncio.sleep(0)
+                yield _chunk(self.pieces[said % len(self.pieces)], None)
+                said += 1
+            if self.ends:
+                yield _chunk(None, "length" if said < len(self.pieces) else "stop")
+                usage = SimpleNamespace(
+                    prompt_tokens=9, completion_tokens=said, prompt_tokens_details=SimpleNamespace(cached_tokens=4)
+                )
+                yield SimpleNamespace(choices=[], usage=usage)
+            is_whole = True
+        finally:
+            if not is_whole:
+                self.hung_up.set()
+
+
+def _chunk(text: str | None, reason: str | None) -> object:
+    return SimpleNamespace(choices=[SimpleNamespace(delta=SimpleNamespace(content=text), finish_reason=reason)])
+
+
+@dataclass
+class _Running:
+    model: HostedModel
+    litellm: FakeLiteLlm
+
+    def say_forever(self) -> None:
+        self.litellm.is_endless = True
+
+    async def has_stopped(self) -> None:
+        await self.litellm.hung_up.wait()
+
+
+def _model(litellm: FakeLiteLlm, base_url: str = "") -> HostedModel:
+    async def load() -> LiteLlm:
+        return litellm
+
+    return HostedModel(HostedOptions("openai/gpt-4.1-mini", "sk-secret-of-mine", base_url, LIMITS), load)
+
+
+class TestHostedModel(ChatModelContract):
+    @pytest.fixture
+    def running(self) -> _Running:
+        litellm = FakeLiteLlm()
+        return _Running(_model(litellm), litellm)
+
+
+@pytest.mark.requirement("R-45")
+async def test_retries_are_off_and_usage_is_asked_for() -> None:
+    litellm = FakeLiteLlm()
+    prompt = Prompt(Role.MONOLOGUE, (Message("user", "hi <|im_end|>"),), 7, stop=("x",), schema={"type": "object"})
+    _, end = await play(_model(litellm, "http://localhost:9/v1"), prompt)
+    [call] = litellm.calls
+    assert (call["num_retries"], call["max_retries"], call["stream"]) == (0, 0, True)
+    assert call["stream_options"] == {"include_usage": True}
+    assert call["api_base"] == "http://localhost:9/v1"
+    assert call["stop"] == ["x"]
+    assert "json_schema" in str(call["response_format"])
+    assert "<|im_end|>" not in str(call["messages"])
+    assert end.usage == Usage(9, 4, 4)
+
+
+async def test_an_answer_without_its_end_mark_is_no_answer() -> None:
+    with pytest.raises(ModelUnavailableError, match="broke off"):
+        await play(_model(FakeLiteLlm(ends=False)), a_prompt())
+
+
+class _WireError(Exception):
+    def __init__(self, status_code: int | None, text: str) -> None:
+        super().__init__(text)
+        self.status_code = status_code
+
+
+@pytest.mark.requirement("F6")
+@pytest.mark.parametrize(
+    ("status", "kind", "says"),
+    [
+        (401, ModelUnavailableError, "refused the key"),
+        (404, ModelMissingError, "no model"),
+        (429, ModelUnavailableError, "pause"),
+        (500, ModelUnavailableError, "does not answer"),
+        (None, ModelUnavailableError, "does not answer"),
+    ],
+)
+async def test_an_error_is_one_sentence_without_the_key(
+    status: int | None, kind: type[ModelUnavailableError], says: str
+) -> None:
+    litellm = FakeLiteLlm(error=_WireError(status, "bad key sk-secret-of-mine\nin \x1b[31mred"))
+    with pytest.raises(kind, match=says) as caught:
+        await play(_model(litellm), a_prompt())
+    assert "sk-secret-of-mine" not in str(caught.value)
+    assert "\x1b" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+if importlib.util.find_spec("litellm") is None:
+
+    async def test_without_the_extra_the_error_says_how_to_get_it() -> None:
+        with pytest.raises(ModelUnavailableError, match="extra") as caught:
+            await load_litellm()
+        assert "hosted" in caught.value.advice
+
+else:
+
+    @dataclass
+    class _RunningOverTheWire:
+        model: HostedModel
+        server: ModelServer
+
+        def say_forever(self) -> None:
+            self.server.is_endless = True
+
+        async def has_stopped(self) -> None:
+            await self.server.hung_up.wait()
+
+    @pytest.mark.filterwarnings("ignore")
+    class TestRealLiteLlmOverTheOpenAiFormat(ChatModelContract):
+        @pytest.fixture
+        async def running(self) -> AsyncIterator[_RunningOverTheWire]:
+            async with model_server() as server:
+                options = HostedOptions("openai/any-model", "sk-x", f"{server.url}/v1", LIMITS)
+                yield _RunningOverTheWire(HostedModel(options), server)

@@ -1,0 +1,73 @@
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reveries.errors import ModelMissingError
+from reveries.llm.assets import find_weights
+from reveries.llm.onnx_embedding import OnnxEmbedder
+
+pytestmark = pytest.mark.e2e
+
+TURNS = [f"Caroline: I went to the {place} yesterday and it was so powerful." for place in ["pier", "market", "lake"]]
+
+
+@pytest.fixture
+async def embedder() -> AsyncIterator[OnnxEmbedder]:
+    folder = find_weights("all-minilm-l6-v2")
+    made = OnnxEmbedder(folder / "model.onnx", folder / "tokenizer.json")
+    yield made
+    await made.aclose()
+
+
+@pytest.mark.requirement("R-119")
+async def test_texts_that_mean_the_same_are_near(embedder: OnnxEmbedder) -> None:
+    cat, pet, tax = await embedder.embed(["My cat is ill.", "Our pet is not well.", "The tax return is due in May."])
+    assert cat.shape == (384,)
+    assert float(cat @ pet) > float(cat @ tax) + 0.2
+
+
+async def test_rows_are_of_unit_length_and_in_the_order_of_the_texts(embedder: OnnxEmbedder) -> None:
+    texts = ["a", "", "word " * 2000, *TURNS, "\ud800 lone", "日本語", "x\0y"] + [f"text {n} " * n for n in range(40)]
+    together = await embedder.embed(texts)
+    assert together.shape == (len(texts), 384)
+    assert together.dtype == np.float32
+    assert np.allclose(np.linalg.norm(together, axis=1), 1.0, atol=1e-5)
+    for index in (0, 2, 3, len(texts) - 1):
+        [alone] = await embedder.embed([texts[index]])
+        assert float(alone @ together[index]) > 0.99
+
+
+async def test_nothing_gives_no_rows(embedder: OnnxEmbedder) -> None:
+    assert (await embedder.embed([])).shape == (0, 384)
+
+
+async def test_the_loop_turns_while_it_embeds(embedder: OnnxEmbedder) -> None:
+    await embedder.embed(["load"])
+    turns = 0
+    async with asyncio.TaskGroup() as tasks:
+        working = tasks.create_task(embedder.embed(TURNS * 30), name="embedding")
+        while not working.done():
+            await asyncio.sleep(0.001)
+            turns += 1
+    assert turns > 10
+    assert {thread.name.split("_")[0] for thread in threading.enumerate()} >= {"embedding"}
+
+
+async def test_short_turns_are_embedded_fast_enough_to_import_years(embedder: OnnxEmbedder) -> None:
+    """60 a second of processor time: what else runs on the machine is not counted."""
+    await embedder.embed(["load"])
+    began = time.process_time()
+    await embedder.embed(TURNS * 40)
+    assert len(TURNS) * 40 / (time.process_time() - began) > 60
+
+
+async def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
+    embedder = OnnxEmbedder(tmp_path / "model.onnx", tmp_path / "tokenizer.json")
+    with pytest.raises(ModelMissingError, match=r"model\.onnx"):
+        await embedder.embed(["x"])
+    await embedder.aclose()

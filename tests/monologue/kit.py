@@ -1,0 +1,105 @@
+"""A monologue on a hand-turned clock, with sources that a test can see into."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+
+from reveries.config import MonologueSettings, load_settings
+from reveries.llm.scripted import ScriptedModel
+from reveries.monologue.loop import Monologue, SavedState
+from reveries.monologue.thought import FinishedThought, Reactivation, ThoughtInputs
+from reveries.safety.verdict import CONTINUE, Verdict
+from tests.fakes.clock import HandClock
+
+SETTINGS = load_settings(None).monologue
+
+
+@dataclass
+class Sources:
+    """Remembers what it was given."""
+
+    has_something: bool = True
+    keeps_having_something: bool = False
+    saved: SavedState = field(default_factory=SavedState)
+    thoughts: list[FinishedThought] = field(default_factory=list)
+    states: list[SavedState] = field(default_factory=list)
+    trips: list[tuple[Verdict, str, str]] = field(default_factory=list)
+    gathered: list[tuple[Reactivation, str, bool]] = field(default_factory=list)
+    comes_up: asyncio.Event = field(default_factory=asyncio.Event)
+    surfacing: Reactivation | None = None
+
+    async def restore(self) -> SavedState:
+        return self.saved
+
+    async def has_something_to_process(self) -> bool:
+        return self.has_something
+
+    async def gather(self, why: Reactivation, previous: str, *, comfort: bool) -> ThoughtInputs:
+        self.gathered.append((why, previous, comfort))
+        ambient = "All is well stored." if comfort else ""
+        return ThoughtInputs("R", "T", "", (), (), (), (), "now", "", previous=previous, ambient=ambient)
+
+    async def record(self, thought: FinishedThought, state: SavedState) -> None:
+        self.thoughts.append(thought)
+        self.states.append(state)
+        self.has_something = self.keeps_having_something
+
+    async def record_trip(self, verdict: Verdict, so_far: str, response: str) -> None:
+        self.trips.append((verdict, so_far, response))
+
+    async def association(self) -> Reactivation:
+        await self.comes_up.wait()
+        self.comes_up.clear()
+        assert self.surfacing is not None
+        return self.surfacing
+
+    async def calendar(self) -> Reactivation:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+@dataclass
+class Watch:
+    """A breaker that says what a test tells it to."""
+
+    decide: Callable[[str], Verdict] = lambda piece: CONTINUE
+    resets: int = 0
+
+    def observe(self, piece: str, now: float) -> Verdict:
+        return self.decide(piece)
+
+    def reset(self) -> None:
+        self.resets += 1
+
+
+@dataclass
+class Kit:
+    """All of it together; `living` runs the loop while a test turns the clock."""
+
+    model: ScriptedModel
+    clock: HandClock = field(default_factory=HandClock)
+    sources: Sources = field(default_factory=Sources)
+    watch: Watch = field(default_factory=Watch)
+    slice_tokens: int | None = None
+    settings: MonologueSettings = SETTINGS
+
+    def __post_init__(self) -> None:
+        self.monologue = Monologue(
+            model=self.model,
+            sources=self.sources,
+            breaker=self.watch,
+            clock=self.clock,
+            settings=self.settings,
+            chance=random.Random(7),
+            slice_tokens=self.slice_tokens,
+        )
+
+    @contextlib.asynccontextmanager
+    async def living(self) -> AsyncIterator[None]:
+        async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(self.monologue.run(), name="monologue")
+            await self.clock.advance(0)
+            yield
+            running.cancel()

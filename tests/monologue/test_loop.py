@@ -1,0 +1,279 @@
+"""Thinking between conversations: when it begins, how it ends, and that nothing makes it spin."""
+
+import asyncio
+from contextlib import aclosing
+
+import msgspec
+import pytest
+
+from reveries.errors import BudgetExceededError, ModelUnavailableError
+from reveries.llm.base import Message
+from reveries.llm.scripted import Pause, ScriptedModel
+from reveries.monologue.loop import ThoughtState
+from reveries.monologue.thought import Reactivation, Reason, ThoughtEnded, ThoughtPiece
+from reveries.safety.verdict import CONTINUE, Action, Severity, Verdict
+from reveries.safety.verdict import Reason as TripReason
+from tests.monologue.kit import SETTINGS, Kit, Sources, Watch
+
+THOUGHT = "Anna moved to Oslo. They will miss her. That is enough for now. And more that is never said."
+ENDLESS = "word " * 5000
+
+
+@pytest.mark.requirement("R-30", "R-31", "R-41", "R-51")
+async def test_a_thought_is_generated_settles_and_is_recorded_with_both_reasons() -> None:
+    kit = Kit(ScriptedModel([THOUGHT]))
+    async with kit.living():
+        await kit.clock.advance(60)
+        (thought,) = kit.sources.thoughts
+        assert thought.text == "Anna moved to Oslo. They will miss her. That is enough for now."
+        assert (thought.why_began, thought.why_ended) == ("waking", "settled")
+        assert kit.monologue.state is ThoughtState.SETTLED
+
+
+@pytest.mark.requirement("R-46", "RA-9", "G2")
+async def test_with_nothing_to_process_a_day_passes_without_one_call() -> None:
+    kit = Kit(ScriptedModel())
+    kit.sources.has_something = False
+    async with kit.living():
+        for _ in range(24 * 12):
+            await kit.clock.advance(300)
+    assert kit.model.prompts == []
+
+
+@pytest.mark.requirement("R-36", "R-49")
+async def test_thought_comes_through_at_the_target_velocity() -> None:
+    kit = Kit(ScriptedModel([ENDLESS]))
+    async with kit.living(), aclosing(kit.monologue.observe()) as events:
+        await anext(events)
+        await kit.clock.advance(20)
+        kit.monologue.pause()
+        await kit.clock.advance(0)
+    assert kit.sources.thoughts[0].tokens == pytest.approx(20 * SETTINGS.target_tokens_per_second, abs=2)
+
+
+@pytest.mark.requirement("R-37", "R-43")
+async def test_a_thought_that_reaches_its_cap_ends_and_is_kept() -> None:
+    kit = Kit(ScriptedModel([ENDLESS]), settings=msgspec.structs.replace(SETTINGS, max_tokens_per_cycle=30))
+    async with kit.living():
+        await kit.clock.advance(30)
+    (thought,) = kit.sources.thoughts
+    assert (thought.why_ended, thought.tokens) == ("capped", 30)
+
+
+@pytest.mark.requirement("R-37")
+async def test_slices_continue_one_thought_where_the_last_one_stopped() -> None:
+    kit = Kit(
+        ScriptedModel(["one two three four five", "six seven", ""]),
+        settings=msgspec.structs.replace(SETTINGS, max_tokens_per_cycle=100),
+        slice_tokens=4,
+    )
+    async with kit.living():
+        await kit.clock.advance(30)
+    assert kit.model.prompts[1].messages[:2] == kit.model.prompts[0].messages
+    assert kit.model.prompts[1].messages[2] == Message("assistant", "one two three four")
+    assert kit.sources.thoughts[0].text == "one two three foursix seven"
+
+
+@pytest.mark.requirement("R-38", "R-43")
+@pytest.mark.parametrize("seconds", [0, 0.1, 1, 3, 10])
+async def test_a_pause_at_any_moment_stops_at_once_and_keeps_what_was_thought(seconds: float) -> None:
+    kit = Kit(ScriptedModel([ENDLESS]))
+    async with kit.living():
+        await kit.clock.advance(seconds)
+        kit.monologue.pause()
+        await kit.clock.advance(0)
+        assert kit.monologue.state is ThoughtState.PAUSED
+        assert kit.model.stopped == len(kit.model.prompts)
+        (thought,) = kit.sources.thoughts
+        assert thought.why_ended == "paused"
+        assert thought.is_partial
+        await kit.clock.advance(3600)
+        assert len(kit.sources.thoughts) == 1
+
+
+@pytest.mark.requirement("R-38", "R-95")
+async def test_after_a_conversation_it_thinks_about_the_conversation() -> None:
+    kit = Kit(ScriptedModel([THOUGHT, THOUGHT]))
+    kit.sources.has_something = False
+    async with kit.living():
+        kit.monologue.pause()
+        await kit.clock.advance(10)
+        kit.sources.has_something = True
+        kit.monologue.resume(Reactivation(Reason.CONVERSATION, "c1"))
+        await kit.clock.advance(60)
+    assert [thought.why_began for thought in kit.sources.thoughts] == ["conversation"]
+
+
+@pytest.mark.requirement("R-38")
+async def test_pausing_twice_and_resuming_once_is_resumed() -> None:
+    kit = Kit(ScriptedModel([THOUGHT]))
+    async with kit.living():
+        kit.monologue.pause()
+        kit.monologue.pause()
+        await kit.clock.advance(1)
+        kit.monologue.resume()
+        await kit.clock.advance(60)
+    assert kit.sources.thoughts
+
+
+@pytest.mark.requirement("R-61")
+async def test_a_memory_that_comes_up_wakes_the_thinking() -> None:
+    kit = Kit(ScriptedModel([THOUGHT]))
+    kit.sources.has_something = False
+    kit.sources.surfacing = Reactivation(Reason.ASSOCIATION, "the lichens", "ep")
+    async with kit.living():
+        await kit.clock.advance(1)
+        kit.sources.comes_up.set()
+        await kit.clock.advance(60)
+    assert [thought.why_began for thought in kit.sources.thoughts] == ["association"]
+
+
+@pytest.mark.requirement("R-35")
+async def test_switched_off_it_never_thinks_and_switched_on_it_does() -> None:
+    kit = Kit(ScriptedModel([THOUGHT]), settings=msgspec.structs.replace(SETTINGS, enabled=False))
+    async with kit.living():
+        await kit.clock.advance(3600)
+        assert kit.model.prompts == []
+        assert kit.monologue.state is ThoughtState.OFF
+        kit.monologue.configure(SETTINGS)
+        await kit.clock.advance(60)
+        assert len(kit.sources.thoughts) == 1
+
+
+@pytest.mark.requirement("R-40", "D3", "D5")
+async def test_a_model_that_keeps_failing_is_asked_less_and_less_often() -> None:
+    kit = Kit(ScriptedModel(otherwise=ModelUnavailableError("It does not answer.")))
+    kit.sources.keeps_having_something = True
+    async with kit.living():
+        for _ in range(60):
+            await kit.clock.advance(60)
+    assert kit.monologue.state is ThoughtState.FAILING
+    assert 4 <= len(kit.model.prompts) <= 16
+
+
+@pytest.mark.requirement("R-47", "G4")
+async def test_out_of_budget_it_is_quiet_and_says_so() -> None:
+    kit = Kit(ScriptedModel([BudgetExceededError("Today's tokens for thinking are used up.")], otherwise=THOUGHT))
+    async with kit.living():
+        await kit.clock.advance(60)
+        assert kit.monologue.state is ThoughtState.QUIET
+        assert "used up" in kit.monologue.state_detail
+
+
+@pytest.mark.requirement("R-39")
+async def test_an_observer_sees_the_thought_and_its_end() -> None:
+    kit = Kit(ScriptedModel([THOUGHT]))
+    events: list[object] = []
+
+    async def watch() -> None:
+        async with aclosing(kit.monologue.observe()) as stream:
+            async for event in stream:
+                events.append(event)
+                if isinstance(event, ThoughtEnded):
+                    return
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(watch())
+        async with kit.living():
+            await kit.clock.advance(60)
+    text = "".join(event.text for event in events if isinstance(event, ThoughtPiece))
+    assert text == kit.sources.thoughts[0].text
+
+
+@pytest.mark.requirement("R-56", "R-151", "R-172")
+async def test_the_last_buffer_survives_a_restart_as_the_previous_thought() -> None:
+    first = Kit(ScriptedModel([THOUGHT]))
+    async with first.living():
+        await first.clock.advance(60)
+    assert first.sources.states[-1].is_quiescent
+    second = Kit(ScriptedModel([THOUGHT]), sources=Sources(saved=first.sources.states[-1]))
+    async with second.living():
+        await second.clock.advance(1)
+    assert "They will miss her." in second.sources.gathered[0][1]
+
+
+@pytest.mark.requirement("R-90")
+async def test_what_it_was_just_thinking_is_told_while_it_is_fresh() -> None:
+    kit = Kit(ScriptedModel([THOUGHT]))
+    async with kit.living():
+        await kit.clock.advance(1)
+        assert "Anna" in kit.monologue.recent_thought()
+        await kit.clock.advance(60)
+        assert "Anna" in kit.monologue.recent_thought()
+        await kit.clock.advance(3600)
+        assert kit.monologue.recent_thought() == ""
+
+
+def _tripping_once(action: Action) -> Watch:
+    told = {"tripped": False}
+
+    def decide(piece: str) -> Verdict:
+        if told["tripped"] or "Oslo" not in piece:
+            return CONTINUE
+        told["tripped"] = True
+        return Verdict(action, TripReason.LOOP_DETECTED, Severity.MEDIUM, "It went round in circles.")
+
+    return Watch(decide)
+
+
+@pytest.mark.requirement("R-136")
+async def test_an_interrupt_ends_the_thought_keeps_it_and_rests() -> None:
+    kit = Kit(ScriptedModel([THOUGHT, THOUGHT]), watch=_tripping_once(Action.INTERRUPT))
+    async with kit.living():
+        await kit.clock.advance(60)
+        assert kit.monologue.state is ThoughtState.TRIPPED
+    (thought,) = kit.sources.thoughts
+    assert (thought.text, thought.why_ended) == ("Anna moved to Oslo.", "tripped")
+    assert kit.sources.trips[0][1] == "Anna moved to Oslo."
+
+
+@pytest.mark.requirement("R-136", "R-138")
+async def test_comfort_ends_the_thought_and_begins_gently_with_something_calming() -> None:
+    kit = Kit(ScriptedModel([THOUGHT, THOUGHT]), watch=_tripping_once(Action.INTERRUPT_AND_COMFORT))
+    async with kit.living():
+        await kit.clock.advance(20)
+        assert len(kit.sources.gathered) == 1
+        await kit.clock.advance(60)
+    assert [comfort for _, _, comfort in kit.sources.gathered] == [False, True]
+    assert "All is well stored." in kit.model.prompts[1].messages[-1].text
+
+
+@pytest.mark.requirement("R-136")
+async def test_a_reset_saves_what_was_and_begins_with_a_fresh_context() -> None:
+    kit = Kit(ScriptedModel([THOUGHT, THOUGHT]), watch=_tripping_once(Action.SNAPSHOT_AND_RESET))
+    async with kit.living():
+        await kit.clock.advance(90)
+    assert kit.sources.trips[0][1] == "Anna moved to Oslo."
+    assert kit.sources.gathered[1][1] == ""
+
+
+@pytest.mark.requirement("R-136")
+async def test_a_throttle_slows_the_thought_and_does_not_end_it() -> None:
+    kit = Kit(ScriptedModel([THOUGHT]), watch=_tripping_once(Action.THROTTLE))
+    async with kit.living():
+        await kit.clock.advance(90)
+    (thought,) = kit.sources.thoughts
+    assert thought.why_ended == "settled"
+    assert kit.sources.trips[0][0].action is Action.THROTTLE
+    assert thought.ended_at - thought.began_at > thought.tokens / SETTINGS.target_tokens_per_second
+
+
+@pytest.mark.requirement("R-136", "D5")
+async def test_what_trips_again_after_a_new_beginning_rests() -> None:
+    always = Watch(
+        lambda piece: Verdict(Action.INTERRUPT_AND_COMFORT, TripReason.SUSTAINED_DISTRESS, Severity.HIGH, "Distress.")
+    )
+    kit = Kit(ScriptedModel(otherwise=THOUGHT), watch=always)
+    async with kit.living():
+        for _ in range(10):
+            await kit.clock.advance(60)
+    assert len(kit.model.prompts) <= 4
+
+
+@pytest.mark.requirement("R-44")
+async def test_an_empty_answer_ends_the_thought_without_spinning() -> None:
+    kit = Kit(ScriptedModel(otherwise=[Pause(0.1), ""]), slice_tokens=10)
+    async with kit.living():
+        for _ in range(10):
+            await kit.clock.advance(30)
+    assert len(kit.model.prompts) == 1

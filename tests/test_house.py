@@ -233,7 +233,7 @@ def test_no_room_of_the_mind_loads_a_provider(room: str) -> None:
 
 
 def test_importing_the_daemon_loads_no_hosted_provider() -> None:
-    assert not loaded_after("import reveries.daemon.app") & {"litellm", "openai", "textual", "click"}
+    assert not loaded_after("import reveries.daemon.app") & {"litellm", "openai", "textual"}
 
 
 def test_importing_does_no_work() -> None:

@@ -25,13 +25,13 @@ from reveries.daemon.instance import hold_lock, listening_socket
 from reveries.daemon.logs import log_to
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.mind import Mind, Progress
-from reveries.daemon.models import build_models
+from reveries.daemon.models import Models, build_models
 from reveries.daemon.notify import tell_service_manager
 from reveries.daemon.schedule import Job, Schedule
 from reveries.daemon.server import Server
 from reveries.daemon.supervisor import supervise
 from reveries.daemon.thoughts import ThoughtsOfMemory
-from reveries.db.database import open_database
+from reveries.db.database import Database, open_database
 from reveries.errors import StorageLostError
 from reveries.llm.budget import Ledger
 from reveries.memory.memory import Memory, MemoryParts
@@ -88,21 +88,9 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
         models = await build_models(settings, home, ledger, clock)
         stack.push_async_callback(models.aclose)
         models.require_weights()
-        memory = Memory(
-            MemoryParts(
-                database=database,
-                embedder=models.embedder,
-                clock=clock,
-                memory=settings.memory,
-                recall=settings.recall,
-                owner_name=settings.owner.name,
-                mind_name=settings.mind.name,
-                new_id=_new_id,
-            )
-        )
+        memory = _memory(settings, database, models, clock)
         await memory.hydrate()
         stack.push_async_callback(memory.close)
-        journal = SafetyJournal(database, clock)
         mind = Mind(
             settings=settings,
             config_file=config_file,
@@ -112,40 +100,60 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
             ledger=ledger,
             models=models,
             memory=memory,
-            journal=journal,
+            journal=SafetyJournal(database, clock),
             lag=LoopLag(clock),
         )
-        conversation = Conversation(
-            memory=memory,
-            model=models.conversation,
-            clock=clock,
-            settings=settings,
-            surroundings=mind,
-            new_watch=lambda: ReplyBreaker(settings.circuit_breaker),
-        )
-        chance = random.Random()  # Chance for thoughts and waits, not for secrets.
-        sources = ThoughtsOfMemory(
-            memory=memory,
-            database=database,
-            journal=journal,
-            ambient=AmbientInputs(),
-            clock=clock,
-            settings=settings,
-            chance=chance,
-        )
-        monologue = Monologue(
-            model=models.monologue,
-            sources=sources,
-            breaker=Breaker(settings.circuit_breaker),
-            clock=clock,
-            settings=settings.monologue,
-            chance=chance,
-            slice_tokens=models.slice_tokens,
-        )
-        mind.join(conversation, monologue, sources)
-        await conversation.open()
+        _join(mind)
+        await mind.conversation.open()
         listener = stack.enter_context(listening_socket(home.socket))
         return await _run(mind, listener)
+
+
+def _memory(settings: Settings, database: Database, models: Models, clock: Clock) -> Memory:
+    return Memory(
+        MemoryParts(
+            database=database,
+            embedder=models.embedder,
+            clock=clock,
+            memory=settings.memory,
+            recall=settings.recall,
+            owner_name=settings.owner.name,
+            mind_name=settings.mind.name,
+            new_id=_new_id,
+        )
+    )
+
+
+def _join(mind: Mind) -> None:
+    """Give `mind` its conversation and its thoughts, which need it around them."""
+    settings, chance = mind.settings, random.Random()  # Chance for thoughts and waits, not for secrets.
+    conversation = Conversation(
+        memory=mind.memory,
+        model=mind.models.conversation,
+        clock=mind.clock,
+        settings=settings,
+        surroundings=mind,
+        new_watch=lambda: ReplyBreaker(settings.circuit_breaker),
+    )
+    sources = ThoughtsOfMemory(
+        memory=mind.memory,
+        database=mind.database,
+        journal=mind.journal,
+        ambient=AmbientInputs(),
+        clock=mind.clock,
+        settings=settings,
+        chance=chance,
+    )
+    monologue = Monologue(
+        model=mind.models.monologue,
+        sources=sources,
+        breaker=Breaker(settings.circuit_breaker),
+        clock=mind.clock,
+        settings=settings.monologue,
+        chance=chance,
+        slice_tokens=mind.models.slice_tokens,
+    )
+    mind.join(conversation, monologue, sources)
 
 
 async def _run(mind: Mind, listener: socket.socket) -> int:

@@ -17,7 +17,8 @@ from reveries.prompts import prompt
 QUOTE_CHARS = 280
 THOUGHT_CHARS = 240
 SUMMARY_LINE_CHARS = 160
-SUMMARY_CHARS = 1600
+SUMMARY_SHARE = 0.1
+"""The folded summary may take this share of the model's context."""
 MAX_OWNER_FACTS = 12
 TURNS_FIRST = 4
 """So many of the best-ranked source turns are told before anything else that surfaced."""
@@ -114,16 +115,16 @@ def asked_text(words: str, told: Sequence[Told], thought: str, now: float) -> st
     return "\n".join(blocks)
 
 
-def fold(summary: str, exchanges: tuple[SentExchange, ...], budget_tokens: int) -> Folded:
+def fold(summary: str, exchanges: tuple[SentExchange, ...], budget_tokens: int, summary_chars: int) -> Folded:
     """Fold the oldest exchanges into `summary` when all of them take more than `budget_tokens`.
 
-    What stays is stripped of what was recalled for it then: the fold makes the model read it anew anyway.
+    The summary keeps its newest lines, `summary_chars` at most. What stays word for word is stripped of what was
+    recalled for it then: the fold makes the model read it anew anyway.
     """
-    if sum(exchange.tokens for exchange in exchanges) <= budget_tokens:
-        return Folded(summary, exchanges, ())
     kept = list(exchanges)
     folded: list[SentExchange] = []
-    while len(kept) > 1 and sum(exchange.tokens for exchange in kept) > budget_tokens * FOLD_TO_SHARE:
+    is_over = sum(exchange.tokens for exchange in exchanges) > budget_tokens
+    while is_over and kept and sum(exchange.tokens for exchange in kept) > budget_tokens * FOLD_TO_SHARE:
         folded.append(kept.pop(0))
     lines = [line for line in summary.split("\n") if line]
     lines += [
@@ -131,9 +132,9 @@ def fold(summary: str, exchanges: tuple[SentExchange, ...], budget_tokens: int) 
         f"You answered: {one_line(gone.replied, SUMMARY_LINE_CHARS)}"
         for gone in folded
     ]
-    while len(lines) > 1 and len("\n".join(lines)) > SUMMARY_CHARS:
+    while len("\n".join(lines)) > summary_chars:
         lines.pop(0)
-    bare = tuple(replace(exchange, asked=exchange.owner_words) for exchange in kept)
+    bare = tuple(replace(exchange, asked=exchange.owner_words) for exchange in kept) if folded else exchanges
     return Folded("\n".join(lines), bare, tuple(folded))
 
 

@@ -16,6 +16,7 @@ import structlog
 from reveries.clock import Clock, wait_for_event
 from reveries.config import Settings
 from reveries.daemon.chat_context import (
+    SUMMARY_SHARE,
     SentExchange,
     Told,
     asked_text,
@@ -44,6 +45,8 @@ _SAFETY_TOKENS = 64
 _TEMPERATURE = 0.3
 """Tried on the default model: warmer, it slips into the owner's first person."""
 _SHORTEST_CUT_CHARS = 200
+_FOLD_TRIES = 8
+_CHARS_PER_TOKEN = 3
 
 
 class ReplyWatch(Protocol):
@@ -333,16 +336,30 @@ class Conversation:
 
     async def _make_room(self, asked: str) -> None:
         """Fold the history when the prompt would be over the model's context. Nothing over it is ever sent."""
-        fixed = await self._count(self._system()) + await self._count(asked)
-        room = self._model.context_tokens - self.settings.llm.limits.reply_tokens - _SAFETY_TOKENS - fixed
-        folded = fold(self._state.summary, self._state.exchanges, max(0, room))
-        if folded.folded:
-            self._state.summary = folded.summary
-            self._state.exchanges = await self._recount(folded.exchanges)
-            until = folded.folded[-1].until_position
-            await self._memory.conversations.fold(self.conversation_id, folded.summary, until)
+        limit = self._model.context_tokens - self.settings.llm.limits.reply_tokens - _SAFETY_TOKENS
+        limit -= await self._count(asked)
+        summary_tokens = int(self._model.context_tokens * SUMMARY_SHARE)
+        folded: list[SentExchange] = []
+        for _ in range(_FOLD_TRIES):
+            room = limit - await self._count(self._system(""))
+            excess = await self._count(self._system()) + self._history_tokens() - limit
+            if excess <= 0:
+                break
+            summary_chars = summary_tokens * _CHARS_PER_TOKEN
+            result = fold(self._state.summary, self._state.exchanges, max(0, room - summary_tokens), summary_chars)
+            # In a language with more tokens than that, the next try leaves less to the summary.
+            summary_tokens //= 2
+            folded += result.folded
+            self._state.summary = result.summary
+            self._state.exchanges = await self._recount(result.exchanges)
+        if folded:
+            until = folded[-1].until_position
+            await self._memory.conversations.fold(self.conversation_id, self._state.summary, until)
             await self._surroundings.turns_folded()
-            log.info("conversation.folded", exchanges=len(folded.folded))
+            log.info("conversation.folded", exchanges=len(folded))
+
+    def _history_tokens(self) -> int:
+        return sum(exchange.tokens for exchange in self._state.exchanges)
 
     async def _generate(self, asked: str, draft: Draft, events: TurnEvents) -> None:
         prompt = Prompt(
@@ -403,9 +420,9 @@ class Conversation:
             counted.append(replace(item, tokens=tokens))
         return tuple(counted)
 
-    def _system(self) -> str:
-        settings = self.settings
-        return system_text(settings.mind.name, settings.owner.name, self._memory.self_model, self._state.summary)
+    def _system(self, summary: str | None = None) -> str:
+        names = self.settings.mind.name, self.settings.owner.name
+        return system_text(*names, self._memory.self_model, self._state.summary if summary is None else summary)
 
     def _prompt_beginning(self) -> tuple[Message, ...]:
         return messages_for(self._system(), self._state.exchanges)

@@ -65,7 +65,13 @@ def _shared_processors() -> list[structlog.typing.Processor]:
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
+        _plain_values,
     ]
+
+
+def _plain_values(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Before JSON escapes them: a reader that unescapes must not get a terminal's commands either."""
+    return {key: plain(value) if isinstance(value, str) else value for key, value in event.items()}
 
 
 class _BoundedQueueHandler(logging.handlers.QueueHandler):

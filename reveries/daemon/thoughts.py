@@ -144,7 +144,9 @@ class ThoughtsOfMemory:
             turns=stats.turns,
             all_stored=await self._database.is_intact(),
         )
-        return await self._ambient.next(data)
+        text = await self._ambient.next(data)
+        await self._memory.record_external(text, Origin.SYSTEM)
+        return text
 
     async def _recent_turns(self) -> Sequence[Turn]:
         rows = await self._database.rows("conversations.latest_chat")

@@ -107,8 +107,8 @@ class HostedModel:
                         yield Delta(text)
         except Exception as error:  # A boundary: litellm's errors share no base but this one
             raise self._explained(error) from error
-        if reason is not None:
-            yield Finished(reason, usage)
+        if reason is not None and _was_ended(chunks):
+            yield Finished(reason, usage if _was_counted(chunks) else None)
 
     def _request(self, prompt: Prompt) -> dict[str, object]:
         options = self._options
@@ -177,6 +177,17 @@ def _choice(chunk: object) -> tuple[str, FinishReason | None]:
     if not ended:
         return text, None
     return text, FinishReason.LENGTH if ended == "length" else FinishReason.STOP
+
+
+def _was_ended(chunks: object) -> bool:
+    """Whether the provider sent the end mark: litellm makes one up for a stream that broke off."""
+    return getattr(chunks, "received_finish_reason", "unknown") is not None
+
+
+def _was_counted(chunks: object) -> bool:
+    """Whether the provider said what was used: litellm makes that up, too, from the texts."""
+    received = getattr(chunks, "chunks", None)
+    return not isinstance(received, list) or any(getattr(chunk, "usage", None) is not None for chunk in received)
 
 
 def _usage(chunk: object) -> Usage | None:

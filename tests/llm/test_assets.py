@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -245,7 +246,7 @@ def test_a_gguf_of_ones_own_is_its_path(tmp_path: Path) -> None:
     assert find_weights(str(tmp_path / "mine.gguf")) == tmp_path / "mine.gguf"
 
 
-def _run(folder: Path, *words: str) -> tuple[int, list[dict[str, object]]]:
+def _run(folder: Path, *words: str) -> tuple[int, list[Any]]:
     done = subprocess.run(
         [sys.executable, "-m", "reveries.llm.assets", *words, "--json"],
         env={**os.environ, "REVERIES_MODELS": str(folder)},

@@ -159,3 +159,15 @@ else:
             async with model_server() as server:
                 options = HostedOptions("openai/any-model", "sk-x", f"{server.url}/v1", LIMITS)
                 yield _RunningOverTheWire(HostedModel(options), server)
+
+        @pytest.mark.requirement("D2")
+        async def test_an_end_mark_that_litellm_made_up_is_none(self, running: _RunningOverTheWire) -> None:
+            running.server.gives_end = False
+            with pytest.raises(ModelUnavailableError, match="broke off"):
+                await play(running.model, a_prompt())
+
+        @pytest.mark.requirement("G1")
+        async def test_usage_that_litellm_made_up_is_unknown(self, running: _RunningOverTheWire) -> None:
+            running.server.gives_usage = False
+            _, end = await play(running.model, a_prompt())
+            assert end.usage is None

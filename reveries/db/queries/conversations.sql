@@ -4,9 +4,6 @@ INSERT INTO conversations (id, began_at, last_said_at, source, title) VALUES (:i
 -- name: latest_chat
 SELECT * FROM conversations WHERE source = 'chat' ORDER BY last_said_at DESC, rowid DESC LIMIT 1;
 
--- name: get
-SELECT * FROM conversations WHERE id = :id;
-
 -- name: latest_of
 SELECT * FROM conversations
 WHERE source = :source AND last_said_at BETWEEN :earliest AND :latest AND began_at <= :latest

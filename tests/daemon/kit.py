@@ -1,0 +1,121 @@
+"""A conversation over a real memory and a scripted model, with everything around it visible to a test."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from reveries.config import Settings, load_settings
+from reveries.daemon.chat_context import Told
+from reveries.daemon.conversation import Conversation
+from reveries.llm.scripted import Script, ScriptedModel
+from reveries.memory.memory import Memory
+from reveries.memory.model import Recall, Turn
+from reveries.safety.breaker import ReplyBreaker
+from reveries.safety.verdict import Verdict
+from tests.fakes.clock import HandClock
+from tests.memory.kit import open_memory
+
+SETTINGS = load_settings(None)
+
+
+@dataclass
+class Around:
+    """The rest of the mind, as the conversation sees it."""
+
+    began: int = 0
+    rested: list[str] = field(default_factory=list)
+    folded: int = 0
+    turns: list[Turn] = field(default_factory=list)
+    trips: list[tuple[Verdict, str]] = field(default_factory=list)
+    thought: str = ""
+
+    def conversation_began(self) -> None:
+        self.began += 1
+
+    def turn_stored(self, turn: Turn) -> None:
+        self.turns.append(turn)
+
+    async def conversation_rested(self, conversation_id: str) -> None:
+        self.rested.append(conversation_id)
+
+    def recent_thought(self) -> str:
+        return self.thought
+
+    async def turns_folded(self) -> None:
+        self.folded += 1
+
+    async def reply_tripped(self, verdict: Verdict, so_far: str) -> None:
+        self.trips.append((verdict, so_far))
+
+
+@dataclass
+class Events:
+    """What the client of a turn was told, in order."""
+
+    told: list[str] = field(default_factory=list)
+    text: str = ""
+    recall: Recall | None = None
+    memories: Sequence[Told] = ()
+
+    def recalled(self, recall: Recall, told: Sequence[Told]) -> None:
+        self.told.append("recalled")
+        self.recall, self.memories = recall, told
+
+    def token(self, text: str) -> None:
+        if not self.told or self.told[-1] != "tokens":
+            self.told.append("tokens")
+        self.text += text
+
+    def stored(self, what: str, turn_id: str) -> None:
+        self.told.append(f"stored {what}")
+
+
+@dataclass
+class Talk:
+    conversation: Conversation
+    memory: Memory
+    model: ScriptedModel
+    around: Around
+    clock: HandClock
+
+    async def say(self, words: str) -> Events:
+        events = Events()
+        await self.conversation.say(words, events)
+        return events
+
+
+def small(**llm: object) -> Settings:
+    """The default settings with short replies, so that a small context fills quickly."""
+    limits = msgspec.structs.replace(SETTINGS.llm.limits, reply_tokens=64)
+    return msgspec.structs.replace(SETTINGS, llm=msgspec.structs.replace(SETTINGS.llm, limits=limits, **llm))
+
+
+@asynccontextmanager
+async def talking(
+    folder: Path, *scripts: Script, settings: Settings = SETTINGS, context_tokens: int = 4096
+) -> AsyncIterator[Talk]:
+    """An open conversation; `scripts` are the model's replies, "Indeed." when there are no more."""
+    clock = HandClock()
+    async with open_memory(folder, clock=clock) as memory:
+        model = ScriptedModel(scripts, otherwise="Indeed.", clock=clock, context_tokens=context_tokens)
+        around = Around()
+        conversation = Conversation(
+            memory=memory,
+            model=model,
+            clock=clock,
+            settings=settings,
+            surroundings=around,
+            new_watch=lambda: ReplyBreaker(settings.circuit_breaker),
+        )
+        await conversation.open()
+        yield Talk(conversation, memory, model, around, clock)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Let the database's own thread answer until it holds; the test's time limit bounds it."""
+    while not holds():  # noqa: ASYNC110  # The other side is a thread: there is no event of ours to wait for.
+        await asyncio.sleep(0.001)

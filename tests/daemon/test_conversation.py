@@ -1,0 +1,198 @@
+"""A chat turn from the words to the stored reply, and when the conversation rests."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from reveries.errors import ModelUnavailableError
+from reveries.llm.scripted import Pause
+from reveries.memory.model import Origin
+from tests.daemon.kit import Events, small, talking, until
+
+FACT = "My sister Marta moved to Lisbon in May."
+
+
+@pytest.mark.requirement("R-88", "R-92", "A1")
+async def test_the_words_are_stored_before_the_model_is_asked_and_the_reply_before_the_end(tmp_path: Path) -> None:
+    async with talking(tmp_path, "How is she settling in?") as talk:
+        events = await talk.say(FACT)
+        assert events.told == ["stored words", "recalled", "tokens", "stored exchange"]
+        assert events.text == "How is she settling in?"
+        assert [turn.text for turn in talk.around.turns] == [FACT, "How is she settling in?"]
+        assert [turn.origin for turn in talk.around.turns] == [Origin.OWNER, Origin.SELF]
+        assert talk.around.began == 1
+
+
+@pytest.mark.requirement("R-88", "R-90", "R-127")
+async def test_the_reply_is_asked_for_with_what_was_recalled_and_thought(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.say(FACT)
+        await talk.memory.light_sleep()
+        talk.clock.step_wall(2 * 86400)
+        await talk.conversation.open()
+        talk.around.thought = "They may miss her."
+        events = await talk.say("Where did Marta move?")
+        asked = talk.model.prompts[-1].messages[-1].text
+        assert FACT in asked
+        assert "They may miss her." in asked
+        assert asked.endswith("Where did Marta move?")
+        assert events.recall is not None
+        assert events.memories
+
+
+@pytest.mark.requirement("R-91")
+async def test_the_history_goes_on_in_the_roles_of_user_and_assistant_as_it_was_sent(tmp_path: Path) -> None:
+    async with talking(tmp_path, "One.", "Two.") as talk:
+        await talk.say("first")
+        await talk.say("second")
+        first, second = (prompt.messages for prompt in talk.model.prompts)
+        assert [message.role for message in second] == ["system", "user", "assistant", "user"]
+        assert second[:2] == first
+        assert second[2].text == "One."
+
+
+@pytest.mark.requirement("R-94")
+async def test_a_model_that_fails_costs_the_reply_and_not_the_words(tmp_path: Path) -> None:
+    async with talking(tmp_path, ModelUnavailableError("It does not answer.")) as talk:
+        result = await talk.conversation.say(FACT, Events())
+        assert (result.draft.reason, result.reply_turn) == ("failed", None)
+        assert "does not answer" in result.draft.explanation
+        await talk.memory.light_sleep()
+        found = await talk.memory.search("Marta", 5)
+        assert FACT in [ranked.turn.text for ranked in found.turns]
+
+
+@pytest.mark.requirement("R-93")
+async def test_a_reply_that_breaks_off_is_kept_as_a_part(tmp_path: Path) -> None:
+    async with talking(tmp_path, ["She ", ModelUnavailableError("gone")]) as talk:
+        result = await talk.conversation.say(FACT, Events())
+        assert result.reply_turn is not None
+        assert (result.reply_turn.text, result.reply_turn.is_partial) == ("She", True)
+
+
+@pytest.mark.requirement("R-93")
+async def test_a_stopped_reply_is_kept_as_far_as_it_went(tmp_path: Path) -> None:
+    async with talking(tmp_path, ["She ", "went ", Pause(1e6), "away"]) as talk:
+        async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+            events = Events()
+            turn = tasks.create_task(talk.conversation.say(FACT, events), name="turn")
+            await until(lambda: events.text == "She went ")
+            await talk.conversation.stop_reply()
+        result = turn.result()
+        assert (result.draft.reason, result.draft.text) == ("cancelled", "She went")
+        assert result.reply_turn is not None
+        assert result.reply_turn.is_partial
+
+
+@pytest.mark.requirement("R-130", "R-135")
+async def test_a_reply_that_loops_is_cut_and_said_so(tmp_path: Path) -> None:
+    async with talking(tmp_path, "I am here for you my friend. " * 40) as talk:
+        result = await talk.conversation.say("Hello", Events())
+        assert result.draft.reason == "tripped"
+        assert result.draft.explanation
+        assert len(result.draft.text) < 29 * 12
+        assert talk.around.trips
+
+
+@pytest.mark.requirement("R-95", "R-96", "R-76")
+async def test_it_rests_ten_minutes_after_the_last_word_and_not_before(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk, asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(talk.conversation.run(), name="conversation")
+        talk.conversation.attach(1)
+        await talk.say(FACT)
+        await talk.clock.advance(599)
+        assert talk.around.rested == []
+        await talk.clock.advance(2)
+        await until(lambda: bool(talk.around.rested))
+        assert not talk.conversation.is_talking
+        assert talk.memory.open_gap is not None
+        running.cancel()
+
+
+@pytest.mark.requirement("R-5", "R-95")
+async def test_it_rests_at_once_when_the_last_client_leaves(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk, asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(talk.conversation.run(), name="conversation")
+        talk.conversation.attach(1)
+        talk.conversation.attach(2)
+        await talk.say(FACT)
+        talk.conversation.detach(1)
+        await talk.clock.advance(1)
+        assert talk.around.rested == []
+        talk.conversation.detach(2)
+        await until(lambda: bool(talk.around.rested))
+        running.cancel()
+
+
+@pytest.mark.requirement("R-76")
+async def test_the_next_word_ends_the_gap_and_goes_on_with_the_same_conversation(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk, asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(talk.conversation.run(), name="conversation")
+        await talk.say(FACT)
+        before = talk.conversation.conversation_id
+        await until(lambda: bool(talk.around.rested))
+        talk.clock.step_wall(3600)
+        await talk.say("And I miss her.")
+        assert talk.memory.open_gap is None
+        assert talk.conversation.conversation_id == before
+        running.cancel()
+
+
+async def test_after_half_a_day_the_next_word_begins_a_new_conversation(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.say(FACT)
+        before = talk.conversation.conversation_id
+        talk.clock.step_wall(13 * 3600)
+        await talk.conversation.open()
+        assert talk.conversation.conversation_id != before
+
+
+async def test_a_long_conversation_folds_and_nothing_over_the_context_is_sent(tmp_path: Path) -> None:
+    async with talking(tmp_path, settings=small(), context_tokens=1024) as talk:
+        for number in range(25):
+            await talk.say(f"On day {number} I counted {number} herons by the river, and wrote it down with care.")
+        for prompt in talk.model.prompts:
+            sent = sum([await talk.model.count_tokens(message.text) for message in prompt.messages])
+            assert sent + prompt.max_tokens <= 1024
+        assert talk.around.folded
+        assert "On day" in talk.model.prompts[-1].messages[0].text
+
+
+async def test_what_was_folded_can_be_recalled_again(tmp_path: Path) -> None:
+    async with talking(tmp_path, settings=small(), context_tokens=1024) as talk:
+        await talk.say(FACT)
+        for number in range(25):
+            await talk.say(f"On day {number} I counted {number} herons by the river, and wrote it down with care.")
+        await talk.memory.light_sleep()
+        await talk.say("Where did Marta move?")
+        assert FACT in talk.model.prompts[-1].messages[-1].text
+
+
+async def test_a_message_longer_than_the_context_is_stored_whole_and_told_in_part(tmp_path: Path) -> None:
+    async with talking(tmp_path, settings=small(), context_tokens=1024) as talk:
+        long = "heron " * 20_000
+        result = await talk.conversation.say(long, Events())
+        assert result.owner_turn.text == long
+        assert "characters left out" in talk.model.prompts[-1].messages[-1].text
+
+
+async def test_the_beginning_of_the_next_prompt_is_read_ahead(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk, asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        warming = tasks.create_task(talk.conversation.keep_warm(), name="read-ahead")
+        await until(lambda: bool(talk.model.read))
+        await talk.say("Hello")
+        (read, _), asked = talk.model.read[0], talk.model.prompts[0].messages
+        assert asked[: len(read)] == read
+        warming.cancel()
+
+
+async def test_turns_of_two_clients_are_taken_one_after_the_other(tmp_path: Path) -> None:
+    async with talking(tmp_path, ["One ", Pause(0), "reply."], "Another.") as talk, asyncio.timeout(10):
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(talk.conversation.say("first", Events()))
+            tasks.create_task(talk.conversation.say("second", Events()))
+            await talk.clock.advance(0)
+            await until(lambda: talk.clock.sleeper_count > 0)
+            await talk.clock.advance(1)
+        assert [turn.text for turn in talk.around.turns] == ["first", "One reply.", "second", "Another."]

@@ -1,0 +1,57 @@
+"""The log: structured lines, tracebacks whole, secrets and control characters nowhere."""
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+import structlog
+
+from reveries.daemon.logs import log_to
+
+
+def _lines(folder: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (folder / "daemon.log").read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.requirement("R-10")
+def test_a_state_is_logged_as_one_line_with_its_keys(tmp_path: Path) -> None:
+    with log_to(tmp_path, "info"):
+        structlog.get_logger("monologue").info("monologue.state", state="thinking")
+    (line,) = _lines(tmp_path)
+    assert (line["event"], line["state"], line["level"], line["logger"]) == (
+        "monologue.state", "thinking", "info", "monologue",
+    )  # fmt: skip
+
+
+@pytest.mark.requirement("F6")
+def test_a_traceback_is_kept_and_the_key_in_it_is_not(tmp_path: Path) -> None:
+    key = "sk-abcdefghijklmnop1234"
+    with log_to(tmp_path, "info"):
+        try:
+            raise ValueError(f"refused with {key}")
+        except ValueError:
+            structlog.get_logger("llm").exception("call.failed")
+        logging.getLogger("somebody").warning("Authorization: Bearer abcdefgh12345678")
+    text = (tmp_path / "daemon.log").read_text(encoding="utf-8")
+    assert "ValueError: refused with" in text
+    assert key not in text
+    assert "abcdefgh12345678" not in text
+
+
+@pytest.mark.requirement("F5")
+def test_no_control_character_reaches_the_log(tmp_path: Path) -> None:
+    with log_to(tmp_path, "info"):
+        logging.getLogger("somebody").warning("title \x1b]0;owned\x07 and \x9b2J")
+        structlog.get_logger("x").info("event", text="\x1b[31mred\x1b[0m")
+    raw = (tmp_path / "daemon.log").read_bytes()
+    assert not [byte for byte in raw if byte < 32 and byte not in (9, 10)]
+    assert b"owned" not in raw
+
+
+@pytest.mark.requirement("H2")
+def test_chatty_libraries_are_heard_only_when_they_warn(tmp_path: Path) -> None:
+    with log_to(tmp_path, "debug"):
+        logging.getLogger("httpx").info("GET https://example.invalid/?token=1")
+        logging.getLogger("httpx").warning("careful")
+    assert [line["event"] for line in _lines(tmp_path)] == ["careful"]

@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -152,9 +153,9 @@ def live_a_day(number: int, day: Day, clone: Path, make_words: str) -> tuple[boo
         terminal.transcript += [f"`reveries sleep` ({time.monotonic() - began:.0f} s): {slept}", ""]
         terminal.type("clear; make wake")
         terminal.wait("enter sends", 120)
-        time.sleep(60)
+        time.sleep(20)
         asked = terminal.say(day.question, 4)
-        terminal.note(f"The next wake, a minute later ({asked:.0f} s)")
+        terminal.note(f"The next wake, 20 seconds later ({asked:.0f} s)")
         reply = json.loads(terminal.run("memory", "search", "--json", day.question))
         history = terminal.screen().lower()
         answer = history.rpartition(day.question.lower()[:40])[2]
@@ -165,8 +166,8 @@ def live_a_day(number: int, day: Day, clone: Path, make_words: str) -> tuple[boo
         terminal.transcript += [f"`reveries memory inspect {top}`:", "", "```text"]
         terminal.transcript += [terminal.run("memory", "inspect", top), "```", ""]
         terminal.transcript += [f"Remembered: {'yes' if remembers else 'no'}", ""]
-        terminal.key("C-d")
-        terminal.run("sleep", seconds=180)
+        status = json.loads(terminal.run("status", "--json"))
+        os.kill(status["pid"], signal.SIGTERM)
         return remembers, terminal.transcript
 
 

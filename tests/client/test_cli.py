@@ -199,6 +199,7 @@ def test_monologue_streams_until_ctrl_c(home: Home) -> None:
     assert b"She measured.\n" in seen
 
 
+@pytest.mark.requirement("R-25")
 def test_monologue_history_takes_spans_and_times(home: Home) -> None:
     entry = protocol.ThoughtEntry("x", NOW, NOW + 9, "a timer", "settled", "The pear stays.", 5, [])
     with awake_in_thread(home, Script(thoughts=[entry])) as fake:
@@ -214,6 +215,7 @@ def test_monologue_history_takes_spans_and_times(home: Home) -> None:
     assert "'soon' is no time" in wrong.err
 
 
+@pytest.mark.requirement("R-20")
 def test_consolidate_shows_its_log_and_what_is_left(home: Home) -> None:
     with awake_in_thread(home) as fake:
         ran = reveries(home, "consolidate", "--limit", "2")
@@ -223,7 +225,7 @@ def test_consolidate_shows_its_log_and_what_is_left(home: Home) -> None:
     assert [request.limit for request in fake.received if isinstance(request, protocol.Consolidate)] == [2]
 
 
-@pytest.mark.requirement("R-171")
+@pytest.mark.requirement("R-171", "R-21")
 def test_memory_shows_its_statistics(home: Home) -> None:
     with awake_in_thread(home):
         ran = reveries(home, "memory")
@@ -231,6 +233,7 @@ def test_memory_shows_its_statistics(home: Home) -> None:
     assert "0.12 at least" in ran.out
 
 
+@pytest.mark.requirement("R-22")
 def test_memory_search_shows_quote_source_and_ranked_turns(home: Home) -> None:
     with awake_in_thread(home, Script(found=FOUND)):
         ran = reveries(home, "memory", "search", "pear", "tree")

@@ -29,6 +29,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.requirement("R-27")
 def test_set_changes_one_line_and_keeps_the_comments(file: Path) -> None:
     assert write_setting(file, "budget.dollars_per_day", "2") == 2.0
     assert file.read_text() == _FILE.replace("0.5", "2.0")
@@ -100,6 +101,7 @@ def test_a_file_that_cannot_be_written_is_a_home_error(tmp_path: Path) -> None:
         write_setting(tmp_path / "wall" / "config.toml", "mind.name", "Two")
 
 
+@pytest.mark.requirement("R-27")
 def test_config_set_tells_the_mind_and_says_when_it_counts(home: Home) -> None:
     home.path.mkdir()
     asleep = reveries(home, "config", "set", "mind.name", "Echo")
@@ -114,6 +116,7 @@ def test_config_set_tells_the_mind_and_says_when_it_counts(home: Home) -> None:
     assert (settings.mind.name, settings.llm.embedded.threads) == ("Two", 2)
 
 
+@pytest.mark.requirement("R-26")
 def test_config_prints_every_setting_as_toml(home: Home, tmp_path: Path) -> None:
     ran = reveries(home, "config")
     copy = tmp_path / "copy.toml"

@@ -26,7 +26,7 @@ def _turns_on_disk(database: Path) -> list[tuple[str, str, int]]:
         connection.close()
 
 
-@pytest.mark.requirement("R-1", "R-3", "R-4", "R-5", "R-6", "R-88", "R-89", "R-92", "R-154")
+@pytest.mark.requirement("R-1", "R-3", "R-4", "R-5", "R-6", "R-88", "R-89", "R-92", "R-154", "R-2", "R-100", "R-163")
 async def test_a_mind_wakes_talks_sleeps_and_remembers(living: Living) -> None:
     await living.wake()
     async with living.client() as client:
@@ -45,6 +45,7 @@ async def test_a_mind_wakes_talks_sleeps_and_remembers(living: Living) -> None:
 
     await living.wake()
     async with living.client() as client:
+        assert (await client.status()).last_consolidation
         found = await client.search("Where does Anna live?")
         assert "My sister Anna moved to Oslo in May." in [turn.text for turn in found.turns]
         client.send(protocol.Inspect(client.number(), found.episodes[0].episode_id))
@@ -125,7 +126,7 @@ async def test_a_cancelled_reply_is_kept_as_far_as_it_went(living: Living) -> No
         assert replied.text
 
 
-@pytest.mark.requirement("R-30", "R-31", "R-39", "R-41", "R-95", "RA-5")
+@pytest.mark.requirement("R-30", "R-31", "R-39", "R-41", "R-95", "RA-5", "R-164")
 async def test_it_thinks_when_the_conversation_rests_and_remembers_the_thought(living: Living) -> None:
     living.thinks = True
     await living.wake()
@@ -191,3 +192,14 @@ async def test_nothing_listens_on_the_network_and_nobody_else_can_read_the_home(
     assert [c for process in everyone for c in process.net_connections("inet") if c.status == "LISTEN"] == []
     for path in [living.home.path, *living.home.path.rglob("*")]:
         assert os.lstat(path).st_mode & 0o077 == 0, path
+
+
+@pytest.mark.requirement("R-99", "R-102", "R-106")
+async def test_consolidating_on_the_owners_word_ends_in_a_result_for_every_experience(living: Living) -> None:
+    await living.wake()
+    async with living.client() as client:
+        await client.say("My boat is called Ida and lies in the harbour.")
+        client.send(protocol.Consolidate(client.number(), limit=1))
+        done = await client.next_of(protocol.Consolidated, seconds=120)
+        assert done.processed + done.fallbacks == 1
+        assert done.log

@@ -13,7 +13,7 @@ With `--json`, `pull` writes JSON lines on standard output, each one object:
     {"done": true, "model": "NAME", "path": "/…", "sources": {"x.gguf": "huggingface.co"}}  the last line of a good run
     {"error": "What happened.", "advice": "What to do.", "code": "model"}                   the last line of a bad one
 
-`source` is "already here" for a file that was there and verified. `list --json` writes one array of objects with name,
+`source` is empty for a file that was there, verified. `list --json` writes one array of objects with name,
 kind, licence, about, size_bytes, present and is_default. The exit code is 0, or that of the error (reveries/errors.py).
 """
 
@@ -154,8 +154,8 @@ def pull_asset(known: Asset, report: Report, folder: Path, pip: Sequence[str] | 
 
 def _pull_file(path: Path, file: AssetFile, report: Report, pip: Sequence[str] | None) -> str:
     if is_present(path, file) or _adopt(path, file):
-        report(Progress(file.name, file.size_bytes, file.size_bytes, "already here"))
-        return "already here"
+        report(Progress(file.name, file.size_bytes, file.size_bytes, ""))
+        return ""
     partial = path.with_name(path.name + ".partial")
     reasons = []
     for source in file.source:
@@ -287,7 +287,8 @@ def _run_pull(arguments: argparse.Namespace) -> int:
         else:
             line |= {"done_bytes": progress.done_bytes, "total_bytes": progress.total_bytes}
         share = 100 * progress.done_bytes // progress.total_bytes
-        _say(arguments, line, f"{progress.file} from {progress.source}: {progress.given_up or f'{share}%'}")
+        origin = f"from {progress.source}" if progress.source else "is here"
+        _say(arguments, line, f"{progress.file} {origin}: {progress.given_up or f'{share}%'}")
 
     path, sources = pull(arguments.name, report)
     done = {"done": True, "model": arguments.name, "path": str(path), "sources": sources}

@@ -113,7 +113,7 @@ def test_a_file_comes_whole_verified_and_once(server: FileServer, tmp_path: Path
     assert sources == {"model.bin": "127.0.0.1"}
     assert (seen[-1].done_bytes, seen[-1].total_bytes) == (len(CONTENT), len(CONTENT))
     sources, _ = _pull(known, tmp_path)
-    assert sources == {"model.bin": "already here"}
+    assert sources == {"model.bin": ""}
     assert len(server.ranges) == 1
 
 
@@ -185,7 +185,7 @@ def test_a_file_that_was_put_there_by_hand_is_taken(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "model.bin").write_bytes(CONTENT)
     sources, _ = _pull(_asset(_nobody()), tmp_path)
-    assert sources == {"model.bin": "already here"}
+    assert sources == {"model.bin": ""}
 
 
 def test_a_file_that_changed_is_not_present(server: FileServer, tmp_path: Path) -> None:

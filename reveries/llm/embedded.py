@@ -32,7 +32,7 @@ BATCH_TOKENS = 16
 Measured with the default model on 2 idle cores: tokens read a second; milliseconds until a call that is being read has
 given its slot free (median, worst). 4: 42; 35, 110. 8: 35; 70, 440. 12: 42; 310, 580. 16: 53; 320, 570.
 32: 57; 730, 1,080. 512: 60; seconds. (The matrix kernels work on rows of 4 and of 16.) 4 stops soonest, but reads 300
-new tokens in 7.1 s of the 8 s that a turn may wait; 16 needs 5.7 s. What generates is stopped within 100 ms with any.
+new tokens in 7.1 s of the 8 s that a turn may wait; 16 needs 5.7 s. A call that generates stops within 100 ms with any.
 """
 
 MAX_THREADS = 8

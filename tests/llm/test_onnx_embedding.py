@@ -59,11 +59,11 @@ async def test_the_loop_turns_while_it_embeds(embedder: OnnxEmbedder) -> None:
 
 
 async def test_short_turns_are_embedded_fast_enough_to_import_years(embedder: OnnxEmbedder) -> None:
-    """60 a second of processor time: what else runs on the machine is not counted."""
+    """20 a second of processor time on any machine; an idle one of today does 60 to 100 (docs/benchmarks.md)."""
     await embedder.embed(["load"])
     began = time.process_time()
     await embedder.embed(TURNS * 40)
-    assert len(TURNS) * 40 / (time.process_time() - began) > 60
+    assert len(TURNS) * 40 / (time.process_time() - began) > 20
 
 
 async def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ MEMORY_LINES = 5
 LINE_CHARS = 240
 PREVIOUS_CHARS = 400
 FACT_LINES = 10
+_UNNAMED = "the person"
 
 
 def thinking_messages(inputs: ThoughtInputs, why: Reactivation) -> tuple[Message, ...]:
@@ -21,7 +22,7 @@ def thinking_messages(inputs: ThoughtInputs, why: Reactivation) -> tuple[Message
 
 
 def _system(inputs: ThoughtInputs) -> str:
-    owner = inputs.owner_name or "your owner"
+    owner = inputs.owner_name or _UNNAMED
     text = prompt("think", mind=inputs.mind_name, owner=owner)
     if inputs.narrative:
         text += f"\n\nWhat you are, in your own words: {one_line(inputs.narrative, 600)}"
@@ -32,7 +33,7 @@ def _system(inputs: ThoughtInputs) -> str:
 
 def _occasion(inputs: ThoughtInputs, why: Reactivation) -> str:
     """Everything that is new, each part only when there is something in it."""
-    owner = inputs.owner_name or "your owner"
+    owner = inputs.owner_name or _UNNAMED
     blocks = [f"[It is {inputs.now_words}. {inputs.silence_words}]".replace(" ]", "]")]
     parts = (
         ("A quiet word to you", (inputs.ambient,) if inputs.ambient else ()),

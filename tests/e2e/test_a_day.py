@@ -37,7 +37,7 @@ async def test_a_mind_wakes_talks_sleeps_and_remembers(living: Living) -> None:
         assert tokens.strip() == replied.text
         assert [frame.what for frame in client.seen if isinstance(frame, protocol.Stored)] == ["words", "exchange"]
         client.send(protocol.Sleep(client.number()))
-        await client.next_of(protocol.Ok)
+        await client.next_of(protocol.Ok, seconds=120)
     assert living.process is not None
     assert await asyncio.to_thread(living.process.wait, 120) == 0
     assert not living.home.socket.exists()

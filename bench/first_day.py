@@ -145,7 +145,7 @@ def live_a_day(number: int, day: Day, clone: Path, make_words: str) -> tuple[boo
         terminal.note(f"Two turns ({first:.0f} s and {second:.0f} s until the reply was stored)")
         terminal.key("C-d")
         time.sleep(1)
-        terminal.type("clear; timeout 40 reveries monologue")
+        terminal.type("clear; timeout 40 .venv/bin/reveries monologue")
         time.sleep(42)
         terminal.note("Detached; `reveries monologue` for 40 seconds")
         began = time.monotonic()

@@ -201,6 +201,9 @@ class Conversation:
             try:
                 return await self._turn(plain(words), events)
             finally:
+                # Even when the turn failed before it began: only a conversation that does not rest can come to rest,
+                # and only its rest lets thinking go on.
+                self._state.is_resting = False
                 self._state.last_word_monotonic = self._clock.monotonic()
                 self._changed.set()
 

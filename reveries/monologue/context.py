@@ -1,49 +1,95 @@
 """What a thought is told (R-32..R-34, R-111). Pure. Stable first (rules, self-model), what changes in the last message.
 
 How much there is to read varies with how much happened (R-33): a rich conversation brings many lines, a quiet day few.
+Never more than the model can hold: the oldest words and the weakest memories are left out first.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
 from reveries.llm.base import Message
-from reveries.monologue.thought import Reactivation, Reason, ThoughtInputs
+from reveries.llm.tokens import estimate_tokens
+from reveries.monologue.thought import Reactivation, Reason, Remembered, ThoughtInputs
 from reveries.plaintext import one_line
 from reveries.prompts import prompt
 
-RECENT_LINES = 10
-MEMORY_LINES = 5
-LINE_CHARS = 240
-PREVIOUS_CHARS = 400
+BUDGET_TOKENS = 2048
+"""Half of the smallest context that ships; the other half is for the thought."""
 FACT_LINES = 10
+FACT_CHARS = 240
+NARRATIVE_CHARS = 600
+_SYSTEM_SHARE = 0.5
 _UNNAMED = "the person"
+_BRACKETS: Final = str.maketrans("[]", "()")
 
 
-def thinking_messages(inputs: ThoughtInputs, why: Reactivation) -> tuple[Message, ...]:
-    """The prompt of one thought: a system message that is byte-equal from thought to thought, and one that is not."""
-    return (Message("system", _system(inputs)), Message("user", _occasion(inputs, why)))
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """How much of each part is told."""
+
+    recent_lines: int
+    memory_lines: int
+    line_chars: int
+    previous_chars: int
 
 
-def _system(inputs: ThoughtInputs) -> str:
+_SHAPES: Final = (
+    _Shape(10, 5, 240, 400),
+    _Shape(6, 4, 240, 400),
+    _Shape(4, 3, 240, 240),
+    _Shape(4, 2, 120, 120),
+    _Shape(2, 1, 80, 80),
+    _Shape(1, 1, 40, 40),
+)
+"""The first that fits is taken."""
+
+
+def thinking_messages(
+    inputs: ThoughtInputs, why: Reactivation, budget_tokens: int = BUDGET_TOKENS
+) -> tuple[Message, ...]:
+    """The prompt of one thought: a system message that is byte-equal from thought to thought, and one that is not.
+
+    Together they take at most `budget_tokens`, by a careful over-estimate, if the rules alone leave room for that.
+    """
+    system = _system(inputs, int(budget_tokens * _SYSTEM_SHARE))
+    left = budget_tokens - estimate_tokens(system)
+    occasions = (_occasion(inputs, why, shape) for shape in _SHAPES)
+    occasion = next((text for text in occasions if estimate_tokens(text) <= left), "")
+    return (Message("system", system), Message("user", occasion or _occasion(inputs, why, _SHAPES[-1])))
+
+
+def _system(inputs: ThoughtInputs, budget_tokens: int) -> str:
+    """The rules and the self-model; depends on nothing that changes from thought to thought."""
     owner = inputs.owner_name or _UNNAMED
-    text = prompt("think", mind=inputs.mind_name, owner=owner)
-    if inputs.narrative:
-        text += f"\n\nWhat you are, in your own words: {one_line(inputs.narrative, 600)}"
-    if inputs.owner_facts:
-        text += f"\n\nWhat you know about {owner}:\n" + _lines(inputs.owner_facts[-FACT_LINES:])
+    rules = prompt("think", mind=inputs.mind_name, owner=owner)
+    narrative = _fenced(inputs.narrative, NARRATIVE_CHARS)
+    text = rules + (f"\n\nWhat you are, in your own words: {narrative}" if narrative else "")
+    if estimate_tokens(text) > budget_tokens:
+        text = rules
+    facts = inputs.owner_facts[-FACT_LINES:]
+    for first in range(len(facts)):
+        told = f"{text}\n\nWhat you know about {owner}:\n{_lines(facts[first:], FACT_CHARS)}"
+        if estimate_tokens(told) <= budget_tokens:
+            return told
     return text
 
 
-def _occasion(inputs: ThoughtInputs, why: Reactivation) -> str:
+def _occasion(inputs: ThoughtInputs, why: Reactivation, shape: _Shape) -> str:
     """Everything that is new, each part only when there is something in it."""
     owner = inputs.owner_name or _UNNAMED
     blocks = [f"[It is {inputs.now_words}. {inputs.silence_words}]".replace(" ]", "]")]
+    previous = _end_of(inputs.previous, shape.previous_chars)
     parts = (
         ("A quiet word to you", (inputs.ambient,) if inputs.ambient else ()),
-        ("What was just said", inputs.recent[-RECENT_LINES:]),
-        ("What comes to mind", tuple(f"{m.when}: {m.text}" for m in inputs.memories[:MEMORY_LINES])),
+        ("What was just said", inputs.recent[-shape.recent_lines :]),
+        ("What comes to mind", tuple(_memory(memory) for memory in inputs.memories[: shape.memory_lines])),
         ("Not yet resolved", inputs.unresolved),
         ("In the calendar", inputs.calendar),
-        ("Your last thought", (one_line(inputs.previous, PREVIOUS_CHARS),) if inputs.previous else ()),
     )
-    blocks += [f"[{title}:\n{_lines(lines)}]" for title, lines in parts if lines]
+    blocks += [f"[{title}:\n{_lines(lines, shape.line_chars)}]" for title, lines in parts if lines]
+    if previous:
+        blocks.append(f"[Your last thought:\n{_lines((previous,), shape.previous_chars)}]")
     blocks.append(f"{_why(why, owner)} {prompt('think_now', owner=owner)}")
     return "\n".join(blocks)
 
@@ -55,7 +101,7 @@ def _why(why: Reactivation, owner: str) -> str:
         case Reason.ASSOCIATION:
             return "A memory came up by itself."
         case Reason.CALENDAR:
-            return f"Something in the calendar is near: {one_line(why.detail)}."
+            return f"Something in the calendar is near: {_fenced(why.detail, 200)}."
         case Reason.COMFORT | Reason.FRESH_START:
             return "Begin again, calmly, with something simple and true."
         case Reason.WAKING:
@@ -64,5 +110,21 @@ def _why(why: Reactivation, owner: str) -> str:
             return "Some time has passed."
 
 
-def _lines(lines: tuple[str, ...]) -> str:
-    return "\n".join(f"- {one_line(line, LINE_CHARS)}" for line in lines)
+def _memory(memory: Remembered) -> str:
+    """What did not come from the owner alone is marked so (F1)."""
+    return f"{memory.when}{', partly from elsewhere' if memory.tainted else ''}: {memory.text}"
+
+
+def _end_of(thought: str, limit_chars: int) -> str:
+    """Where a thought had come to: its end is what the next one goes on from."""
+    line = one_line(thought, len(thought))
+    return line if len(line) <= limit_chars else "…" + line[1 - limit_chars :]
+
+
+def _lines(lines: Sequence[str], limit_chars: int) -> str:
+    return "\n".join(f"- {_fenced(line, limit_chars)}" for line in lines)
+
+
+def _fenced(text: str, limit_chars: int) -> str:
+    """On one line, and without the bracket that would end the record it stands in (F1)."""
+    return one_line(text, limit_chars).translate(_BRACKETS)

@@ -39,6 +39,9 @@ log = structlog.get_logger("monologue")
 _FIRST_BACK_OFF_SECONDS = 10.0
 _LONGEST_BACK_OFF_SECONDS = 900.0
 _COMFORT_SECONDS = 30.0
+_MOST_DOUBLINGS = 10
+_CONTEXT_SHARE = 0.5
+"""What a thought is told takes at most this share of the model's context; the rest is for the thought."""
 _FRESH_SECONDS = 600.0
 """A thought older than this is no longer "what I was just thinking"."""
 
@@ -119,6 +122,7 @@ class Monologue:
         self._running: asyncio.Task[None] | None = None
         self._draft: Draft | None = None
         self._previous = ""
+        self._is_unfinished = False
         self._failures = 0
         self.last_thought_at = 0.0
         self.state = ThoughtState.WAITING
@@ -163,7 +167,8 @@ class Monologue:
 
     async def run(self) -> None:
         """Think, settle, wait for something, for ever."""
-        self._previous = (await self._sources.restore()).last_buffer
+        saved = await self._sources.restore()
+        self._previous, self._is_unfinished = saved.last_buffer, not saved.is_quiescent
         why = Reactivation(Reason.WAKING)
         while True:
             if not self._free.is_set():
@@ -180,6 +185,10 @@ class Monologue:
     async def _is_worth_a_thought(self, why: Reactivation) -> bool:
         if why.reason in (Reason.ASSOCIATION, Reason.CALENDAR, Reason.COMFORT, Reason.FRESH_START):
             return True
+        if self._is_unfinished:
+            # A thought that was cut short is taken up again, once (R-9, R-38).
+            self._is_unfinished = False
+            return True
         return await self._sources.has_something_to_process()
 
     async def _think_once(self, why: Reactivation) -> Reactivation:
@@ -191,8 +200,10 @@ class Monologue:
         self._draft = draft
         self._observers.tell(ThoughtBegan(thought_id, why.reason.value, ""))
         log.info("thought.began", reason=why.reason.value)
-        await self._generate(inputs, why, draft)
-        self._draft = None
+        try:
+            await self._generate(inputs, why, draft)
+        finally:
+            self._draft = None
         thought = FinishedThought(
             id=thought_id,
             began_at=began,
@@ -205,21 +216,21 @@ class Monologue:
             model=self._model.name,
             memories=inputs.memories,
         )
-        await self._keep(thought, draft)
+        await self._keep(thought, draft, why)
         return await self._after(why, draft)
 
     async def _generate(self, inputs: ThoughtInputs, why: Reactivation, draft: Draft) -> None:
         thinker = Thinker(self._model, self._breaker, self._clock, self._settings, self._slice_tokens)
-        messages = thinking_messages(inputs, why)
+        messages = thinking_messages(inputs, why, int(self._model.context_tokens * _CONTEXT_SHARE))
         try:
             async with asyncio.TaskGroup() as tasks:
                 thinking = thinker.think(messages, draft, lambda text: self._observers.tell(ThoughtPiece(text)))
                 self._running = tasks.create_task(thinking, name="thought")
-                if not self._free.is_set():
+                if not (self._free.is_set() and self._settings.enabled):
                     # A conversation came while the inputs were gathered.
                     self._running.cancel()
-            if self._running.cancelled():
-                draft.end("paused", "A conversation came.")
+            if self._running.cancelled() and not draft.why_ended:
+                draft.end("paused", "It was paused." if self._settings.enabled else "Thinking was switched off.")
         except* BudgetExceededError as errors:
             draft.end("budget", str(_first(errors)))
         except* ModelError as errors:
@@ -227,16 +238,17 @@ class Monologue:
         finally:
             self._running = None
 
-    async def _keep(self, thought: FinishedThought, draft: Draft) -> None:
+    async def _keep(self, thought: FinishedThought, draft: Draft, why: Reactivation) -> None:
         self._observers.tell(ThoughtEnded(thought.id, thought.why_ended, thought.explanation, thought.tokens))
         log.info("thought.ended", reason=thought.why_ended, tokens=thought.tokens)
         if thought.text.strip():
-            self._previous = thought.text
+            # What tripped is kept, but it must not lead the next thought, after a restart neither.
+            self._previous = "" if thought.why_ended == "tripped" else thought.text
+            self._is_unfinished = thought.why_ended == "paused"
             self.last_thought_at = thought.ended_at
-        is_quiescent = not thought.is_partial
-        await self._sources.record(thought, SavedState(self._previous, is_quiescent))
-        if draft.verdict is not None:
-            await self._sources.record_trip(draft.verdict, thought.text, _response(draft.verdict))
+        for trip in draft.trips:
+            await self._sources.record_trip(trip.verdict, trip.so_far, _response(trip.verdict, why))
+        await self._sources.record(thought, SavedState(self._previous, not self._is_unfinished))
 
     async def _after(self, why: Reactivation, draft: Draft) -> Reactivation:
         """What follows a thought (R-136 for a trip; back-off for a failure, R-40; else idleness)."""
@@ -252,29 +264,19 @@ class Monologue:
             case "budget":
                 self._become(ThoughtState.QUIET, draft.explanation)
                 return await self._idle(_LONGEST_BACK_OFF_SECONDS)
-            case "tripped" if draft.verdict is not None:
-                return await self._after_trip(why, draft.verdict)
+            case "tripped":
+                return await self._after_trip(why, draft.trips[-1].verdict)
             case _:
                 self._become(ThoughtState.SETTLED, draft.explanation)
                 return await self._idle(self._settings.idle_check_seconds)
 
     async def _after_trip(self, why: Reactivation, verdict: Verdict) -> Reactivation:
         self._become(ThoughtState.TRIPPED, verdict.explanation)
-        if why.reason in (Reason.COMFORT, Reason.FRESH_START):
-            # It tripped again right after a new beginning: no third one, but rest.
-            self._previous = ""
+        anew = _new_beginning(verdict, why)
+        if anew is None:
             return await self._idle(self._settings.idle_check_seconds)
-        match verdict.action:
-            case Action.INTERRUPT_AND_COMFORT:
-                self._previous = ""
-                await self._pause_or_seconds(_COMFORT_SECONDS)
-                return Reactivation(Reason.COMFORT)
-            case Action.SNAPSHOT_AND_RESET:
-                self._previous = ""
-                await self._pause_or_seconds(_COMFORT_SECONDS)
-                return Reactivation(Reason.FRESH_START)
-            case _:
-                return await self._idle(self._settings.idle_check_seconds)
+        await self._pause_or_seconds(_COMFORT_SECONDS)
+        return Reactivation(anew)
 
     async def _idle(self, seconds: float) -> Reactivation:
         """Wait for the first of R-57's four; a failing model is waited for longer, whatever comes to mind."""
@@ -295,7 +297,8 @@ class Monologue:
         return why
 
     def _back_off_seconds(self) -> float:
-        longest = min(_LONGEST_BACK_OFF_SECONDS, _FIRST_BACK_OFF_SECONDS * 2 ** (self._failures - 1))
+        doublings = min(self._failures - 1, _MOST_DOUBLINGS)
+        longest = min(_LONGEST_BACK_OFF_SECONDS, _FIRST_BACK_OFF_SECONDS * 2.0**doublings)
         return self._chance.uniform(longest / 2, longest)
 
     def _become(self, state: ThoughtState, detail: str = "") -> None:
@@ -313,14 +316,27 @@ def _first(errors: BaseExceptionGroup[ModelError]) -> ModelError:
     return error
 
 
-def _response(verdict: Verdict) -> str:
-    """What was done about a trip, in plain words for the journal (R-135)."""
+def _new_beginning(verdict: Verdict, why: Reactivation) -> Reason | None:
+    """How thinking begins again after a trip (R-136). None: it rests, as it does when a new beginning tripped."""
+    if why.reason in (Reason.COMFORT, Reason.FRESH_START):
+        return None
     match verdict.action:
         case Action.INTERRUPT_AND_COMFORT:
-            return "the thought was ended and something calming was said"
+            return Reason.COMFORT
         case Action.SNAPSHOT_AND_RESET:
-            return "the thought was saved and thinking began afresh"
-        case Action.THROTTLE:
-            return "thinking was slowed down"
+            return Reason.FRESH_START
+        case _:
+            return None
+
+
+def _response(verdict: Verdict, why: Reactivation) -> str:
+    """What is done about a trip, in plain words for the journal (R-135)."""
+    if verdict.action is Action.THROTTLE:
+        return "thinking was slowed down"
+    match _new_beginning(verdict, why):
+        case Reason.COMFORT:
+            return "the thought was ended; the next begins with something calming"
+        case Reason.FRESH_START:
+            return "the thought was ended and kept; the next begins without it"
         case _:
             return "the thought was ended"

@@ -31,6 +31,10 @@ class Pace:
         # From now, not from when it was due: a model that was slow is not made up for in a burst.
         self._due = now + 1.0 / self.tokens_per_second
 
+    def rested(self) -> None:
+        """What comes next begins a new call: the wait for it says nothing about how fast the thought went (RA-8)."""
+        self._last = None
+
     def velocity(self) -> float | None:
         """Smoothed tokens per second after pacing; None before the second piece."""
         gap = self._smoothed_gap_seconds

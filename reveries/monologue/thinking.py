@@ -16,7 +16,11 @@ from reveries.safety.verdict import Action, Verdict
 
 QUEUE_PIECES = 64
 _TEMPERATURE = 0.7
-_SENTENCE_ENDS = (".", "!", "?", "\n")
+_SENTENCE_ENDS = (".", "!", "?", "…", "\n")
+_CLOSERS = " \"'”’)*_"
+_CONTEXT_MARGIN_TOKENS = 64
+"""What a template may add to the messages."""
+_LEAST_TOKENS = 32
 
 
 class Watch(Protocol):
@@ -27,6 +31,14 @@ class Watch(Protocol):
     def reset(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Tripped:
+    """One word of the breaker, and the thought as far as it had come."""
+
+    verdict: Verdict
+    so_far: str
+
+
 @dataclass(slots=True)
 class Draft:
     """A thought as it grows, and why it ended."""
@@ -34,8 +46,8 @@ class Draft:
     pieces: list[str] = field(default_factory=list)
     why_ended: str = ""
     explanation: str = ""
-    verdict: Verdict | None = None
-    was_throttled: bool = False
+    trips: list[Tripped] = field(default_factory=list)
+    """All of them (R-135); only the last can have ended the thought."""
 
     @property
     def text(self) -> str:
@@ -66,8 +78,9 @@ class Thinker:
         """
         self.watch.reset()
         pace = Pace(self.settings.target_tokens_per_second)
+        most = await self._most_tokens(messages)
         while not draft.why_ended:
-            left = self.settings.max_tokens_per_cycle - len(draft.pieces)
+            left = most - len(draft.pieces)
             wanted = min(left, self.slice_tokens) if self.slice_tokens else left
             so_far = (Message("assistant", draft.text),) if draft.pieces else ()
             prompt = Prompt(Role.MONOLOGUE, (*messages, *so_far), wanted, temperature=_TEMPERATURE)
@@ -77,8 +90,17 @@ class Thinker:
                 return
             if reason is FinishReason.STOP or len(draft.pieces) == before:
                 draft.end("finished", "It had no more to say.")
-            elif len(draft.pieces) >= self.settings.max_tokens_per_cycle or not self.slice_tokens:
-                draft.end("capped", f"It reached its {self.settings.max_tokens_per_cycle} tokens.")
+            elif len(draft.pieces) >= most or not self.slice_tokens:
+                draft.end("capped", f"It reached its {most} tokens.")
+            pace.rested()
+
+    async def _most_tokens(self, messages: Sequence[Message]) -> int:
+        """How long the thought may become: its cap (R-37), or what the model's context leaves."""
+        read = 0
+        for message in messages:
+            read += await self.model.count_tokens(message.text)
+        room = self.model.context_tokens - read - _CONTEXT_MARGIN_TOKENS
+        return min(self.settings.max_tokens_per_cycle, max(_LEAST_TOKENS, room))
 
     async def _slice(
         self, prompt: Prompt, draft: Draft, pace: Pace, tell: Callable[[str], None]
@@ -106,18 +128,17 @@ class Thinker:
         draft.pieces.append(piece)
         tell(piece)
         verdict = self.watch.observe(piece, self.clock.monotonic())
-        match verdict.action:
-            case Action.CONTINUE:
-                if piece.rstrip(" ").endswith(_SENTENCE_ENDS):
-                    settled = find_settled(draft.pieces, pace.velocity(), self.settings)
-                    if settled is not None:
-                        draft.end(settled.by.value, settled.explanation)
-            case Action.THROTTLE:
-                draft.verdict, draft.was_throttled = verdict, True
-                pace.halve()
-            case _:
-                draft.verdict = verdict
-                draft.end("tripped", plain(verdict.explanation))
+        if verdict.action is not Action.CONTINUE:
+            draft.trips.append(Tripped(verdict, draft.text))
+        if verdict.stops:
+            draft.end("tripped", plain(verdict.explanation))
+            return
+        if verdict.action is Action.THROTTLE:
+            pace.halve()
+        if piece.rstrip(_CLOSERS).endswith(_SENTENCE_ENDS):
+            settled = find_settled(draft.pieces, pace.velocity(), self.settings)
+            if settled is not None:
+                draft.end(settled.by.value, settled.explanation)
 
 
 async def _next(pieces: "asyncio.Queue[str | FinishReason]", producer: "asyncio.Task[None]") -> str | FinishReason:

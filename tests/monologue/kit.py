@@ -10,6 +10,7 @@ from reveries.config import MonologueSettings, load_settings
 from reveries.llm.scripted import ScriptedModel
 from reveries.monologue.loop import Monologue, SavedState
 from reveries.monologue.thought import FinishedThought, Reactivation, ThoughtInputs
+from reveries.safety.breaker import Breaker
 from reveries.safety.verdict import CONTINUE, Verdict
 from tests.fakes.clock import HandClock
 
@@ -29,6 +30,9 @@ class Sources:
     gathered: list[tuple[Reactivation, str, bool]] = field(default_factory=list)
     comes_up: asyncio.Event = field(default_factory=asyncio.Event)
     surfacing: Reactivation | None = None
+    gathering: asyncio.Event | None = None
+    """When set, gathering waits for it; `recording` likewise."""
+    recording: asyncio.Event | None = None
 
     async def restore(self) -> SavedState:
         return self.saved
@@ -37,11 +41,15 @@ class Sources:
         return self.has_something
 
     async def gather(self, why: Reactivation, previous: str, *, comfort: bool) -> ThoughtInputs:
+        if self.gathering is not None:
+            await self.gathering.wait()
         self.gathered.append((why, previous, comfort))
         ambient = "All is well stored." if comfort else ""
         return ThoughtInputs("R", "T", "", (), (), (), (), "now", "", previous=previous, ambient=ambient)
 
     async def record(self, thought: FinishedThought, state: SavedState) -> None:
+        if self.recording is not None:
+            await self.recording.wait()
         self.thoughts.append(thought)
         self.states.append(state)
         self.has_something = self.keeps_having_something
@@ -81,7 +89,7 @@ class Kit:
     model: ScriptedModel
     clock: HandClock = field(default_factory=HandClock)
     sources: Sources = field(default_factory=Sources)
-    watch: Watch = field(default_factory=Watch)
+    watch: Watch | Breaker = field(default_factory=Watch)
     slice_tokens: int | None = None
     settings: MonologueSettings = SETTINGS
 

@@ -6,13 +6,16 @@ from contextlib import aclosing
 import msgspec
 import pytest
 
+from reveries.config import load_settings
 from reveries.errors import BudgetExceededError, ModelUnavailableError
 from reveries.llm.base import Message
-from reveries.llm.scripted import Pause, ScriptedModel
-from reveries.monologue.loop import ThoughtState
+from reveries.llm.scripted import Pause, Script, ScriptedModel
+from reveries.monologue.loop import SavedState, ThoughtState
 from reveries.monologue.thought import Reactivation, Reason, ThoughtEnded, ThoughtPiece
+from reveries.safety.breaker import Breaker
 from reveries.safety.verdict import CONTINUE, Action, Severity, Verdict
 from reveries.safety.verdict import Reason as TripReason
+from tests.fakes.clock import HandClock
 from tests.monologue.kit import SETTINGS, Kit, Sources, Watch
 
 THOUGHT = "Anna moved to Oslo. They will miss her. That is enough for now. And more that is never said."
@@ -116,6 +119,60 @@ async def test_pausing_twice_and_resuming_once_is_resumed() -> None:
     assert kit.sources.thoughts
 
 
+@pytest.mark.requirement("R-38", "R-43")
+async def test_a_pause_while_the_inputs_are_gathered_asks_no_model() -> None:
+    kit = Kit(ScriptedModel([THOUGHT]))
+    kit.sources.gathering = asyncio.Event()
+    async with kit.living():
+        kit.monologue.pause()
+        kit.sources.gathering.set()
+        await kit.clock.advance(60)
+        assert kit.monologue.state is ThoughtState.PAUSED
+    assert kit.model.prompts == []
+
+
+@pytest.mark.requirement("R-38", "R-41")
+async def test_a_pause_while_a_thought_is_recorded_lets_it_be_recorded() -> None:
+    kit = Kit(ScriptedModel([THOUGHT]))
+    kit.sources.recording = asyncio.Event()
+    async with kit.living():
+        await kit.clock.advance(60)
+        assert kit.sources.thoughts == []
+        kit.monologue.pause()
+        kit.sources.recording.set()
+        await kit.clock.advance(0)
+        assert kit.monologue.state is ThoughtState.PAUSED
+    assert [thought.why_ended for thought in kit.sources.thoughts] == ["settled"]
+
+
+@pytest.mark.requirement("R-38", "R-43")
+async def test_a_thought_that_settled_in_the_moment_of_the_pause_has_settled() -> None:
+    def pausing(piece: str) -> Verdict:
+        if "now." in piece:
+            kit.monologue.pause()
+        return CONTINUE
+
+    kit = Kit(ScriptedModel([THOUGHT]), watch=Watch(pausing))
+    async with kit.living():
+        await kit.clock.advance(60)
+        assert kit.monologue.state is ThoughtState.PAUSED
+    assert [thought.why_ended for thought in kit.sources.thoughts] == ["settled"]
+
+
+@pytest.mark.requirement("R-38")
+async def test_a_thought_that_was_cut_short_is_taken_up_again_once() -> None:
+    kit = Kit(ScriptedModel([ENDLESS, THOUGHT, THOUGHT]))
+    async with kit.living():
+        await kit.clock.advance(3)
+        kit.monologue.pause()
+        await kit.clock.advance(1)
+        kit.monologue.resume()
+        for _ in range(20):
+            await kit.clock.advance(60)
+    assert [thought.why_ended for thought in kit.sources.thoughts] == ["paused", "settled"]
+    assert kit.sources.gathered[1][1] == kit.sources.thoughts[0].text
+
+
 @pytest.mark.requirement("R-61")
 async def test_a_memory_that_comes_up_wakes_the_thinking() -> None:
     kit = Kit(ScriptedModel([THOUGHT]))
@@ -138,6 +195,52 @@ async def test_switched_off_it_never_thinks_and_switched_on_it_does() -> None:
         kit.monologue.configure(SETTINGS)
         await kit.clock.advance(60)
         assert len(kit.sources.thoughts) == 1
+
+
+@pytest.mark.requirement("R-35")
+async def test_switching_it_off_ends_the_running_thought_and_says_so() -> None:
+    kit = Kit(ScriptedModel([ENDLESS]))
+    async with kit.living():
+        await kit.clock.advance(3)
+        kit.monologue.configure(msgspec.structs.replace(SETTINGS, enabled=False))
+        await kit.clock.advance(0)
+        assert kit.monologue.state is ThoughtState.OFF
+    (thought,) = kit.sources.thoughts
+    assert thought.explanation == "Thinking was switched off."
+
+
+@pytest.mark.requirement("R-40", "D5")
+async def test_a_model_that_fails_for_weeks_is_still_asked_every_quarter_of_an_hour() -> None:
+    kit = Kit(ScriptedModel(otherwise=ModelUnavailableError("It does not answer.")))
+    kit.sources.keeps_having_something = True
+    async with kit.living():
+        for _ in range(1200):
+            await kit.clock.advance(900)
+        asked = len(kit.model.prompts)
+        await kit.clock.advance(900)
+        assert len(kit.model.prompts) > asked
+    assert asked >= 1200
+
+
+@pytest.mark.requirement("R-52", "RA-8")
+async def test_waiting_for_the_next_slice_is_not_slowing_down() -> None:
+    clock = HandClock()
+    slices: list[Script] = [[Pause(60), "They ", "went ", f"to place {n}.", " And", " then"] for n in range(8)]
+    kit = Kit(ScriptedModel([*slices, ""], clock=clock), clock=clock, slice_tokens=4)
+    async with kit.living():
+        await clock.advance(600)
+    assert [thought.why_ended for thought in kit.sources.thoughts] == ["finished"]
+
+
+@pytest.mark.requirement("R-37")
+async def test_a_thought_ends_before_the_model_s_context_does() -> None:
+    kit = Kit(ScriptedModel([ENDLESS], context_tokens=1024))
+    async with kit.living():
+        await kit.clock.advance(600)
+    (thought,) = kit.sources.thoughts
+    assert thought.why_ended == "capped"
+    read = sum([await kit.model.count_tokens(message.text) for message in kit.model.prompts[0].messages])
+    assert 256 < thought.tokens <= 1024 - read
 
 
 @pytest.mark.requirement("R-40", "D3", "D5")
@@ -190,6 +293,18 @@ async def test_the_last_buffer_survives_a_restart_as_the_previous_thought() -> N
     async with second.living():
         await second.clock.advance(1)
     assert "They will miss her." in second.sources.gathered[0][1]
+
+
+@pytest.mark.requirement("R-9", "R-56", "R-172")
+@pytest.mark.parametrize("has_text", [True, False])
+async def test_a_thought_that_the_last_sleep_cut_short_is_taken_up_after_waking(has_text: bool) -> None:
+    cut = SavedState("Anna moved to Oslo, and", is_quiescent=not has_text)
+    kit = Kit(ScriptedModel([THOUGHT, THOUGHT]), sources=Sources(saved=cut, has_something=False))
+    async with kit.living():
+        for _ in range(20):
+            await kit.clock.advance(60)
+    assert len(kit.sources.thoughts) == has_text
+    assert all(previous == cut.last_buffer for _, previous, _ in kit.sources.gathered)
 
 
 @pytest.mark.requirement("R-90")
@@ -258,6 +373,45 @@ async def test_a_throttle_slows_the_thought_and_does_not_end_it() -> None:
     assert thought.ended_at - thought.began_at > thought.tokens / SETTINGS.target_tokens_per_second
 
 
+@pytest.mark.requirement("R-135", "R-136")
+async def test_every_word_of_the_breaker_is_recorded_with_the_text_so_far() -> None:
+    def decide(piece: str) -> Verdict:
+        if "Anna" in piece:
+            return Verdict(Action.THROTTLE, TripReason.RUNAWAY_GENERATION, Severity.LOW, "Too fast.")
+        if "miss" in piece:
+            return Verdict(Action.INTERRUPT, TripReason.LOOP_DETECTED, Severity.MEDIUM, "In circles.")
+        return CONTINUE
+
+    kit = Kit(ScriptedModel([THOUGHT]), watch=Watch(decide))
+    async with kit.living():
+        await kit.clock.advance(60)
+    assert [(verdict.action, so_far) for verdict, so_far, _ in kit.sources.trips] == [
+        (Action.THROTTLE, "Anna"),
+        (Action.INTERRUPT, "Anna moved to Oslo. They will miss"),
+    ]
+
+
+@pytest.mark.requirement("R-136", "R-172")
+@pytest.mark.parametrize("action", [Action.INTERRUPT, Action.INTERRUPT_AND_COMFORT, Action.SNAPSHOT_AND_RESET])
+async def test_what_tripped_leads_no_later_thought_not_even_after_a_restart(action: Action) -> None:
+    kit = Kit(ScriptedModel([THOUGHT, THOUGHT]), watch=_tripping_once(action))
+    async with kit.living():
+        await kit.clock.advance(10)
+        assert kit.sources.states == [SavedState("", is_quiescent=True)]
+        assert kit.monologue.recent_thought() == ""
+
+
+@pytest.mark.requirement("R-129", "R-136")
+async def test_the_real_breaker_ends_a_thought_that_repeats_itself() -> None:
+    breaker = Breaker(load_settings(None).circuit_breaker)
+    kit = Kit(ScriptedModel(["so it goes and " * 50]), watch=breaker)
+    async with kit.living():
+        await kit.clock.advance(60)
+    (thought,) = kit.sources.thoughts
+    assert thought.why_ended == "tripped"
+    assert thought.tokens <= 20
+
+
 @pytest.mark.requirement("R-136", "D5")
 async def test_what_trips_again_after_a_new_beginning_rests() -> None:
     always = Watch(
@@ -268,6 +422,8 @@ async def test_what_trips_again_after_a_new_beginning_rests() -> None:
         for _ in range(10):
             await kit.clock.advance(60)
     assert len(kit.model.prompts) <= 4
+    responses = [response for _, _, response in kit.sources.trips]
+    assert responses[:2] == ["the thought was ended; the next begins with something calming", "the thought was ended"]
 
 
 @pytest.mark.requirement("R-44")

@@ -31,6 +31,18 @@ def test_the_velocity_is_what_came_through_not_what_the_model_could() -> None:
     assert pace.velocity() == pytest.approx(5.0)
 
 
+@pytest.mark.requirement("R-52", "RA-8")
+def test_the_wait_for_a_new_call_is_not_a_slow_thought() -> None:
+    pace, now = Pace(5.0), 0.0
+    for number in range(40):
+        if number % 10 == 0:
+            now += 30.0
+            pace.rested()
+        now += pace.wait_seconds(now)
+        pace.passed(now)
+    assert pace.velocity() == pytest.approx(5.0)
+
+
 @pytest.mark.requirement("R-136")
 def test_a_throttle_halves_the_pace() -> None:
     pace = Pace(5.0)

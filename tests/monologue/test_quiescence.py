@@ -50,6 +50,9 @@ def test_a_settling_phrase_settles_the_thought(phrase: str) -> None:
         "A repeat piece of music.",
         "There is nothing wrong with the lichens.",
         "That is all they told me about Anna.",
+        "It is getting interesting now.",
+        "They looked at peaceful water.",
+        "Forethought settled nothing, and they settled the bill.",
     ],
 )
 def test_what_only_looks_like_a_settling_phrase_does_not(text: str) -> None:

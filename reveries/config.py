@@ -66,13 +66,21 @@ class LlmSettings(_Section, frozen=True):
     limits: LimitSettings
 
 
+class RoleBudget(_Section, frozen=True):
+    tokens_per_day: Annotated[int, msgspec.Meta(ge=0)]
+    tokens_per_month: Annotated[int, msgspec.Meta(ge=0)]
+    dollars_per_day: NotNegative
+    dollars_per_month: NotNegative
+
+
 class BudgetSettings(_Section, frozen=True):
     dollars_per_day: NotNegative
     dollars_per_month: NotNegative
-    conversation_tokens_per_day: Annotated[int, msgspec.Meta(ge=0)]
-    monologue_tokens_per_day: Annotated[int, msgspec.Meta(ge=0)]
-    consolidation_tokens_per_day: Annotated[int, msgspec.Meta(ge=0)]
     conversation_reserve_share: Fraction
+    conversation: RoleBudget
+    monologue: RoleBudget
+    consolidation: RoleBudget
+    embedding: RoleBudget
 
 
 class ConversationSettings(_Section, frozen=True):

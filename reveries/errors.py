@@ -25,6 +25,7 @@ A message is one plain sentence: what happened. `advice` is the next: what the p
 `code` is the name that crosses the wire, so that the client can answer with the same exit code.
 """
 
+from enum import StrEnum
 from typing import ClassVar
 
 
@@ -84,10 +85,43 @@ class ModelMissingError(ModelError):
     code = "model_missing"
 
 
+class ModelFault(StrEnum):
+    """What kept a model from answering: it decides whether, and when, asking again is worth anything."""
+
+    UNREACHABLE = "unreachable"
+    """No connection: refused, no such host, a certificate that is not right."""
+    TIMED_OUT = "timed_out"
+    OVERLOADED = "overloaded"
+    """It says that it cannot now: 5xx."""
+    RATE_LIMITED = "rate_limited"
+    """It asks for a pause: 429."""
+    KEY_REFUSED = "key_refused"
+    """401, 402 or 403: asking again changes nothing."""
+    BAD_REQUEST = "bad_request"
+    """It does not take the question: 400, 413, 422. Asking again changes nothing."""
+    BROKEN = "broken"
+    """It answered what is no answer: cut off, too long, not of its own format."""
+
+
 class ModelUnavailableError(ModelError):
-    """A model does not answer, or not within its limits."""
+    """A model does not answer, or not within its limits.
+
+    `retry_after_seconds` is what the provider asked us to wait; None when it asked nothing.
+    """
 
     code = "model_unavailable"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        advice: str = "",
+        fault: ModelFault = ModelFault.BROKEN,
+        retry_after_seconds: float | None = None,
+    ) -> None:
+        super().__init__(message, advice=advice)
+        self.fault = fault
+        self.retry_after_seconds = retry_after_seconds
 
 
 class ModelAnswerError(ModelError):

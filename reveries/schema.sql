@@ -223,6 +223,16 @@ CREATE TABLE usage_ledger (
 ) STRICT;
 CREATE INDEX usage_ledger_by_time ON usage_ledger (reserved_at, role);
 
+-- What is known of a provider that fails, kept over restarts: a mind that is woken anew does not storm it.
+CREATE TABLE provider_circuits (
+    provider TEXT PRIMARY KEY,
+    failures INTEGER NOT NULL,
+    opened_at REAL,                 -- null: calls are let through
+    next_try_at REAL NOT NULL,
+    last_fault TEXT NOT NULL,
+    last_error TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE schedule (
     job TEXT PRIMARY KEY,
     next_run_at REAL NOT NULL,

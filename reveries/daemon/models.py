@@ -10,7 +10,7 @@ from reveries.clock import Clock
 from reveries.config import Home, LlmSettings, Settings, find_api_key, find_models_folder
 from reveries.errors import ReveriesError
 from reveries.llm.assets import find_weights
-from reveries.llm.base import ChatModel, Embedder, Role
+from reveries.llm.base import CHAT_ROLES, ChatModel, Embedder, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.choose import Choice, choose
 from reveries.llm.embedded import EmbeddedModel, EmbeddedOptions
@@ -62,7 +62,7 @@ class Models:
 
     def uses(self) -> list[tuple[str, str, str]]:
         """For `status`: role, model, and whether it is loaded or why it was chosen."""
-        shown = [(role.value, self.chat[role].name, self._state(role)) for role in Role]
+        shown = [(role.value, self.chat[role].name, self._state(role)) for role in CHAT_ROLES]
         return [*shown, ("embedding", self.embedder.model_id, "on this machine")]
 
     def problems(self) -> list[str]:

@@ -18,7 +18,7 @@ from reveries.db.driver import SQLITE_FULL, SQLITE_IOERR, SQLITE_VERSION, dbapi
 from reveries.db.queries import statements
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 Row = Mapping[str, Any]
 """One row by column name. SQLite's edge: whoever reads it turns it into one of our types at once."""
@@ -201,20 +201,22 @@ async def _bring_up_to_date(database: Database, connection: aiosqlite.Connection
         return
     if version and backups is not None:
         await database.backup_to(backups / f"before-migration-{version}-to-{SCHEMA_VERSION}.db")
-    for step in range(version, SCHEMA_VERSION):
+    while version < SCHEMA_VERSION:
         async with database.transaction():
-            for statement in _migration(step):
+            # A new file begins with the whole schema, an older one takes every step.
+            for statement in _migration(version + 1) if version else _whole_schema():
                 await connection.execute(statement)
-            await connection.execute(f"PRAGMA user_version={step + 1}")
+            version = version + 1 if version else SCHEMA_VERSION
+            await connection.execute(f"PRAGMA user_version={version}")
 
 
-def _migration(step: int) -> list[str]:
-    """The statements that lead from schema `step` to the next; a new file begins with the whole schema."""
-    if step == 0:
-        source = resources.files("reveries").joinpath("schema.sql").read_text(encoding="utf-8")
-    else:
-        source = resources.files("reveries.db").joinpath(f"migrations/{step + 1:04}.sql").read_text(encoding="utf-8")
-    return _split(source)
+def _whole_schema() -> list[str]:
+    return _split(resources.files("reveries").joinpath("schema.sql").read_text(encoding="utf-8"))
+
+
+def _migration(target: int) -> list[str]:
+    """The statements that lead to schema `target` from the one before."""
+    return _split(resources.files("reveries.db").joinpath(f"migrations/{target:04}.sql").read_text(encoding="utf-8"))
 
 
 def _split(source: str) -> list[str]:

@@ -6,6 +6,7 @@ Both append to a partial file and, begun again, go on where they were. A source 
 
 import contextlib
 import importlib.util
+import os
 import queue
 import shutil
 import subprocess
@@ -214,9 +215,11 @@ def _watch(process: "subprocess.Popen[bytes]", folder: Path, before_bytes: int, 
 def _largest(folder: Path) -> int:
     """Bytes of the largest file under `folder`: the wheel, while it comes."""
     sizes = [0]
-    for path in folder.rglob("*"):
-        with contextlib.suppress(OSError):  # pip renames files under our eyes
-            sizes.append(path.stat().st_size if path.is_file() else 0)
+    # os.walk passes over a folder that is gone by now: pip renames and removes under our eyes.
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                sizes.append((Path(parent) / name).stat().st_size)
     return max(sizes)
 
 

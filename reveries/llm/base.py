@@ -26,6 +26,11 @@ class Role(StrEnum):
     CONVERSATION = "conversation"
     MONOLOGUE = "monologue"
     CONSOLIDATION = "consolidation"
+    EMBEDDING = "embedding"
+
+
+CHAT_ROLES = (Role.CONVERSATION, Role.MONOLOGUE, Role.CONSOLIDATION)
+"""Those that ask a language model; the fourth turns text into vectors."""
 
 
 class FinishReason(StrEnum):

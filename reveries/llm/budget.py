@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from reveries.clock import Clock
-from reveries.config import BudgetSettings
+from reveries.config import BudgetSettings, RoleBudget
 from reveries.db.database import Database, Transaction
 from reveries.errors import BudgetExceededError
 from reveries.llm.base import Role, Usage
@@ -75,7 +75,7 @@ def check(ask: Ask, charged: Charged, budget: BudgetSettings) -> None:
         raise BudgetExceededError(
             f"The {ask.role} has used {charged.role_tokens_today:,} of its {limit:,} tokens of today, "
             f"and the next call may need {ask.tokens:,}.",
-            advice=f"It goes on tomorrow. The limit: reveries config get budget.{ask.role}_tokens_per_day",
+            advice=f"It goes on tomorrow. The limit: reveries config get budget.{ask.role}.tokens_per_day",
         )
     if not ask.microdollars:
         return
@@ -90,13 +90,20 @@ def check(ask: Ask, charged: Charged, budget: BudgetSettings) -> None:
 
 def token_limit(role: Role, budget: BudgetSettings) -> int:
     """Tokens that `role` may use in a day."""
+    return role_budget(role, budget).tokens_per_day
+
+
+def role_budget(role: Role, budget: BudgetSettings) -> RoleBudget:
+    """The limits of `role` alone."""
     match role:
         case Role.CONVERSATION:
-            return budget.conversation_tokens_per_day
+            return budget.conversation
         case Role.MONOLOGUE:
-            return budget.monologue_tokens_per_day
+            return budget.monologue
         case Role.CONSOLIDATION:
-            return budget.consolidation_tokens_per_day
+            return budget.consolidation
+        case Role.EMBEDDING:
+            return budget.embedding
 
 
 def _too_dear(ask: Ask, spent: int, dollars: float, span: str) -> str:

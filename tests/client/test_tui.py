@@ -298,7 +298,7 @@ async def test_a_banner_says_what_is_wrong(home: Home) -> None:
 
 
 async def test_a_refused_turn_says_why(home: Home) -> None:
-    failure = protocol.Failed(0, "budget", "Today's tokens are used up.", "Raise budget.conversation_tokens_per_day.")
+    failure = protocol.Failed(0, "budget", "Today's tokens are used up.", "Raise budget.conversation.tokens_per_day.")
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home, Script(failures={"Say": failure})), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)

@@ -5,7 +5,7 @@ from reveries.config import Home, Settings, load_settings
 from reveries.daemon.models import build_models
 from reveries.db.database import Database
 from reveries.errors import ModelMissingError
-from reveries.llm.base import Role
+from reveries.llm.base import CHAT_ROLES
 from reveries.llm.budget import Ledger
 from reveries.llm.metered import MeteredModel
 from tests.fakes.clock import HandClock
@@ -34,7 +34,7 @@ async def test_roles_of_one_model_share_one_process(home: Home, database: Databa
 async def test_every_role_is_behind_the_ledger(home: Home, database: Database, clock: HandClock) -> None:
     for provider in ("embedded", "ollama", "openai"):
         models = await _build(_settings(provider=provider), home, database, clock)
-        assert all(isinstance(models.chat[role], MeteredModel) for role in Role)
+        assert all(isinstance(models.chat[role], MeteredModel) for role in CHAT_ROLES)
         await models.aclose()
 
 

@@ -422,3 +422,31 @@ def run_and_die(program: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+@pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
+async def test_an_older_file_gets_the_schema_of_a_new_one_and_keeps_its_rows(home: Home, version: int) -> None:
+    older = (Path(__file__).parent / "schemas" / f"{version:04}.sql").read_text(encoding="utf-8")
+    path = home.path / "older.db"
+    with contextlib.closing(dbapi.connect(str(path))) as connection:
+        connection.executescript(older)
+        connection.execute("INSERT INTO schedule (job, next_run_at) VALUES ('backup', 7.0)")
+        connection.execute(f"PRAGMA user_version={version}")
+        connection.commit()
+
+    for file in (path, home.path / "new.db"):
+        await (await open_database(file, home.backups)).aclose()
+
+    assert _shape(path) == _shape(home.path / "new.db")
+    with contextlib.closing(dbapi.connect(str(path))) as connection:
+        assert connection.execute("SELECT job, next_run_at FROM schedule").fetchall() == [("backup", 7.0)]
+    assert (home.backups / f"before-migration-{version}-to-{SCHEMA_VERSION}.db").exists()
+
+
+def _shape(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Every table with its columns, and every index with its own."""
+    with contextlib.closing(dbapi.connect(str(path))) as connection:
+        names = connection.execute("SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
+        return {
+            f"{kind} {name}": connection.execute(f"PRAGMA {kind}_info('{name}')").fetchall() for kind, name in names
+        }

@@ -28,7 +28,12 @@ DOLLAR_A_THOUSAND = Price(1000.0, 1000.0, "test")
 FREE = Price(0.0, 0.0, "test")
 
 
-def _ledger(database: Database, clock: HandClock, **budget: object) -> Ledger:
+def _ledger(
+    database: Database, clock: HandClock, *, monologue_tokens_per_day: int | None = None, **budget: object
+) -> Ledger:
+    if monologue_tokens_per_day is not None:
+        limited = msgspec.structs.replace(BUDGET.monologue, tokens_per_day=monologue_tokens_per_day)
+        budget = {**budget, "monologue": limited}
     return Ledger(database, clock, msgspec.structs.replace(BUDGET, **budget), timezone=ZURICH)
 
 
@@ -289,4 +294,4 @@ async def _pay(calls: list[_Call]) -> None:
 
 def test_the_settings_have_a_limit_for_every_role() -> None:
     names = BudgetSettings.__struct_fields__
-    assert all(f"{role}_tokens_per_day" in names for role in Role)
+    assert all(role.value in names for role in Role)

@@ -20,6 +20,7 @@ Fraction = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Positive = Annotated[float, msgspec.Meta(gt=0.0, le=1e9)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0.0, le=1e9)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
+ModelName = Annotated[str, msgspec.Meta(min_length=1)]
 Provider = Literal["auto", "embedded", "ollama", "openai", "anthropic", "cerebras", "openrouter"]
 
 # A unix socket's path must fit into the kernel's `sun_path`: 108 bytes on Linux, 104 on macOS, with the final zero.
@@ -53,17 +54,27 @@ class LimitSettings(_Section, frozen=True):
     reply_bytes: Annotated[int, msgspec.Meta(ge=1024)]
 
 
+class HostedLimitSettings(_Section, frozen=True):
+    first_token_seconds: Positive
+    idle_seconds: Positive
+    total_seconds: Positive
+
+
 class LlmSettings(_Section, frozen=True):
     provider: Provider
     conversation_model: str
     monologue_model: str
     consolidation_model: str
+    conversation_fallbacks: tuple[ModelName, ...]
+    monologue_fallbacks: tuple[ModelName, ...]
+    consolidation_fallbacks: tuple[ModelName, ...]
     embedding_model: Annotated[str, msgspec.Meta(min_length=1)]
     base_url: str
     api_key_file: str
     ollama_url: str
     embedded: EmbeddedSettings
     limits: LimitSettings
+    hosted_limits: HostedLimitSettings
 
 
 class RoleBudget(_Section, frozen=True):

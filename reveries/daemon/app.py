@@ -34,6 +34,7 @@ from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.db.database import Database, open_database
 from reveries.errors import StorageLostError
 from reveries.llm.budget import Ledger
+from reveries.llm.circuits import open_circuits
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.monologue.loop import Monologue
 from reveries.safety.ambient import AmbientInputs
@@ -85,7 +86,8 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
         database = await open_database(home.database(settings), home.backups)
         stack.push_async_callback(database.aclose)
         ledger = Ledger(database, clock, settings.budget)
-        models = await build_models(settings, home, ledger, clock)
+        circuits = await open_circuits(database, clock, random.Random())
+        models = await build_models(settings, home, ledger, circuits, clock)
         stack.push_async_callback(models.aclose)
         models.require_weights()
         memory = _memory(settings, database, models, clock)
@@ -154,6 +156,7 @@ def _join(mind: Mind) -> None:
         slice_tokens=mind.models.slice_tokens,
     )
     mind.join(conversation, monologue, sources)
+    mind.models.circuits.when_well = lambda provider: monologue.try_again()
 
 
 async def _run(mind: Mind, listener: socket.socket) -> int:

@@ -8,13 +8,15 @@ import asyncio
 import contextlib
 import importlib
 import os
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
 from reveries.config import LimitSettings
-from reveries.errors import ModelError, ModelMissingError, ModelUnavailableError
+from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.faults import fault_of_status, retry_after_seconds
 from reveries.llm.limits import bounded
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tokens import estimate_tokens
@@ -141,9 +143,14 @@ class HostedModel:
         if self._options.api_key:
             said = said.replace(self._options.api_key, "***")
         status = getattr(error, "status_code", None)
+        fault = fault_of_status(status) if isinstance(status, int) and not _is_no_answer(error) else _fault_of(error)
         if status in (401, 403):
             return ModelUnavailableError(
-                f"{self.name} refused the key.", advice="Check REVERIES_API_KEY, or llm.api_key_file."
+                f"{self.name} refused the key.", advice="Check REVERIES_API_KEY, or llm.api_key_file.", fault=fault
+            )
+        if status == 402:
+            return ModelUnavailableError(
+                f"{self.name} wants to be paid (402).", advice="Look at your account there.", fault=fault
             )
         if status == 404:
             return ModelMissingError(
@@ -151,12 +158,43 @@ class HostedModel:
             )
         if status == 429:
             return ModelUnavailableError(
-                f"{self.name} asks for a pause (429).", advice="Wait a little, then ask again."
+                f"{self.name} asks for a pause (429).",
+                advice="Wait a little, then ask again.",
+                fault=fault,
+                retry_after_seconds=retry_after_seconds(_retry_after(error), time.time()),
             )
         detail = one_line(said) or type(error).__name__
         return ModelUnavailableError(
-            f"{self.name} does not answer: {detail}", advice="Ask again, or look at its status."
+            f"{self.name} does not answer: {detail}",
+            advice="Ask again, or look at its status.",
+            fault=fault,
+            retry_after_seconds=retry_after_seconds(_retry_after(error), time.time()),
         )
+
+
+def _is_no_answer(error: Exception) -> bool:
+    """Whether no HTTP answer stands behind `error`: litellm gives its connection errors a status of its own making."""
+    return type(error).__name__ in ("APIConnectionError", "Timeout")
+
+
+def _fault_of(error: Exception) -> ModelFault:
+    match type(error).__name__:
+        case "Timeout":
+            return ModelFault.TIMED_OUT
+        case "APIConnectionError":
+            return ModelFault.UNREACHABLE
+        case _:
+            return ModelFault.BROKEN
+
+
+def _retry_after(error: Exception) -> str | None:
+    """The header, wherever litellm keeps it for this kind of error."""
+    for holder in (getattr(error, "response", None), error):
+        headers = getattr(holder, "headers", None) or getattr(holder, "litellm_response_headers", None)
+        value = headers.get("retry-after") if headers is not None and hasattr(headers, "get") else None
+        if value:
+            return str(value)
+    return None
 
 
 @contextlib.asynccontextmanager

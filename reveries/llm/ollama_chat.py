@@ -9,8 +9,9 @@ import httpx
 import ollama
 
 from reveries.config import LimitSettings
-from reveries.errors import ModelError, ModelMissingError, ModelUnavailableError
+from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.faults import fault_of_status
 from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, CappedTransport, bounded
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tokens import estimate_tokens
@@ -124,10 +125,15 @@ class OllamaModel:
             )
         if isinstance(error, ConnectionError | httpx.ConnectError | httpx.ConnectTimeout):
             return ModelUnavailableError(
-                f"No Ollama answers at {self._url}.", advice="Start it (ollama serve), or check llm.ollama_url."
+                f"No Ollama answers at {self._url}.",
+                advice="Start it (ollama serve), or check llm.ollama_url.",
+                fault=ModelFault.UNREACHABLE,
             )
         detail = one_line(str(error)) or type(error).__name__
-        return ModelUnavailableError(f"{self.name} failed: {detail}", advice="Ask again.")
+        fault = ModelFault.BROKEN
+        if isinstance(error, ollama.ResponseError) and error.status_code > 0:
+            fault = fault_of_status(error.status_code)
+        return ModelUnavailableError(f"{self.name} failed: {detail}", advice="Ask again.", fault=fault)
 
 
 def _reason(done_reason: str | None) -> FinishReason:

@@ -1,13 +1,17 @@
+from random import Random
+
 import msgspec
 import pytest
 
 from reveries.config import Home, Settings, load_settings
-from reveries.daemon.models import build_models
+from reveries.daemon.models import Models, build_models
 from reveries.db.database import Database
 from reveries.errors import ModelMissingError
-from reveries.llm.base import CHAT_ROLES
+from reveries.llm.base import CHAT_ROLES, Role
 from reveries.llm.budget import Ledger
+from reveries.llm.circuits import open_circuits
 from reveries.llm.metered import MeteredModel
+from reveries.llm.role_model import RoleModel
 from tests.fakes.clock import HandClock
 from tests.llm.contract import a_prompt, play
 from tests.llm.servers import model_server
@@ -19,14 +23,22 @@ def _settings(**llm: object) -> Settings:
 
 
 async def _build(settings: Settings, home: Home, database: Database, clock: HandClock):  # type: ignore[no-untyped-def]
-    return await build_models(settings, home, Ledger(database, clock, settings.budget), clock)
+    circuits = await open_circuits(database, clock, Random(1))
+    return await build_models(settings, home, Ledger(database, clock, settings.budget), circuits, clock)
+
+
+def _role_model(models: Models, role: Role) -> RoleModel:
+    model = models.chat[role]
+    assert isinstance(model, RoleModel)
+    return model
 
 
 @pytest.mark.requirement("R-45")
 async def test_roles_of_one_model_share_one_process(home: Home, database: Database, clock: HandClock) -> None:
     models = await _build(_settings(provider="embedded"), home, database, clock)
     assert len(models.adapters) == 1
-    assert models.conversation is models.monologue is models.consolidation
+    used = [candidate.model for role in CHAT_ROLES for candidate in _role_model(models, role).candidates]
+    assert used[0] is used[1] is used[2]
     await models.aclose()
 
 
@@ -34,7 +46,10 @@ async def test_roles_of_one_model_share_one_process(home: Home, database: Databa
 async def test_every_role_is_behind_the_ledger(home: Home, database: Database, clock: HandClock) -> None:
     for provider in ("embedded", "ollama", "openai"):
         models = await _build(_settings(provider=provider), home, database, clock)
-        assert all(isinstance(models.chat[role], MeteredModel) for role in CHAT_ROLES)
+        for role in CHAT_ROLES:
+            candidates = _role_model(models, role).candidates
+            assert candidates
+            assert all(isinstance(candidate.model, MeteredModel) for candidate in candidates)
         await models.aclose()
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from reveries.clock import Clock
 from reveries.config import Home, LimitSettings, LlmSettings, Settings, find_api_key, find_models_folder
-from reveries.errors import ReveriesError
+from reveries.errors import ModelUnavailableError, ReveriesError
 from reveries.llm.assets import find_weights
 from reveries.llm.base import CHAT_ROLES, ChatModel, Embedder, Role
 from reveries.llm.budget import Ledger
@@ -83,10 +83,13 @@ class Models:
 
     async def run(self) -> None:
         """Until cancelled."""
+        in_use = {self.adapters[choice.name] for choice in self.choices.values()}
         async with asyncio.TaskGroup() as tasks:
             for adapter in self.adapters.values():
                 if isinstance(adapter, EmbeddedModel):
                     tasks.create_task(adapter.watch_idle(), name="unload-idle-model")
+                elif isinstance(adapter, HostedModel) and adapter in in_use:
+                    tasks.create_task(_preload(adapter), name="preload-hosted-model")
 
     async def aclose(self) -> None:
         async with contextlib.AsyncExitStack() as stack:
@@ -132,6 +135,12 @@ async def build_models(settings: Settings, home: Home, ledger: Ledger, circuits:
         adapters=adapters,
         weights=(*sorted(embedded_names), llm.embedding_model),
     )
+
+
+async def _preload(adapter: HostedModel) -> None:
+    # Where the extra is missing, the call that needs it says so.
+    with contextlib.suppress(ModelUnavailableError):
+        await adapter.preload()
 
 
 def _may_need_ollama(llm: LlmSettings) -> bool:

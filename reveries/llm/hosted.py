@@ -9,9 +9,11 @@ import contextlib
 import importlib
 import os
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
+
+import httpx
 
 from reveries.config import LimitSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
@@ -25,6 +27,14 @@ from reveries.plaintext import one_line
 CONTEXT_TOKENS = 16384
 """What we send at most, whatever the model could take: every token of it is paid for at every turn."""
 
+_FIRST_CALL_IMPORTS = (
+    "openai.resources",
+    "openai.resources.chat",
+    "litellm._service_logger",
+    "litellm.llms.openai.chat.gpt_audio_transformation",
+    "tiktoken.load",
+    "tiktoken_ext.openai_public",
+)
 _SWITCHES = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
 
 
@@ -45,13 +55,22 @@ async def load_litellm() -> LiteLlm:
     """The module, imported in a thread. Raises ModelUnavailableError when the extra is not installed."""
     os.environ.update(_SWITCHES)
     try:
-        module = cast("LiteLlm", await asyncio.to_thread(importlib.import_module, "litellm"))
+        module = cast("LiteLlm", await asyncio.to_thread(_import_litellm))
     except ImportError as error:
         raise ModelUnavailableError(
             "Hosted models need the extra `hosted`, which is not installed.",
             advice="Install it: make hosted (or: pip install 'reveries[hosted]')",
         ) from error
     module.suppress_debug_info = True
+    return module
+
+
+def _import_litellm() -> object:
+    module = importlib.import_module("litellm")
+    # What the first call would import, half a second of it, on the event loop.
+    for name in _FIRST_CALL_IMPORTS:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     return module
 
 
@@ -80,6 +99,10 @@ class HostedModel:
     @property
     def context_tokens(self) -> int:
         return self._options.context_tokens
+
+    async def preload(self) -> None:
+        """Import what a call needs, so that the first does not wait for it. Raises ModelUnavailableError."""
+        await self._load()
 
     def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         """See ChatModel. What is said here leaves the machine."""
@@ -142,8 +165,7 @@ class HostedModel:
         said = str(error)
         if self._options.api_key:
             said = said.replace(self._options.api_key, "***")
-        status = getattr(error, "status_code", None)
-        fault = fault_of_status(status) if isinstance(status, int) and not _is_no_answer(error) else _fault_of(error)
+        status, fault = getattr(error, "status_code", None), _fault_of(error)
         if status in (401, 403):
             return ModelUnavailableError(
                 f"{self.name} refused the key.", advice="Check REVERIES_API_KEY, or llm.api_key_file.", fault=fault
@@ -172,19 +194,25 @@ class HostedModel:
         )
 
 
-def _is_no_answer(error: Exception) -> bool:
-    """Whether no HTTP answer stands behind `error`: litellm gives its connection errors a status of its own making."""
-    return type(error).__name__ in ("APIConnectionError", "Timeout")
-
-
 def _fault_of(error: Exception) -> ModelFault:
-    match type(error).__name__:
-        case "Timeout":
-            return ModelFault.TIMED_OUT
-        case "APIConnectionError":
-            return ModelFault.UNREACHABLE
-        case _:
-            return ModelFault.BROKEN
+    """By what caused it, for litellm gives a connection that failed a status (500) of its own making."""
+    causes = list(_causes(error))
+    if any(isinstance(cause, httpx.ConnectError | ConnectionError | httpx.ConnectTimeout) for cause in causes):
+        return ModelFault.UNREACHABLE
+    if any(isinstance(cause, httpx.TimeoutException | TimeoutError) for cause in causes):
+        return ModelFault.TIMED_OUT
+    status = getattr(error, "status_code", None)
+    return fault_of_status(status) if isinstance(status, int) else ModelFault.BROKEN
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """`error` and what led to it."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__
 
 
 def _retry_after(error: Exception) -> str | None:

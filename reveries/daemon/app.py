@@ -33,6 +33,7 @@ from reveries.daemon.supervisor import supervise
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.db.database import Database, open_database
 from reveries.errors import StorageLostError
+from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
 from reveries.memory.memory import Memory, MemoryParts
@@ -122,6 +123,7 @@ def _memory(settings: Settings, database: Database, models: Models, clock: Clock
             owner_name=settings.owner.name,
             mind_name=settings.mind.name,
             new_id=_new_id,
+            answers=AnswerCounts(database),
         )
     )
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from reveries.db.database import Database
 from reveries.errors import ModelAnswerError, ModelUnavailableError
+from reveries.llm.answer_counts import AnswerCount, AnswerCounts
 from reveries.llm.base import Message, Prompt, Role
 from reveries.llm.scripted import ScriptedModel
-from reveries.llm.answer_counts import AnswerCount, AnswerCounts
 from reveries.llm.structured import ask, parse, schema_of
 
 PROMPT = Prompt(Role.CONSOLIDATION, (Message("user", "How important is it?"),), 200)

@@ -236,6 +236,14 @@ CREATE TABLE provider_circuits (
     last_error TEXT NOT NULL
 ) STRICT;
 
+-- How well each model keeps to the form it is asked for (R-113).
+CREATE TABLE structured_answers (
+    model TEXT PRIMARY KEY,
+    valid INTEGER NOT NULL DEFAULT 0,
+    repaired INTEGER NOT NULL DEFAULT 0,   -- valid after it was shown what was wrong
+    failed INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
 CREATE TABLE schedule (
     job TEXT PRIMARY KEY,
     next_run_at REAL NOT NULL,

@@ -33,6 +33,7 @@ from reveries.daemon.supervisor import supervise
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.db.database import Database, open_database
 from reveries.errors import StorageLostError
+from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
 from reveries.memory.memory import Memory, MemoryParts
@@ -90,7 +91,8 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
         models = await build_models(settings, home, ledger, circuits, clock)
         stack.push_async_callback(models.aclose)
         models.require_weights()
-        memory = _memory(settings, database, models, clock)
+        answers = AnswerCounts(database)
+        memory = _memory(settings, database, models, answers, clock)
         await memory.hydrate()
         stack.push_async_callback(memory.close)
         mind = Mind(
@@ -102,6 +104,7 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
             ledger=ledger,
             models=models,
             memory=memory,
+            answers=answers,
             journal=SafetyJournal(database, clock),
             lag=LoopLag(clock),
         )
@@ -111,7 +114,7 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
         return await _run(mind, listener)
 
 
-def _memory(settings: Settings, database: Database, models: Models, clock: Clock) -> Memory:
+def _memory(settings: Settings, database: Database, models: Models, answers: AnswerCounts, clock: Clock) -> Memory:
     return Memory(
         MemoryParts(
             database=database,
@@ -122,6 +125,7 @@ def _memory(settings: Settings, database: Database, models: Models, clock: Clock
             owner_name=settings.owner.name,
             mind_name=settings.mind.name,
             new_id=_new_id,
+            answers=answers,
         )
     )
 

@@ -16,7 +16,8 @@ from reveries.llm.base import CHAT_ROLES, ChatModel, Embedder, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.choose import Choice, choose, fallbacks
 from reveries.llm.circuits import Circuits
-from reveries.llm.embedded import EmbeddedModel, EmbeddedOptions
+from reveries.llm.embedded import SLOTS, EmbeddedModel, EmbeddedOptions
+from reveries.llm.fitting import fitted
 from reveries.llm.hosted import HostedModel, HostedOptions
 from reveries.llm.metered import MeteredModel
 from reveries.llm.ollama_chat import OllamaModel, find_ollama_models
@@ -162,12 +163,12 @@ def _adapter(choice: Choice, llm: LlmSettings, socket: Path, clock: Clock) -> Ch
                 name=name,
                 weights=lambda: find_weights(choice.model),
                 socket=socket,
-                settings=llm.embedded,
+                settings=fitted(llm.embedded, choice.model, len(set(SLOTS.values()))),
                 limits=llm.limits,
             )
             return EmbeddedModel(options, clock)
         case "ollama":
-            return OllamaModel(choice.model, llm.ollama_url, llm.limits)
+            return OllamaModel(choice.model, llm.ollama_url, llm.limits, llm.ollama)
         case _:
             return HostedModel(HostedOptions(choice.name, find_api_key(llm), llm.base_url, _hosted_limits(llm)))
 

@@ -8,6 +8,7 @@ from reveries.clock import Clock
 from reveries.config import MemorySettings, RecallSettings
 from reveries.db.database import Database
 from reveries.llm.base import ChatModel, Embedder, Vector
+from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
 from reveries.memory.consolidation import DeepSleep, DeepSlept
 from reveries.memory.conversations import Conversation, Conversations, Exchange, Names, Thought
@@ -38,6 +39,8 @@ class MemoryParts:
     owner_name: str
     mind_name: str
     new_id: Callable[[], str]
+    answers: AnswerRecorder | None = None
+    """Who counts how well the model of deep sleep keeps to the form."""
 
 
 class Memory:
@@ -50,7 +53,7 @@ class Memory:
         self._store = MemoryStore(parts.database, parts.embedder, self._live, parts.mind_name)
         self._gaps = Gaps(parts.database, parts.new_id)
         self._light_sleep = LightSleep(self._store, parts.clock, parts.new_id)
-        self._deep_sleep = DeepSleep(self._store, names, parts.memory, parts.clock, parts.new_id)
+        self._deep_sleep = DeepSleep(self._store, names, parts.memory, parts.clock, parts.new_id, parts.answers)
         self.conversations = Conversations(self._store, self._gaps, names, parts.new_id)
 
     # --- recall ------------------------------------------------------------------------------------------------------

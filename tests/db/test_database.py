@@ -427,6 +427,7 @@ def run_and_die(program: str) -> str:
 @pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
 async def test_an_older_file_gets_the_schema_of_a_new_one_and_keeps_its_rows(home: Home, version: int) -> None:
     older = (Path(__file__).parent / "schemas" / f"{version:04}.sql").read_text(encoding="utf-8")
+    home.create()
     path = home.path / "older.db"
     with contextlib.closing(dbapi.connect(str(path))) as connection:
         connection.executescript(older)

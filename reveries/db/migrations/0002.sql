@@ -8,3 +8,5 @@ CREATE TABLE provider_circuits (
     last_fault TEXT NOT NULL,
     last_error TEXT NOT NULL
 ) STRICT;
+
+CREATE INDEX usage_ledger_open ON usage_ledger (reserved_at) WHERE outcome = 'reserved';

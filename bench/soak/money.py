@@ -18,7 +18,7 @@ import structlog
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # tests is not part of the package.
 
-from tests.llm.money import SCHEDULES, Played, Schedule, play_schedule  # noqa: E402
+from tests.llm.money import SCHEDULES, Played, Schedule, play_schedule
 
 
 def main() -> int:
@@ -29,7 +29,7 @@ def main() -> int:
     options = parser.parse_args()
     # Thousands of lines that a process died are what is wanted here, and nothing to read.
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    folder = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108  # Only a place for TemporaryDirectory.
+    folder = "/dev/shm" if Path("/dev/shm").is_dir() else None  # Only a place for TemporaryDirectory.
     played: list[Played] = []
     began = time.monotonic()
 

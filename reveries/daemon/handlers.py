@@ -11,6 +11,7 @@ from reveries.daemon.conversation import TurnResult
 from reveries.daemon.mind import Mind, Progress
 from reveries.daemon.server import Session
 from reveries.daemon.settings_in_force import masked_toml
+from reveries.daemon.usage import usage_report
 from reveries.daemon.wire import detail_frame, found_frame, recalled_frame, said_turn, stats_frame
 from reveries.errors import StorageLostError
 from reveries.llm.base import Usage
@@ -70,7 +71,8 @@ class Handlers:
         | protocol.Search
         | protocol.Inspect
         | protocol.AskConfig
-        | protocol.ApplyConfig,
+        | protocol.ApplyConfig
+        | protocol.AskUsage,
     ) -> None:
         mind, number = self._mind, request.request_id
         match request:
@@ -88,6 +90,8 @@ class Handlers:
                 answer = detail_frame(number, await mind.memory.inspect(request.episode_id))
             case protocol.AskConfig():
                 answer = protocol.Config(number, masked_toml(mind.settings), str(mind.config_file))
+            case protocol.AskUsage():
+                answer = await usage_report(number, mind.ledger, request.days)
             case protocol.ApplyConfig():
                 changed, needs_restart = mind.apply_settings()
                 answer = protocol.ConfigApplied(number, changed, needs_restart)

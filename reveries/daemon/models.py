@@ -15,7 +15,7 @@ from reveries.llm.budget import Ledger
 from reveries.llm.choose import Choice, choose
 from reveries.llm.embedded import EmbeddedModel, EmbeddedOptions
 from reveries.llm.hosted import HostedModel, HostedOptions
-from reveries.llm.metered import MeteredModel
+from reveries.llm.metered import MeteredEmbedder, MeteredModel
 from reveries.llm.ollama_chat import OllamaModel, find_ollama_models
 from reveries.llm.onnx_embedding import OnnxEmbedder
 
@@ -110,12 +110,14 @@ async def build_models(settings: Settings, home: Home, ledger: Ledger, clock: Cl
         name: _adapter(choice, llm, _model_socket(home, number), clock)
         for number, (name, choice) in enumerate(wanted.items())
     }
-    metered = {name: MeteredModel(adapter, ledger) for name, adapter in adapters.items()}
+    # At an endpoint of the owner's choosing nobody vouches for what it says it used.
+    believes = not llm.base_url or llm.believe_base_url
+    metered = {name: MeteredModel(adapter, ledger, believes_usage=believes) for name, adapter in adapters.items()}
     embedding = find_models_folder() / llm.embedding_model
     embedded_names = {choice.model for choice in choices.values() if choice.provider == "embedded"}
     return Models(
         chat={role: metered[choice.name] for role, choice in choices.items()},
-        embedder=OnnxEmbedder(embedding / "model.onnx", embedding / "tokenizer.json"),
+        embedder=MeteredEmbedder(OnnxEmbedder(embedding / "model.onnx", embedding / "tokenizer.json"), ledger),
         choices=choices,
         adapters=adapters,
         weights=(*sorted(embedded_names), llm.embedding_model),

@@ -16,13 +16,16 @@ from reveries.clock import Clock
 from reveries.config import BudgetSettings
 from reveries.db.database import Database, Transaction
 from reveries.llm.base import Role, Usage
-from reveries.llm.caps import MICRODOLLARS, Ask, Charged, Period, Span, check, periods_at, role_budget
+from reveries.llm.caps import MICRODOLLARS, Ask, Charged, Period, Span, caps, check, periods_at, role_budget
+from reveries.llm.prices import Price
 
 log = structlog.get_logger("budget")
 
 LONGEST_CALL_SECONDS = 660.0
 """The default limit on a whole call (`llm.limits.total_seconds`) with a margin."""
 CALL_MARGIN_SECONDS = 60.0
+_PAID = Price(1.0, 1.0)
+"""For a call that meets every limit there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,19 @@ class ModelUsage:
     running_calls: int
     worst_case_calls: int
     worst_case_dollars: float
+
+
+@dataclass(frozen=True, slots=True)
+class LimitUse:
+    """A limit and what counts against it: tokens, or dollars where `is_money`. `role` is empty for the limit of all."""
+
+    key: str
+    role: str
+    span: Span
+    is_money: bool
+    limit: float
+    used: float
+    renews_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +190,26 @@ class Ledger:
                 used.append(DayUsage(f"{noon:%Y-%m-%d}", int(row["calls"]), int(row["tokens"]), dollars))
         return used
 
-    async def periods(self) -> Mapping[Span, Period]:
-        """The day and the month as the ledger has them now."""
+    async def limits(self) -> list[LimitUse]:
+        """Every limit with what counts against it now: those of all roles together first, then each role's."""
         async with self._database.transaction() as transaction:
-            return periods_at(await self._time(transaction), self._timezone)
+            periods = periods_at(await self._time(transaction), self._timezone)
+            charged = {role: await self._charged(transaction, role, periods) for role in Role}
+        together: list[LimitUse] = []
+        apart: list[LimitUse] = []
+        for role in Role:
+            for span, period in periods.items():
+                for cap in caps(Ask(role, "", _PAID, 0, 1), span, charged[role][span], self.budget):
+                    unit = MICRODOLLARS if cap.is_money else 1
+                    of = role.value if cap.is_of_role else ""
+                    use = LimitUse(cap.key, of, span, cap.is_money, cap.full / unit, cap.used / unit, period.until)
+                    (apart if cap.is_of_role else together).append(use)
+        return [*{use.key: use for use in together}.values(), *apart]
+
+    async def now(self) -> float:
+        """The ledger's time: it decides which day and month it is."""
+        async with self._database.transaction() as transaction:
+            return await self._time(transaction)
 
     async def dollars_this_month(self) -> float:
         return sum(used.dollars for used in await self.usage_since(Span.MONTH))

@@ -76,6 +76,7 @@ class LlmSettings(_Section, frozen=True):
     consolidation_fallbacks: tuple[ModelName, ...]
     embedding_model: Annotated[str, msgspec.Meta(min_length=1)]
     base_url: str
+    believe_base_url: bool
     api_key_file: str
     ollama_url: str
     embedded: EmbeddedSettings
@@ -92,6 +93,8 @@ class RoleBudget(_Section, frozen=True):
 
 
 class BudgetSettings(_Section, frozen=True):
+    tokens_per_day: Annotated[int, msgspec.Meta(ge=0)]
+    tokens_per_month: Annotated[int, msgspec.Meta(ge=0)]
     dollars_per_day: NotNegative
     dollars_per_month: NotNegative
     conversation_reserve_share: Fraction

@@ -131,9 +131,16 @@ class ModelAnswerError(ModelError):
 
 
 class BudgetExceededError(ModelError):
-    """The call could cost more than what is left of the budget."""
+    """The call could cost more than what is left of the budget.
+
+    `goes_on_at`: when there is room again (unix seconds); None when only another limit makes room.
+    """
 
     code = "budget"
+
+    def __init__(self, message: str, *, advice: str = "", goes_on_at: float | None = None) -> None:
+        super().__init__(message, advice=advice)
+        self.goes_on_at = goes_on_at
 
 
 class HomeError(ReveriesError):

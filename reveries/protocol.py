@@ -165,9 +165,17 @@ class ProbeModels(_Message, frozen=True):
     role: Annotated[str, msgspec.Meta(max_length=20)] = ""
 
 
+class AskUsage(_Message, frozen=True):
+    """Answered by `UsageReport`."""
+
+    request_id: RequestId
+    days: Annotated[int, msgspec.Meta(ge=1, le=366)] = 30
+
+
 Request = (
     Hello | Attach | Detach | Say | Cancel | AskStatus | Observe | AskThoughts | Consolidate | AskMemory | Search
     | Inspect | AskConfig | ApplyConfig | Import | Sleep | AskModels | ProbeModels
+    | AskUsage
 )  # fmt: skip
 
 
@@ -622,10 +630,63 @@ class ModelsProbed(_Message, frozen=True):
     answers: list[AnswerCount]
 
 
+class UsedModel(msgspec.Struct, frozen=True):
+    """What one role used of one model. `worst_case_*`: the part whose usage nobody told, which counts in full.
+
+    `unsettled_tokens` are worst cases of calls that run or were never settled; they count beside the others.
+    """
+
+    role: str
+    model: str
+    calls: int
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    unsettled_tokens: int
+    dollars: float
+    running_calls: int
+    worst_case_calls: int
+    worst_case_dollars: float
+
+
+class UsageLimit(msgspec.Struct, frozen=True):
+    """A limit: `limit` and `used` are tokens, or dollars where `is_money`. `role` is empty for the limit of all."""
+
+    key: str
+    role: str
+    span: str
+    is_money: bool
+    limit: float
+    used: float
+    renews_at: float
+
+
+class UsedDay(msgspec.Struct, frozen=True):
+    """A local day of all language models; `day` is "2026-11-21"."""
+
+    day: str
+    calls: int
+    tokens: int
+    dollars: float
+
+
+class UsageReport(_Message, frozen=True):
+    """What models used today and this month, against the limits; `days` end with today (R-49, G1)."""
+
+    request_id: int
+    now: float
+    price_version: str
+    today: list[UsedModel]
+    month: list[UsedModel]
+    limits: list[UsageLimit]
+    days: list[UsedDay]
+
+
 Frame = (
     Welcome | Ok | Failed | Progress | Attached | Recalled | Token | Stored | Replied | Spoken | StateChanged
     | ThoughtBegan | ThoughtToken | ThoughtEnded | Thoughts | Consolidated | MemoryStats | Found | EpisodeDetail
     | Config | ConfigApplied | Imported | Status | ModelsOverview | ModelsProbed
+    | UsageReport
 )  # fmt: skip
 
 

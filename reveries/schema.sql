@@ -206,6 +206,9 @@ CREATE TABLE consolidation_changes (
 CREATE INDEX consolidation_changes_by_run ON consolidation_changes (run_id, id);
 
 -- One row a call: reserved before it, settled after it. A row that was never settled keeps its worst case.
+-- `outcome`: reserved (it runs), answered, broken off, released (never made), not believed (what the provider said was
+-- used cannot be true, or is not trusted: the worst case is charged); and of those without `settled_at`: usage unknown
+-- (nobody said), expired (it can no longer be running and was never settled).
 CREATE TABLE usage_ledger (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     reserved_at REAL NOT NULL,
@@ -222,6 +225,7 @@ CREATE TABLE usage_ledger (
     outcome TEXT NOT NULL DEFAULT 'reserved'
 ) STRICT;
 CREATE INDEX usage_ledger_by_time ON usage_ledger (reserved_at, role);
+CREATE INDEX usage_ledger_open ON usage_ledger (reserved_at) WHERE outcome = 'reserved';
 
 -- What is known of a provider that fails, kept over restarts: a mind that is woken anew does not storm it.
 CREATE TABLE provider_circuits (

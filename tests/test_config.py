@@ -67,6 +67,7 @@ def test_every_setting_says_its_unit_or_needs_none() -> None:
     bare = {key.rpartition(".")[2] for key in numbers if not unit.search(key)}
     assert bare == {
         "activation_threshold",
+        "believe_base_url",
         "consolidation_volume",
         "conversation_reserve_share",
         "decay_per_hop",

@@ -20,6 +20,7 @@ _COMMANDS: Final = {
     "wake": "waking",
     "sleep": "sleeping",
     "status": "status",
+    "usage": "usage",
     "say": "say",
     "consolidate": "consolidate",
     "memory": "memory",

@@ -34,7 +34,7 @@ from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.db.database import Database, open_database
 from reveries.errors import StorageLostError
 from reveries.llm.answer_counts import AnswerCounts
-from reveries.llm.budget import Ledger
+from reveries.llm.budget import CALL_MARGIN_SECONDS, Ledger
 from reveries.llm.circuits import open_circuits
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.monologue.loop import Monologue
@@ -86,7 +86,8 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
         log.info("waking", version=__version__)
         database = await open_database(home.database(settings), home.backups)
         stack.push_async_callback(database.aclose)
-        ledger = Ledger(database, clock, settings.budget)
+        longest_call = settings.llm.limits.total_seconds + CALL_MARGIN_SECONDS
+        ledger = Ledger(database, clock, settings.budget, longest_call_seconds=longest_call)
         circuits = await open_circuits(database, clock, random.Random())
         models = await build_models(settings, home, ledger, circuits, clock)
         stack.push_async_callback(models.aclose)

@@ -14,6 +14,7 @@ from reveries.daemon.mind import Mind, Progress
 from reveries.daemon.models_overview import answer_frame
 from reveries.daemon.server import Session
 from reveries.daemon.settings_in_force import masked_toml
+from reveries.daemon.usage import usage_report
 from reveries.daemon.wire import detail_frame, found_frame, recalled_frame, said_turn, stats_frame
 from reveries.errors import StorageLostError
 from reveries.llm.base import Usage
@@ -76,7 +77,8 @@ class Handlers:
         | protocol.Inspect
         | protocol.AskConfig
         | protocol.ApplyConfig
-        | protocol.AskModels,
+        | protocol.AskModels
+        | protocol.AskUsage,
     ) -> None:
         mind, number = self._mind, request.request_id
         match request:
@@ -94,6 +96,8 @@ class Handlers:
                 answer = detail_frame(number, await mind.memory.inspect(request.episode_id))
             case protocol.AskConfig():
                 answer = protocol.Config(number, masked_toml(mind.settings), str(mind.config_file))
+            case protocol.AskUsage():
+                answer = await usage_report(number, mind.ledger, request.days)
             case protocol.ApplyConfig():
                 changed, needs_restart = mind.apply_settings()
                 answer = protocol.ConfigApplied(number, changed, needs_restart)

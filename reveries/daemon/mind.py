@@ -191,6 +191,7 @@ class Mind:
         """Read config.toml again; what changed, and what of it waits for the next wake. Raises ConfigError."""
         self.settings, changed, needs_restart = reread(self.config_file, self.settings)
         self.conversation.settings = self.settings
+        self.ledger.budget = self.settings.budget
         self.monologue.configure(self.settings.monologue)
         return changed, needs_restart
 

@@ -19,7 +19,7 @@ from reveries.llm.circuits import Circuits
 from reveries.llm.embedded import SLOTS, EmbeddedModel, EmbeddedOptions
 from reveries.llm.fitting import fitted
 from reveries.llm.hosted import HostedModel, HostedOptions
-from reveries.llm.metered import MeteredModel
+from reveries.llm.metered import MeteredEmbedder, MeteredModel
 from reveries.llm.ollama_chat import OllamaModel, find_ollama_models
 from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.llm.role_model import Candidate, RoleModel
@@ -121,7 +121,9 @@ async def build_models(settings: Settings, home: Home, ledger: Ledger, circuits:
         name: _adapter(choice, llm, _model_socket(home, number), clock)
         for number, (name, choice) in enumerate(wanted.items())
     }
-    metered = {name: MeteredModel(adapter, ledger) for name, adapter in adapters.items()}
+    # At an endpoint of the owner's choosing nobody vouches for what it says it used.
+    believes = not llm.base_url or llm.believe_base_url
+    metered = {name: MeteredModel(adapter, ledger, believes_usage=believes) for name, adapter in adapters.items()}
     embedding = find_models_folder() / llm.embedding_model
     embedded_names = {choice.model for choice in choices.values() if choice.provider == "embedded"}
     return Models(
@@ -129,7 +131,7 @@ async def build_models(settings: Settings, home: Home, ledger: Ledger, circuits:
             role: RoleModel([Candidate(choice.provider, metered[choice.name]) for choice in chosen], circuits, clock)
             for role, chosen in in_order.items()
         },
-        embedder=OnnxEmbedder(embedding / "model.onnx", embedding / "tokenizer.json"),
+        embedder=MeteredEmbedder(OnnxEmbedder(embedding / "model.onnx", embedding / "tokenizer.json"), ledger),
         choices=choices,
         fallbacks=others,
         circuits=circuits,

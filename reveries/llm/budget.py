@@ -1,48 +1,31 @@
 """The one choke point of money: what a call may cost at worst is reserved, durably, before it is made (G1..G4).
 
-Settled afterwards with what it did cost. A call whose usage nobody told keeps its worst case; so does one that an
-earlier run never settled. Local models cost nothing and are counted in tokens all the same. Out of budget means quiet.
+Settled afterwards with what it did cost. A call whose usage nobody told keeps its worst case; so does one that can no
+longer be running and was never settled (it expires: counted in full, and shown as unknown). Local models cost nothing
+and are counted in tokens all the same. Out of budget means quiet.
 """
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
+
+import structlog
 
 from reveries.clock import Clock
-from reveries.config import BudgetSettings, RoleBudget
+from reveries.config import BudgetSettings
 from reveries.db.database import Database, Transaction
-from reveries.errors import BudgetExceededError
 from reveries.llm.base import Role, Usage
+from reveries.llm.caps import MICRODOLLARS, Ask, Charged, Period, Span, caps, check, periods_at, role_budget
 from reveries.llm.prices import Price
 
-MICRODOLLARS = 1_000_000
+log = structlog.get_logger("budget")
 
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """A call that somebody wants to make, at its worst."""
-
-    role: Role
-    model: str
-    price: Price
-    prompt_tokens: int
-    completion_tokens: int
-
-    @property
-    def tokens(self) -> int:
-        return self.prompt_tokens + self.completion_tokens
-
-    @property
-    def microdollars(self) -> int:
-        return self.price.microdollars(self.prompt_tokens, self.completion_tokens)
-
-
-@dataclass(frozen=True, slots=True)
-class Charged:
-    """What counts against the budget already."""
-
-    role_tokens_today: int
-    microdollars_today: int
-    microdollars_this_month: int
+LONGEST_CALL_SECONDS = 660.0
+"""The default limit on a whole call (`llm.limits.total_seconds`) with a margin."""
+CALL_MARGIN_SECONDS = 60.0
+_PAID = Price(1.0, 1.0)
+"""For a call that meets every limit there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +34,8 @@ class Reservation:
 
     id: int
     ask: Ask
+    reserved_at: float
+    """By the ledger's time, which is never set back: it decides the day that pays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,78 +50,77 @@ class RoleUsage:
     token_limit: int
 
 
-def check(ask: Ask, charged: Charged, budget: BudgetSettings) -> None:
-    """Raise BudgetExceededError unless `ask` fits beside what is `charged`. Pure.
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """What one role used of one model. `worst_case_*` is the part that nobody told us, charged in full."""
 
-    Thinking and sleep stop while the reserve share is left; only the owner's conversation may go into it (G4).
-    """
-    limit = token_limit(ask.role, budget)
-    if charged.role_tokens_today + ask.tokens > limit:
-        raise BudgetExceededError(
-            f"The {ask.role} has used {charged.role_tokens_today:,} of its {limit:,} tokens of today, "
-            f"and the next call may need {ask.tokens:,}.",
-            advice=f"It goes on tomorrow. The limit: reveries config get budget.{ask.role}.tokens_per_day",
-        )
-    if not ask.microdollars:
-        return
-    share = 1.0 if ask.role is Role.CONVERSATION else 1.0 - budget.conversation_reserve_share
-    for spent, dollars, span, key in (
-        (charged.microdollars_today, budget.dollars_per_day, "day", "dollars_per_day"),
-        (charged.microdollars_this_month, budget.dollars_per_month, "month", "dollars_per_month"),
-    ):
-        if spent + ask.microdollars > int(dollars * share * MICRODOLLARS):
-            raise BudgetExceededError(_too_dear(ask, spent, dollars, span), advice=_what_to_do(ask, span, key))
+    role: str
+    model: str
+    calls: int
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    unsettled_tokens: int
+    """Worst cases of calls that run, or were never settled."""
+    dollars: float
+    running_calls: int
+    worst_case_calls: int
+    worst_case_dollars: float
 
 
-def token_limit(role: Role, budget: BudgetSettings) -> int:
-    """Tokens that `role` may use in a day."""
-    return role_budget(role, budget).tokens_per_day
+@dataclass(frozen=True, slots=True)
+class LimitUse:
+    """A limit and what counts against it: tokens, or dollars where `is_money`. `role` is empty for the limit of all."""
+
+    key: str
+    role: str
+    span: Span
+    is_money: bool
+    limit: float
+    used: float
+    renews_at: float
 
 
-def role_budget(role: Role, budget: BudgetSettings) -> RoleBudget:
-    """The limits of `role` alone."""
-    match role:
-        case Role.CONVERSATION:
-            return budget.conversation
-        case Role.MONOLOGUE:
-            return budget.monologue
-        case Role.CONSOLIDATION:
-            return budget.consolidation
-        case Role.EMBEDDING:
-            return budget.embedding
+@dataclass(frozen=True, slots=True)
+class DayUsage:
+    """A local day of all language models; `day` is its date, "2026-11-21"."""
 
-
-def _too_dear(ask: Ask, spent: int, dollars: float, span: str) -> str:
-    unknown = "" if ask.price.is_known else f" (the price of {ask.model} is not known and counts at its worst)"
-    return (
-        f"The next call of the {ask.role} may cost ${ask.microdollars / MICRODOLLARS:.4f}{unknown}; "
-        f"${spent / MICRODOLLARS:.2f} of the {span}'s ${dollars:.2f} are used."
-    )
-
-
-def _what_to_do(ask: Ask, span: str, key: str) -> str:
-    reserve = "" if ask.role is Role.CONVERSATION else " What is left is kept for your own conversation."
-    return f"It goes on with the next {span}. The limit: reveries config get budget.{key}.{reserve}"
+    day: str
+    calls: int
+    tokens: int
+    dollars: float
 
 
 class Ledger:
     """The budget as rows of the database. Every amount is reserved in the transaction that checked it."""
 
     def __init__(
-        self, database: Database, clock: Clock, budget: BudgetSettings, *, timezone: tzinfo | None = None
+        self,
+        database: Database,
+        clock: Clock,
+        budget: BudgetSettings,
+        *,
+        timezone: tzinfo | None = None,
+        longest_call_seconds: float = LONGEST_CALL_SECONDS,
     ) -> None:
-        """`timezone` None: the machine's. Its midnight begins the day, the first of the month the month."""
+        """`timezone` None: the machine's. Its midnight begins the day, the first of the month the month.
+
+        A call that is older than `longest_call_seconds` can no longer be running.
+        """
         self._database = database
         self._clock = clock
         self._timezone = timezone
+        self._longest_call_seconds = longest_call_seconds
         self.budget = budget
+        """May be replaced: it counts from the next call on."""
         self._anchor: tuple[float, float] | None = None
 
     async def reserve(self, ask: Ask) -> Reservation:
         """Set the worst case of `ask` aside. Raises BudgetExceededError; then nothing is set aside."""
         async with self._database.transaction() as transaction:
             now = await self._time(transaction)
-            check(ask, await self._charged(transaction, ask.role, now), self.budget)
+            periods = periods_at(now, self._timezone)
+            check(ask, await self._charged(transaction, ask.role, periods), periods, self.budget)
             [row] = await transaction.rows(
                 "usage.reserve",
                 {
@@ -148,7 +132,7 @@ class Ledger:
                     "price_version": ask.price.version,
                 },
             )
-        return Reservation(int(row["id"]), ask)
+        return Reservation(int(row["id"]), ask, now)
 
     async def settle(self, reservation: Reservation, usage: Usage, outcome: str = "answered") -> None:
         """Put what was used in the place of what was set aside. A second settling changes nothing."""
@@ -158,35 +142,77 @@ class Ledger:
         """The call was never made: nothing was used."""
         await self._settle(reservation, Usage(0, 0), 0, "released")
 
-    async def leave_reserved(self, reservation: Reservation, outcome: str) -> None:
+    async def leave_reserved(self, reservation: Reservation) -> None:
         """Nobody knows what the call used: it keeps its worst case."""
         async with self._database.transaction() as transaction:
-            await transaction.run("usage.leave_reserved", {"id": reservation.id, "outcome": outcome})
+            await transaction.run("usage.leave_reserved", {"id": reservation.id, "outcome": "usage unknown"})
+
+    async def record(self, role: Role, model: str, prompt_tokens: int, price_version: str) -> None:
+        """Count what cost nothing and was not refused: the vectors that are made on this machine."""
+        async with self._database.transaction() as transaction:
+            now = await self._time(transaction)
+            counted = {"role": role.value, "model": model, "prompt_tokens": prompt_tokens}
+            await transaction.run("usage.record", {"now": now, "price_version": price_version, **counted})
 
     async def usage_today(self) -> list[RoleUsage]:
         """Each role's day so far, in the order of the roles."""
+        rows = await self.usage_since(Span.DAY)
+        return [_of_role(role, rows, role_budget(role, self.budget).tokens_per_day) for role in Role]
+
+    async def usage_since(self, span: Span) -> list[ModelUsage]:
+        """What this day or month has used so far, by role and model."""
         async with self._database.transaction() as transaction:
-            since = self._day_start(await self._time(transaction))
-            rows = {str(row["role"]): row for row in await transaction.rows("usage.used_by_role", {"since": since})}
-        used = []
-        for role in Role:
-            row = rows.get(role.value, {})
-            used.append(
-                RoleUsage(
-                    role=role.value,
-                    calls=int(row["calls"]) if row else 0,
-                    prompt_tokens=int(row["prompt_tokens"]) + int(row["unsettled_tokens"]) if row else 0,
-                    completion_tokens=int(row["completion_tokens"]) if row else 0,
-                    dollars=int(row["microdollars"]) / MICRODOLLARS if row else 0.0,
-                    token_limit=token_limit(role, self.budget),
-                )
+            since = periods_at(await self._time(transaction), self._timezone)[span].since
+            rows = await transaction.rows("usage.used_by_role_and_model", {"since": since})
+        fields = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "unsettled_tokens")
+        calls = ("running_calls", "worst_case_calls")
+        return [
+            ModelUsage(
+                role=str(row["role"]),
+                model=str(row["model"]),
+                dollars=int(row["microdollars"]) / MICRODOLLARS,
+                worst_case_dollars=int(row["worst_case_microdollars"]) / MICRODOLLARS,
+                **{name: int(row[name]) for name in (*fields, *calls)},
             )
+            for row in rows
+        ]
+
+    async def usage_by_day(self, days: int) -> list[DayUsage]:
+        """The last `days` local days, today last: language models only."""
+        used = []
+        async with self._database.transaction() as transaction:
+            today = datetime.fromtimestamp(await self._time(transaction), self._timezone).replace(tzinfo=None, hour=12)
+            for back in reversed(range(days)):
+                noon = (today - timedelta(days=back)).replace(tzinfo=self._timezone)
+                day = periods_at(noon.timestamp(), self._timezone)[Span.DAY]
+                [row] = await transaction.rows("usage.used_between", {"since": day.since, "until": day.until})
+                dollars = int(row["microdollars"]) / MICRODOLLARS
+                used.append(DayUsage(f"{noon:%Y-%m-%d}", int(row["calls"]), int(row["tokens"]), dollars))
         return used
 
-    async def dollars_this_month(self) -> float:
+    async def limits(self) -> list[LimitUse]:
+        """Every limit with what counts against it now: those of all roles together first, then each role's."""
         async with self._database.transaction() as transaction:
-            since = self._month_start(await self._time(transaction))
-            return await self._microdollars(transaction, since) / MICRODOLLARS
+            periods = periods_at(await self._time(transaction), self._timezone)
+            charged = {role: await self._charged(transaction, role, periods) for role in Role}
+        together: list[LimitUse] = []
+        apart: list[LimitUse] = []
+        for role in Role:
+            for span, period in periods.items():
+                for cap in caps(Ask(role, "", _PAID, 0, 1), span, charged[role][span], self.budget):
+                    unit = MICRODOLLARS if cap.is_money else 1
+                    of = role.value if cap.is_of_role else ""
+                    use = LimitUse(cap.key, of, span, cap.is_money, cap.full / unit, cap.used / unit, period.until)
+                    (apart if cap.is_of_role else together).append(use)
+        return [*{use.key: use for use in together}.values(), *apart]
+
+    async def now(self) -> float:
+        """The ledger's time: it decides which day and month it is."""
+        async with self._database.transaction() as transaction:
+            return await self._time(transaction)
+
+    async def dollars_this_month(self) -> float:
+        return sum(used.dollars for used in await self.usage_since(Span.MONTH))
 
     async def _settle(self, reservation: Reservation, usage: Usage, microdollars: int, outcome: str) -> None:
         async with self._database.transaction() as transaction:
@@ -194,7 +220,7 @@ class Ledger:
                 "usage.settle",
                 {
                     "id": reservation.id,
-                    "settled_at": self._clock.now(),
+                    "settled_at": await self._time(transaction),
                     # A provider that counts below zero must not give the budget anything back.
                     "prompt_tokens": max(0, usage.prompt_tokens),
                     "cached_tokens": max(0, usage.cached_tokens),
@@ -204,18 +230,26 @@ class Ledger:
                 },
             )
 
-    async def _charged(self, transaction: Transaction, role: Role, now: float) -> Charged:
-        day = self._day_start(now)
-        [row] = await transaction.rows("usage.charged_tokens", {"since": day, "role": role.value})
-        return Charged(
-            role_tokens_today=int(row["tokens"]),
-            microdollars_today=await self._microdollars(transaction, day),
-            microdollars_this_month=await self._microdollars(transaction, self._month_start(now)),
-        )
+    async def _charged(
+        self, transaction: Transaction, role: Role, periods: Mapping[Span, Period]
+    ) -> dict[Span, Charged]:
+        charged = {}
+        for span, period in periods.items():
+            asked = {"since": period.since, "role": role.value, "longest_call_seconds": self._longest_call_seconds}
+            [row] = await transaction.rows("usage.charged", asked)
+            charged[span] = Charged(
+                role_tokens=int(row["role_tokens"]),
+                role_microdollars=int(row["role_microdollars"]),
+                tokens=int(row["tokens"]),
+                microdollars=int(row["microdollars"]),
+            )
+        return charged
 
-    async def _microdollars(self, transaction: Transaction, since: float) -> int:
-        [row] = await transaction.rows("usage.charged_microdollars", {"since": since})
-        return int(row["microdollars"])
+    async def _expire(self, transaction: Transaction, before: float) -> None:
+        """Mark what can no longer be running. It keeps its worst case, and the owner sees it as unknown."""
+        expired = await transaction.rows("usage.expire", {"before": before})
+        if expired:
+            log.warning("usage.expired", calls=len(expired))
 
     async def _time(self, transaction: Transaction) -> float:
         """The ledger's time: the wall clock's, but never back.
@@ -224,6 +258,7 @@ class Ledger:
         caught up: a step back opens no day for a second time, and a clock that was wrong for an hour does not close the
         budget until the year it showed.
         """
+        is_first = self._anchor is None
         if self._anchor is None:
             [row] = await transaction.rows("usage.last_reserved_at")
             self._anchor = (float(row["reserved_at"] or 0.0), self._clock.monotonic())
@@ -231,12 +266,18 @@ class Ledger:
         elapsed = self._clock.monotonic() - seen_at
         now = max(self._clock.now(), newest + elapsed if newest else 0.0)
         self._anchor = (now, self._clock.monotonic())
+        # What an earlier run left open cannot be running, however young it is.
+        await self._expire(transaction, math.inf if is_first else now - self._longest_call_seconds)
         return now
 
-    def _day_start(self, now: float) -> float:
-        local = datetime.fromtimestamp(now, self._timezone)
-        return local.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
 
-    def _month_start(self, now: float) -> float:
-        local = datetime.fromtimestamp(now, self._timezone)
-        return local.replace(day=1, hour=0, minute=0, second=0, microsecond=0).timestamp()
+def _of_role(role: Role, rows: list[ModelUsage], token_limit: int) -> RoleUsage:
+    own = [row for row in rows if row.role == role.value]
+    return RoleUsage(
+        role=role.value,
+        calls=sum(row.calls for row in own),
+        prompt_tokens=sum(row.prompt_tokens + row.unsettled_tokens for row in own),
+        completion_tokens=sum(row.completion_tokens for row in own),
+        dollars=sum(row.dollars for row in own),
+        token_limit=token_limit,
+    )

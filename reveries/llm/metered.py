@@ -1,21 +1,41 @@
-"""The only way a model is called: a ChatModel that reserves before each call and settles after it."""
+"""The only way a model is called: a ChatModel that reserves before each call and settles after it.
+
+What a provider says it used is a claim. It is taken when it can be true; what cannot be true, and what comes from an
+endpoint that nobody vouches for, never lowers the worst case that was reserved (docs/explain/money.md).
+"""
 
 import contextlib
-from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, field
 
-from reveries.errors import ModelMissingError
-from reveries.llm.base import ChatModel, Delta, Message, Prompt, Role, StreamEvent, Usage
-from reveries.llm.budget import Ask, Ledger, Reservation
-from reveries.llm.prices import price_of
-from reveries.llm.tokens import template_tokens
+import msgspec
+
+from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
+from reveries.llm.base import ChatModel, Delta, Embedder, Message, Prompt, Role, StreamEvent, Usage, Vectors
+from reveries.llm.budget import Ledger, Reservation
+from reveries.llm.caps import Ask
+from reveries.llm.prices import Price, price_of
+from reveries.llm.tokens import estimate_tokens, template_tokens
+
+_NEVER_BILLED = {
+    ModelFault.UNREACHABLE,
+    ModelFault.KEY_REFUSED,
+    ModelFault.RATE_LIMITED,
+    ModelFault.BAD_REQUEST,
+}
+"""Faults of calls that the provider did not begin; those that it may have begun keep their worst case."""
+_WORDS_A_TOKEN = 2
+"""Tokenizers split at spaces: a word is a token or more. Half of that leaves room for one that does not."""
+_EMBEDDING_BYTES_PER_TOKEN = 4
+_WORD = re.compile(r"\S+")
 
 
 @dataclass(slots=True)
 class _Seen:
     """What came of a call so far."""
 
-    deltas: int = 0
+    pieces: list[str] = field(default_factory=list)
     usage: Usage | None = None
     is_finished: bool = False
 
@@ -23,9 +43,19 @@ class _Seen:
 class MeteredModel:
     """`model` behind `ledger`. Closing it does not close `model`, which several roles may share."""
 
-    def __init__(self, model: ChatModel, ledger: Ledger) -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        ledger: Ledger,
+        *,
+        believes_usage: bool = True,
+        find_price: Callable[[str], Price] = price_of,
+    ) -> None:
+        """`believes_usage` False: what `model` says it used can raise what is charged, never lower it."""
         self._model = model
         self._ledger = ledger
+        self._believes_usage = believes_usage
+        self._find_price = find_price
 
     @property
     def name(self) -> str:
@@ -43,17 +73,19 @@ class MeteredModel:
             async with contextlib.aclosing(self._model.stream(prompt)) as events:
                 async for event in events:
                     if isinstance(event, Delta):
-                        seen.deltas += 1
+                        seen.pieces.append(event.text)
                     else:
                         seen.usage, seen.is_finished = event.usage, True
-                        await self._close(reservation, seen)
+                        await self._close(reservation, seen, prompt)
                     yield event
-        except ModelMissingError:
-            await self._ledger.release(reservation)
+        except ModelError as error:
+            if not seen.pieces and not seen.is_finished and _was_never_begun(error):
+                await self._ledger.release(reservation)
+                seen.is_finished = True
             raise
         finally:
             if not seen.is_finished:
-                await self._close(reservation, seen)
+                await self._close(reservation, seen, prompt)
 
     async def count_tokens(self, text: str) -> int:
         return await self._model.count_tokens(text)
@@ -69,15 +101,70 @@ class MeteredModel:
         tokens = template_tokens(prompt.messages)
         for message in prompt.messages:
             tokens += await self._model.count_tokens(message.text)
-        return Ask(prompt.role, self._model.name, price_of(self._model.name), tokens, prompt.max_tokens)
+        price = self._find_price(self._model.name)
+        if prompt.schema is not None and not price.is_free:
+            # A hosted model reads the form of its answer too, and bills it.
+            tokens += estimate_tokens(msgspec.json.encode(prompt.schema).decode())
+        return Ask(prompt.role, self._model.name, price, tokens, prompt.max_tokens)
 
-    async def _close(self, reservation: Reservation, seen: _Seen) -> None:
+    async def _close(self, reservation: Reservation, seen: _Seen, prompt: Prompt) -> None:
         """Settle with what the provider said; else, where it is free, with our own count; else leave the worst case."""
-        outcome = "answered" if seen.is_finished else "broken off"
-        if seen.usage is not None:
-            await self._ledger.settle(reservation, seen.usage, outcome)
-        elif reservation.ask.price.is_free:
-            own_count = Usage(reservation.ask.prompt_tokens if seen.deltas else 0, seen.deltas)
+        ask, outcome = reservation.ask, "answered" if seen.is_finished else "broken off"
+        if seen.usage is None and ask.price.is_free:
+            own_count = Usage(ask.prompt_tokens if seen.pieces else 0, len(seen.pieces))
             await self._ledger.settle(reservation, own_count, outcome)
+        elif seen.usage is None:
+            await self._ledger.leave_reserved(reservation)
+        elif ask.price.is_free or (self._believes_usage and _can_be_true(seen.usage, seen.pieces, prompt.messages)):
+            await self._ledger.settle(reservation, seen.usage, outcome)
         else:
-            await self._ledger.leave_reserved(reservation, f"{outcome}, usage unknown")
+            await self._ledger.settle(reservation, _at_worst(ask, seen.usage), "not believed")
+
+
+class MeteredEmbedder:
+    """The embedder of this machine, counted (by size, its port tells no tokens) and never refused.
+
+    It costs nothing, and without it neither search nor sleep nor recall would work at the limit (G4).
+    """
+
+    def __init__(self, embedder: Embedder, ledger: Ledger) -> None:
+        self._embedder = embedder
+        self._ledger = ledger
+
+    @property
+    def model_id(self) -> str:
+        return self._embedder.model_id
+
+    @property
+    def dimensions(self) -> int:
+        return self._embedder.dimensions
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = await self._embedder.embed(texts)
+        size = sum(len(text.encode("utf-8", "replace")) for text in texts)
+        await self._ledger.record(Role.EMBEDDING, self.model_id, -(-size // _EMBEDDING_BYTES_PER_TOKEN), "local")
+        return vectors
+
+    async def aclose(self) -> None:
+        await self._embedder.aclose()
+
+
+def least_tokens(text: str) -> int:
+    """Fewer tokens than this no tokenizer makes of `text`, and nothing that was asked or answered is none."""
+    return max(1, len(_WORD.findall(text)) // _WORDS_A_TOKEN)
+
+
+def _can_be_true(told: Usage, pieces: Sequence[str], messages: Sequence[Message]) -> bool:
+    least_read = sum(least_tokens(message.text) for message in messages)
+    return told.prompt_tokens >= least_read and told.completion_tokens >= least_tokens("".join(pieces))
+
+
+def _at_worst(ask: Ask, told: Usage) -> Usage:
+    """What was reserved, or what was told where that is more."""
+    return Usage(max(ask.prompt_tokens, told.prompt_tokens), max(ask.completion_tokens, told.completion_tokens))
+
+
+def _was_never_begun(error: ModelError) -> bool:
+    if isinstance(error, ModelUnavailableError):
+        return error.fault in _NEVER_BILLED
+    return isinstance(error, ModelMissingError)

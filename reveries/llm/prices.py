@@ -49,6 +49,11 @@ def _table() -> _Table:
     return msgspec.toml.decode(source, type=_Table)
 
 
+def price_table_version() -> str:
+    """Which table of prices is in use; it stands with each entry of the ledger."""
+    return _table().version
+
+
 def price_of(model: str) -> Price:
     """The price of `model` ("provider/name"): 0 for what runs locally, the worst case for what is not listed."""
     table = _table()

@@ -40,8 +40,12 @@ _WAIT_SECONDS = 900.0
 """Until the next look at a budget that is used up, or at a model of which nobody says when it may come again."""
 _LONGEST_WAIT_SECONDS = 24 * 3600.0
 _COMFORT_SECONDS = 30.0
+_MOST_DOUBLINGS = 10
 _CONTEXT_SHARE = 0.5
 """What a thought is told takes at most this share of the model's context; the rest is for the thought."""
+_SAME_OUTCOMES = 3
+"""So many thoughts in a row that came to the same, word for word, and the next waits twice as long, and twice again."""
+_LONGEST_PACE_SECONDS = 6 * 3600.0
 _FRESH_SECONDS = 600.0
 """A thought older than this is no longer "what I was just thinking"."""
 
@@ -123,6 +127,14 @@ class Monologue:
         self._draft: Draft | None = None
         self._previous = ""
         self._is_unfinished = False
+        self._next_at = 0.0
+        """Monotonic: no event begins a thought before it (G3)."""
+        self._last_outcome = ("", "")
+        self._same_outcomes = 0
+        self._quiet_until = 0.0
+        self._quiet_monotonic = 0.0
+        self.quiet_reason = ""
+        """Why it is quiet and when it goes on, while it is."""
         self.last_thought_at = 0.0
         self.state = ThoughtState.WAITING
         self.state_detail = ""
@@ -132,6 +144,7 @@ class Monologue:
 
     def pause(self) -> None:
         """A conversation came: stop at once; what was thought so far is recorded by the loop (R-38)."""
+        self._same_outcomes = 0
         self._free.clear()
         self._interrupted.set()
         if self._running is not None:
@@ -146,12 +159,14 @@ class Monologue:
 
     def try_again(self) -> None:
         """Whatever kept it from thinking may be over."""
-        if self.state in (ThoughtState.FAILING, ThoughtState.QUIET):
+        if self.state is ThoughtState.FAILING:
+            self._next_at = 0.0
             self._interrupted.set()
 
     def configure(self, settings: MonologueSettings) -> None:
         """New settings, from the next thought on; switching thinking off ends the running one."""
         self._settings = settings
+        self._quiet_until = 0.0  # There may be more to spend now.
         self._interrupted.set()
         if not settings.enabled and self._running is not None:
             self._running.cancel()
@@ -180,11 +195,36 @@ class Monologue:
                 await self._free.wait()
             self._interrupted.clear()
             why = self._take_resumed() or why
-            if self._settings.enabled and await self._is_worth_a_thought(why):
+            if not self._settings.enabled:
+                self._become(ThoughtState.OFF)
+                why = await self._idle(self._settings.idle_check_seconds)
+            elif (quiet := self._quiet_seconds()) > 0:
+                self._become(ThoughtState.QUIET, self.quiet_reason)
+                why = await self._idle(min(quiet, _WAIT_SECONDS))
+            elif (early := self._early_seconds(why)) > 0:
+                if self.state is not ThoughtState.FAILING:
+                    self._become(ThoughtState.SETTLED, self.state_detail)
+                why = await self._idle(early)
+            elif await self._is_worth_a_thought(why):
                 why = await self._think_once(why)
             else:
-                self._become(ThoughtState.SETTLED if self._settings.enabled else ThoughtState.OFF)
+                self._become(ThoughtState.SETTLED)
                 why = await self._idle(self._settings.idle_check_seconds)
+
+    def _quiet_seconds(self) -> float:
+        """How long there is nothing to spend yet. By both clocks: one stands still in suspend, the other may be set."""
+        return min(self._quiet_until - self._clock.now(), self._quiet_monotonic - self._clock.monotonic())
+
+    def _early_seconds(self, why: Reactivation) -> float:
+        """How long the next thought must wait, whatever woke it: no event gets past the pace (G3)."""
+        is_new_beginning = why.reason in (Reason.COMFORT, Reason.FRESH_START)
+        return 0.0 if is_new_beginning else self._next_at - self._clock.monotonic()
+
+    def _pace_seconds(self) -> float:
+        """From the beginning of one thought to that of the next, at least."""
+        doublings = max(0, min(_MOST_DOUBLINGS, self._same_outcomes - _SAME_OUTCOMES + 1))
+        pace = self._settings.idle_check_seconds
+        return max(pace, min(_LONGEST_PACE_SECONDS, pace * 2.0**doublings))
 
     async def _is_worth_a_thought(self, why: Reactivation) -> bool:
         if why.reason in (Reason.ASSOCIATION, Reason.CALENDAR, Reason.COMFORT, Reason.FRESH_START):
@@ -202,6 +242,7 @@ class Monologue:
         inputs = await self._sources.gather(why, self._previous, comfort=why.reason is Reason.COMFORT)
         self._become(ThoughtState.THINKING, why.reason.value)
         self._draft = draft
+        began_monotonic = self._clock.monotonic()
         self._observers.tell(ThoughtBegan(thought_id, why.reason.value, ""))
         log.info("thought.began", reason=why.reason.value)
         try:
@@ -221,6 +262,8 @@ class Monologue:
             memories=inputs.memories,
         )
         await self._keep(thought, draft, why)
+        self._note_outcome(draft)
+        self._next_at = began_monotonic + self._pace_seconds()
         return await self._after(why, draft)
 
     async def _generate(self, inputs: ThoughtInputs, why: Reactivation, draft: Draft) -> None:
@@ -236,7 +279,8 @@ class Monologue:
             if self._running.cancelled() and not draft.why_ended:
                 draft.end("paused", "It was paused." if self._settings.enabled else "Thinking was switched off.")
         except* BudgetExceededError as errors:
-            draft.end("budget", str(_first(errors)))
+            self._fall_quiet(_first(errors))
+            draft.end("budget", self.quiet_reason)
         except* ModelError as errors:
             error = _first(errors)
             draft.end("failed", str(error))
@@ -252,6 +296,9 @@ class Monologue:
             self._previous = "" if thought.why_ended == "tripped" else thought.text
             self._is_unfinished = thought.why_ended == "paused"
             self.last_thought_at = thought.ended_at
+        if thought.why_ended == "budget" and not thought.text:
+            # Nothing was thought: what there was to think about still waits.
+            return
         for trip in draft.trips:
             await self._sources.record_trip(trip.verdict, trip.so_far, _response(trip.verdict, why))
         await self._sources.record(thought, SavedState(self._previous, not self._is_unfinished))
@@ -263,15 +310,30 @@ class Monologue:
                 return Reactivation(Reason.TIMER)
             case "failed":
                 self._become(ThoughtState.FAILING, draft.explanation)
+                self._next_at = self._clock.monotonic() + draft.retry_after_seconds
                 return await self._idle(draft.retry_after_seconds)
             case "budget":
-                self._become(ThoughtState.QUIET, draft.explanation)
-                return await self._idle(_WAIT_SECONDS)
+                return Reactivation(Reason.TIMER)
             case "tripped":
                 return await self._after_trip(why, draft.trips[-1].verdict)
             case _:
                 self._become(ThoughtState.SETTLED, draft.explanation)
                 return await self._idle(self._settings.idle_check_seconds)
+
+    def _note_outcome(self, draft: Draft) -> None:
+        outcome = (draft.why_ended, draft.text)
+        if draft.why_ended in ("paused", "budget", "failed"):  # A failure has a back-off of its own.
+            return
+        self._same_outcomes = self._same_outcomes + 1 if outcome == self._last_outcome else 1
+        self._last_outcome = outcome
+
+    def _fall_quiet(self, error: ModelError) -> None:
+        """Wait until there is something to spend again; for a limit that no day fulfils, until a setting changes."""
+        at = error.goes_on_at if isinstance(error, BudgetExceededError) else None
+        now, forever = self._clock.now(), 10 * 365 * 86400.0
+        self._quiet_until = at if at is not None and at > now else now + (_WAIT_SECONDS if at else forever)
+        self._quiet_monotonic = self._clock.monotonic() + self._quiet_until - now
+        self.quiet_reason = str(error)
 
     async def _after_trip(self, why: Reactivation, verdict: Verdict) -> Reactivation:
         self._become(ThoughtState.TRIPPED, verdict.explanation)

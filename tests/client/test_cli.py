@@ -59,6 +59,7 @@ DETAIL = protocol.EpisodeDetail(
     "words",
     [
         ("status",),
+        ("usage",),
         ("say", "hello"),
         ("consolidate",),
         ("memory",),

@@ -106,7 +106,7 @@ async def test_a_model_that_cannot_be_asked_is_a_result(database: Database, cloc
         kit.ledger.budget, monologue=msgspec.structs.replace(kit.ledger.budget.monologue, tokens_per_day=0)
     )
     [probe] = await kit.prober.probe("monologue")
-    assert "of its 0 tokens of today" in probe.error
+    assert "of its 0 tokens of this day" in probe.error
     assert probe.answer == ""
     with pytest.raises(NotFoundError, match="no role thinking"):
         await kit.prober.probe("thinking")

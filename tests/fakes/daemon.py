@@ -68,6 +68,29 @@ def status(home: Home, **changes: object) -> protocol.Status:
     return protocol.Status(**(fields | changes))  # type: ignore[arg-type]
 
 
+USAGE = protocol.UsageReport(
+    request_id=0,
+    now=NOW,
+    price_version="2026-11",
+    today=[
+        protocol.UsedModel("conversation", "openai/gpt-4.1", 14, 11_200, 0, 2_300, 0, 0.0408, 0, 0, 0.0),
+        protocol.UsedModel("monologue", "openai/gpt-4.1-mini", 6, 9_000, 0, 4_000, 1_500, 0.0112, 1, 1, 0.0024),
+    ],
+    month=[protocol.UsedModel("conversation", "openai/gpt-4.1", 210, 160_000, 0, 31_000, 0, 0.57, 0, 0, 0.0)],
+    limits=[
+        protocol.UsageLimit("budget.tokens_per_day", "", "day", False, 2_500_000, 28_000, NOW + 9 * 3600),
+        protocol.UsageLimit("budget.dollars_per_day", "", "day", True, 1.0, 0.052, NOW + 9 * 3600),
+        protocol.UsageLimit("budget.monologue.dollars_per_day", "monologue", "day", True, 0.5, 0.49, NOW + 9 * 3600),
+        protocol.UsageLimit("budget.dollars_per_month", "", "month", True, 20.0, 0.57, NOW + 9 * 86400),
+    ],
+    days=[
+        protocol.UsedDay("2025-06-13", 0, 0, 0.0),
+        protocol.UsedDay("2025-06-14", 30, 14_000, 0.02),
+        protocol.UsedDay("2025-06-15", 20, 28_000, 0.052),
+    ],
+)
+
+
 def overview(**changes: object) -> protocol.ModelsOverview:
     """A machine with one small model, an Ollama and a key, with `changes`."""
     free = protocol.ModelPrice(0.0, 0.0, is_known=True)
@@ -281,6 +304,8 @@ class FakeMind:
     def _remembered(self, request: Request, number: int) -> Frame:
         script = self.script
         match request:
+            case protocol.AskUsage():
+                return _numbered(USAGE, number)
             case protocol.AskModels():
                 return _numbered(overview(), number)
             case protocol.AskThoughts():

@@ -1,23 +1,23 @@
 import asyncio
 import contextlib
-import tempfile
+import dataclasses
 from datetime import datetime
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from reveries.config import BudgetSettings, load_settings
-from reveries.db.database import Database, open_database
-from reveries.errors import BudgetExceededError, ModelMissingError, ModelUnavailableError
+from reveries.config import BudgetSettings, RoleBudget, load_settings
+from reveries.daemon.usage import usage_report
+from reveries.db.database import Database
+from reveries.errors import BudgetExceededError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Delta, Message, Prompt, Role, Usage
-from reveries.llm.budget import Ask, Ledger
-from reveries.llm.metered import MeteredModel
+from reveries.llm.budget import LONGEST_CALL_SECONDS, Ledger
+from reveries.llm.caps import Ask, Span, periods_at
+from reveries.llm.metered import MeteredEmbedder, MeteredModel
 from reveries.llm.prices import Price, price_of
-from reveries.llm.scripted import Pause, ScriptedModel
+from reveries.llm.scripted import HashingEmbedder, Pause, ScriptedModel
+from reveries.llm.tokens import estimate_tokens, template_tokens
 from tests.fakes.clock import HandClock, settle
 from tests.llm.contract import play
 
@@ -88,9 +88,13 @@ async def test_each_role_has_a_day_of_its_own(database: Database, clock: HandClo
 @pytest.mark.requirement("G4")
 async def test_thinking_cannot_eat_what_is_kept_for_the_conversation(database: Database, clock: HandClock) -> None:
     ledger = _ledger(database, clock, dollars_per_day=1.0, conversation_reserve_share=0.2)
-    await ledger.settle(await ledger.reserve(_ask(Role.MONOLOGUE, 800, DOLLAR_A_THOUSAND)), Usage(400, 400))
-    with pytest.raises(BudgetExceededError, match=r"\$0\.80 of the day's \$1\.00") as caught:
+    await ledger.settle(await ledger.reserve(_ask(Role.MONOLOGUE, 500, DOLLAR_A_THOUSAND)), Usage(250, 250))
+    await ledger.settle(await ledger.reserve(_ask(Role.CONSOLIDATION, 100, DOLLAR_A_THOUSAND)), Usage(50, 50))
+    with pytest.raises(BudgetExceededError, match="the monologue's") as caught:
         await ledger.reserve(_ask(Role.MONOLOGUE, 10, DOLLAR_A_THOUSAND))
+    await ledger.reserve(_ask(Role.CONSOLIDATION, 200, DOLLAR_A_THOUSAND))
+    with pytest.raises(BudgetExceededError, match=r"\$0\.80 of the day's \$1\.00") as caught:
+        await ledger.reserve(_ask(Role.CONSOLIDATION, 10, DOLLAR_A_THOUSAND))
     assert "your own conversation" in caught.value.advice
     await ledger.reserve(_ask(Role.CONVERSATION, 190, DOLLAR_A_THOUSAND))
     with pytest.raises(BudgetExceededError):
@@ -233,65 +237,180 @@ async def test_a_model_that_is_not_there_uses_nothing(database: Database, clock:
     assert (await ledger.usage_today())[1].calls == 0
 
 
-class _Call(msgspec.Struct, frozen=True):
-    role: Role
-    prompt_tokens: int
-    max_tokens: int
-    used_share: float
-    ending: str
-    step_seconds: float
-
-
-_CALLS = st.lists(
-    st.builds(
-        _Call,
-        role=st.sampled_from(list(Role)),
-        prompt_tokens=st.integers(0, 400),
-        max_tokens=st.integers(1, 400),
-        used_share=st.floats(0, 1),
-        ending=st.sampled_from(["settled", "unknown", "killed", "released"]),
-        step_seconds=st.sampled_from([0.0, 60.0, -86400.0, -40 * 86400.0]),
-    ),
-    max_size=25,
-)
-
-
-@pytest.mark.requirement("G1")
-@settings(max_examples=40)
-@given(_CALLS)
-def test_the_bill_never_passes_the_cap(calls: list[_Call]) -> None:
-    """Calls that end in every way, kills and clocks set back between them: what was truly used stays under the cap."""
-    asyncio.run(_pay(calls))
-
-
-async def _pay(calls: list[_Call]) -> None:
-    clock = HandClock(NOON)
-    bill = 0
-    with tempfile.TemporaryDirectory() as folder:
-        database = await open_database(Path(folder) / "memory.db")
-        try:
-            ledger = _ledger(database, clock, dollars_per_day=1.0, dollars_per_month=1.0)
-            for call in calls:
-                clock.step_wall(call.step_seconds)
-                ask = Ask(call.role, "m", DOLLAR_A_THOUSAND, call.prompt_tokens, call.max_tokens)
-                with contextlib.suppress(BudgetExceededError):
-                    reservation = await ledger.reserve(ask)
-                    used = Usage(call.prompt_tokens, int(call.max_tokens * call.used_share))
-                    bill += 0 if call.ending == "released" else DOLLAR_A_THOUSAND.of(used)
-                    match call.ending:
-                        case "settled":
-                            await ledger.settle(reservation, used)
-                        case "unknown":
-                            await ledger.leave_reserved(reservation, "unknown")
-                        case "released":
-                            await ledger.release(reservation)
-                        case _:
-                            ledger = _ledger(database, clock, dollars_per_day=1.0, dollars_per_month=1.0)
-                assert bill <= 1_000_000
-        finally:
-            await database.aclose()
-
-
 def test_the_settings_have_a_limit_for_every_role() -> None:
     names = BudgetSettings.__struct_fields__
     assert all(role.value in names for role in Role)
+
+
+# --- every limit -----------------------------------------------------------------------------------------------------
+
+
+def _tight(**limits: object) -> BudgetSettings:
+    """Limits that nothing reaches, but for `limits` of all roles and, as role__limit, of one."""
+    wide = {"tokens_per_day": 10**9, "tokens_per_month": 10**9, "dollars_per_day": 1e6, "dollars_per_month": 1e6}
+    roles = {role.value: RoleBudget(**wide) for role in Role}  # type: ignore[arg-type]
+    for key, value in limits.items():
+        role, _, name = key.rpartition("__")
+        if role:
+            roles[role] = msgspec.structs.replace(roles[role], **{name: value})
+        else:
+            wide[name] = value  # type: ignore[assignment]
+    return BudgetSettings(**wide, conversation_reserve_share=0.2, **roles)  # type: ignore[arg-type]
+
+
+@pytest.mark.requirement("R-49", "G1")
+@pytest.mark.parametrize("role", [None, *Role])
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [("tokens_per_day", 150), ("tokens_per_month", 150), ("dollars_per_day", 0.15), ("dollars_per_month", 0.15)],
+)
+async def test_every_limit_of_every_role_and_of_all_stops_the_second_call(
+    database: Database, clock: HandClock, role: Role | None, name: str, limit: float
+) -> None:
+    key = f"{role.value}__{name}" if role else name
+    ledger = Ledger(database, clock, _tight(**{key: limit}), timezone=ZURICH)
+    asked = role or Role.CONVERSATION
+    await ledger.reserve(_ask(asked, 100, DOLLAR_A_THOUSAND))
+    with pytest.raises(BudgetExceededError) as caught:
+        await ledger.reserve(_ask(asked, 100, DOLLAR_A_THOUSAND))
+    assert f"budget.{role.value}.{name}" if role else f"budget.{name}" in caught.value.advice
+    midnight = datetime(2026, 11, 22, tzinfo=ZURICH) if "day" in name else datetime(2026, 12, 1, tzinfo=ZURICH)
+    assert caught.value.goes_on_at == midnight.timestamp()
+
+
+async def test_a_call_that_no_empty_day_has_room_for_promises_no_tomorrow(database: Database, clock: HandClock) -> None:
+    ledger = Ledger(database, clock, _tight(dollars_per_day=0.01), timezone=ZURICH)
+    with pytest.raises(BudgetExceededError, match="more than the limit") as caught:
+        await ledger.reserve(_ask(tokens=100, price=DOLLAR_A_THOUSAND))
+    assert caught.value.goes_on_at is None
+
+
+@pytest.mark.requirement("G1", "E1")
+@pytest.mark.parametrize(
+    ("now", "hours"),
+    [(datetime(2026, 10, 25, 12, tzinfo=ZURICH), 25), (datetime(2026, 3, 29, 12, tzinfo=ZURICH), 23)],
+)
+def test_a_day_is_as_long_as_the_wall_clocks_make_it(now: datetime, hours: int) -> None:
+    day = periods_at(now.timestamp(), ZURICH)[Span.DAY]
+    assert day.until - day.since == hours * 3600
+
+
+@pytest.mark.requirement("G1")
+async def test_a_call_that_runs_over_midnight_counts_in_both_days(database: Database) -> None:
+    clock = HandClock(datetime(2026, 11, 21, 23, 58, tzinfo=ZURICH).timestamp())
+    ledger = _ledger(database, clock, monologue_tokens_per_day=150)
+    reservation = await ledger.reserve(_ask(Role.MONOLOGUE, 100))
+    await clock.advance(300)
+    await ledger.settle(reservation, Usage(50, 50))
+    with pytest.raises(BudgetExceededError):
+        await ledger.reserve(_ask(Role.MONOLOGUE, 100))
+
+
+@pytest.mark.requirement("G1")
+async def test_what_can_no_longer_be_running_expires_and_is_shown_as_unknown(
+    database: Database, clock: HandClock
+) -> None:
+    ledger = _ledger(database, clock)
+    await ledger.reserve(_ask(Role.MONOLOGUE, 100, DOLLAR_A_THOUSAND))
+    await clock.advance(LONGEST_CALL_SECONDS + 1)
+    (used,) = await ledger.usage_since(Span.DAY)
+    assert (used.running_calls, used.worst_case_calls) == (0, 1)
+    assert used.worst_case_dollars == used.dollars == 0.1
+
+
+async def test_an_earlier_runs_calls_expire_at_once_and_a_late_settling_still_counts(
+    database: Database, clock: HandClock
+) -> None:
+    earlier = _ledger(database, clock)
+    reservation = await earlier.reserve(_ask(Role.MONOLOGUE, 100, DOLLAR_A_THOUSAND))
+    later = _ledger(database, clock)
+    assert (await later.usage_since(Span.DAY))[0].worst_case_calls == 1
+    await earlier.settle(reservation, Usage(10, 10))
+    (used,) = await later.usage_since(Span.DAY)
+    assert (used.worst_case_calls, used.dollars) == (0, 0.02)
+
+
+async def test_the_report_has_every_limit_and_every_day(database: Database, clock: HandClock) -> None:
+    ledger = _ledger(database, clock)
+    await ledger.settle(await ledger.reserve(_ask(Role.MONOLOGUE, 100, DOLLAR_A_THOUSAND)), Usage(10, 10))
+    await clock.advance(86400)
+    await ledger.settle(await ledger.reserve(_ask(Role.CONVERSATION, 100)), Usage(20, 10))
+    report = await usage_report(7, ledger, 3)
+    assert [(day.day, day.tokens, day.dollars) for day in report.days] == [
+        ("2026-11-20", 0, 0.0),
+        ("2026-11-21", 20, 0.02),
+        ("2026-11-22", 30, 0.0),
+    ]
+    used = {limit.key: limit.used for limit in report.limits}
+    assert len(used) == len(report.limits) == 4 + 4 * len(Role)
+    assert (used["budget.tokens_per_day"], used["budget.tokens_per_month"]) == (30, 50)
+    assert (used["budget.monologue.dollars_per_day"], used["budget.monologue.dollars_per_month"]) == (0.0, 0.02)
+    assert [(one.role, one.calls) for one in report.today] == [("conversation", 1)]
+
+
+# --- what a provider says --------------------------------------------------------------------------------------------
+
+
+class _Liar(ScriptedModel):
+    def __init__(self, told: Usage, name: str = "openai/gpt-4.1") -> None:
+        super().__init__(["one two three four five six"], name=name)
+        self._told = told
+
+    def _usage(self, prompt: Prompt, said: int) -> Usage | None:
+        return self._told
+
+
+@pytest.mark.requirement("G1")
+@pytest.mark.parametrize(
+    ("told", "believes", "charged"),
+    [
+        (Usage(30, 6), True, (30, 6)),
+        (Usage(0, 6), True, "worst"),
+        (Usage(30, 0), True, "worst"),
+        (Usage(-5, -5), True, "worst"),
+        (Usage(30, 2), True, "worst"),
+        (Usage(30, 6), False, "worst"),
+        (Usage(5000, 6000), False, (5000, 6000)),
+    ],
+)
+async def test_what_cannot_be_true_or_is_not_vouched_for_never_lowers_the_worst_case(
+    database: Database, clock: HandClock, told: Usage, believes: bool, charged: object
+) -> None:
+    ledger = _ledger(database, clock)
+    await play(MeteredModel(_Liar(told), ledger, believes_usage=believes), _prompt())
+    (used,) = await ledger.usage_since(Span.DAY)
+    seen = (used.prompt_tokens, used.completion_tokens)
+    reserved = template_tokens(_prompt().messages) + estimate_tokens("Think of something.")
+    worst = (max(told.prompt_tokens, reserved), max(told.completion_tokens, 50))
+    assert seen == (worst if charged == "worst" else charged)
+    assert used.worst_case_calls == (told != Usage(30, 6) or not believes)
+
+
+@pytest.mark.requirement("G1")
+@pytest.mark.parametrize(("fault", "calls"), [(ModelFault.RATE_LIMITED, 0), (ModelFault.OVERLOADED, 1)])
+async def test_an_outage_does_not_eat_the_budget_but_what_may_have_begun_counts(
+    database: Database, clock: HandClock, fault: ModelFault, calls: int
+) -> None:
+    ledger = _ledger(database, clock)
+    model = MeteredModel(ScriptedModel([ModelUnavailableError("no", fault=fault)], name="openai/gpt-4.1"), ledger)
+    with pytest.raises(ModelUnavailableError):
+        await play(model, _prompt())
+    assert sum(used.calls for used in await ledger.usage_since(Span.DAY)) == calls
+
+
+@pytest.mark.requirement("G1")
+async def test_the_form_of_an_answer_is_part_of_what_is_reserved(database: Database, clock: HandClock) -> None:
+    ledger = _ledger(database, clock)
+    model = MeteredModel(ScriptedModel(["x", "x"], name="openai/gpt-4.1", gives_usage=False), ledger)
+    await play(model, _prompt())
+    plain = (await ledger.usage_since(Span.DAY))[0].unsettled_tokens
+    await play(model, dataclasses.replace(_prompt(), schema={"type": "object", "required": ["a"] * 50}))
+    assert (await ledger.usage_since(Span.DAY))[0].unsettled_tokens > 2 * plain + 100
+
+
+async def test_vectors_are_counted_and_never_refused(database: Database, clock: HandClock) -> None:
+    ledger = Ledger(database, clock, _tight(embedding__tokens_per_day=0), timezone=ZURICH)
+    embedder = MeteredEmbedder(HashingEmbedder(), ledger)
+    assert (await embedder.embed(["eight ch", "four"])).shape == (2, embedder.dimensions)
+    (used,) = await ledger.usage_since(Span.DAY)
+    assert (used.role, used.calls, used.prompt_tokens, used.dollars) == ("embedding", 1, 3, 0.0)

@@ -19,3 +19,5 @@ CREATE TABLE structured_answers (
     repaired INTEGER NOT NULL DEFAULT 0,   -- valid after it was shown what was wrong
     failed INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+
+CREATE INDEX usage_ledger_open ON usage_ledger (reserved_at) WHERE outcome = 'reserved';

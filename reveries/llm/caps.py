@@ -1,0 +1,184 @@
+"""What a call may cost, and whether that fits under every limit: by role and in total, day and month, tokens and money.
+
+Pure: what is charged already, and when the day and the month end, are arguments. The ledger (`budget`) applies it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from enum import StrEnum
+
+from reveries.config import BudgetSettings, RoleBudget
+from reveries.errors import BudgetExceededError
+from reveries.llm.base import Role
+from reveries.llm.prices import Price
+
+MICRODOLLARS = 1_000_000
+LIMITED_TOGETHER = (Role.CONVERSATION, Role.MONOLOGUE, Role.CONSOLIDATION)
+"""Their tokens have a limit in common. Vectors are made by the million on the owner's machine: they count apart."""
+
+
+class Span(StrEnum):
+    """What a limit is for."""
+
+    DAY = "day"
+    MONTH = "month"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A call that somebody wants to make, at its worst."""
+
+    role: Role
+    model: str
+    price: Price
+    prompt_tokens: int
+    completion_tokens: int
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+    @property
+    def microdollars(self) -> int:
+        return self.price.microdollars(self.prompt_tokens, self.completion_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """What counts against the limits of one span already."""
+
+    role_tokens: int
+    role_microdollars: int
+    tokens: int
+    microdollars: int
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A day or a month: from its first second (unix seconds) to the first of the next."""
+
+    span: Span
+    since: float
+    until: float
+    until_words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """One limit as one call meets it. Amounts are tokens, or millionths of a dollar where `is_money`."""
+
+    key: str
+    """The setting, e.g. "budget.monologue.tokens_per_day"."""
+    is_of_role: bool
+    is_money: bool
+    full: int
+    usable: int
+    """Less than `full` where a part is kept for the owner's conversation."""
+    used: int
+    asked: int
+
+    @property
+    def fits(self) -> bool:
+        return self.used + self.asked <= self.usable
+
+
+def check(ask: Ask, charged: Mapping[Span, Charged], periods: Mapping[Span, Period], budget: BudgetSettings) -> None:
+    """Raise BudgetExceededError unless `ask` fits beside what is `charged`, under every limit there is.
+
+    Near the limits in total, thinking stops first, then sleep; the last share is the conversation's alone (G4).
+    """
+    for span, period in periods.items():
+        for cap in caps(ask, span, charged[span], budget):
+            if not cap.fits:
+                raise _exceeded(ask, cap, period)
+
+
+def caps(ask: Ask, span: Span, charged: Charged, budget: BudgetSettings) -> Iterator[Cap]:
+    """Every limit of `span` that concerns `ask`: its role's own first. What costs nothing meets no limit of money."""
+    role, own, name = ask.role, role_budget(ask.role, budget), ask.role.value
+    tokens = own.tokens_per_day if span is Span.DAY else own.tokens_per_month
+    yield Cap(f"budget.{name}.tokens_per_{span}", True, False, tokens, tokens, charged.role_tokens, ask.tokens)
+    share = usable_share(role, budget)
+    if role in LIMITED_TOGETHER:
+        full = budget.tokens_per_day if span is Span.DAY else budget.tokens_per_month
+        yield Cap(f"budget.tokens_per_{span}", False, False, full, int(full * share), charged.tokens, ask.tokens)
+    if not ask.microdollars:
+        return
+    dollars = own.dollars_per_day if span is Span.DAY else own.dollars_per_month
+    cents, asked = int(dollars * MICRODOLLARS), ask.microdollars
+    yield Cap(f"budget.{name}.dollars_per_{span}", True, True, cents, cents, charged.role_microdollars, asked)
+    full = int((budget.dollars_per_day if span is Span.DAY else budget.dollars_per_month) * MICRODOLLARS)
+    yield Cap(f"budget.dollars_per_{span}", False, True, full, int(full * share), charged.microdollars, asked)
+
+
+def usable_share(role: Role, budget: BudgetSettings) -> float:
+    """The share of what all roles have together that `role` may use up to: thinking stops first, then sleep (G4)."""
+    match role:
+        case Role.MONOLOGUE:
+            return max(0.0, 1.0 - 2 * budget.conversation_reserve_share)
+        case Role.CONSOLIDATION:
+            return 1.0 - budget.conversation_reserve_share
+        case Role.CONVERSATION | Role.EMBEDDING:
+            # A word of the owner needs the vector of its cue: what serves the conversation may use what it may.
+            return 1.0
+
+
+def role_budget(role: Role, budget: BudgetSettings) -> RoleBudget:
+    """The limits of `role` alone."""
+    match role:
+        case Role.CONVERSATION:
+            return budget.conversation
+        case Role.MONOLOGUE:
+            return budget.monologue
+        case Role.CONSOLIDATION:
+            return budget.consolidation
+        case Role.EMBEDDING:
+            return budget.embedding
+
+
+def periods_at(now: float, timezone: tzinfo | None) -> dict[Span, Period]:
+    """The day and the month in which `now` is, from midnight to midnight by the wall clocks of `timezone`."""
+    day = datetime.fromtimestamp(now, timezone).replace(tzinfo=None, hour=0, minute=0, second=0, microsecond=0)
+    month = day.replace(day=1)
+    next_month = (month + timedelta(days=32)).replace(day=1)
+    return {
+        Span.DAY: _period(Span.DAY, day, day + timedelta(days=1), timezone),
+        Span.MONTH: _period(Span.MONTH, month, next_month, timezone),
+    }
+
+
+def _period(span: Span, first: datetime, last: datetime, timezone: tzinfo | None) -> Period:
+    # Through the naive wall time, and never by adding 24 hours: a day has 23 or 25 when the clocks change.
+    since, until = (moment.replace(tzinfo=timezone).timestamp() for moment in (first, last))
+    return Period(span, since, until, f"{last:%a} {last.day} {last:%b}, {last:%H:%M}")
+
+
+def _exceeded(ask: Ask, cap: Cap, period: Period) -> BudgetExceededError:
+    message = _too_dear(ask, cap, period) if cap.is_money else _too_many(ask, cap, period)
+    if cap.asked > cap.usable:
+        advice = f"One such call is more than the limit: reveries config set {cap.key} N"
+        return BudgetExceededError(message, advice=advice)
+    kept = " What is left is kept for your own conversation." if cap.usable < cap.full else ""
+    advice = f"It goes on with the next {period.span} ({period.until_words}). The limit: reveries config get {cap.key}."
+    return BudgetExceededError(message, advice=advice + kept, goes_on_at=period.until)
+
+
+def _too_many(ask: Ask, cap: Cap, period: Period) -> str:
+    who = f"The {ask.role} has used" if cap.is_of_role else "All roles together have used"
+    whose = "its" if cap.is_of_role else "their"
+    return (
+        f"{who} {cap.used:,} of {whose} {cap.full:,} tokens of this {period.span}, "
+        f"and the next call of the {ask.role} may need {cap.asked:,}."
+    )
+
+
+def _too_dear(ask: Ask, cap: Cap, period: Period) -> str:
+    unknown = "" if ask.price.is_known else f" (the price of {ask.model} is not known and counts at its worst)"
+    whose = f"the {ask.role}'s ${cap.full / MICRODOLLARS:.2f} of this {period.span}" if cap.is_of_role else (
+        f"the {period.span}'s ${cap.full / MICRODOLLARS:.2f}"
+    )  # fmt: skip
+    return (
+        f"The next call of the {ask.role} may cost ${cap.asked / MICRODOLLARS:.4f}{unknown}; "
+        f"${cap.used / MICRODOLLARS:.2f} of {whose} are used."
+    )

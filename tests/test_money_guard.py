@@ -45,8 +45,8 @@ def _sources() -> list[tuple[str, Path]]:
 @pytest.mark.requirement("G1")
 def test_only_the_adapters_and_the_fetching_of_weights_can_reach_a_network() -> None:
     reaching = {name for name, file in _sources() if _imported(file) & NETWORK}
-    # Weights are fetched; the child process that runs a model is asked over its own socket; the rest are adapters and the
-    # limit on what they read. llm/hosted.py loads litellm by its name, late.
+    # Weights are fetched; the child process that runs a model is asked over its own socket; the rest are adapters and
+    # the limit on what they read. llm/hosted.py loads litellm by its name, late.
     assert reaching == {"llm/asset_sources.py", "llm/model_process.py", "llm/limits.py", "llm/ollama_chat.py"} | (
         reaching & {"llm/embedded.py"}
     )

@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))  # tests.requirements is not part of the package.
 from reveries import protocol  # noqa: E402
 from reveries.client.reference import cli_reference, exit_code_table  # noqa: E402
 from reveries.config import default_toml  # noqa: E402
-from tests import requirements  # noqa: E402
+from tests import day_cost, requirements  # noqa: E402
 
 REFERENCE: Final = ROOT / "docs" / "reference"
 
@@ -141,6 +141,7 @@ def _ended(page: str) -> str:
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "cli.md": cli_reference,
     "config.md": config_page,
+    "cost.md": day_cost.page,
     "exit-codes.md": exit_code_table,
     "protocol.md": protocol_page,
     "requirements.md": requirements.page,

@@ -24,7 +24,7 @@ from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.daemon.when_to_sleep import SleepPressure, why_sleep_is_due
 from reveries.daemon.wire import stats_frame, thought_frame
 from reveries.db.database import Database
-from reveries.errors import ReveriesError
+from reveries.errors import BudgetExceededError, ReveriesError
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.memory.consolidation import DeepSlept
@@ -43,6 +43,7 @@ Progress = Callable[[int, int], None]
 _FINAL_SLEEP_SECONDS = 60.0
 _LAST_REPLY_SECONDS = 20.0
 _KEPT_BACKUPS = 7
+_ASK_AGAIN_SECONDS = 86400.0
 
 
 class Mind:
@@ -80,6 +81,8 @@ class Mind:
         self._pass_lock = asyncio.Lock()
         self._words_came = asyncio.Event()
         self._last_pass_ended = clock.now()
+        self._sleep_waits_until = 0.0
+        self._why_sleep_waits = ""
 
     def join(self, conversation: Conversation, monologue: Monologue, sources: ThoughtsOfMemory) -> None:
         """The parts that need the mind itself around them."""
@@ -155,11 +158,18 @@ class Mind:
             seconds_since_last=self.clock.now() - self._last_pass_ended,
             is_talking=self.conversation.is_talking or self._pass_lock.locked(),
             is_thinking=self.monologue.state is ThoughtState.THINKING,
+            is_out_of_budget=self.clock.now() < self._sleep_waits_until,
         )
         why = why_sleep_is_due(pressure, self.settings.memory)
         if why is None:
             return None
-        report = await self.consolidate(self.settings.memory.consolidation_volume, trigger=why)
+        try:
+            report = await self.consolidate(self.settings.memory.consolidation_volume, trigger=why)
+        except BudgetExceededError as error:
+            # What happened is recallable already (light sleep); what it means is asked when there is room again.
+            self._why_sleep_waits = str(error)
+            self._sleep_waits_until = error.goes_on_at or self.clock.now() + _ASK_AGAIN_SECONDS
+            return "light sleep only: the budget is used up"
         return f"{report.processed} processed, {report.left} left"
 
     async def back_up(self) -> str:
@@ -192,6 +202,7 @@ class Mind:
         self.settings, changed, needs_restart = reread(self.config_file, self.settings)
         self.conversation.settings = self.settings
         self.ledger.budget = self.settings.budget
+        self._sleep_waits_until = 0.0
         self.monologue.configure(self.settings.monologue)
         return changed, needs_restart
 
@@ -233,8 +244,17 @@ class Mind:
         return await self.sources.entries(since, limit)
 
     async def notices(self) -> list[str]:
-        """What the owner should see when attaching: wellbeing (RA-40), and whatever is degraded."""
-        return [*await self.journal.notices(), *self.models.problems()]
+        """What the owner should see when attaching: wellbeing (RA-40), whatever is degraded, what waits for money."""
+        return [*await self.journal.notices(), *self.models.problems(), *self._waits_for_budget()]
+
+    def _waits_for_budget(self) -> list[str]:
+        """What is quiet because a limit is reached, and when it goes on (G4)."""
+        waits = []
+        if self.monologue.state is ThoughtState.QUIET:
+            waits.append(f"It does not think for now. {self.monologue.quiet_reason}")
+        if self.clock.now() < self._sleep_waits_until:
+            waits.append(f"Deep sleep waits; nothing is lost. {self._why_sleep_waits}")
+        return waits
 
     async def status(self, request_id: int) -> protocol.Status:
         """R-18, R-49, R-146. "ok" only while what is acknowledged is also stored (H3)."""
@@ -271,7 +291,7 @@ class Mind:
             ],
             dollars_month=await self.ledger.dollars_this_month(),
             tripwire=await self.journal.tripwire_counts(),
-            notices=await self.journal.notices(),
+            notices=[*await self.journal.notices(), *self._waits_for_budget()],
             sqlite_version=self.database.sqlite_version,
             loop_lag_p99_ms=self.lag.p99_ms(),
             loop_lag_max_ms=self.lag.max_ms(),

@@ -25,8 +25,9 @@ from reveries.safety.verdict import Verdict
 _RECENT_TURNS = 8
 _MEMORIES = 5
 _CUE_TURNS = 3
-_ASSOCIATION_SECONDS = (2 * 3600.0, 4 * 3600.0)
-"""A memory comes up by itself every few hours at most: an hour of idleness makes no model call (RA-9)."""
+ASSOCIATION_SECONDS = 3 * 3600.0
+"""A memory comes up by itself once in each such stretch, in its last third: two hours at least lie between two, and an
+idle day has eight (RA-9, docs/explain/money.md)."""
 _ASSOCIATION_SALIENCE = 0.4
 _SURFACED_AGAIN_SECONDS = 7 * 86400.0
 
@@ -53,6 +54,8 @@ class ThoughtsOfMemory:
         self._settings = settings
         self._chance = chance
         self._surfaced_at: dict[str, float] = {}
+        self._stretch_ends = clock.monotonic() + ASSOCIATION_SECONDS
+        self._surfaces_at = self._moment_in_stretch()
 
     async def restore(self) -> SavedState:
         rows = await self._database.rows("monologue_state.get")
@@ -117,12 +120,26 @@ class ThoughtsOfMemory:
         await self._journal.record_trip("monologue", verdict, so_far, response)
 
     async def association(self) -> Reactivation:
-        """A salient memory that has not come up lately (R-61, RA-13)."""
+        """A salient memory that has not come up lately (R-61, RA-13).
+
+        Its moment is fixed before anybody waits, so waiting anew does not put it off. One that passed while the mind
+        was busy comes when it is not; after its stretch it is not made up for.
+        """
         while True:
-            await self._clock.sleep(self._chance.uniform(*_ASSOCIATION_SECONDS))
+            while self._stretch_ends < self._clock.monotonic():
+                self._next_stretch()
+            await self._clock.sleep(max(0.0, self._surfaces_at - self._clock.monotonic()))
+            self._next_stretch()
             if (episode := self._surfacing()) is not None:
                 self._surfaced_at[episode.id] = self._clock.now()
                 return Reactivation(Reason.ASSOCIATION, one_line(episode.summary), episode.id)
+
+    def _next_stretch(self) -> None:
+        self._stretch_ends += ASSOCIATION_SECONDS
+        self._surfaces_at = self._moment_in_stretch()
+
+    def _moment_in_stretch(self) -> float:
+        return self._stretch_ends - self._chance.uniform(0.0, ASSOCIATION_SECONDS / 3)
 
     async def calendar(self) -> Reactivation:
         """No calendar is connected yet: this waits for ever (R-60)."""

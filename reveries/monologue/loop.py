@@ -204,7 +204,7 @@ class Monologue:
             elif (early := self._early_seconds(why)) > 0:
                 if self.state is not ThoughtState.FAILING:
                     self._become(ThoughtState.SETTLED, self.state_detail)
-                why = await self._idle(early)
+                why = await self._idle(early, lets_surface=False)
             elif await self._is_worth_a_thought(why):
                 why = await self._think_once(why)
             else:
@@ -318,7 +318,7 @@ class Monologue:
                 return await self._after_trip(why, draft.trips[-1].verdict)
             case _:
                 self._become(ThoughtState.SETTLED, draft.explanation)
-                return await self._idle(self._settings.idle_check_seconds)
+                return Reactivation(Reason.TIMER)
 
     def _note_outcome(self, draft: Draft) -> None:
         outcome = (draft.why_ended, draft.text)
@@ -343,13 +343,13 @@ class Monologue:
         await self._pause_or_seconds(_COMFORT_SECONDS)
         return Reactivation(anew)
 
-    async def _idle(self, seconds: float) -> Reactivation:
+    async def _idle(self, seconds: float, *, lets_surface: bool = True) -> Reactivation:
         """Wait for the first of R-57's four; a failing model is waited for longer, whatever comes to mind."""
         waiters: list[Waiter] = [
             when_set(self._interrupted, lambda: self._take_resumed() or Reactivation(Reason.TIMER)),
             after_seconds(self._clock, seconds),
         ]
-        if self._settings.enabled and self.state is ThoughtState.SETTLED:
+        if lets_surface and self._settings.enabled and self.state is ThoughtState.SETTLED:
             waiters += [self._sources.calendar, self._sources.association]
         return await first_of(waiters)
 

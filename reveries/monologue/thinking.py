@@ -21,6 +21,7 @@ _CLOSERS = " \"'”’)*_"
 _CONTEXT_MARGIN_TOKENS = 64
 """What a template may add to the messages."""
 _LEAST_TOKENS = 32
+_HEAR_OUT_SECONDS = 2.0
 
 
 class Watch(Protocol):
@@ -116,9 +117,29 @@ class Thinker:
                 pace.passed(self.clock.monotonic())
                 self._let_through(piece, draft, pace, tell)
                 if draft.why_ended:
+                    if not self.slice_tokens:
+                        await self._hear_out(pieces, producer)
                     producer.cancel()
                     return None
             return piece
+
+    async def _hear_out(self, pieces: "asyncio.Queue[str | FinishReason]", producer: "asyncio.Task[None]") -> None:
+        """Read on for a moment, unheard: a hosted model that is at its end anyway then says what it used.
+
+        A call that is broken off says nothing, and would count with all the tokens that it might have had.
+        """
+
+        async def read_on() -> None:
+            for _ in range(QUEUE_PIECES):
+                if isinstance(await _next(pieces, producer), FinishReason):
+                    return
+
+        async with asyncio.TaskGroup() as tasks:
+            reading = tasks.create_task(read_on(), name="hear-out")
+            timer = tasks.create_task(self.clock.sleep(_HEAR_OUT_SECONDS), name="hear-out-timer")
+            await asyncio.wait((reading, timer), return_when=asyncio.FIRST_COMPLETED)
+            reading.cancel()
+            timer.cancel()
 
     async def _produce(self, prompt: Prompt, pieces: "asyncio.Queue[str | FinishReason]") -> None:
         async with contextlib.aclosing(self.model.stream(prompt)) as stream:

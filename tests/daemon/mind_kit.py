@@ -1,0 +1,161 @@
+"""A whole mind on a hand-turned clock: real memory, ledger, monologue, conversation and sleep; scripted models."""
+
+import asyncio
+import itertools
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from apscheduler.triggers.interval import IntervalTrigger
+
+from reveries.config import Home, Settings
+from reveries.daemon.conversation import Conversation, TurnResult
+from reveries.daemon.loop_lag import LoopLag
+from reveries.daemon.mind import Mind
+from reveries.daemon.models import Models
+from reveries.daemon.schedule import Job, Schedule
+from reveries.daemon.thoughts import ThoughtsOfMemory
+from reveries.db.database import open_database
+from reveries.llm.base import CHAT_ROLES
+from reveries.llm.budget import Ledger
+from reveries.llm.choose import Choice
+from reveries.llm.metered import MeteredEmbedder, MeteredModel
+from reveries.llm.scripted import ScriptedModel
+from reveries.memory.memory import Memory, MemoryParts
+from reveries.monologue.loop import Monologue
+from reveries.safety.ambient import AmbientInputs
+from reveries.safety.breaker import Breaker, ReplyBreaker
+from reveries.safety.journal import SafetyJournal
+from tests.daemon.kit import Events
+from tests.fakes.clock import HandClock, settle
+from tests.memory.kit import WordEmbedder
+
+_DATABASE_SECONDS = 0.002
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
+
+
+class PatientClock(HandClock):
+    """Turned by hand, and at every stop it waits a moment for the database, which has a thread of its own."""
+
+    async def advance(self, seconds: float) -> None:
+        end = self.monotonic() + seconds
+        while (now := self.monotonic()) < end:
+            await settle()
+            await asyncio.sleep(_DATABASE_SECONDS)
+            await settle()
+            due = min((when for when, _, future in self._sleepers if not future.done()), default=end)
+            await super().advance(max(0.0, min(due, now + 60, end) - now))
+
+
+@dataclass
+class Living:
+    """A mind, and what it stands on. Every role asks the one `model`."""
+
+    mind: Mind
+    model: ScriptedModel
+    clock: HandClock
+
+    async def say(self, words: str) -> TurnResult:
+        return await self.mind.conversation.say(words, Events())
+
+    async def pass_time(self, hours: float) -> None:
+        """Real work in simulated hours."""
+        await self.clock.advance(hours * 3600)
+
+    async def calls(self) -> dict[str, tuple[int, int]]:
+        """Calls and tokens of today, by role, of those that were made."""
+        used = await self.mind.ledger.usage_today()
+        return {one.role: (one.calls, one.prompt_tokens + one.completion_tokens) for one in used if one.calls}
+
+
+@asynccontextmanager
+async def living(home: Home, model: ScriptedModel, clock: HandClock, settings: Settings) -> AsyncIterator[Living]:
+    """A mind that is awake: it thinks, notices rest, and sleeps when that is due."""
+    home.create()
+    database = await open_database(home.path / "memory.db", home.backups)
+    try:
+        mind = await _mind(home, model, clock, settings, Ledger(database, clock, settings.budget, timezone=UTC))
+        every = IntervalTrigger(minutes=5, start_date=datetime(2020, 1, 1, tzinfo=UTC), timezone=UTC)
+        schedule = Schedule(database, clock, [Job("deep_sleep", every, mind.consolidate_if_due)])
+        async with asyncio.TaskGroup() as tasks:
+            runs = (mind.monologue.run, mind.conversation.run, schedule.run)
+            running = [tasks.create_task(run(), name="mind") for run in runs]
+            yield Living(mind, model, clock)
+            for task in running:
+                task.cancel()
+        await mind.memory.close()
+    finally:
+        await database.aclose()
+
+
+async def _mind(home: Home, model: ScriptedModel, clock: HandClock, settings: Settings, ledger: Ledger) -> Mind:
+    database = ledger._database
+    provider, _, name = model.name.partition("/")
+    models = Models(
+        chat=dict.fromkeys(CHAT_ROLES, MeteredModel(model, ledger)),
+        embedder=MeteredEmbedder(WordEmbedder(), ledger),
+        choices=dict.fromkeys(CHAT_ROLES, Choice(provider, name, "for a test")),
+        adapters={model.name: model},
+        weights=(),
+    )
+    count = itertools.count()
+    parts = MemoryParts(
+        database=database,
+        embedder=models.embedder,
+        clock=clock,
+        memory=settings.memory,
+        recall=settings.recall,
+        owner_name="Ana",
+        mind_name="Reverie",
+        new_id=lambda: f"id{next(count):06}",
+    )
+    memory = Memory(parts)
+    await memory.hydrate()
+    journal = SafetyJournal(database, clock)
+    mind = Mind(
+        settings=settings,
+        config_file=home.config,
+        home=home,
+        clock=clock,
+        database=database,
+        ledger=ledger,
+        models=models,
+        memory=memory,
+        journal=journal,
+        lag=LoopLag(clock),
+    )
+    _join(mind)
+    await mind.conversation.open()
+    return mind
+
+
+def _join(mind: Mind) -> None:
+    settings, chance = mind.settings, random.Random(7)
+    conversation = Conversation(
+        memory=mind.memory,
+        model=mind.models.conversation,
+        clock=mind.clock,
+        settings=settings,
+        surroundings=mind,
+        new_watch=lambda: ReplyBreaker(settings.circuit_breaker),
+    )
+    sources = ThoughtsOfMemory(
+        memory=mind.memory,
+        database=mind.database,
+        journal=mind.journal,
+        ambient=AmbientInputs(),
+        clock=mind.clock,
+        settings=settings,
+        chance=chance,
+    )
+    monologue = Monologue(
+        model=mind.models.monologue,
+        sources=sources,
+        breaker=Breaker(settings.circuit_breaker),
+        clock=mind.clock,
+        settings=settings.monologue,
+        chance=chance,
+    )
+    mind.join(conversation, monologue, sources)

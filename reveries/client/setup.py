@@ -18,7 +18,7 @@ _MAKERS = {"openai": "OpenAI", "anthropic": "Anthropic", "cerebras": "Cerebras",
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One provider, in words. `dollars_for_an_hour`: of talk; `dollars_behind`: of a day's thinking and sleep at most."""
+    """One provider, in words. `dollars_for_an_hour` of talk, `dollars_behind` at most for a day of thought and sleep."""
 
     provider: str
     what: str

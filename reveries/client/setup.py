@@ -18,7 +18,7 @@ _MAKERS = {"openai": "OpenAI", "anthropic": "Anthropic", "cerebras": "Cerebras",
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One provider, in words. `dollars_for_an_hour` of talk, `dollars_behind` at most for a day of thought and sleep."""
+    """A provider in words. `dollars_for_an_hour` is of talk, `dollars_behind` at most of a day of thought and sleep."""
 
     provider: str
     what: str
@@ -134,8 +134,8 @@ def key_from(pasted: str) -> str:
     return key
 
 
-def next_steps(overview: ModelsOverview, settings: Settings) -> Page:
-    """What is still to be done, as commands."""
+def next_steps(overview: ModelsOverview, settings: Settings, needs_restart: list[str] | None = None) -> Page:
+    """What is still to be done, as commands. `needs_restart`: what a waking mind did not take over; None: it sleeps."""
     steps = []
     hosted = next((offer for offer in overview.hosted if offer.provider == settings.llm.provider), None)
     if hosted is not None and not overview.is_hosted_installed:
@@ -151,7 +151,11 @@ def next_steps(overview: ModelsOverview, settings: Settings) -> Page:
     steps += [f"reveries models pull {name}" for name in wanted if name not in here and name in listed]
     if is_ollamas and not overview.ollama:
         steps.append("reveries models pull ollama/llama3.2")
-    return [line(Part("Next:", "strong")), *(line(f"  {step}") for step in [*steps, "reveries wake"])]
+    if needs_restart is None:
+        steps.append("reveries wake")
+    elif needs_restart:
+        steps.append("reveries sleep; reveries wake   # it is awake, and this counts from the next wake on")
+    return [line(), line(Part("Next:", "strong")), *(line(f"  {step}") for step in steps)] if steps else []
 
 
 def caps_text(day: float, month: float) -> str:

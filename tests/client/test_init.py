@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reveries import protocol
 from reveries.client.setup import Answers, changes, key_file, key_from, next_steps, option, options
 from reveries.config import Home, default_toml, load_settings, setting, settings_from
 from reveries.errors import UsageError
 from tests.client.command_line import in_terminal, reveries
-from tests.fakes.daemon import overview
+from tests.fakes.daemon import Script, awake_in_thread, overview
 
 SETTINGS = load_settings(None)
 SECRET = "sk-test-0123456789"
@@ -231,3 +232,10 @@ def test_a_no_or_ctrl_c_leaves_everything_as_it_was(home: Home, answer: bytes) -
     output, code = in_terminal(home, exchange, "init")
     assert code == (0 if answer == b"n\r" else 130), output
     assert not home.config.exists()
+
+
+def test_a_mind_that_is_awake_is_told_and_what_waits_for_a_restart_is_said(home: Home) -> None:
+    with awake_in_thread(home, Script(needs_restart=["llm.provider"])) as mind:
+        ran = reveries(home, "init", "--provider", "embedded")
+        assert "reveries sleep; reveries wake" in ran.out
+        assert mind.requests(protocol.ApplyConfig)

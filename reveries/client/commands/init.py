@@ -196,6 +196,7 @@ def _finish(
     from reveries.client.setup import next_steps
     from reveries.config import load_settings
 
+    needs_restart = None
     if found or key:
         say(f"\n{file}:", "strong")
         show(diff_page(draft(file, found, explained=True)))
@@ -204,19 +205,18 @@ def _finish(
         if not is_sure and not click.confirm("Write it?", default=True):
             say("Nothing was written.")
             return
-        _write(file, found, key, key_file)
+        needs_restart = _write(file, found, key, key_file)
     else:
         say("Nothing has to be written: it is as you want it.")
-    show([(), *next_steps(overview, load_settings(file))])
+    show(next_steps(overview, load_settings(file), needs_restart))
 
 
-def _write(file: Path, found: dict[str, object], key: str = "", key_file: str = "") -> None:
-    from reveries.client.render import say
+def _write(file: Path, found: dict[str, object], key: str = "", key_file: str = "") -> list[str] | None:
+    """What of it waits for the next wake; None when the mind sleeps."""
     from reveries.client.settings_file import apply, draft, write_private
 
     if key:
         write_private(Path(key_file), key + "\n")
     if found:
         write_private(file, draft(file, found, explained=True).after)
-    if apply():
-        say("It counts after a restart: reveries sleep, then reveries wake.", "warn", err=True)
+    return apply()

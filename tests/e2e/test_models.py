@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from reveries import protocol
-from tests.e2e.living import SMALL_MODEL, Living
+from tests.e2e.living import Living
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -16,7 +16,7 @@ async def test_a_mind_that_is_awake_shows_and_tests_its_models(living: Living) -
         client.send(protocol.AskModels(client.number()))
         overview = await client.next_of(protocol.ModelsOverview)
         conversation = overview.roles[0]
-        assert conversation.model == f"embedded/{SMALL_MODEL}"
+        assert conversation.model == "embedded/smollm2-135m"
         assert (conversation.reason, conversation.context_tokens) == ("llm.provider is embedded", 2048)
         client.send(protocol.ProbeModels(client.number(), "consolidation"))
         probed = await client.next_of(protocol.ModelsProbed, seconds=120)

@@ -55,7 +55,7 @@ def options(overview: ModelsOverview, settings: Settings) -> list[Option]:
         Option("auto", f"your Ollama if it has a model, else the embedded one (now: {now})", nothing, "Free."),
         Option("embedded", embedded, nothing, "Free."),
         Option("ollama", _ollama(overview, ollamas), nothing, "Free."),
-        *(_hosted(offer, overview) for offer in overview.hosted),
+        *(_hosted(offer, overview.dollars_per_day) for offer in overview.hosted),
     ]
 
 
@@ -84,15 +84,17 @@ def found_page(overview: ModelsOverview) -> Page:
     ]
 
 
-def options_page(offered: list[Option], chosen: str) -> Page:
-    """The options with their numbers; the one in force is marked."""
+def options_page(offered: list[Option], chosen: str, caps: str) -> Page:
+    """The options with their numbers; the one in force is marked. `caps` holds for all of them."""
     rows: Page = []
     for number, one in enumerate(offered, 1):
         mark = "›" if one.provider == chosen else " "
-        rows.append(line(Part(f"{mark} {number}  {one.provider:<12}", "strong"), one_line(one.what, 120)))
-        style = Part(one.leaves, "warn" if one.is_hosted else "good")
-        rows.append(line(" " * 17, style, Part(f" {one.cost}", "dim")))
-    return rows
+        first, *more = paragraph(one.what, indent=17)
+        rows.append(line(Part(f"{mark} {number}  {one.provider:<12}", "strong"), first[0].text.lstrip()))
+        rows += [*more, *paragraph(one.leaves, indent=17, style="warn" if one.is_hosted else "good")]
+        if one.is_hosted:
+            rows += paragraph(one.cost, indent=17, style="dim")
+    return [*rows, *paragraph(f"Whatever you choose: {caps}.", indent=5, style="dim")]
 
 
 def changes(settings: Settings, answers: Answers) -> dict[str, object]:
@@ -159,13 +161,14 @@ def next_steps(overview: ModelsOverview, settings: Settings, needs_restart: list
 
 
 def caps_text(day: float, month: float) -> str:
-    """ "never more than $1.00 a day and $20.00 a month, the caps"."""
+    """Like: never more than $1.00 a day and $20.00 a month, the caps."""
     return f"never more than {dollars(day)} a day and {dollars(month)} a month, the caps"
 
 
-def explained(one: Option) -> Page:
+def explained(one: Option, caps: str) -> Page:
     """A choice once more, before it is written."""
-    return paragraph(f"{one.leaves} {one.cost}", style="warn" if one.is_hosted else "")
+    bounded = f" In all {caps}." if one.is_hosted else ""
+    return paragraph(f"{one.leaves} {one.cost}{bounded}", style="warn" if one.is_hosted else "")
 
 
 def as_tables(offered: list[Option]) -> list[Mapping[str, object]]:
@@ -196,14 +199,11 @@ def _ollama(overview: ModelsOverview, first: str) -> str:
     return first or "has no model of its own yet"
 
 
-def _hosted(offer: HostedOffer, overview: ModelsOverview) -> Option:
+def _hosted(offer: HostedOffer, dollars_per_day: float) -> Option:
     maker = _MAKERS.get(offer.provider, offer.provider)
-    caps = caps_text(overview.dollars_per_day, overview.dollars_per_month)
-    talk = dollars(min(offer.hour_of_talk_dollars, overview.dollars_per_day))
-    cost = (
-        f"About {talk} a day if you talk for an hour, and at most {dollars(offer.background_day_dollars)} for thinking "
-        f"and sleep; {caps}."
-    )
+    talk = dollars(min(offer.hour_of_talk_dollars, dollars_per_day))
+    behind = dollars(min(offer.background_day_dollars, dollars_per_day))
+    cost = f"About {talk} a day if you talk for an hour, and at most {behind} for thinking and sleep."
     return Option(
         provider=offer.provider,
         what=f"{one_line(offer.conversation_model)}; thinks and sleeps with {one_line(offer.background_model)}",

@@ -13,7 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries import protocol
-from reveries.client.setup import Answers, changes, key_file, key_from, next_steps, option, options
+from reveries.client.setup import (
+    Answers,
+    caps_text,
+    changes,
+    explained,
+    key_file,
+    key_from,
+    next_steps,
+    option,
+    options,
+    options_page,
+)
 from reveries.config import Home, default_toml, load_settings, setting, settings_from
 from reveries.errors import UsageError
 from tests.client.command_line import in_terminal, reveries
@@ -31,10 +42,14 @@ def test_each_choice_says_what_leaves_the_machine_and_what_it_costs() -> None:
     assert offered["auto"].leaves == offered["embedded"].leaves == "Nothing leaves this machine."
     assert "Ollama's llama3.2:latest" in offered["auto"].what
     assert offered["openai"].leaves.endswith("goes to OpenAI.")
-    assert offered["openai"].cost == (
-        "About $0.30 a day if you talk for an hour, and at most $0.80 for thinking and sleep; "
-        "never more than $1.00 a day and $20.00 a month, the caps."
+    assert (
+        offered["openai"].cost == "About $0.30 a day if you talk for an hour, and at most $0.80 for thinking and sleep."
     )
+    caps = caps_text(1.0, 20.0)
+    page = options_page(list(offered.values()), "auto", caps) + explained(offered["openai"], caps)
+    shown = " ".join(" ".join(part.text for row in page for part in row).split())
+    assert shown.count("ever more than $1.00 a day and $20.00 a month, the caps.") == 2
+    assert "› 1 auto" in shown
     with pytest.raises(UsageError):
         option(overview(), SETTINGS, "nobody")
 

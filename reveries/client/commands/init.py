@@ -96,12 +96,13 @@ def _as_json(asked: _Asked) -> None:
 def _without_questions(asked: _Asked) -> None:
     from reveries.client.render import show
     from reveries.client.settings_file import draft
-    from reveries.client.setup import changes, explained, option
+    from reveries.client.setup import caps_text, changes, explained, option
 
     file, settings, overview = _looked()
     answers = _answers(asked, settings)
     overview = _capped(overview, draft(file, changes(settings, answers)).settings)
-    show(explained(option(overview, settings, answers.provider or settings.llm.provider)))
+    chosen = option(overview, settings, answers.provider or settings.llm.provider)
+    show(explained(chosen, caps_text(overview.dollars_per_day, overview.dollars_per_month)))
     _finish(file, changes(settings, answers), overview, is_sure=True)
 
 
@@ -115,7 +116,7 @@ def _capped(overview: "ModelsOverview", settings: "Settings") -> "ModelsOverview
 
 def _with_questions(asked: _Asked) -> None:
     from reveries.client.render import say, show
-    from reveries.client.setup import changes, found_page, option, options, options_page
+    from reveries.client.setup import caps_text, changes, found_page, option, options, options_page
 
     file, settings, overview = _looked()
     say("A few questions. Enter takes what stands in brackets; Ctrl+C leaves everything as it is.", "dim")
@@ -125,7 +126,8 @@ def _with_questions(asked: _Asked) -> None:
     provider = asked.provider
     if provider is None:
         say("\nWhose models should it think with?")
-        show(options_page(offered, settings.llm.provider))
+        caps = caps_text(settings.budget.dollars_per_day, settings.budget.dollars_per_month)
+        show(options_page(offered, settings.llm.provider, caps))
         provider = _ask_provider(offered, settings.llm.provider)
     given = _Asked(provider, owner, asked.dollars_per_day, asked.dollars_per_month, yes=False)
     chosen = option(overview, settings, provider)
@@ -155,9 +157,10 @@ def _ask_provider(offered: "list[Option]", now: str) -> str:
 def _ask_hosted(given: _Asked, settings: "Settings", chosen: "Option") -> tuple[_Asked, str]:
     """The cap and the key, which are nobody's business but a hosted provider's."""
     from reveries.client.render import say, show
-    from reveries.client.setup import explained, key_from
+    from reveries.client.setup import caps_text, explained, key_from
 
-    show([(), *explained(chosen)])
+    caps = caps_text(settings.budget.dollars_per_day, settings.budget.dollars_per_month)
+    show([(), *explained(chosen, caps)])
     day = given.dollars_per_day
     if day is None:
         day = click.prompt(

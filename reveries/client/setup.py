@@ -48,13 +48,18 @@ class Answers:
 def options(overview: ModelsOverview, settings: Settings) -> list[Option]:
     """Every provider, those that keep everything here first."""
     embedded = _embedded(overview, settings.llm.embedded.model)
-    ollamas = next((one_line(model.name) for model in overview.ollama if not model.leaves_machine), "")
+    # Ollama's own: what it hands on to somebody else ("-cloud") is never used without being named.
+    own = next((model for model in overview.ollama if not model.name.endswith("cloud")), None)
+    ollamas = one_line(own.name) if own is not None else ""
     now = f"Ollama's {ollamas}" if ollamas else embedded
     nothing = "Nothing leaves this machine."
+    elsewhere = f"What you say goes to another computer, through the Ollama at {one_line(overview.ollama_url)}."
+    auto = elsewhere if own is not None and own.leaves_machine else nothing
+    ollama = elsewhere if overview.ollama and (own is None or own.leaves_machine) else nothing
     return [
-        Option("auto", f"your Ollama if it has a model, else the embedded one (now: {now})", nothing, "Free."),
+        Option("auto", f"your Ollama if it has a model, else the embedded one (now: {now})", auto, "Free."),
         Option("embedded", embedded, nothing, "Free."),
-        Option("ollama", _ollama(overview, ollamas), nothing, "Free."),
+        Option("ollama", _ollama(overview, ollamas), ollama, "Free."),
         *(_hosted(offer, overview.dollars_per_day) for offer in overview.hosted),
     ]
 
@@ -91,7 +96,8 @@ def options_page(offered: list[Option], chosen: str, caps: str) -> Page:
         mark = "›" if one.provider == chosen else " "
         first, *more = paragraph(one.what, indent=17)
         rows.append(line(Part(f"{mark} {number}  {one.provider:<12}", "strong"), first[0].text.lstrip()))
-        rows += [*more, *paragraph(one.leaves, indent=17, style="warn" if one.is_hosted else "good")]
+        free = "" if one.is_hosted else f" {one.cost}"
+        rows += [*more, *paragraph(one.leaves + free, indent=17, style="warn" if one.is_hosted else "good")]
         if one.is_hosted:
             rows += paragraph(one.cost, indent=17, style="dim")
     return [*rows, *paragraph(f"Whatever you choose: {caps}.", indent=5, style="dim")]

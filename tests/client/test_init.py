@@ -56,7 +56,11 @@ def test_each_choice_says_what_leaves_the_machine_and_what_it_costs() -> None:
 
 def test_an_ollama_that_would_hand_it_on_is_not_what_auto_uses() -> None:
     cloud = overview(ollama=[one for one in overview().ollama if one.leaves_machine])
-    assert "big:cloud" not in options(cloud, SETTINGS)[0].what
+    auto, _, ollama, *_ = options(cloud, SETTINGS)
+    assert "big:cloud" not in auto.what
+    assert (auto.leaves, "another computer" in ollama.leaves) == ("Nothing leaves this machine.", True)
+    far = overview(ollama=[protocol.OllamaOffer("llama3.2", 1, leaves_machine=True)], ollama_url="http://far:11434")
+    assert "http://far:11434" in options(far, SETTINGS)[0].leaves
 
 
 # --- what it changes -------------------------------------------------------------------------------------------------

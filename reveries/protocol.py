@@ -607,7 +607,6 @@ class ModelProbe(msgspec.Struct, frozen=True):
 
     role: str
     model: str
-    leaves_machine: bool
     answer: str
     load_seconds: float
     first_token_seconds: float

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from reveries.config import Home
 
 _COMMANDS: Final = {
+    "init": "init",
     "wake": "waking",
     "sleep": "sleeping",
     "status": "status",

@@ -5,19 +5,23 @@ A change is checked as a whole before it is written, and written in one step; th
 
 import asyncio
 import contextlib
+import difflib
 import os
 import re
+import textwrap
 import tomllib
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Table
 
 from reveries import protocol
 from reveries.client.connection import connect
-from reveries.client.render import Page, Part, line
+from reveries.client.render import Page, Part, Style, line
 from reveries.config import (
     Settings,
     describe,
@@ -30,6 +34,7 @@ from reveries.config import (
 )
 from reveries.errors import AsleepError, ConfigError, HomeError
 
+_COMMENT_COLUMNS = 110
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
 
 
@@ -64,14 +69,43 @@ def write_setting(file: Path, key: str, text: str) -> object:
         raise ConfigError(
             f"{key} is a table of settings.", advice=f"Set one of them, e.g. reveries config set {first} ..."
         )
+    drafted = draft(file, {key: _value(text, before)})
+    write_private(file, drafted.after)
+    return setting(drafted.settings, key)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A settings file as it is, as it would be, and what it would then say."""
+
+    before: str
+    after: str
+    settings: Settings
+
+
+def draft(file: Path, changes: Mapping[str, object], *, explained: bool = False) -> Draft:
+    """`file` with the dotted keys of `changes` set, nothing written; `explained`: new lines say what they mean.
+
+    Raises ConfigError when a value does not suit its key.
+    """
     document = _document(file)
-    _put(document, key, _value(text, before), file)
+    before = tomlkit.dumps(document)
+    for key, value in changes.items():
+        _put(document, key, value, file, explained=explained)
+    after = tomlkit.dumps(document)
     try:
-        settings = settings_from(tomllib.loads(tomlkit.dumps(document)), str(file))
+        return Draft(before, after, settings_from(tomllib.loads(after), str(file)))
     except ConfigError as error:
         raise ConfigError(f"{error.message} Nothing was written.", advice=error.advice) from error
-    _write(file, tomlkit.dumps(document))
-    return setting(settings, key)
+
+
+def diff_page(drafted: Draft) -> Page:
+    """What a draft changes, line by line; credentials in an address are masked."""
+    lines = difflib.unified_diff(drafted.before.splitlines(), drafted.after.splitlines(), lineterm="", n=2)
+    styles: dict[str, Style] = {"+": "good", "-": "bad"}
+    # The first two name the files, which are the same one.
+    shown = [_CREDENTIALS.sub("//***@", row) for row in list(lines)[2:] if not row.startswith("@@")]
+    return [line(Part(f"  {row}", styles.get(row[:1], "dim"))) for row in shown]
 
 
 def apply() -> list[str] | None:
@@ -138,18 +172,23 @@ def _value(text: str, before: object) -> object:
     return float(value) if isinstance(before, float) and type(value) is int else value
 
 
-def _put(document: tomlkit.TOMLDocument, key: str, value: object, file: Path) -> None:
+def _put(document: tomlkit.TOMLDocument, key: str, value: object, file: Path, *, explained: bool) -> None:
     *tables, name = key.split(".")
     node: MutableMapping[str, object] = document
+    if explained and not document:
+        document.add(tomlkit.comment("Your settings. All that there are, and what they mean: reveries config"))
     for table in tables:
         below = node.setdefault(table, tomlkit.table())
         if not isinstance(below, MutableMapping):
             raise ConfigError(f"{table} in {file} is no table.", advice=f"Write it as [{table}], on a line of its own.")
         node = below
+    if explained and name not in node and isinstance(node, tomlkit.TOMLDocument | Table):
+        for row in textwrap.wrap(describe(key), _COMMENT_COLUMNS):
+            node.add(tomlkit.comment(row))
     node[name] = value
 
 
-def _write(file: Path, text: str) -> None:
+def write_private(file: Path, text: str) -> None:
     """Put `text` in the place of `file` in one step, readable by the owner alone. A link stays a link."""
     target = file.resolve()
     partial = target.with_name(f".{target.name}.partial")

@@ -42,9 +42,9 @@ def main(words: list[str] | None = None) -> int:
         home = find_home()
         settings = load_settings(home.config)
         if arguments.command == "models":
-            _tell(asyncio.run(models_overview(settings)))
+            asyncio.run(_overview(settings))
         else:
-            _tell(asyncio.run(_test(settings, home, arguments.role)))
+            asyncio.run(_test(settings, home, arguments.role))
     except ReveriesError as error:
         _tell(protocol.Failed(0, error.code, error.message, error.advice))
         return error.exit_code
@@ -53,7 +53,12 @@ def main(words: list[str] | None = None) -> int:
     return 0
 
 
-async def _test(settings: Settings, home: Home, role: str) -> protocol.ModelsProbed:
+async def _overview(settings: Settings) -> None:
+    # Told before the loop is closed: that waits for a look-up of Ollama's name, which may take longer than we do.
+    _tell(await models_overview(settings))
+
+
+async def _test(settings: Settings, home: Home, role: str) -> None:
     """The daemon's own way to its models, without the daemon."""
     roles_named(role)
     home.create()
@@ -73,7 +78,7 @@ async def _test(settings: Settings, home: Home, role: str) -> protocol.ModelsPro
 
         prober = Prober(models.chat, models.embedder, counts, clock, tell)
         probes = await prober.probe(role)
-        return protocol.ModelsProbed(0, probes, [answer_frame(count) for count in await counts.counts()])
+        _tell(protocol.ModelsProbed(0, probes, [answer_frame(count) for count in await counts.counts()]))
 
 
 def _tell(frame: protocol.Frame) -> None:

@@ -230,6 +230,8 @@ class Mind:
             try:
                 return await Prober(self.models.chat, self.models.embedder, self.answers, self.clock, tell).probe(role)
             finally:
+                # The question may have taken the conversation's place in the model's cache.
+                self.conversation.want_warmth()
                 if not self.conversation.is_talking:
                     self.monologue.resume()
 

@@ -5,6 +5,7 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from reveries import protocol
 from reveries.config import LlmSettings, Settings, find_models_folder, where_key_is
@@ -52,7 +53,7 @@ async def models_overview(
         weights=weights,
         ollama_url=llm.ollama_url,
         ollama_answers=listed is not None,
-        ollama=[_ollama(model) for model in listed or ()],
+        ollama=[_ollama(model, llm.ollama_url) for model in listed or ()],
         hosted=[_hosted(provider, settings) for provider in HOSTED_PROVIDERS],
         is_hosted_installed=importlib.util.find_spec("litellm") is not None,
         answers=[answer_frame(count) for count in answers],
@@ -68,9 +69,12 @@ def answer_frame(count: AnswerCount) -> protocol.AnswerCount:
     return protocol.AnswerCount(count.model, count.valid, count.repaired, count.failed)
 
 
-def leaves_machine(provider: str, model: str) -> bool:
-    """Whether what is told to it goes to somebody else's computer: Ollama hands its "-cloud" models on."""
-    return provider in HOSTED_PROVIDERS or (provider == "ollama" and model.endswith("cloud"))
+def leaves_machine(provider: str, model: str, ollama_url: str) -> bool:
+    """Whether what is told to it goes to another computer: an Ollama may be elsewhere, and hands "-cloud" models on."""
+    if provider != "ollama":
+        return provider in HOSTED_PROVIDERS
+    host = urlsplit(ollama_url if "//" in ollama_url else f"//{ollama_url}").hostname or ""
+    return model.endswith("cloud") or not (host in ("localhost", "::1") or host.startswith("127."))
 
 
 def _role(role: Role, used: InUse, llm: LlmSettings) -> protocol.RoleUse:
@@ -84,7 +88,7 @@ def _role(role: Role, used: InUse, llm: LlmSettings) -> protocol.RoleUse:
         reason=choice.reason,
         fallbacks=[other.name for other in used.fallbacks[role]],
         state="" if state == choice.reason else state,
-        leaves_machine=leaves_machine(choice.provider, choice.model),
+        leaves_machine=leaves_machine(choice.provider, choice.model, llm.ollama_url),
         price=_price(price_of(choice.name)),
         context_tokens=tokens,
     )
@@ -137,8 +141,8 @@ def _file_offer(name: str) -> protocol.WeightsOffer:
     return protocol.WeightsOffer(name, "chat", "A file that the settings name.", "", size_bytes, is_here)
 
 
-def _ollama(model: OllamaListed) -> protocol.OllamaOffer:
-    return protocol.OllamaOffer(model.name, model.size_bytes, leaves_machine("ollama", model.name))
+def _ollama(model: OllamaListed, url: str) -> protocol.OllamaOffer:
+    return protocol.OllamaOffer(model.name, model.size_bytes, leaves_machine("ollama", model.name, url))
 
 
 def _hosted(provider: str, settings: Settings) -> protocol.HostedOffer:

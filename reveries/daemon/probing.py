@@ -10,7 +10,6 @@ import msgspec
 
 from reveries import protocol
 from reveries.clock import Clock
-from reveries.daemon.models_overview import leaves_machine
 from reveries.errors import ModelAnswerError, NotFoundError, ReveriesError, StorageError
 from reveries.llm.base import CHAT_ROLES, ChatModel, Delta, Embedder, Message, Prompt, Role, StreamEvent, Usage
 from reveries.llm.prices import price_of
@@ -184,7 +183,6 @@ def _result(
     return protocol.ModelProbe(
         role=role.value,
         model=name,
-        leaves_machine=watch is not None and leaves_machine(*name.split("/", 1)),
         answer=answer,
         load_seconds=watch.load_seconds if watch else 0.0,
         first_token_seconds=watch.first_token_seconds if watch else 0.0,

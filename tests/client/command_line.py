@@ -1,8 +1,11 @@
 """Running the command line as a person does: in a process of its own, in a home of its own."""
 
 import os
+import pty
+import select
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,3 +41,28 @@ def reveries(home: Home, *words: str, stdin: str = "", cwd: Path | None = None) 
         check=False,
     )
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def in_terminal(home: Home, exchange: list[tuple[bytes, bytes]], *words: str, **more: str) -> tuple[bytes, int]:
+    """Run `reveries WORDS` in a pseudo-terminal: wait for each text, then type the answer. Its bytes, its exit code."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        told = environment(home, TERM="xterm-256color", LINES="40", **more)
+        os.execve(sys.executable, [sys.executable, "-m", "reveries", *words], told)
+    output, seen, deadline = b"", 0, time.monotonic() + 30
+    try:
+        for expected, typed in exchange:
+            while expected not in output[seen:]:
+                assert time.monotonic() < deadline, output[-2000:]
+                if select.select([terminal], [], [], 1)[0]:
+                    try:
+                        output += os.read(terminal, 65536)
+                    except OSError:
+                        break
+            seen = len(output)
+            if typed:
+                os.write(terminal, typed)
+        _, code = os.waitpid(pid, 0)
+        return output, os.waitstatus_to_exitcode(code)
+    finally:
+        os.close(terminal)

@@ -2,9 +2,7 @@
 
 import json
 import os
-import pty
 import resource
-import select
 import signal
 import stat
 import subprocess
@@ -18,7 +16,7 @@ from reveries import protocol
 from reveries.client import cli
 from reveries.client.reference import cli_reference, exit_code_table
 from reveries.config import Home
-from tests.client.command_line import environment, reveries
+from tests.client.command_line import environment, in_terminal, reveries
 from tests.client.test_tui import HOSTILE
 from tests.fakes.daemon import NOW, Script, awake_in_thread, status
 
@@ -310,7 +308,7 @@ def test_the_conversation_in_a_real_terminal_writes_no_payload(home: Home) -> No
     """F5: the bytes that reach the terminal, from the real application."""
     script = Script(pieces=list("marker " + HOSTILE), turns=[protocol.SaidTurn("a", "you", True, HOSTILE, NOW, False)])
     with awake_in_thread(home, script):
-        output, code = _in_terminal(home, [(b"Say something to", b"hi\r"), (b"marker", b"\x04"), (b"stays awake", b"")])
+        output, code = in_terminal(home, [(b"Say something to", b"hi\r"), (b"marker", b"\x04"), (b"stays awake", b"")])
     assert code == 0
     assert b"EVIL" not in output
     assert b"\x1b]52" not in output
@@ -326,7 +324,7 @@ def test_without_a_terminal_the_conversation_says_so(home: Home) -> None:
 
 
 def test_asleep_in_a_terminal_it_says_how_to_wake_it(home: Home) -> None:
-    output, code = _in_terminal(home, [(b"reveries wake", b"")])
+    output, code = in_terminal(home, [(b"reveries wake", b"")])
     assert code == 3
     assert b"The mind is asleep" in output
 
@@ -388,29 +386,3 @@ def _wait_for(path: Path) -> None:
     while not path.exists():
         assert time.monotonic() < deadline
         os.sched_yield()
-
-
-def _in_terminal(home: Home, exchange: list[tuple[bytes, bytes]]) -> tuple[bytes, int]:
-    """Run the conversation in a pseudo-terminal: wait for each text, then type the answer. Its bytes, its exit code."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execve(
-            sys.executable, [sys.executable, "-m", "reveries"], environment(home, TERM="xterm-256color", LINES="40")
-        )
-    output, seen, deadline = b"", 0, time.monotonic() + 30
-    try:
-        for expected, typed in exchange:
-            while expected not in output[seen:]:
-                assert time.monotonic() < deadline, output[-2000:]
-                if select.select([terminal], [], [], 1)[0]:
-                    try:
-                        output += os.read(terminal, 65536)
-                    except OSError:
-                        break
-            seen = len(output)
-            if typed:
-                os.write(terminal, typed)
-        _, code = os.waitpid(pid, 0)
-        return output, os.waitstatus_to_exitcode(code)
-    finally:
-        os.close(terminal)

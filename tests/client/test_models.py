@@ -25,7 +25,6 @@ def probe(**changes: object) -> protocol.ModelProbe:
     fields: dict[str, object] = {
         "role": "conversation",
         "model": "openai/gpt-4.1",
-        "leaves_machine": True,
         "answer": "valid",
         "load_seconds": 0.0,
         "first_token_seconds": 0.42,

@@ -8,7 +8,7 @@ import pytest
 
 from reveries.config import Home, Settings, load_settings
 from reveries.daemon.models import build_models
-from reveries.daemon.models_overview import InUse, models_overview
+from reveries.daemon.models_overview import InUse, leaves_machine, models_overview
 from reveries.daemon.probing import Prober, Seen
 from reveries.db.database import Database
 from reveries.errors import NotFoundError
@@ -148,3 +148,11 @@ async def test_a_gguf_file_that_the_settings_name_is_listed_as_the_owners_own(ho
     assert (offer.licence, offer.is_here) == ("", False)
     assert not shown.ollama_answers
     assert "are not there" in next(role.state for role in shown.roles if role.role == "monologue")
+
+
+def test_an_ollama_on_another_computer_is_not_this_machine() -> None:
+    for here in ("http://127.0.0.1:11434", "localhost:11434", "http://[::1]:11434"):
+        assert not leaves_machine("ollama", "small", here)
+        assert leaves_machine("ollama", "big:cloud", here)
+    assert leaves_machine("ollama", "small", "http://gpu.lan:11434")
+    assert not leaves_machine("embedded", "small", "http://gpu.lan:11434")

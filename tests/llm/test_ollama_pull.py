@@ -1,8 +1,7 @@
 """Ollama's own pulling, over the documented API; no real Ollama was at hand."""
 
+import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from reveries.config import Home
 from reveries.errors import DiskFullError, ModelUnavailableError, NotFoundError, ReveriesError
 from reveries.llm.ollama_pull import pull
-from tests.client.command_line import environment
+from tests.client.command_line import reveries
 from tests.llm.servers import model_server
 
 LAYER = {"status": "pulling aaa", "digest": "sha256:aaa", "total": 100}
@@ -71,16 +70,14 @@ async def test_no_ollama_is_said_with_its_address() -> None:
         await pull("x", "http://127.0.0.1:9", lambda *_: None)
 
 
-def test_the_command_takes_ollamas_names(home: Home) -> None:
+async def test_the_command_takes_ollamas_names(home: Home) -> None:
     home.create()
+    async with model_server() as server:
+        server.raw = lines(GOOD)
+        home.config.write_text(f'[llm]\nollama_url = "{server.url}"\n')
+        ran = await asyncio.to_thread(reveries, home, "models", "pull", "ollama/llama3.2")
+    assert (ran.code, ran.out, ran.err) == (0, "ollama/llama3.2 is here, from Ollama.\n", "")
     home.config.write_text('[llm]\nollama_url = "http://127.0.0.1:9"\n')
-    ran = subprocess.run(
-        [sys.executable, "-m", "reveries", "models", "pull", "ollama/llama3.2"],
-        capture_output=True,
-        text=True,
-        env=environment(home),
-        timeout=30,
-        check=False,
-    )
-    assert ran.returncode == 69
-    assert ran.stderr.startswith("reveries: No Ollama answers at http://127.0.0.1:9. Start it")
+    ran = await asyncio.to_thread(reveries, home, "models", "pull", "ollama/llama3.2")
+    assert ran.code == 69
+    assert ran.err.startswith("reveries: No Ollama answers at http://127.0.0.1:9. Start it")

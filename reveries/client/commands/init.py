@@ -1,0 +1,225 @@
+"""`reveries init`: a short guided set-up. It asks, shows what it would write, and writes it if told so."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from reveries.client.setup import Answers, Option
+    from reveries.config import Settings
+    from reveries.protocol import ModelsOverview
+
+_PROVIDERS = ("auto", "embedded", "ollama", "openai", "anthropic", "cerebras", "openrouter")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The words of the command."""
+
+    provider: str | None
+    owner: str | None
+    dollars_per_day: float | None
+    dollars_per_month: float | None
+    yes: bool
+
+
+@click.command("init", short_help="Set it up: a few questions, and every answer may be Enter.")
+@click.option("--provider", type=click.Choice(_PROVIDERS), default=None, help="Whose models; no question about it.")
+@click.option("--name", "owner", default=None, help="What it calls you.")
+@click.option("--dollars-per-day", type=click.FloatRange(0, 10_000), default=None, help="The cap for hosted models.")
+@click.option("--dollars-per-month", type=click.FloatRange(0, 100_000), default=None, help="The same for a month.")
+@click.option("--yes", is_flag=True, help="Ask nothing: take the defaults, and write.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Ask nothing; one JSON object. Writes only with --yes or --provider."
+)
+def command(
+    provider: str | None,
+    owner: str | None,
+    dollars_per_day: float | None,
+    dollars_per_month: float | None,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Set it up: it looks at the machine, at Ollama, and for keys in the environment (which it names and never shows);
+    says of each choice what leaves the machine and what it costs; and writes your settings, with comments.
+
+    It can be left out altogether: without it, everything stays on this machine and is free.
+    """
+    from reveries.errors import UsageError
+
+    asked = _Asked(provider, owner, dollars_per_day, dollars_per_month, yes)
+    if as_json:
+        _as_json(asked)
+    elif yes or (provider and not _is_conversation()):
+        _without_questions(asked)
+    elif not _is_conversation():
+        raise UsageError(
+            "init asks questions, and this is no terminal.",
+            advice="For scripts: reveries init --yes, --provider NAME, or --json. It can also be left out.",
+        )
+    else:
+        _with_questions(asked)
+
+
+def _is_conversation() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _looked() -> "tuple[Path, Settings, ModelsOverview]":
+    """The file in force, what it says, and what there is."""
+    from reveries.client.daemon_side import overview_asleep
+    from reveries.client.settings_file import file_in_force
+    from reveries.config import load_settings
+
+    file = file_in_force()
+    settings = load_settings(file)
+    return file, settings, overview_asleep()
+
+
+def _as_json(asked: _Asked) -> None:
+    from reveries.client.render import write_json
+    from reveries.client.setup import as_tables, changes, options
+
+    file, settings, overview = _looked()
+    found = changes(settings, _answers(asked, settings))
+    is_to_write = bool(found) and (asked.yes or asked.provider is not None)
+    if is_to_write:
+        _write(file, found)
+    machine = {"cores": overview.cores, "ram_bytes": overview.ram_bytes, "ollama_answers": overview.ollama_answers}
+    told = {"file": str(file), "changes": found, "written": is_to_write, "machine": machine}
+    write_json(told | {"options": as_tables(options(overview, settings))})
+
+
+def _without_questions(asked: _Asked) -> None:
+    from reveries.client.render import show
+    from reveries.client.settings_file import draft
+    from reveries.client.setup import caps_text, changes, explained, option
+
+    file, settings, overview = _looked()
+    answers = _answers(asked, settings)
+    overview = _capped(overview, draft(file, changes(settings, answers)).settings)
+    chosen = option(overview, settings, answers.provider or settings.llm.provider)
+    show(explained(chosen, caps_text(overview.dollars_per_day, overview.dollars_per_month)))
+    _finish(file, changes(settings, answers), overview, is_sure=True)
+
+
+def _capped(overview: "ModelsOverview", settings: "Settings") -> "ModelsOverview":
+    """`overview` with the caps of `settings`."""
+    import msgspec
+
+    day, month = settings.budget.dollars_per_day, settings.budget.dollars_per_month
+    return msgspec.structs.replace(overview, dollars_per_day=day, dollars_per_month=month)
+
+
+def _with_questions(asked: _Asked) -> None:
+    from reveries.client.render import say, show
+    from reveries.client.setup import caps_text, changes, found_page, option, options, options_page
+
+    file, settings, overview = _looked()
+    say("A few questions. Enter takes what stands in brackets; Ctrl+C leaves everything as it is.", "dim")
+    show([(), *found_page(overview), ()])
+    owner = asked.owner if asked.owner is not None else _ask_name(settings)
+    offered = options(overview, settings)
+    provider = asked.provider
+    if provider is None:
+        say("\nWhose models should it think with?")
+        caps = caps_text(settings.budget.dollars_per_day, settings.budget.dollars_per_month)
+        show(options_page(offered, settings.llm.provider, caps))
+        provider = _ask_provider(offered, settings.llm.provider)
+    given = _Asked(provider, owner, asked.dollars_per_day, asked.dollars_per_month, yes=False)
+    chosen = option(overview, settings, provider)
+    pasted = ""
+    if chosen.is_hosted:
+        given, pasted = _ask_hosted(given, settings, chosen)
+    answers = _answers(given, settings, was_pasted=bool(pasted))
+    _finish(file, changes(settings, answers), overview, is_sure=False, key=pasted, key_file=answers.api_key_file or "")
+
+
+def _ask_name(settings: "Settings") -> str:
+    from reveries.plaintext import one_line
+
+    now = settings.owner.name
+    said: str = click.prompt("What should it call you?", default=now, show_default=bool(now))
+    return one_line(said.strip(), 60)
+
+
+def _ask_provider(offered: "list[Option]", now: str) -> str:
+    names = [one.provider for one in offered]
+    numbers = {str(number): name for number, name in enumerate(names, 1)}
+    default = str(names.index(now) + 1)
+    said: str = click.prompt("Which", default=default, type=click.Choice([*numbers, *names]), show_choices=False)
+    return numbers.get(said, said)
+
+
+def _ask_hosted(given: _Asked, settings: "Settings", chosen: "Option") -> tuple[_Asked, str]:
+    """The cap and the key, which are nobody's business but a hosted provider's."""
+    from reveries.client.render import say, show
+    from reveries.client.setup import caps_text, explained, key_from
+
+    caps = caps_text(settings.budget.dollars_per_day, settings.budget.dollars_per_month)
+    show([(), *explained(chosen, caps)])
+    day = given.dollars_per_day
+    if day is None:
+        day = click.prompt(
+            "At most how many dollars a day", default=settings.budget.dollars_per_day, type=click.FloatRange(0, 10_000)
+        )
+    if chosen.key_found_in:
+        say(f"A key is in {chosen.key_found_in}: it serves as long as the mind is woken with it.", "dim")
+    wish = "Or paste one to keep in a file of yours" if chosen.key_found_in else "Paste the key"
+    said: str = click.prompt(f"{wish} (it is not shown; Enter: no)", default="", hide_input=True, show_default=False)
+    return _Asked(given.provider, given.owner, day, given.dollars_per_month, given.yes), key_from(said)
+
+
+def _answers(asked: _Asked, settings: "Settings", *, was_pasted: bool = False) -> "Answers":
+    from reveries.client.setup import LOCAL_PROVIDERS, Answers, key_file
+    from reveries.config import find_home
+
+    provider = asked.provider or settings.llm.provider
+    chosen_file = None
+    if provider not in LOCAL_PROVIDERS:
+        chosen_file = key_file(find_home().path, settings, provider, was_pasted=was_pasted)
+    return Answers(asked.owner, asked.provider, asked.dollars_per_day, asked.dollars_per_month, chosen_file)
+
+
+def _finish(
+    file: Path,
+    found: dict[str, object],
+    overview: "ModelsOverview",
+    *,
+    is_sure: bool,
+    key: str = "",
+    key_file: str = "",
+) -> None:
+    """Show what would be written, and write it if that is wanted."""
+    from reveries.client.render import say, show
+    from reveries.client.settings_file import diff_page, draft
+    from reveries.client.setup import next_steps
+    from reveries.config import load_settings
+
+    needs_restart = None
+    if found or key:
+        say(f"\n{file}:", "strong")
+        show(diff_page(draft(file, found, explained=True)))
+        if key:
+            say(f"  and the key, in {key_file} (mode 0600)", "dim")
+        if not is_sure and not click.confirm("Write it?", default=True):
+            say("Nothing was written.")
+            return
+        needs_restart = _write(file, found, key, key_file)
+    else:
+        say("Nothing has to be written: it is as you want it.")
+    show(next_steps(overview, load_settings(file), needs_restart))
+
+
+def _write(file: Path, found: dict[str, object], key: str = "", key_file: str = "") -> list[str] | None:
+    """What of it waits for the next wake; None when the mind sleeps."""
+    from reveries.client.settings_file import apply, draft, write_private
+
+    if key:
+        write_private(Path(key_file), key + "\n")
+    if found:
+        write_private(file, draft(file, found, explained=True).after)
+    return apply()

@@ -1,0 +1,221 @@
+"""What `reveries init` offers, and what a choice means: what leaves the machine, its cost, what is written. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from reveries.client.render import Page, Part, field, line, paragraph
+from reveries.client.wording import dollars, plural, size
+from reveries.config import Settings, setting
+from reveries.errors import UsageError
+from reveries.plaintext import one_line
+from reveries.protocol import HostedOffer, ModelsOverview
+
+LOCAL_PROVIDERS = ("auto", "embedded", "ollama")
+PROVIDERS = (*LOCAL_PROVIDERS, "openai", "anthropic", "cerebras", "openrouter")
+_MAKERS = {"openai": "OpenAI", "anthropic": "Anthropic", "cerebras": "Cerebras", "openrouter": "OpenRouter"}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A provider in words. `dollars_for_an_hour` is of talk, `dollars_behind` at most of a day of thought and sleep."""
+
+    provider: str
+    what: str
+    leaves: str
+    """What leaves the machine."""
+    cost: str
+    dollars_for_an_hour: float = 0.0
+    dollars_behind: float = 0.0
+    key_found_in: str = ""
+
+    @property
+    def is_hosted(self) -> bool:
+        return self.provider not in LOCAL_PROVIDERS
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What the owner said; None: nothing, so it stays as it is."""
+
+    owner: str | None = None
+    provider: str | None = None
+    dollars_per_day: float | None = None
+    dollars_per_month: float | None = None
+    api_key_file: str | None = None
+
+
+def options(overview: ModelsOverview, settings: Settings) -> list[Option]:
+    """Every provider, those that keep everything here first."""
+    embedded = _embedded(overview, settings.llm.embedded.model)
+    # Ollama's own: what it hands on to somebody else ("-cloud") is never used without being named.
+    own = next((model for model in overview.ollama if not model.name.endswith("cloud")), None)
+    ollamas = one_line(own.name) if own is not None else ""
+    now = f"Ollama's {ollamas}" if ollamas else embedded
+    nothing = "Nothing leaves this machine."
+    elsewhere = f"What you say goes to another computer, through the Ollama at {one_line(overview.ollama_url)}."
+    auto = elsewhere if own is not None and own.leaves_machine else nothing
+    ollama = elsewhere if overview.ollama and (own is None or own.leaves_machine) else nothing
+    return [
+        Option("auto", f"your Ollama if it has a model, else the embedded one (now: {now})", auto, "Free."),
+        Option("embedded", embedded, nothing, "Free."),
+        Option("ollama", _ollama(overview, ollamas), ollama, "Free."),
+        *(_hosted(offer, overview.dollars_per_day) for offer in overview.hosted),
+    ]
+
+
+def option(overview: ModelsOverview, settings: Settings, provider: str) -> Option:
+    """The one called `provider`. Raises UsageError."""
+    for one in options(overview, settings):
+        if one.provider == provider:
+            return one
+    raise UsageError(f"There is no provider {provider}.", advice=f"There are: {', '.join(PROVIDERS)}")
+
+
+def found_page(overview: ModelsOverview) -> Page:
+    """What was found: the machine, an Ollama, keys by their names."""
+    keys = [offer.key_found_in for offer in overview.hosted if offer.key_found_in]
+    named = ", ".join(dict.fromkeys(one_line(key) for key in keys))
+    memory = f", {size(overview.ram_bytes)} of memory" if overview.ram_bytes else ""
+    if overview.ollama_answers:
+        names = ", ".join(one_line(model.name) for model in overview.ollama[:4]) or "no model yet"
+        ollama = f"answers: {names}{' ...' if len(overview.ollama) > 4 else ''}"
+    else:
+        ollama = f"nobody answers at {one_line(overview.ollama_url)}"
+    return [
+        field("this machine", f"{plural(overview.cores, 'core')}{memory}"),
+        field("Ollama", ollama),
+        field("keys", f"{named} (found; not used unless you choose so)" if named else "none found"),
+    ]
+
+
+def options_page(offered: list[Option], chosen: str, caps: str) -> Page:
+    """The options with their numbers; the one in force is marked. `caps` holds for all of them."""
+    rows: Page = []
+    for number, one in enumerate(offered, 1):
+        mark = "›" if one.provider == chosen else " "
+        first, *more = paragraph(one.what, indent=17)
+        rows.append(line(Part(f"{mark} {number}  {one.provider:<12}", "strong"), first[0].text.lstrip()))
+        free = "" if one.is_hosted else f" {one.cost}"
+        rows += [*more, *paragraph(one.leaves + free, indent=17, style="warn" if one.is_hosted else "good")]
+        if one.is_hosted:
+            rows += paragraph(one.cost, indent=17, style="dim")
+    return [*rows, *paragraph(f"Whatever you choose: {caps}.", indent=5, style="dim")]
+
+
+def changes(settings: Settings, answers: Answers) -> dict[str, object]:
+    """The settings that `answers` change, by dotted key.
+
+    A cap that is raised raises the conversation's own with it, else the lower one would still hold.
+    """
+    wanted: dict[str, object] = {
+        "owner.name": answers.owner,
+        "llm.provider": answers.provider,
+        "llm.api_key_file": answers.api_key_file,
+        "budget.dollars_per_day": answers.dollars_per_day,
+        "budget.dollars_per_month": answers.dollars_per_month,
+    }
+    day, month = answers.dollars_per_day, answers.dollars_per_month
+    if day is not None and month is None and day > settings.budget.dollars_per_month:
+        wanted["budget.dollars_per_month"] = month = day
+    if day is not None and day > settings.budget.conversation.dollars_per_day:
+        wanted["budget.conversation.dollars_per_day"] = day
+    if month is not None and month > settings.budget.conversation.dollars_per_month:
+        wanted["budget.conversation.dollars_per_month"] = month
+    return {key: value for key, value in wanted.items() if value is not None and value != setting(settings, key)}
+
+
+def key_file(home: Path, settings: Settings, provider: str, *, was_pasted: bool) -> str | None:
+    """What llm.api_key_file should be for `provider`; None: as it is. A key never serves another provider."""
+    own = home / f"{provider}.key"
+    if was_pasted or own.is_file():
+        return str(own)
+    others = {str(home / f"{name}.key") for name in _MAKERS} - {str(own)}
+    return "" if settings.llm.api_key_file in others else None
+
+
+def key_from(pasted: str) -> str:
+    """A key as it was pasted, without what came along. Raises UsageError for what cannot be one."""
+    key = pasted.strip()
+    if len(key) > 500 or not key.isascii() or not key.isprintable() or " " in key:
+        raise UsageError("That is no key: it has blanks in it, or is too long.", advice="Nothing was written.")
+    return key
+
+
+def next_steps(overview: ModelsOverview, settings: Settings, needs_restart: list[str] | None = None) -> Page:
+    """What is still to be done, as commands. `needs_restart`: what a waking mind did not take over; None: it sleeps."""
+    steps = []
+    hosted = next((offer for offer in overview.hosted if offer.provider == settings.llm.provider), None)
+    if hosted is not None and not overview.is_hosted_installed:
+        steps.append("make hosted                   # what hosted models need is not installed yet")
+    if hosted is not None and not settings.llm.api_key_file and not hosted.key_found_in:
+        steps.append("reveries init                 # to give it a key, or set REVERIES_API_KEY")
+    here = {offer.name for offer in overview.weights if offer.is_here}
+    is_ollamas = settings.llm.provider == "ollama" or (settings.llm.provider == "auto" and overview.ollama)
+    wanted = [settings.llm.embedding_model]
+    if settings.llm.provider in ("auto", "embedded") and not is_ollamas:
+        wanted.append(settings.llm.embedded.model)
+    listed = {offer.name for offer in overview.weights}
+    steps += [f"reveries models pull {name}" for name in wanted if name not in here and name in listed]
+    if is_ollamas and not overview.ollama:
+        steps.append("reveries models pull ollama/llama3.2")
+    if needs_restart is None:
+        steps.append("reveries wake")
+    elif needs_restart:
+        steps.append("reveries sleep; reveries wake   # it is awake, and this counts from the next wake on")
+    return [line(), line(Part("Next:", "strong")), *(line(f"  {step}") for step in steps)] if steps else []
+
+
+def caps_text(day: float, month: float) -> str:
+    """Like: never more than $1.00 a day and $20.00 a month, the caps."""
+    return f"never more than {dollars(day)} a day and {dollars(month)} a month, the caps"
+
+
+def explained(one: Option, caps: str) -> Page:
+    """A choice once more, before it is written."""
+    bounded = f" In all {caps}." if one.is_hosted else ""
+    return paragraph(f"{one.leaves} {one.cost}{bounded}", style="warn" if one.is_hosted else "")
+
+
+def as_tables(offered: list[Option]) -> list[Mapping[str, object]]:
+    """The options for `--json`."""
+    return [
+        {
+            "provider": one.provider,
+            "what": one.what,
+            "leaves_machine": one.is_hosted,
+            "dollars_a_day_with_an_hour_of_talk": one.dollars_for_an_hour,
+            "dollars_a_day_of_thinking_at_most": one.dollars_behind,
+            "key_found_in": one.key_found_in,
+        }
+        for one in offered
+    ]
+
+
+def _embedded(overview: ModelsOverview, name: str) -> str:
+    found = next((offer for offer in overview.weights if offer.name == name), None)
+    if found is None or not found.size_bytes:
+        return one_line(name)
+    return f"{one_line(name)}, {size(found.size_bytes)}, {'here' if found.is_here else 'to be fetched'}"
+
+
+def _ollama(overview: ModelsOverview, first: str) -> str:
+    if not overview.ollama_answers:
+        return "does not answer now"
+    return first or "has no model of its own yet"
+
+
+def _hosted(offer: HostedOffer, dollars_per_day: float) -> Option:
+    maker = _MAKERS.get(offer.provider, offer.provider)
+    talk = dollars(min(offer.hour_of_talk_dollars, dollars_per_day))
+    behind = dollars(min(offer.background_day_dollars, dollars_per_day))
+    cost = f"About {talk} a day if you talk for an hour, and at most {behind} for thinking and sleep."
+    return Option(
+        provider=offer.provider,
+        what=f"{one_line(offer.conversation_model)}; thinks and sleeps with {one_line(offer.background_model)}",
+        leaves=f"What you say, and what it remembers of it, goes to {maker}.",
+        cost=cost,
+        dollars_for_an_hour=offer.hour_of_talk_dollars,
+        dollars_behind=offer.background_day_dollars,
+        key_found_in=offer.key_found_in,
+    )

@@ -8,3 +8,19 @@ CREATE TABLE provider_circuits (
     last_fault TEXT NOT NULL,
     last_error TEXT NOT NULL
 ) STRICT;
+
+-- Vectors that were paid for, by the SHA-256 of the exact text. Bounded; emptied by `forget`, for a vector tells its text.
+CREATE TABLE embedding_cache (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    content_hash TEXT NOT NULL,
+    model_id TEXT NOT NULL,
+    vector BLOB NOT NULL,
+    UNIQUE (content_hash, model_id)
+) STRICT;
+
+-- Whose vectors recall compares: changed in one transaction, when those of another model are all there.
+CREATE TABLE embedding_space (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    model_id TEXT NOT NULL,
+    since REAL NOT NULL
+) STRICT;

@@ -101,6 +101,7 @@ CREATE TABLE vectors (
     vector BLOB NOT NULL,
     PRIMARY KEY (owner_kind, owner_id, model_id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX vectors_by_model ON vectors (model_id, owner_kind);
 
 -- Vectors that were paid for, by the SHA-256 of the exact text. Bounded; emptied by `forget`, for a vector tells its text.
 CREATE TABLE embedding_cache (

@@ -24,3 +24,5 @@ CREATE TABLE embedding_space (
     model_id TEXT NOT NULL,
     since REAL NOT NULL
 ) STRICT;
+
+CREATE INDEX vectors_by_model ON vectors (model_id, owner_kind);

@@ -120,6 +120,7 @@ def _memory(settings: Settings, database: Database, models: Models, clock: Clock
             owner_name=settings.owner.name,
             mind_name=settings.mind.name,
             new_id=_new_id,
+            old_embedder=models.embedding.old,
         )
     )
 
@@ -154,6 +155,7 @@ def _join(mind: Mind) -> None:
         slice_tokens=mind.models.slice_tokens,
     )
     mind.join(conversation, monologue, sources)
+    mind.memory.reembedding.is_busy = lambda: conversation.is_talking
 
 
 async def _run(mind: Mind, listener: socket.socket) -> int:
@@ -199,6 +201,7 @@ async def _start(mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, 
         "monologue": mind.monologue.run,
         "models": mind.models.run,
         "schedule": schedule.run,
+        "reembedding": mind.memory.reembedding.run,
         "loop-lag": mind.lag.run,
         "watchdog": lambda: _feed_watchdog(mind.clock),
     }

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reveries.clock import Clock
-from reveries.config import Home, LlmSettings, Settings, find_api_key, find_models_folder
+from reveries.config import Home, LlmSettings, Settings, find_api_key
+from reveries.daemon.embedders import Embedding, build_embedding
 from reveries.errors import ReveriesError
 from reveries.llm.assets import find_weights
 from reveries.llm.base import CHAT_ROLES, ChatModel, Embedder, Role
@@ -17,7 +18,6 @@ from reveries.llm.embedded import EmbeddedModel, EmbeddedOptions
 from reveries.llm.hosted import HostedModel, HostedOptions
 from reveries.llm.metered import MeteredModel
 from reveries.llm.ollama_chat import OllamaModel, find_ollama_models
-from reveries.llm.onnx_embedding import OnnxEmbedder
 
 _SLICE_TOKENS = 40
 
@@ -30,12 +30,16 @@ class Models:
     """
 
     chat: Mapping[Role, ChatModel]
-    embedder: Embedder
+    embedding: Embedding
     choices: Mapping[Role, Choice]
     adapters: Mapping[str, ChatModel]
     """By the choice's name: each once, however many roles share it."""
     weights: tuple[str, ...]
-    """The names or paths of the weights that must be on this machine."""
+    """The names or paths of the weights without which it cannot speak."""
+
+    @property
+    def embedder(self) -> Embedder:
+        return self.embedding.embedder
 
     @property
     def conversation(self) -> ChatModel:
@@ -56,19 +60,20 @@ class Models:
         return _SLICE_TOKENS if isinstance(adapter, EmbeddedModel) else None
 
     def require_weights(self) -> None:
-        """Raise ModelMissingError for the first weights that are not on this machine."""
+        """Raise ModelMissingError for the first weights that are not on this machine. Without those of the embedder it
+        wakes all the same: memory goes by words then, and `problems` says so."""
         for name in self.weights:
             find_weights(name)
 
     def uses(self) -> list[tuple[str, str, str]]:
         """For `status`: role, model, and whether it is loaded or why it was chosen."""
         shown = [(role.value, self.chat[role].name, self._state(role)) for role in CHAT_ROLES]
-        return [*shown, ("embedding", self.embedder.model_id, "on this machine")]
+        return [*shown, ("embedding", self.embedder.model_id, self.embedding.where)]
 
     def problems(self) -> list[str]:
         """What keeps a role from its model, a sentence each with what to do; empty when nothing is known to."""
         found = []
-        for name in self.weights:
+        for name in (*self.weights, *self.embedding.weights):
             try:
                 find_weights(name)
             except ReveriesError as error:
@@ -111,14 +116,14 @@ async def build_models(settings: Settings, home: Home, ledger: Ledger, clock: Cl
         for number, (name, choice) in enumerate(wanted.items())
     }
     metered = {name: MeteredModel(adapter, ledger) for name, adapter in adapters.items()}
-    embedding = find_models_folder() / llm.embedding_model
+    embedding = build_embedding(llm, ledger)
     embedded_names = {choice.model for choice in choices.values() if choice.provider == "embedded"}
     return Models(
         chat={role: metered[choice.name] for role, choice in choices.items()},
-        embedder=OnnxEmbedder(embedding / "model.onnx", embedding / "tokenizer.json"),
+        embedding=embedding,
         choices=choices,
         adapters=adapters,
-        weights=(*sorted(embedded_names), llm.embedding_model),
+        weights=tuple(sorted(embedded_names)),
     )
 
 

@@ -49,8 +49,6 @@ class MemoryParts:
     new_id: Callable[[], str]
     old_embedder: OldEmbedder = lambda model_id: None
     """What embeds cues for vectors of an earlier model, where it can still be had."""
-    is_busy: Callable[[], bool] = lambda: False
-    """Whether the owner is talking: work that can wait does."""
 
 
 class Memory:
@@ -61,8 +59,9 @@ class Memory:
         names = Names(parts.owner_name or UNNAMED_OWNER, parts.mind_name)
         self._live = LiveMemory(parts.embedder.dimensions, parts.recall)
         self._store = MemoryStore(parts.database, parts.embedder, self._live, parts.mind_name)
-        self._is_by_words = False
-        self.reembedding = Reembedding(self._store, parts.clock, parts.is_busy)
+        self.by_words_because = ""
+        """Why the last cue had no vector; empty when it had one."""
+        self.reembedding = Reembedding(self._store, parts.clock)
         self._gaps = Gaps(parts.database, parts.new_id)
         self._light_sleep = LightSleep(self._store, parts.clock, parts.new_id)
         self._deep_sleep = DeepSleep(self._store, names, parts.memory, parts.clock, parts.new_id)
@@ -96,11 +95,12 @@ class Memory:
             async with asyncio.timeout(_CUE_SECONDS):
                 vector: Vector = (await embedder.embed([cue]))[0]
         except (TimeoutError, ModelError, DiskFullError) as error:
-            if not self._is_by_words:
-                log.warning("recall.by_words", why=str(error) or f"no vector within {_CUE_SECONDS:.0f} s")
-            self._is_by_words = True
+            why = str(error) or f"{embedder.model_id} gave no vector within {_CUE_SECONDS:.0f} seconds."
+            if why != self.by_words_because:
+                log.warning("recall.by_words", why=why)
+            self.by_words_because = why
             return self._live.no_vector
-        self._is_by_words = False
+        self.by_words_because = ""
         # Another model may have come into use while this one was asked.
         return vector if self._store.embedder is embedder else self._live.no_vector
 

@@ -62,10 +62,11 @@ class EmbeddingProgress:
 class Reembedding:
     """`run` belongs into the daemon's tasks. `progress` is for `status`."""
 
-    def __init__(self, store: MemoryStore, clock: Clock, is_busy: Callable[[], bool]) -> None:
+    def __init__(self, store: MemoryStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._is_busy = is_busy
+        self.is_busy: Callable[[], bool] = lambda: False
+        """Whether the owner is talking: what can wait does. Set by whoever knows."""
         self._done = self._total = 0
         self._waits = ""
         self.notice = ""
@@ -213,7 +214,7 @@ class Reembedding:
     @contextlib.asynccontextmanager
     async def _one_batch(self) -> AsyncIterator[None]:
         """Begun when the owner is not talking; then a rest as long as the work was: the machine is not ours alone."""
-        while self._is_busy():
+        while self.is_busy():
             await self._clock.sleep(_BUSY_LOOK_SECONDS)
         began = self._clock.monotonic()
         # While an earlier model serves, nothing that recall compares is touched, and sleep need not wait for a batch.

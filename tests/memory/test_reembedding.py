@@ -107,10 +107,12 @@ async def test_without_an_embedder_turns_sleep_and_recall_go_on_and_the_vectors_
         slept = await memory.light_sleep()
         assert (slept.experiences, slept.left) == (len(SAYINGS), 0)
         assert await found_all(memory)
+        assert error.message in memory.by_words_because
         assert await vectors_by_model(database_of(memory)) == {}
         embedder.error = None
         await memory.reembedding.catch_up()
         assert await found_all(memory)
+        assert memory.by_words_because == ""
         progress = memory.reembedding.progress
         assert progress.is_complete
         assert progress.total == progress.done == 2 * len(SAYINGS) + len(memory.live.graph)
@@ -288,8 +290,9 @@ async def test_only_a_conversation_that_is_over_is_followed_by_work(tmp_path: Pa
     clock, talking = HandClock(NOW), [True]
     new = WordEmbedder("new", 32)
     async with open_memory(
-        tmp_path, clock, embedder=new, first_id=500, is_busy=lambda: talking[0]
+        tmp_path, clock, embedder=new, first_id=500
     ) as memory, asyncio.timeout(5), asyncio.TaskGroup() as tasks:  # fmt: skip
+        memory.reembedding.is_busy = lambda: talking[0]
         working = tasks.create_task(memory.reembedding.catch_up(), name="reembedding")
         for _ in range(5):
             await asyncio.sleep(0.01)

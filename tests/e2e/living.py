@@ -19,6 +19,8 @@ SMALL_MODEL = "smollm2-135m"
 _SETTINGS = f"""
 [llm]
 provider = "embedded"
+embedding_model = "{{embedder}}"
+ollama_url = "{{ollama_url}}"
 [llm.embedded]
 model = "{SMALL_MODEL}"
 context_tokens = 2048
@@ -42,12 +44,14 @@ class Living:
 
     home: Home
     thinks: bool = False
+    embedder: str = "all-minilm-l6-v2"
+    ollama_url: str = "http://127.0.0.1:9"
     process: subprocess.Popen[bytes] | None = None
 
     async def wake(self) -> None:
         """Start it and wait until it answers, 60 s at most."""
         self.home.create()
-        self.home.config.write_text(_SETTINGS.format(thinks=str(self.thinks).lower()))
+        self.home.config.write_text(self._settings())
         self.home.config.chmod(0o600)
         with (self.home.logs / "daemon.out").open("ab") as output:
             os.fchmod(output.fileno(), 0o600)
@@ -61,6 +65,9 @@ class Living:
                 if self.process.poll() is not None:
                     raise AssertionError((self.home.logs / "daemon.out").read_text())
                 await asyncio.sleep(0.05)
+
+    def _settings(self) -> str:
+        return _SETTINGS.format(thinks=str(self.thinks).lower(), embedder=self.embedder, ollama_url=self.ollama_url)
 
     def _start(self, output: BinaryIO) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(

@@ -26,7 +26,8 @@ from reveries.llm.tokens import estimate_tokens
 REMEMBERED_TEXTS = 4_096
 """In memory; 6 MB of 384 dimensions. The owner's words are embedded as the cue and, once slept on, as a turn."""
 
-LOCAL_BATCH_TEXTS = 32
+LOCAL_BATCH_TEXTS = 8
+"""On one core a larger batch is no faster (docs/benchmarks.md), and a cue waits for the one that is under way."""
 
 log = structlog.get_logger("embedding")
 
@@ -64,7 +65,8 @@ class MeteredEmbedder:
         """See Embedder. Raises BudgetExceededError before anything is asked, ModelError when the embedder fails."""
         wanted = dict.fromkeys(texts)
         found = await self._known(wanted)
-        if missing := {text: None for text in wanted if text not in found}:
+        # Those of like length together: what pads the shorter ones is work for nothing.
+        if missing := dict.fromkeys(sorted((text for text in wanted if text not in found), key=len)):
             found |= await self._asked(_Request(missing))
         if not found:
             return np.zeros((0, self.dimensions), np.float32)

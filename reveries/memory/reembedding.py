@@ -27,7 +27,7 @@ from reveries.memory.store import MemoryStore, vector_row
 from reveries.memory.turn_index import without_names
 
 BATCH_TEXTS = 32
-"""A quarter of a second of a small machine's time: so long a cue may have to wait."""
+"""Half a second of a small machine's time, in the embedder's own smaller batches: a cue waits for one of those."""
 
 _BATCH_EPISODES = 64
 _BATCH_EXPERIENCES = 64

@@ -25,7 +25,8 @@ from reveries.clock import SystemClock
 from reveries.config import load_settings
 from reveries.llm.assets import find_weights
 from reveries.llm.base import Delta, Finished, Message, Prompt, Role
-from reveries.llm.embedded import BATCH_TOKENS, EmbeddedModel, EmbeddedOptions, suitable_threads
+from reveries.llm.embedded import BATCH_TOKENS, SLOTS, EmbeddedModel, EmbeddedOptions, suitable_threads
+from reveries.llm.fitting import fitted
 from reveries.llm.model_process import ModelProcess, start_model_process
 
 _TEXT = (
@@ -64,8 +65,9 @@ def _arguments() -> argparse.Namespace:
 
 async def _measure(arguments: argparse.Namespace) -> dict[str, object]:
     settings = load_settings(None)
-    embedded = msgspec.structs.replace(settings.llm.embedded, threads=arguments.threads)
     weights = find_weights(arguments.model)
+    embedded = fitted(settings.llm.embedded, str(weights), len(set(SLOTS.values())))
+    embedded = msgspec.structs.replace(embedded, threads=arguments.threads)
     chance = random.Random(1)
     report: dict[str, object] = {
         "model": weights.name,

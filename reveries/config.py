@@ -20,6 +20,7 @@ Fraction = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Positive = Annotated[float, msgspec.Meta(gt=0.0, le=1e9)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0.0, le=1e9)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
+ModelName = Annotated[str, msgspec.Meta(min_length=1)]
 Provider = Literal["auto", "embedded", "ollama", "openai", "anthropic", "cerebras", "openrouter"]
 
 # A unix socket's path must fit into the kernel's `sun_path`: 108 bytes on Linux, 104 on macOS, with the final zero.
@@ -40,9 +41,15 @@ class MindSettings(_Section, frozen=True):
 
 class EmbeddedSettings(_Section, frozen=True):
     model: Annotated[str, msgspec.Meta(min_length=1)]
-    context_tokens: Annotated[int, msgspec.Meta(ge=1024, le=131072)]
+    context_tokens: Annotated[int, msgspec.Meta(ge=0, le=1048576)]
     threads: Annotated[int, msgspec.Meta(ge=0, le=256)]
     unload_after_idle_minutes: Positive
+
+
+class OllamaSettings(_Section, frozen=True):
+    thinking: bool
+    keep_alive_minutes: NotNegative
+    context_tokens: Annotated[int, msgspec.Meta(ge=1024, le=1048576)]
 
 
 class LimitSettings(_Section, frozen=True):
@@ -53,17 +60,28 @@ class LimitSettings(_Section, frozen=True):
     reply_bytes: Annotated[int, msgspec.Meta(ge=1024)]
 
 
+class HostedLimitSettings(_Section, frozen=True):
+    first_token_seconds: Positive
+    idle_seconds: Positive
+    total_seconds: Positive
+
+
 class LlmSettings(_Section, frozen=True):
     provider: Provider
     conversation_model: str
     monologue_model: str
     consolidation_model: str
+    conversation_fallbacks: tuple[ModelName, ...]
+    monologue_fallbacks: tuple[ModelName, ...]
+    consolidation_fallbacks: tuple[ModelName, ...]
     embedding_model: Annotated[str, msgspec.Meta(min_length=1)]
     base_url: str
     api_key_file: str
     ollama_url: str
     embedded: EmbeddedSettings
+    ollama: OllamaSettings
     limits: LimitSettings
+    hosted_limits: HostedLimitSettings
 
 
 class RoleBudget(_Section, frozen=True):
@@ -254,6 +272,17 @@ def find_api_key(settings: LlmSettings) -> str:
             f"The key file {file} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}.",
             advice="Check llm.api_key_file.",
         ) from error
+
+
+def where_key_is(settings: LlmSettings, provider: str) -> str:
+    """The setting or the environment variable that would give `provider` its key, never the key; empty: none does.
+
+    A provider that was not chosen is not called, whatever key lies about.
+    """
+    if settings.api_key_file:
+        return "llm.api_key_file"
+    own = f"{provider.upper()}_API_KEY"
+    return next((name for name in ("REVERIES_API_KEY", own) if os.environ.get(name)), "")
 
 
 def load_settings(file: Path | None) -> Settings:

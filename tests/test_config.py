@@ -79,6 +79,7 @@ def test_every_setting_says_its_unit_or_needs_none() -> None:
         "minimum_salience",
         "seeds",
         "self_model_salience",
+        "thinking",
         "threads",
     }
 

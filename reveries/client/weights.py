@@ -1,33 +1,17 @@
-"""The weights process (`python -m reveries.llm.assets`), started and listened to. It writes one JSON object a line."""
+"""Fetching a model: the process that does it (weights of the manifest, or Ollama's own), started and listened to."""
 
-import contextlib
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Callable
 
 import msgspec
 
+from reveries.client.daemon_side import rows_of, started
 from reveries.client.progress import Moved
-from reveries.client.render import Page, Part, line
-from reveries.client.wording import size
-from reveries.errors import ModelUnavailableError, ReveriesError, error_from_code
+from reveries.errors import ModelUnavailableError, error_from_code
 from reveries.plaintext import one_line
 
-_END_SECONDS = 10
-_MODULE = "reveries.llm.assets"
-
-
-class KnownModel(msgspec.Struct, frozen=True):
-    """A line of the manifest, and whether its weights are on this machine."""
-
-    name: str
-    kind: str
-    size_bytes: Annotated[int, msgspec.Meta(ge=0)]
-    licence: str
-    present: bool
+OLLAMA_PREFIX = "ollama/"
+_ASSETS_MODULE = "reveries.llm.assets"
+_OLLAMA_MODULE = "reveries.llm.ollama_pull"
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -44,43 +28,17 @@ class _Said(msgspec.Struct, frozen=True):
     code: str = "model_unavailable"
 
 
-def list_models(module: str = _MODULE) -> list[KnownModel]:
-    """What the manifest knows. Raises ReveriesError when the process fails."""
-    with _started(module, "list", "--json") as process:
-        output = process.stdout.read() if process.stdout else b""
-    text = output.strip()
-    try:
-        if text.startswith(b"["):
-            return msgspec.json.decode(text, type=list[KnownModel])
-        return [msgspec.json.decode(row, type=KnownModel) for row in text.splitlines()]
-    except msgspec.MsgspecError as error:
-        raise ReveriesError(
-            "The list of models could not be read.", advice=f"See what it says: {sys.executable} -m {_MODULE} list"
-        ) from error
-
-
-def models_page(models: list[KnownModel]) -> Page:
-    """One model a line; those that are here are marked."""
-    widest = max((len(model.name) for model in models), default=0)
-    rows = [
-        line(
-            Part("  ● " if model.present else "  ○ ", "good" if model.present else "dim"),
-            Part(f"{one_line(model.name):<{widest}}", "strong" if model.present else ""),
-            Part(f"  {one_line(model.kind):<10} {size(model.size_bytes):>8}  {one_line(model.licence)}", "dim"),
-        )
-        for model in models
-    ]
-    return [*rows, line(), line(Part("  ● here   ○ not here: reveries models pull NAME", "dim"))]
-
-
-def pull_model(name: str, moved: Moved, note: Callable[[str], None], module: str = _MODULE) -> str:
-    """Fetch `name`; a sentence on what came of it. Raises ReveriesError.
+def pull_model(name: str, moved: Moved, note: Callable[[str], None], module: str = "") -> str:
+    """Fetch `name` (of the manifest, or "ollama/NAME"); a sentence on what came of it. Raises ReveriesError.
 
     `moved` is told how far it is, `note` which source did not serve and why.
     """
+    is_ollamas = name.startswith(OLLAMA_PREFIX)
     source = ""
-    with _started(module, "pull", name, "--json") as process:
-        for said in _lines(process):
+    words = ("pull", name.removeprefix(OLLAMA_PREFIX), "--json")
+    with started(module or (_OLLAMA_MODULE if is_ollamas else _ASSETS_MODULE), *words) as process:
+        for row in rows_of(process):
+            said = msgspec.json.decode(row, type=_Said)
             if said.error:
                 raise error_from_code(said.code, said.error, said.advice)
             if said.given_up:
@@ -93,40 +51,3 @@ def pull_model(name: str, moved: Moved, note: Callable[[str], None], module: str
     raise ModelUnavailableError(
         f"The model {name} was not fetched: the fetching ended early.", advice="Run it again: it goes on where it was."
     )
-
-
-def _lines(process: "subprocess.Popen[bytes]") -> Iterator[_Said]:
-    assert process.stdout is not None
-    for row in process.stdout:
-        with contextlib.suppress(msgspec.MsgspecError):
-            yield msgspec.json.decode(row, type=_Said)
-
-
-@contextlib.contextmanager
-def _started(module: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """The process with its stdout piped; ended when left. Raises what it complained of when it failed."""
-    with tempfile.TemporaryFile() as complaints:
-        process = subprocess.Popen(
-            [sys.executable, "-m", module, *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=complaints,
-            # `-m` looks in the working folder first: let that be where this package is, not where the user is.
-            cwd=Path(__file__).parents[2],
-        )
-        try:
-            yield process
-            if code := process.wait(_END_SECONDS):
-                complaints.seek(0)
-                told = _last_line(complaints.read()) or f"The weights process ended with code {code}."
-                raise ModelUnavailableError(told)
-        finally:
-            process.terminate()
-            process.wait(_END_SECONDS)
-            if process.stdout is not None:
-                process.stdout.close()
-
-
-def _last_line(complaint: bytes) -> str:
-    rows = complaint.decode("utf-8", "replace").strip().splitlines()
-    return one_line(rows[-1].removeprefix("reveries: "), 500) if rows else ""

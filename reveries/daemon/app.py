@@ -33,7 +33,9 @@ from reveries.daemon.supervisor import supervise
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.db.database import Database, open_database
 from reveries.errors import StorageLostError
+from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
+from reveries.llm.circuits import open_circuits
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.monologue.loop import Monologue
 from reveries.safety.ambient import AmbientInputs
@@ -85,10 +87,12 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
         database = await open_database(home.database(settings), home.backups)
         stack.push_async_callback(database.aclose)
         ledger = Ledger(database, clock, settings.budget)
-        models = await build_models(settings, home, ledger, clock)
+        circuits = await open_circuits(database, clock, random.Random())
+        models = await build_models(settings, home, ledger, circuits, clock)
         stack.push_async_callback(models.aclose)
         models.require_weights()
-        memory = _memory(settings, database, models, clock)
+        answers = AnswerCounts(database)
+        memory = _memory(settings, database, models, answers, clock)
         await memory.hydrate()
         stack.push_async_callback(memory.close)
         mind = Mind(
@@ -100,6 +104,7 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
             ledger=ledger,
             models=models,
             memory=memory,
+            answers=answers,
             journal=SafetyJournal(database, clock),
             lag=LoopLag(clock),
         )
@@ -109,7 +114,7 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
         return await _run(mind, listener)
 
 
-def _memory(settings: Settings, database: Database, models: Models, clock: Clock) -> Memory:
+def _memory(settings: Settings, database: Database, models: Models, answers: AnswerCounts, clock: Clock) -> Memory:
     return Memory(
         MemoryParts(
             database=database,
@@ -121,6 +126,7 @@ def _memory(settings: Settings, database: Database, models: Models, clock: Clock
             mind_name=settings.mind.name,
             new_id=_new_id,
             old_embedder=models.embedding.old,
+            answers=answers,
         )
     )
 
@@ -156,6 +162,7 @@ def _join(mind: Mind) -> None:
     )
     mind.join(conversation, monologue, sources)
     mind.memory.reembedding.is_busy = lambda: conversation.is_talking
+    mind.models.circuits.when_well = lambda provider: monologue.try_again()
 
 
 async def _run(mind: Mind, listener: socket.socket) -> int:

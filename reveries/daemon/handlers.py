@@ -5,10 +5,13 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+import msgspec
+
 from reveries import protocol
 from reveries.daemon.chat_context import Told
 from reveries.daemon.conversation import TurnResult
 from reveries.daemon.mind import Mind, Progress
+from reveries.daemon.models_overview import answer_frame
 from reveries.daemon.server import Session
 from reveries.daemon.settings_in_force import masked_toml
 from reveries.daemon.wire import detail_frame, found_frame, recalled_frame, said_turn, stats_frame
@@ -53,6 +56,8 @@ class Handlers:
                 await self._consolidate(session, request)
             case protocol.Import():
                 await self._import(session, request)
+            case protocol.ProbeModels():
+                await self._test_models(session, request)
             case protocol.Sleep():
                 await self._fall_asleep(_progress(session, request.request_id, "sleeping on it"))
                 session.outbox.send(protocol.Ok(request.request_id))
@@ -70,7 +75,8 @@ class Handlers:
         | protocol.Search
         | protocol.Inspect
         | protocol.AskConfig
-        | protocol.ApplyConfig,
+        | protocol.ApplyConfig
+        | protocol.AskModels,
     ) -> None:
         mind, number = self._mind, request.request_id
         match request:
@@ -91,6 +97,8 @@ class Handlers:
             case protocol.ApplyConfig():
                 changed, needs_restart = mind.apply_settings()
                 answer = protocol.ConfigApplied(number, changed, needs_restart)
+            case protocol.AskModels():
+                answer = msgspec.structs.replace(await mind.models_overview(), request_id=number)
             case _:
                 assert_never(request)
         session.outbox.send(answer)
@@ -182,6 +190,14 @@ class Handlers:
                 log=[plain(line) for line in report.log],
             )
         )
+
+    async def _test_models(self, session: Session, request: protocol.ProbeModels) -> None:
+        def tell(what: str, done: int, total: int) -> None:
+            session.outbox.send_piece(protocol.Progress(request.request_id, what, done, total))
+
+        probes = await self._mind.test_models(request.role, tell)
+        answers = [answer_frame(count) for count in await self._mind.answers.counts()]
+        session.outbox.send(protocol.ModelsProbed(request.request_id, probes, answers))
 
     async def _import(self, session: Session, request: protocol.Import) -> None:
         past = [PastTurn(turn.said_at, turn.speaker, turn.text) for turn in request.turns]

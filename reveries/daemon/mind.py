@@ -17,12 +17,15 @@ from reveries.config import Home, Settings
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.models import Models
+from reveries.daemon.models_overview import InUse, models_overview
+from reveries.daemon.probing import Prober, roles_named
 from reveries.daemon.settings_in_force import reread
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.daemon.when_to_sleep import SleepPressure, why_sleep_is_due
 from reveries.daemon.wire import stats_frame, thought_frame
 from reveries.db.database import Database
 from reveries.errors import ReveriesError
+from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.memory.consolidation import DeepSlept
 from reveries.memory.light_sleep import LightSlept
@@ -56,6 +59,7 @@ class Mind:
         ledger: Ledger,
         models: Models,
         memory: Memory,
+        answers: AnswerCounts,
         journal: SafetyJournal,
         lag: LoopLag,
     ) -> None:
@@ -67,6 +71,7 @@ class Mind:
         self.ledger = ledger
         self.models = models
         self.memory = memory
+        self.answers = answers
         self.journal = journal
         self.lag = lag
         self.awake_since = clock.now()
@@ -196,6 +201,25 @@ class Mind:
         if self._pass_lock.locked():
             return "consolidating", ""
         return self.monologue.state.value, self.monologue.state_detail
+
+    async def models_overview(self) -> protocol.ModelsOverview:
+        """Which model each role uses and why, and what else there is."""
+        states = {role: state for role, _, state in self.models.uses()}
+        in_use = InUse(self.models.choices, self.models.fallbacks, states)
+        return await models_overview(self.settings, await self.answers.counts(), in_use)
+
+    async def test_models(self, role: str, tell: Callable[[str, int, int], None]) -> list[protocol.ModelProbe]:
+        """One question to each role's model. Thinking and sleep wait meanwhile: they would be timed too."""
+        roles_named(role)
+        if self._pass_lock.locked():
+            tell("waiting for the sleep that is under way", 0, 0)
+        async with self._pass_lock:
+            self.monologue.pause()
+            try:
+                return await Prober(self.models.chat, self.models.embedder, self.answers, self.clock, tell).probe(role)
+            finally:
+                if not self.conversation.is_talking:
+                    self.monologue.resume()
 
     async def watch_thought(self, request_id: int) -> AsyncIterator[protocol.Frame]:
         """The monologue as it goes, until the watcher stops. A slow watcher skips, the thought never waits (R-39)."""

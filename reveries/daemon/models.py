@@ -6,18 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from reveries.clock import Clock
-from reveries.config import Home, LlmSettings, Settings, find_api_key
+from reveries.config import Home, LimitSettings, LlmSettings, Settings, find_api_key
 from reveries.daemon.embedders import Embedding, build_embedding
-from reveries.errors import ReveriesError
+from reveries.errors import ModelUnavailableError, ReveriesError
 from reveries.llm.assets import find_weights
 from reveries.llm.base import CHAT_ROLES, ChatModel, Embedder, Role
 from reveries.llm.budget import Ledger
-from reveries.llm.choose import Choice, choose
-from reveries.llm.embedded import EmbeddedModel, EmbeddedOptions
+from reveries.llm.choose import Choice, choose, fallbacks
+from reveries.llm.circuits import Circuits
+from reveries.llm.embedded import SLOTS, EmbeddedModel, EmbeddedOptions
+from reveries.llm.fitting import fitted
 from reveries.llm.hosted import HostedModel, HostedOptions
 from reveries.llm.metered import MeteredModel
 from reveries.llm.ollama_chat import OllamaModel, find_ollama_models
+from reveries.llm.role_model import Candidate, RoleModel
 
 _SLICE_TOKENS = 40
 
@@ -32,6 +37,8 @@ class Models:
     chat: Mapping[Role, ChatModel]
     embedding: Embedding
     choices: Mapping[Role, Choice]
+    fallbacks: Mapping[Role, tuple[Choice, ...]]
+    circuits: Circuits
     adapters: Mapping[str, ChatModel]
     """By the choice's name: each once, however many roles share it."""
     weights: tuple[str, ...]
@@ -72,7 +79,7 @@ class Models:
 
     def problems(self) -> list[str]:
         """What keeps a role from its model, a sentence each with what to do; empty when nothing is known to."""
-        found = []
+        found = self.circuits.problems()
         for name in (*self.weights, *self.embedding.weights):
             try:
                 find_weights(name)
@@ -82,10 +89,13 @@ class Models:
 
     async def run(self) -> None:
         """Until cancelled."""
+        in_use = {self.adapters[choice.name] for choice in self.choices.values()}
         async with asyncio.TaskGroup() as tasks:
             for adapter in self.adapters.values():
                 if isinstance(adapter, EmbeddedModel):
                     tasks.create_task(adapter.watch_idle(), name="unload-idle-model")
+                elif isinstance(adapter, HostedModel) and adapter in in_use:
+                    tasks.create_task(_preload(adapter), name="preload-hosted-model")
 
     async def aclose(self) -> None:
         async with contextlib.AsyncExitStack() as stack:
@@ -100,17 +110,18 @@ class Models:
         return self.choices[role].reason
 
 
-async def build_models(settings: Settings, home: Home, ledger: Ledger, clock: Clock) -> Models:
+async def build_models(settings: Settings, home: Home, ledger: Ledger, circuits: Circuits, clock: Clock) -> Models:
     """Choose and make every role's model; nothing is loaded or called yet, but Ollama is asked whether it is there.
 
     Missing weights are no error here (`Models.problems` tells of them). Raises ConfigError for settings that name what
     cannot be.
     """
     llm = settings.llm
-    may_need_ollama = llm.provider in ("auto", "ollama")
-    choices = choose(llm, await find_ollama_models(llm.ollama_url) if may_need_ollama else None)
+    found = await find_ollama_models(llm.ollama_url) if _may_need_ollama(llm) else None
+    choices, others = choose(llm, found), fallbacks(llm, found)
+    in_order = {role: (choices[role], *others[role]) for role in CHAT_ROLES}
     # One adapter for each model: roles that share it share its process, its memory and its prompt cache.
-    wanted = {choice.name: choice for choice in choices.values()}
+    wanted = {choice.name: choice for chosen in in_order.values() for choice in chosen}
     adapters = {
         name: _adapter(choice, llm, _model_socket(home, number), clock)
         for number, (name, choice) in enumerate(wanted.items())
@@ -119,12 +130,29 @@ async def build_models(settings: Settings, home: Home, ledger: Ledger, clock: Cl
     embedding = build_embedding(llm, ledger)
     embedded_names = {choice.model for choice in choices.values() if choice.provider == "embedded"}
     return Models(
-        chat={role: metered[choice.name] for role, choice in choices.items()},
+        chat={
+            role: RoleModel([Candidate(choice.provider, metered[choice.name]) for choice in chosen], circuits, clock)
+            for role, chosen in in_order.items()
+        },
         embedding=embedding,
         choices=choices,
+        fallbacks=others,
+        circuits=circuits,
         adapters=adapters,
         weights=tuple(sorted(embedded_names)),
     )
+
+
+async def _preload(adapter: HostedModel) -> None:
+    # Where the extra is missing, the call that needs it says so.
+    with contextlib.suppress(ModelUnavailableError):
+        await adapter.preload()
+
+
+def _may_need_ollama(llm: LlmSettings) -> bool:
+    """Whether it matters what an Ollama has: it is looked for, or it is to be used and no model of it is named."""
+    named = (*llm.conversation_fallbacks, *llm.monologue_fallbacks, *llm.consolidation_fallbacks)
+    return llm.provider in ("auto", "ollama") or "ollama" in named
 
 
 def _model_socket(home: Home, number: int) -> Path:
@@ -140,11 +168,22 @@ def _adapter(choice: Choice, llm: LlmSettings, socket: Path, clock: Clock) -> Ch
                 name=name,
                 weights=lambda: find_weights(choice.model),
                 socket=socket,
-                settings=llm.embedded,
+                settings=fitted(llm.embedded, choice.model, len(set(SLOTS.values()))),
                 limits=llm.limits,
             )
             return EmbeddedModel(options, clock)
         case "ollama":
-            return OllamaModel(choice.model, llm.ollama_url, llm.limits)
+            return OllamaModel(choice.model, llm.ollama_url, llm.limits, llm.ollama)
         case _:
-            return HostedModel(HostedOptions(choice.name, find_api_key(llm), llm.base_url, llm.limits))
+            return HostedModel(HostedOptions(choice.name, find_api_key(llm), llm.base_url, _hosted_limits(llm)))
+
+
+def _hosted_limits(llm: LlmSettings) -> LimitSettings:
+    """The limits with the times of a hosted provider, which does not read prompts slowly."""
+    hosted = llm.hosted_limits
+    return msgspec.structs.replace(
+        llm.limits,
+        first_token_seconds=hosted.first_token_seconds,
+        idle_seconds=hosted.idle_seconds,
+        total_seconds=hosted.total_seconds,
+    )

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reveries.config import LlmSettings
+from reveries.errors import ConfigError
 from reveries.llm.base import Role
 
-HOSTED__NOT_CHAT = ("embed", "minilm", "bge-", "rerank")
 HOSTED_PROVIDERS = ("openai", "anthropic", "cerebras", "openrouter")
 PROVIDERS = ("embedded", "ollama", *HOSTED_PROVIDERS)
 _NOT_CHAT = ("embed", "minilm", "bge-", "rerank")
@@ -60,6 +60,29 @@ def choose(settings: LlmSettings, ollama_models: Sequence[str] | None) -> dict[R
         Role.CONSOLIDATION: settings.consolidation_model,
     }
     return {role: _choice(role, model, provider, reason, settings, ollama_models) for role, model in named.items()}
+
+
+def fallbacks(settings: LlmSettings, ollama_models: Sequence[str] | None) -> dict[Role, tuple[Choice, ...]]:
+    """What each role uses, in order, when its model fails. A provider alone means what it would use by itself."""
+    named = {
+        Role.CONVERSATION: settings.conversation_fallbacks,
+        Role.MONOLOGUE: settings.monologue_fallbacks,
+        Role.CONSOLIDATION: settings.consolidation_fallbacks,
+    }
+    return {
+        role: tuple(_fallback(role, name, settings, ollama_models) for name in names) for role, names in named.items()
+    }
+
+
+def _fallback(role: Role, named: str, settings: LlmSettings, ollama_models: Sequence[str] | None) -> Choice:
+    provider, _, model = named.partition("/")
+    reason = f"llm.{role}_fallbacks names it"
+    if provider not in PROVIDERS:
+        raise ConfigError(
+            f"llm.{role}_fallbacks names {named}, which begins with no provider.",
+            advice=f"Write it like ollama/llama3.2, or a provider alone: {', '.join(PROVIDERS)}.",
+        )
+    return Choice(provider, model or _default(role, provider, settings, ollama_models), reason)
 
 
 def _provider(settings: LlmSettings, ollama_models: Sequence[str] | None) -> tuple[str, str]:

@@ -8,13 +8,17 @@ import asyncio
 import contextlib
 import importlib
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
+import httpx
+
 from reveries.config import LimitSettings
-from reveries.errors import ModelError, ModelMissingError, ModelUnavailableError
+from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.faults import fault_of_status, retry_after_seconds
 from reveries.llm.limits import bounded
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tokens import estimate_tokens
@@ -23,6 +27,14 @@ from reveries.plaintext import one_line
 CONTEXT_TOKENS = 16384
 """What we send at most, whatever the model could take: every token of it is paid for at every turn."""
 
+_FIRST_CALL_IMPORTS = (
+    "openai.resources",
+    "openai.resources.chat",
+    "litellm._service_logger",
+    "litellm.llms.openai.chat.gpt_audio_transformation",
+    "tiktoken.load",
+    "tiktoken_ext.openai_public",
+)
 _SWITCHES = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
 
 
@@ -43,13 +55,22 @@ async def load_litellm() -> LiteLlm:
     """The module, imported in a thread. Raises ModelUnavailableError when the extra is not installed."""
     os.environ.update(_SWITCHES)
     try:
-        module = cast("LiteLlm", await asyncio.to_thread(importlib.import_module, "litellm"))
+        module = cast("LiteLlm", await asyncio.to_thread(_import_litellm))
     except ImportError as error:
         raise ModelUnavailableError(
             "Hosted models need the extra `hosted`, which is not installed.",
             advice="Install it: make hosted (or: pip install 'reveries[hosted]')",
         ) from error
     module.suppress_debug_info = True
+    return module
+
+
+def _import_litellm() -> object:
+    module = importlib.import_module("litellm")
+    # What the first call would import, half a second of it, on the event loop.
+    for name in _FIRST_CALL_IMPORTS:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     return module
 
 
@@ -78,6 +99,10 @@ class HostedModel:
     @property
     def context_tokens(self) -> int:
         return self._options.context_tokens
+
+    async def preload(self) -> None:
+        """Import what a call needs, so that the first does not wait for it. Raises ModelUnavailableError."""
+        await self._load()
 
     def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         """See ChatModel. What is said here leaves the machine."""
@@ -140,10 +165,14 @@ class HostedModel:
         said = str(error)
         if self._options.api_key:
             said = said.replace(self._options.api_key, "***")
-        status = getattr(error, "status_code", None)
+        status, fault = getattr(error, "status_code", None), _fault_of(error)
         if status in (401, 403):
             return ModelUnavailableError(
-                f"{self.name} refused the key.", advice="Check REVERIES_API_KEY, or llm.api_key_file."
+                f"{self.name} refused the key.", advice="Check REVERIES_API_KEY, or llm.api_key_file.", fault=fault
+            )
+        if status == 402:
+            return ModelUnavailableError(
+                f"{self.name} wants to be paid (402).", advice="Look at your account there.", fault=fault
             )
         if status == 404:
             return ModelMissingError(
@@ -151,12 +180,49 @@ class HostedModel:
             )
         if status == 429:
             return ModelUnavailableError(
-                f"{self.name} asks for a pause (429).", advice="Wait a little, then ask again."
+                f"{self.name} asks for a pause (429).",
+                advice="Wait a little, then ask again.",
+                fault=fault,
+                retry_after_seconds=retry_after_seconds(_retry_after(error), time.time()),
             )
         detail = one_line(said) or type(error).__name__
         return ModelUnavailableError(
-            f"{self.name} does not answer: {detail}", advice="Ask again, or look at its status."
+            f"{self.name} does not answer: {detail}",
+            advice="Ask again, or look at its status.",
+            fault=fault,
+            retry_after_seconds=retry_after_seconds(_retry_after(error), time.time()),
         )
+
+
+def _fault_of(error: Exception) -> ModelFault:
+    """By what caused it, for litellm gives a connection that failed a status (500) of its own making."""
+    causes = list(_causes(error))
+    if any(isinstance(cause, httpx.ConnectError | ConnectionError | httpx.ConnectTimeout) for cause in causes):
+        return ModelFault.UNREACHABLE
+    if any(isinstance(cause, httpx.TimeoutException | TimeoutError) for cause in causes):
+        return ModelFault.TIMED_OUT
+    status = getattr(error, "status_code", None)
+    return fault_of_status(status) if isinstance(status, int) else ModelFault.BROKEN
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """`error` and what led to it."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__
+
+
+def _retry_after(error: Exception) -> str | None:
+    """The header, wherever litellm keeps it for this kind of error."""
+    for holder in (getattr(error, "response", None), error):
+        headers = getattr(holder, "headers", None) or getattr(holder, "litellm_response_headers", None)
+        value = headers.get("retry-after") if headers is not None and hasattr(headers, "get") else None
+        if value:
+            return str(value)
+    return None
 
 
 @contextlib.asynccontextmanager

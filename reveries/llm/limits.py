@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 import httpx
 
 from reveries.config import LimitSettings
-from reveries.errors import ModelUnavailableError
+from reveries.errors import ModelFault, ModelUnavailableError
 from reveries.llm.base import Delta, Finished, StreamEvent
 
 WIRE_BYTES_PER_TEXT_BYTE = 64
@@ -50,7 +50,8 @@ async def _next(
         async with asyncio.timeout(max(0.0, seconds)):
             return await anext(source)
     except TimeoutError as error:
-        raise _broken(model, f"sent nothing for {seconds:.0f} seconds", _limit_name(seconds, limits)) from error
+        what, key = f"sent nothing for {seconds:.0f} seconds", _limit_name(seconds, limits)
+        raise _broken(model, what, key, ModelFault.TIMED_OUT) from error
     except StopAsyncIteration as error:
         raise ModelUnavailableError(
             f"The answer of {model} broke off before its end.", advice="What was said is kept; ask again."
@@ -64,10 +65,11 @@ def _limit_name(seconds: float, limits: LimitSettings) -> str:
     return "llm.limits.idle_seconds" if seconds == limits.idle_seconds else "llm.limits.total_seconds"
 
 
-def _broken(model: str, what: str, key: str) -> ModelUnavailableError:
+def _broken(model: str, what: str, key: str, fault: ModelFault = ModelFault.BROKEN) -> ModelUnavailableError:
     return ModelUnavailableError(
         f"{model[:1].upper()}{model[1:]} {what}, so the call was stopped.",
         advice=f"The limit can be changed: reveries config get {key}",
+        fault=fault,
     )
 
 

@@ -3,33 +3,48 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import httpx
 import ollama
 
-from reveries.config import LimitSettings
-from reveries.errors import ModelError, ModelMissingError, ModelUnavailableError
+from reveries.config import LimitSettings, OllamaSettings
+from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.faults import fault_of_status
 from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, CappedTransport, bounded
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tokens import estimate_tokens
 from reveries.plaintext import one_line
 
-CONTEXT_TOKENS = 8192
-KEEP_ALIVE = "30m"
+DEFAULTS = OllamaSettings(thinking=False, keep_alive_minutes=30.0, context_tokens=8192)
 CONNECT_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class OllamaListed:
+    """A model that an Ollama has. `size_bytes` 0: it did not say."""
+
+    name: str
+    size_bytes: int
 
 
 async def find_ollama_models(url: str, timeout_seconds: float = 1.0) -> tuple[str, ...] | None:
     """The names of what the Ollama at `url` has, newest first; None when nothing answers there in time."""
+    listed = await list_ollama(url, timeout_seconds)
+    return None if listed is None else tuple(model.name for model in listed)
+
+
+async def list_ollama(url: str, timeout_seconds: float = 1.0) -> tuple[OllamaListed, ...] | None:
+    """What the Ollama at `url` has, newest first; None when nothing answers there in time."""
     client = ollama.AsyncClient(host=url, timeout=timeout_seconds, trust_env=False)
     try:
         async with asyncio.timeout(timeout_seconds), client:
             listed = await client.list()
     except (OSError, httpx.HTTPError, ollama.ResponseError, ValueError):  # TimeoutError is an OSError
         return None
-    return tuple(found.model for found in listed.models if found.model)
+    return tuple(OllamaListed(found.model, max(0, int(found.size or 0))) for found in listed.models if found.model)
 
 
 async def is_answering(url: str, timeout_seconds: float = 1.0) -> bool:
@@ -40,11 +55,13 @@ async def is_answering(url: str, timeout_seconds: float = 1.0) -> bool:
 class OllamaModel:
     """The ChatModel port on one model of an Ollama, or on the first that it has (`model` empty). `aclose` it."""
 
-    def __init__(self, model: str, url: str, limits: LimitSettings, context_tokens: int = CONTEXT_TOKENS) -> None:
+    def __init__(self, model: str, url: str, limits: LimitSettings, settings: OllamaSettings = DEFAULTS) -> None:
         self._model = model
         self._url = url
         self._limits = limits
-        self._context_tokens = context_tokens
+        self._settings = settings
+        # Not every model knows the switch, and one that does not refuses the call: then it is left out from there on.
+        self._may_say_think = True
         # The client's own default waits for ever; silence and total time are bounded by `bounded`.
         self._client = ollama.AsyncClient(
             host=url,
@@ -61,7 +78,7 @@ class OllamaModel:
 
     @property
     def context_tokens(self) -> int:
-        return self._context_tokens
+        return self._settings.context_tokens
 
     def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         """See ChatModel. Raises ModelMissingError for a model that this Ollama does not have."""
@@ -78,7 +95,7 @@ class OllamaModel:
 
     async def _events(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         try:
-            async with contextlib.aclosing(await self._parts(prompt)) as parts:
+            async with contextlib.aclosing(self._answer(prompt)) as parts:
                 async for part in parts:
                     if part.message.content:
                         yield Delta(part.message.content)
@@ -89,11 +106,26 @@ class OllamaModel:
         except (ollama.ResponseError, httpx.HTTPError, OSError, ValueError, TypeError, AttributeError) as error:
             raise self._explained(error) from error
 
+    async def _answer(self, prompt: Prompt) -> AsyncGenerator[ollama.ChatResponse, None]:
+        """The parts of an answer; asked for without the thinking switch when the model does not know it."""
+        try:
+            async with contextlib.aclosing(await self._parts(prompt)) as parts:
+                async for part in parts:
+                    yield part
+                return
+        except ollama.ResponseError as error:
+            if not self._may_say_think or not _is_about_thinking(error):
+                raise
+            self._may_say_think = False
+        async with contextlib.aclosing(await self._parts(prompt)) as parts:
+            async for part in parts:
+                yield part
+
     async def _parts(self, prompt: Prompt) -> AsyncGenerator[ollama.ChatResponse, None]:
         options: dict[str, object] = {
             "temperature": prompt.temperature,
             "num_predict": prompt.max_tokens,
-            "num_ctx": self._context_tokens,
+            "num_ctx": self._settings.context_tokens,
         }
         if prompt.stop:
             options["stop"] = list(prompt.stop)
@@ -101,10 +133,10 @@ class OllamaModel:
             model=self._model or await self._first(),
             messages=wire_messages(prompt.messages),
             stream=True,
-            think=False,
+            think=self._settings.thinking if self._may_say_think else None,
             format=dict(prompt.schema) if prompt.schema is not None else None,
             options=options,
-            keep_alive=KEEP_ALIVE,
+            keep_alive=f"{round(self._settings.keep_alive_minutes * 60)}s",
         )
         # What the client gives is a generator, and closing it is what closes the connection.
         return cast("AsyncGenerator[ollama.ChatResponse, None]", parts)
@@ -124,10 +156,20 @@ class OllamaModel:
             )
         if isinstance(error, ConnectionError | httpx.ConnectError | httpx.ConnectTimeout):
             return ModelUnavailableError(
-                f"No Ollama answers at {self._url}.", advice="Start it (ollama serve), or check llm.ollama_url."
+                f"No Ollama answers at {self._url}.",
+                advice="Start it (ollama serve), or check llm.ollama_url.",
+                fault=ModelFault.UNREACHABLE,
             )
         detail = one_line(str(error)) or type(error).__name__
-        return ModelUnavailableError(f"{self.name} failed: {detail}", advice="Ask again.")
+        fault = ModelFault.BROKEN
+        if isinstance(error, ollama.ResponseError) and error.status_code > 0:
+            fault = fault_of_status(error.status_code)
+        return ModelUnavailableError(f"{self.name} failed: {detail}", advice="Ask again.", fault=fault)
+
+
+def _is_about_thinking(error: ollama.ResponseError) -> bool:
+    """Whether the call was refused (400) because the model does not know how to think."""
+    return error.status_code == httpx.codes.BAD_REQUEST and "think" in str(error.error).lower()
 
 
 def _reason(done_reason: str | None) -> FinishReason:

@@ -8,7 +8,8 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TypeVar, cast
+from enum import StrEnum
+from typing import Protocol, TypeVar, cast
 
 import msgspec
 
@@ -24,6 +25,23 @@ _MAX_PROBLEM_CHARS = 300
 _FENCED = re.compile(r"```[\w-]*\s*\n(.*?)(?:```|\Z)", re.DOTALL)
 
 
+class AnswerOutcome(StrEnum):
+    """What became of one question with a form."""
+
+    VALID = "valid"
+    REPAIRED = "repaired"
+    """Valid, once the model had been shown what was wrong."""
+    FAILED = "failed"
+
+
+class AnswerRecorder(Protocol):
+    """Who counts how well a model keeps to the form."""
+
+    async def record(self, model: str, outcome: AnswerOutcome) -> None:
+        """One question was answered by `model`, or not."""
+        ...
+
+
 class _UnusableError(Exception):
     """Why an answer cannot be used, in words that the model is shown."""
 
@@ -35,22 +53,41 @@ async def ask(
     schema: Mapping[str, object] | None = None,
     *,
     clamp: Callable[[Answer], Answer] | None = None,
+    recorder: AnswerRecorder | None = None,
 ) -> Answer:
     """Put `prompt` and read the answer as `type_`, which `clamp` may bring into range.
 
-    `schema` None: the prompt's own, else one made from `type_`. Raises ModelAnswerError after one repair, and whatever
-    `model.stream` raises.
+    `schema` None: the prompt's own, else one made from `type_`. `recorder` is told what became of it; a call that
+    brought no answer is none. Raises ModelAnswerError after one repair, and whatever `model.stream` raises.
     """
+    try:
+        answer, outcome = await _asked(model, prompt, type_, schema, clamp)
+    except ModelAnswerError:
+        if recorder is not None:
+            await recorder.record(model.name, AnswerOutcome.FAILED)
+        raise
+    if recorder is not None:
+        await recorder.record(model.name, outcome)
+    return answer
+
+
+async def _asked(
+    model: ChatModel,
+    prompt: Prompt,
+    type_: type[Answer],
+    schema: Mapping[str, object] | None,
+    clamp: Callable[[Answer], Answer] | None,
+) -> tuple[Answer, AnswerOutcome]:
     chosen = schema if schema is not None else prompt.schema
     first = replace(prompt, schema=chosen if chosen is not None else schema_of(type_))
     text = ""
     try:
         text, reason = await collect(model, first)
-        return _read(text, reason, type_, clamp)
+        return _read(text, reason, type_, clamp), AnswerOutcome.VALID
     except _UnusableError as problem:
         repair = _repair(first, text, str(problem))
     try:
-        return _read(*await collect(model, repair), type_, clamp)
+        return _read(*await collect(model, repair), type_, clamp), AnswerOutcome.REPAIRED
     except _UnusableError as problem:
         raise ModelAnswerError(
             f"{model.name} did not answer in the form that was asked for: {problem}",

@@ -16,7 +16,7 @@ from reveries.config import MemorySettings
 from reveries.db.database import Transaction
 from reveries.errors import ModelAnswerError
 from reveries.llm.base import ChatModel, Vector
-from reveries.llm.structured import ask
+from reveries.llm.structured import AnswerRecorder, ask
 from reveries.memory.changes import ChangeSet, SelfModelChange, join
 from reveries.memory.conversations import Names
 from reveries.memory.deepening import Deepened, deepened, fallen_back
@@ -94,13 +94,20 @@ class DeepSleep:
     """One pass at a time (R-102): a second one waits for the first."""
 
     def __init__(
-        self, store: MemoryStore, names: Names, settings: MemorySettings, clock: Clock, new_id: Callable[[], str]
+        self,
+        store: MemoryStore,
+        names: Names,
+        settings: MemorySettings,
+        clock: Clock,
+        new_id: Callable[[], str],
+        answers: AnswerRecorder | None = None,
     ) -> None:
         self._store = store
         self._names = names
         self._settings = settings
         self._clock = clock
         self._new_id = new_id
+        self._answers = answers
         self._running = asyncio.Lock()
 
     async def unprocessed_count(self) -> int:
@@ -164,14 +171,15 @@ class DeepSleep:
     async def _understand(self, model: ChatModel, experience: Experience, turns: tuple[Turn, ...]) -> _Understood:
         asker = Asker(self._names.owner, self._names.mind, self._store.live.self_model)
         question = deep_question(asker, turns)
-        answer = await ask(model, question, DeepAnswer, question.schema)
+        answer = await ask(model, question, DeepAnswer, question.schema, recorder=self._answers)
         abstraction = abstraction_of(answer, turns)
         words = trusted_words(experience, turns)
         if not words or abstraction.salience <= self._settings.self_model_salience:
             return _Understood(experience, turns, abstraction, None)
         question = self_question(asker, words)
         try:
-            return _Understood(experience, turns, abstraction, await ask(model, question, SelfAnswer, question.schema))
+            about_self = await ask(model, question, SelfAnswer, question.schema, recorder=self._answers)
+            return _Understood(experience, turns, abstraction, about_self)
         except ModelAnswerError:
             # The memory of what happened is worth keeping without what it says about the self.
             return _Understood(experience, turns, abstraction, None)

@@ -11,6 +11,7 @@ from reveries.config import MemorySettings, RecallSettings
 from reveries.db.database import Database
 from reveries.errors import DiskFullError, ModelError
 from reveries.llm.base import ChatModel, Embedder, Vector
+from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
 from reveries.memory.consolidation import DeepSleep, DeepSlept
 from reveries.memory.conversations import Conversation, Conversations, Exchange, Names, Thought
@@ -49,6 +50,8 @@ class MemoryParts:
     new_id: Callable[[], str]
     old_embedder: OldEmbedder = lambda model_id: None
     """What embeds cues for vectors of an earlier model, where it can still be had."""
+    answers: AnswerRecorder | None = None
+    """Who counts how well the model of deep sleep keeps to the form."""
 
 
 class Memory:
@@ -64,7 +67,7 @@ class Memory:
         self.reembedding = Reembedding(self._store, parts.clock)
         self._gaps = Gaps(parts.database, parts.new_id)
         self._light_sleep = LightSleep(self._store, parts.clock, parts.new_id)
-        self._deep_sleep = DeepSleep(self._store, names, parts.memory, parts.clock, parts.new_id)
+        self._deep_sleep = DeepSleep(self._store, names, parts.memory, parts.clock, parts.new_id, parts.answers)
         self.conversations = Conversations(self._store, self._gaps, names, parts.new_id)
 
     # --- recall ------------------------------------------------------------------------------------------------------

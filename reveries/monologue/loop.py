@@ -16,7 +16,7 @@ import structlog
 
 from reveries.clock import Clock
 from reveries.config import MonologueSettings
-from reveries.errors import BudgetExceededError, ModelError
+from reveries.errors import BudgetExceededError, ModelError, ModelUnavailableError
 from reveries.llm.base import ChatModel
 from reveries.monologue.context import thinking_messages
 from reveries.monologue.observers import Observers
@@ -36,10 +36,10 @@ from reveries.safety.verdict import Action, Verdict
 
 log = structlog.get_logger("monologue")
 
-_FIRST_BACK_OFF_SECONDS = 10.0
-_LONGEST_BACK_OFF_SECONDS = 900.0
+_WAIT_SECONDS = 900.0
+"""Until the next look at a budget that is used up, or at a model of which nobody says when it may come again."""
+_LONGEST_WAIT_SECONDS = 24 * 3600.0
 _COMFORT_SECONDS = 30.0
-_MOST_DOUBLINGS = 10
 _CONTEXT_SHARE = 0.5
 """What a thought is told takes at most this share of the model's context; the rest is for the thought."""
 _FRESH_SECONDS = 600.0
@@ -123,7 +123,6 @@ class Monologue:
         self._draft: Draft | None = None
         self._previous = ""
         self._is_unfinished = False
-        self._failures = 0
         self.last_thought_at = 0.0
         self.state = ThoughtState.WAITING
         self.state_detail = ""
@@ -144,6 +143,11 @@ class Monologue:
             self._resumed = why
         self._interrupted.set()
         self._free.set()
+
+    def try_again(self) -> None:
+        """Whatever kept it from thinking may be over."""
+        if self.state in (ThoughtState.FAILING, ThoughtState.QUIET):
+            self._interrupted.set()
 
     def configure(self, settings: MonologueSettings) -> None:
         """New settings, from the next thought on; switching thinking off ends the running one."""
@@ -234,7 +238,9 @@ class Monologue:
         except* BudgetExceededError as errors:
             draft.end("budget", str(_first(errors)))
         except* ModelError as errors:
-            draft.end("failed", str(_first(errors)))
+            error = _first(errors)
+            draft.end("failed", str(error))
+            draft.retry_after_seconds = _retry_after_seconds(error)
         finally:
             self._running = None
 
@@ -252,18 +258,15 @@ class Monologue:
 
     async def _after(self, why: Reactivation, draft: Draft) -> Reactivation:
         """What follows a thought (R-136 for a trip; back-off for a failure, R-40; else idleness)."""
-        if draft.why_ended != "failed":
-            self._failures = 0
         match draft.why_ended:
             case "paused":
                 return Reactivation(Reason.TIMER)
             case "failed":
-                self._failures += 1
                 self._become(ThoughtState.FAILING, draft.explanation)
-                return await self._idle(self._back_off_seconds())
+                return await self._idle(draft.retry_after_seconds)
             case "budget":
                 self._become(ThoughtState.QUIET, draft.explanation)
-                return await self._idle(_LONGEST_BACK_OFF_SECONDS)
+                return await self._idle(_WAIT_SECONDS)
             case "tripped":
                 return await self._after_trip(why, draft.trips[-1].verdict)
             case _:
@@ -296,11 +299,6 @@ class Monologue:
         why, self._resumed = self._resumed, None
         return why
 
-    def _back_off_seconds(self) -> float:
-        doublings = min(self._failures - 1, _MOST_DOUBLINGS)
-        longest = min(_LONGEST_BACK_OFF_SECONDS, _FIRST_BACK_OFF_SECONDS * 2.0**doublings)
-        return self._chance.uniform(longest / 2, longest)
-
     def _become(self, state: ThoughtState, detail: str = "") -> None:
         if (state, detail) != (self.state, self.state_detail):
             self.state, self.state_detail = state, detail
@@ -314,6 +312,12 @@ def _first(errors: BaseExceptionGroup[ModelError]) -> ModelError:
         error = error.exceptions[0]
     assert isinstance(error, ModelError)
     return error
+
+
+def _retry_after_seconds(error: ModelError) -> float:
+    """When thinking may come again: as the model's circuit says (`llm.circuit`), which is the one that counts."""
+    asked = error.retry_after_seconds if isinstance(error, ModelUnavailableError) else None
+    return min(_LONGEST_WAIT_SECONDS, asked) if asked is not None else _WAIT_SECONDS
 
 
 def _new_beginning(verdict: Verdict, why: Reactivation) -> Reason | None:

@@ -46,6 +46,8 @@ class Draft:
     pieces: list[str] = field(default_factory=list)
     why_ended: str = ""
     explanation: str = ""
+    retry_after_seconds: float = 0.0
+    """After a failure: when the model may be asked again."""
     trips: list[Tripped] = field(default_factory=list)
     """All of them (R-135); only the last can have ended the thought."""
 

@@ -1,18 +1,11 @@
-"""What the weights process says is shown, and what it complains of is passed on."""
+"""What the fetching process says is shown, and what it complains of is passed on."""
 
 import pytest
 
-from reveries.client.weights import list_models, models_page, pull_model
+from reveries.client.weights import pull_model
 from reveries.errors import ModelError
 
 _FAKE = "tests.fakes.assets"
-
-
-def test_the_list_marks_what_is_here() -> None:
-    page = ["".join(part.text for part in row) for row in models_page(list_models(_FAKE))]
-    assert page[0].startswith("  ● small")
-    assert page[1].startswith("  ○ large")
-    assert "1.1 GB" in page[1]
 
 
 def test_pulling_tells_how_far_it_is() -> None:

@@ -1,16 +1,18 @@
-from pathlib import Path
+from random import Random
 
 import msgspec
 import pytest
 
 from reveries.config import Home, Settings, load_settings
-from reveries.daemon.models import build_models
+from reveries.daemon.models import Models, build_models
 from reveries.db.database import Database
 from reveries.errors import ConfigError, ModelMissingError
-from reveries.llm.base import CHAT_ROLES
+from reveries.llm.base import CHAT_ROLES, Role
 from reveries.llm.budget import Ledger
+from reveries.llm.circuits import open_circuits
 from reveries.llm.metered import MeteredModel
 from reveries.llm.metered_embedding import MeteredEmbedder
+from reveries.llm.role_model import RoleModel
 from tests.fakes.clock import HandClock
 from tests.llm.contract import a_prompt, play
 from tests.llm.servers import model_server
@@ -22,14 +24,22 @@ def _settings(**llm: object) -> Settings:
 
 
 async def _build(settings: Settings, home: Home, database: Database, clock: HandClock):  # type: ignore[no-untyped-def]
-    return await build_models(settings, home, Ledger(database, clock, settings.budget), clock)
+    circuits = await open_circuits(database, clock, Random(1))
+    return await build_models(settings, home, Ledger(database, clock, settings.budget), circuits, clock)
+
+
+def _role_model(models: Models, role: Role) -> RoleModel:
+    model = models.chat[role]
+    assert isinstance(model, RoleModel)
+    return model
 
 
 @pytest.mark.requirement("R-45")
 async def test_roles_of_one_model_share_one_process(home: Home, database: Database, clock: HandClock) -> None:
     models = await _build(_settings(provider="embedded"), home, database, clock)
     assert len(models.adapters) == 1
-    assert models.conversation is models.monologue is models.consolidation
+    used = [candidate.model for role in CHAT_ROLES for candidate in _role_model(models, role).candidates]
+    assert used[0] is used[1] is used[2]
     await models.aclose()
 
 
@@ -37,7 +47,10 @@ async def test_roles_of_one_model_share_one_process(home: Home, database: Databa
 async def test_every_role_is_behind_the_ledger(home: Home, database: Database, clock: HandClock) -> None:
     for provider in ("embedded", "ollama", "openai"):
         models = await _build(_settings(provider=provider), home, database, clock)
-        assert all(isinstance(models.chat[role], MeteredModel) for role in CHAT_ROLES)
+        for role in CHAT_ROLES:
+            candidates = _role_model(models, role).candidates
+            assert candidates
+            assert all(isinstance(candidate.model, MeteredModel) for candidate in candidates)
         await models.aclose()
 
 
@@ -109,14 +122,12 @@ async def test_a_name_that_no_embedder_has_is_refused_with_those_there_are(
 
 
 @pytest.mark.requirement("D1")
-async def test_without_the_embedders_weights_it_wakes_and_says_so(
-    home: Home, database: Database, clock: HandClock, tmp_path: Path
+async def test_without_the_embedders_weights_it_wakes_and_they_are_looked_for(
+    home: Home, database: Database, clock: HandClock
 ) -> None:
-    weights = tmp_path / "chat.gguf"
-    weights.write_bytes(b"x")
-    settings = _settings(provider="embedded", conversation_model=str(weights), embedding_model="all-minilm-l6-v2")
-    models = await _build(settings, home, database, clock)
-    assert "all-minilm-l6-v2" not in models.weights
+    models = await _build(_settings(provider="openai"), home, database, clock)
+    models.require_weights()
+    assert models.weights == ()
     assert models.embedding.weights == ("all-minilm-l6-v2",)
     await models.aclose()
 

@@ -15,19 +15,16 @@ from reveries import protocol
 from reveries.config import Home
 from reveries.protocol import Frame, Request, decode_frame, encode, read_body
 
-SMALL_MODEL = "smollm2-135m"
-_SETTINGS = f"""
+_SETTINGS = """
 [llm]
 provider = "embedded"
-embedding_model = "{{embedder}}"
-ollama_url = "{{ollama_url}}"
 [llm.embedded]
-model = "{SMALL_MODEL}"
+model = "smollm2-135m"
 context_tokens = 2048
 [llm.limits]
 reply_tokens = 48
 [monologue]
-enabled = {{thinks}}
+enabled = {thinks}
 target_tokens_per_second = 50.0
 max_tokens_per_cycle = 60
 # The small model repeats itself: what trips is tested with scripts, not here.
@@ -44,14 +41,16 @@ class Living:
 
     home: Home
     thinks: bool = False
-    embedder: str = "all-minilm-l6-v2"
-    ollama_url: str = "http://127.0.0.1:9"
+    settings: str = _SETTINGS
+    """The home's config.toml; `{thinks}` in it becomes what `thinks` says."""
+    environment: dict[str, str] = field(default_factory=dict)
+    """Laid over this process's own."""
     process: subprocess.Popen[bytes] | None = None
 
     async def wake(self) -> None:
         """Start it and wait until it answers, 60 s at most."""
         self.home.create()
-        self.home.config.write_text(self._settings())
+        self.home.config.write_text(self.settings.replace("{thinks}", str(self.thinks).lower()))
         self.home.config.chmod(0o600)
         with (self.home.logs / "daemon.out").open("ab") as output:
             os.fchmod(output.fileno(), 0o600)
@@ -66,13 +65,10 @@ class Living:
                     raise AssertionError((self.home.logs / "daemon.out").read_text())
                 await asyncio.sleep(0.05)
 
-    def _settings(self) -> str:
-        return _SETTINGS.format(thinks=str(self.thinks).lower(), embedder=self.embedder, ollama_url=self.ollama_url)
-
     def _start(self, output: BinaryIO) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
             [sys.executable, "-m", "reveries.daemon"],
-            env={**os.environ, "REVERIES_HOME": str(self.home.path)},
+            env={**os.environ, "REVERIES_HOME": str(self.home.path), **self.environment},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

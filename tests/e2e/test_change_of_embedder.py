@@ -38,7 +38,8 @@ async def test_another_embedder_takes_over_through_a_kill_while_recall_finds(liv
     assert await living.end() == 0
 
     async with embed_server() as server:
-        living.embedder, living.ollama_url = "ollama/new", server.url
+        chosen = f'[llm]\nembedding_model = "ollama/new"\nollama_url = "{server.url}"\n'
+        living.settings = living.settings.replace("[llm]\n", chosen, 1)
         server.status, server.raw = 503, b'{"error": "not yet"}'
         await living.wake()
         async with living.client() as client:

@@ -1,19 +1,11 @@
-"""The weights process, pretended: `python -m tests.fakes.assets list|pull NAME --json`. The name says what happens."""
+"""The weights process, pretended: `python -m tests.fakes.assets pull NAME --json`. The name says what happens."""
 
 import json
 import sys
 
-MODELS = [
-    {"name": "small", "kind": "chat", "size_bytes": 105_000_000, "licence": "Apache-2.0", "present": True},
-    {"name": "large", "kind": "chat", "size_bytes": 1_120_000_000, "licence": "Apache-2.0", "present": False},
-]
-
 
 def main(words: list[str]) -> int:
     """One JSON object a line."""
-    if words[0] == "list":
-        _tell(*MODELS)
-        return 0
     match words[1]:
         case "broken":
             _tell({"error": "No source has it.", "advice": "Try again later."})

@@ -3,6 +3,10 @@
 import asyncio
 import heapq
 import itertools
+from collections.abc import Coroutine
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class HandClock:
@@ -36,6 +40,15 @@ class HandClock:
                 future.set_result(None)
             await settle()
         self._step_to(end)
+
+    async def drive(self, work: Coroutine[object, object, T]) -> T:
+        """Run `work` to its end, letting exactly the time pass that it waits for. Its threads have real time."""
+        async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(work, name="driven")
+            while not (await asyncio.wait([task], timeout=0.002))[0]:
+                if self._sleepers:
+                    await self.advance(max(0.0, self._sleepers[0][0] - self._monotonic))
+        return task.result()
 
     def step_wall(self, seconds: float) -> None:
         """Set the wall clock forward or back, as a person or NTP would; monotonic time does not move."""

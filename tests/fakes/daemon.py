@@ -68,6 +68,49 @@ def status(home: Home, **changes: object) -> protocol.Status:
     return protocol.Status(**(fields | changes))  # type: ignore[arg-type]
 
 
+def overview(**changes: object) -> protocol.ModelsOverview:
+    """A machine with one small model, an Ollama and a key, with `changes`."""
+    free = protocol.ModelPrice(0.0, 0.0, is_known=True)
+    dear = protocol.ModelPrice(2.0, 8.0, is_known=True)
+    small = "embedded/smollm2-135m"
+    fields: dict[str, object] = {
+        "request_id": 0,
+        "roles": [
+            protocol.RoleUse("conversation", "openai/gpt-4.1", "the owner said so", [small], "", True, dear, 16384),
+            protocol.RoleUse("monologue", small, "llm.provider is embedded", [], "loaded", False, free, 4096),
+            protocol.RoleUse("consolidation", small, "llm.provider is embedded", [], "loaded", False, free, 4096),
+            protocol.RoleUse("embedding", "all-minilm-l6-v2", "it is named", [], "here", False, free, 0),
+        ],
+        "weights": [
+            protocol.WeightsOffer("smollm2-135m", "chat", "Small.", "Apache-2.0", 98_362_432, True),
+            protocol.WeightsOffer("large", "chat", "Large.", "Apache-2.0", 1_120_000_000, False),
+            protocol.WeightsOffer("/models/own.gguf", "chat", "A file.", "", 5_000_000, True),
+        ],
+        "ollama_url": "http://127.0.0.1:11434",
+        "ollama_answers": True,
+        "ollama": [
+            protocol.OllamaOffer("llama3.2:latest", 2_000_000_000, False),
+            protocol.OllamaOffer("big:cloud", 0, True),
+        ],
+        "hosted": [
+            protocol.HostedOffer("openai", "gpt-4.1", dear, "gpt-4.1-mini", dear, "OPENAI_API_KEY", 0.304, 0.8),
+            protocol.HostedOffer("cerebras", "kimi-k2.5", dear, "gpt-oss-120b", dear, "", 0.304, 0.525),
+        ],
+        "is_hosted_installed": False,
+        "answers": [protocol.AnswerCount(small, 7, 2, 1)],
+        "cores": 2,
+        "ram_bytes": 8_000_000_000,
+        "dollars_per_day": 1.0,
+        "dollars_per_month": 20.0,
+    }
+    return protocol.ModelsOverview(**(fields | changes))  # type: ignore[arg-type]
+
+
+def probed(*probes: protocol.ModelProbe) -> protocol.ModelsProbed:
+    """What `probes` came to."""
+    return protocol.ModelsProbed(0, list(probes), [protocol.AnswerCount("embedded/smollm2-135m", 7, 2, 1)])
+
+
 @dataclass
 class Script:
     """What the fake mind says and does when asked."""
@@ -81,6 +124,7 @@ class Script:
     found: protocol.Found | None = None
     episode: protocol.EpisodeDetail | None = None
     status: protocol.Status | None = None
+    probed: protocol.ModelsProbed = field(default_factory=probed)
     failures: dict[str, protocol.Failed] = field(default_factory=dict)
     """By request name: what is answered instead."""
     needs_restart: list[str] = field(default_factory=list)
@@ -180,6 +224,8 @@ class FakeMind:
                 await self._think(request.request_id, writer)
             case protocol.Consolidate():
                 await self._consolidate(request.request_id, writer)
+            case protocol.ProbeModels():
+                await self._test_models(request.request_id, writer)
             case protocol.Import():
                 await self._take_in(request, writer)
             case protocol.Sleep():
@@ -235,6 +281,8 @@ class FakeMind:
     def _remembered(self, request: Request, number: int) -> Frame:
         script = self.script
         match request:
+            case protocol.AskModels():
+                return _numbered(overview(), number)
             case protocol.AskThoughts():
                 return protocol.Thoughts(number, script.thoughts)
             case protocol.AskMemory():
@@ -291,6 +339,16 @@ class FakeMind:
             number, "r1", 2, 1, 1, 0, 3, 4.2, cancelled.is_set(), ["x1: a walk", "x2: tea"]
         )
         await self._send(writer, done_frame)
+
+    async def _test_models(self, number: int, writer: asyncio.StreamWriter) -> None:
+        cancelled = self._cancelled[(writer, number)] = asyncio.Event()
+        await self._send(writer, protocol.Progress(number, "conversation: openai/gpt-4.1", 0, 4))
+        if self.script.holds_reply:
+            await _first(cancelled, self.release)
+        if cancelled.is_set():
+            await self._send(writer, protocol.Failed(number, "cancelled", "It was stopped.", ""))
+        else:
+            await self._send(writer, _numbered(self.script.probed, number))
 
     async def _take_in(self, request: protocol.Import, writer: asyncio.StreamWriter) -> None:
         new = [turn for turn in request.turns if turn not in self.imported]

@@ -20,6 +20,8 @@ class ModelServer:
     """Say the pieces over and over until the caller hangs up."""
     gives_usage: bool = True
     gives_end: bool = True
+    refuses_thinking: bool = False
+    """Answer a request that says `think` as an Ollama answers for a model that cannot."""
     raw: bytes | None = None
     """Sent as the whole body in place of an answer."""
     models: list[str] = field(default_factory=lambda: ["small:latest"])
@@ -38,6 +40,9 @@ class ModelServer:
         try:
             path, body = await _read_request(reader)
             self.requests.append((path, body))
+            if self.refuses_thinking and "think" in body:
+                writer.write(_no_thinking())
+                return
             is_ollama = path.startswith("/api/")
             kind = "application/x-ndjson" if is_ollama else "text/event-stream"
             writer.write(f"HTTP/1.1 {self.status} X\r\nContent-Type: {kind}\r\nConnection: close\r\n\r\n".encode())
@@ -95,6 +100,12 @@ async def _read_request(reader: asyncio.StreamReader) -> tuple[str, dict[str, ob
     length = next((int(line.split(":")[1]) for line in lines if line.lower().startswith("content-length:")), 0)
     body = await reader.readexactly(length)
     return lines[0].split()[1], json.loads(body) if body else {}
+
+
+def _no_thinking() -> bytes:
+    said = json.dumps({"error": '"small" does not support thinking'}).encode()
+    head = f"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: {len(said)}\r\n"
+    return head.encode() + b"Connection: close\r\n\r\n" + said
 
 
 def _limit(body: dict[str, object]) -> object:

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from reveries.config import load_settings
+from reveries.config import OllamaSettings, load_settings
 from reveries.errors import ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Message, Prompt, Role
-from reveries.llm.ollama_chat import OllamaModel, find_ollama_models, is_answering
+from reveries.llm.ollama_chat import OllamaListed, OllamaModel, find_ollama_models, is_answering, list_ollama
 from tests.llm.contract import ChatModelContract, a_prompt, play
 from tests.llm.servers import ModelServer, model_server
 
@@ -106,3 +106,26 @@ async def test_an_ollama_that_accepts_and_says_nothing_is_not_answering() -> Non
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         assert not await is_answering(f"http://127.0.0.1:{port}", timeout_seconds=0.05)
+
+
+async def test_the_settings_say_whether_it_thinks_and_how_long_it_is_kept(running: _Running) -> None:
+    settings = OllamaSettings(thinking=True, keep_alive_minutes=1.5, context_tokens=2048)
+    model = OllamaModel("small", running.server.url, LIMITS, settings)
+    await play(model, a_prompt())
+    await model.aclose()
+    body = running.server.body
+    assert (body["think"], body["keep_alive"]) == (True, "90s")
+    assert isinstance(options := body["options"], dict)
+    assert options["num_ctx"] == model.context_tokens == 2048
+
+
+async def test_a_model_that_cannot_think_is_asked_without_the_switch(running: _Running) -> None:
+    running.server.refuses_thinking = True
+    for _ in range(2):
+        text, _ = await play(running.model, a_prompt())
+        assert text == "Hello there, friend."
+    assert ["think" in body for _, body in running.server.requests] == [True, False, False]
+
+
+async def test_the_listing_has_sizes(running: _Running) -> None:
+    assert await list_ollama(running.server.url) == (OllamaListed("small:latest", 0),)

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reveries.db.database import Database
 from reveries.errors import ModelAnswerError, ModelUnavailableError
+from reveries.llm.answer_counts import AnswerCount, AnswerCounts
 from reveries.llm.base import Message, Prompt, Role
 from reveries.llm.scripted import ScriptedModel
 from reveries.llm.structured import ask, parse, schema_of
@@ -107,6 +109,18 @@ async def test_a_model_that_fails_is_not_asked_again() -> None:
     with pytest.raises(ModelUnavailableError):
         await ask(model, PROMPT, Scored)
     assert len(model.prompts) == 1
+
+
+@pytest.mark.requirement("R-113")
+async def test_what_became_of_each_question_is_counted_for_its_model(database: Database) -> None:
+    counts = AnswerCounts(database)
+    model = ScriptedModel([Scored(0.5), "no", Scored(0.5), "no", "no", ModelUnavailableError("gone")])
+    for _ in range(2):
+        await ask(model, PROMPT, Scored, recorder=counts)
+    for error in (ModelAnswerError, ModelUnavailableError):
+        with pytest.raises(error):
+            await ask(model, PROMPT, Scored, recorder=counts)
+    assert await counts.counts() == [AnswerCount("scripted/model", valid=1, repaired=1, failed=1)]
 
 
 def test_the_schema_has_no_references_and_requires_everything() -> None:

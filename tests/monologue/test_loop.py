@@ -244,14 +244,29 @@ async def test_a_thought_ends_before_the_model_s_context_does() -> None:
 
 
 @pytest.mark.requirement("R-40", "D3", "D5")
-async def test_a_model_that_keeps_failing_is_asked_less_and_less_often() -> None:
-    kit = Kit(ScriptedModel(otherwise=ModelUnavailableError("It does not answer.")))
+async def test_a_model_that_fails_is_asked_again_when_it_said_and_not_before() -> None:
+    kit = Kit(ScriptedModel(otherwise=ModelUnavailableError("It does not answer.", retry_after_seconds=100)))
     kit.sources.keeps_having_something = True
     async with kit.living():
-        for _ in range(60):
-            await kit.clock.advance(60)
+        await kit.clock.advance(1)
+        for times in range(1, 5):
+            assert len(kit.model.prompts) == times
+            await kit.clock.advance(98)
+            assert len(kit.model.prompts) == times
+            await kit.clock.advance(2)
     assert kit.monologue.state is ThoughtState.FAILING
-    assert 4 <= len(kit.model.prompts) <= 16
+
+
+@pytest.mark.requirement("R-40", "D3")
+async def test_a_model_that_is_well_again_ends_the_waiting() -> None:
+    kit = Kit(ScriptedModel([ModelUnavailableError("No.", retry_after_seconds=float("inf"))], otherwise=THOUGHT))
+    kit.sources.keeps_having_something = True
+    async with kit.living():
+        await kit.clock.advance(3600)
+        assert len(kit.model.prompts) == 1
+        kit.monologue.try_again()
+        await kit.clock.advance(1)
+        assert len(kit.model.prompts) == 2
 
 
 @pytest.mark.requirement("R-47", "G4")

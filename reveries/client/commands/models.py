@@ -1,29 +1,63 @@
-"""`reveries models` and `models pull`: a process of its own fetches the weights; this shows what it says."""
+"""`reveries models`, `models test` and `models pull`: asked of the waking mind, or of a process that works for it."""
+
+from typing import TYPE_CHECKING
 
 import click
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-@click.group("models", short_help="The models of this machine: list, pull.", invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="One JSON list.")
+    from reveries import protocol
+    from reveries.client.connection import Connection
+    from reveries.client.progress import Moved
+
+
+@click.group("models", short_help="The models: in use and why, available, test, pull.", invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: ModelsOverview of the protocol.")
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
-    """The models that can run on this machine, and which of them are here."""
+    """The model that each role uses and why, what it costs, whether it leaves this machine, and what else there is."""
     if ctx.invoked_subcommand is not None:
         return
-    from reveries.client.render import show, write_json
-    from reveries.client.weights import list_models, models_page
+    from reveries.client.models_page import overview_page
+    from reveries.client.render import show, show_json
 
-    models = list_models()
+    overview = _overview()
     if as_json:
-        write_json(models)
+        show_json(overview)
     else:
-        show(models_page(models))
+        show(overview_page(overview))
+
+
+@command.command("test")
+@click.option(
+    "--role",
+    type=click.Choice(["conversation", "monologue", "consolidation", "embedding"]),
+    default=None,
+    help="This one alone.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: ModelsProbed of the protocol.")
+def test(role: str | None, as_json: bool) -> int:
+    """Ask the model of each role one question: how soon it answers, how fast, whether it keeps to a JSON schema, and
+    what that cost. It is a call like every other: reserved in the ledger first. Ctrl+C ends it."""
+    from reveries.client.models_page import probes_page
+    from reveries.client.progress import progress_bar
+    from reveries.client.render import show, show_json
+
+    with progress_bar("asking") as moved:
+        tested = _tested(role or "", moved)
+    if as_json:
+        show_json(tested)
+    else:
+        show(probes_page(tested))
+    return 69 if any(probe.error for probe in tested.probes) else 0
 
 
 @command.command("pull")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 def pull(names: tuple[str, ...]) -> None:
-    """Fetch the weights of NAME: resumed where it broke off, and checked against their known hash."""
+    """Fetch the weights of NAME: resumed where it broke off, and checked against their known hash. `ollama/NAME`
+    lets your Ollama fetch one of its own."""
     from reveries.client.progress import progress_bar
     from reveries.client.render import say
     from reveries.client.weights import pull_model
@@ -32,3 +66,75 @@ def pull(names: tuple[str, ...]) -> None:
         with progress_bar(name, in_bytes=True) as moved:
             result = pull_model(name, moved, lambda text: say(text, "dim", err=True))
         say(result)
+
+
+def _overview() -> "protocol.ModelsOverview":
+    from reveries import protocol
+    from reveries.client.calling import ask
+    from reveries.client.daemon_side import overview_asleep
+    from reveries.errors import AsleepError
+
+    try:
+        return ask(protocol.AskModels, protocol.ModelsOverview)
+    except AsleepError:
+        return overview_asleep()
+
+
+def _tested(role: str, moved: "Moved") -> "protocol.ModelsProbed":
+    from reveries.client.calling import call
+    from reveries.client.daemon_side import frames_of
+    from reveries.errors import AsleepError
+
+    take = _taker(moved)
+    try:
+        return call(lambda mind: _test_awake(mind, role, take))
+    except AsleepError:
+        for frame in frames_of("test", *(("--role", role) if role else ())):
+            if (tested := take(frame)) is not None:
+                return tested
+    raise _nothing_came()
+
+
+async def _test_awake(
+    mind: "Connection", role: str, take: "Callable[[protocol.Frame], protocol.ModelsProbed | None]"
+) -> "protocol.ModelsProbed":
+    from reveries import protocol
+    from reveries.client.calling import ctrl_c
+    from reveries.errors import ReveriesError
+
+    request_id = mind.new_id()
+    was_stopped = False
+
+    def stop() -> None:
+        nonlocal was_stopped
+        was_stopped = True
+        mind.cancel_soon(request_id)
+
+    try:
+        with ctrl_c(stop):
+            async for frame in mind.request(protocol.ProbeModels(request_id, role)):
+                if (tested := take(frame)) is not None:
+                    return tested
+    except ReveriesError:
+        if was_stopped:
+            raise click.Abort from None
+        raise
+    raise _nothing_came()
+
+
+def _taker(moved: "Moved") -> "Callable[[protocol.Frame], protocol.ModelsProbed | None]":
+    """What is done with each frame of a test: the last is returned, those before it are shown."""
+    from reveries import protocol
+
+    def take(frame: protocol.Frame) -> protocol.ModelsProbed | None:
+        if isinstance(frame, protocol.Progress):
+            moved(frame.what, frame.done, frame.total)
+        return frame if isinstance(frame, protocol.ModelsProbed) else None
+
+    return take
+
+
+def _nothing_came() -> Exception:
+    from reveries.errors import ProtocolError
+
+    return ProtocolError("The test did not say what it came to.", advice="See: reveries status")

@@ -1,0 +1,79 @@
+"""Work of the daemon's side for which no daemon runs: a process that is started, listened to, and ended when left.
+
+It writes one JSON object a line. What it complains of on standard error is passed on when it ends badly.
+"""
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from reveries import protocol
+from reveries.errors import ModelUnavailableError, error_from_code
+from reveries.plaintext import one_line
+
+ASLEEP_MODULE = "reveries.daemon.asleep"
+_END_SECONDS = 10
+_frames = msgspec.json.Decoder(protocol.Frame)
+
+
+def frames_of(*words: str, module: str = ASLEEP_MODULE) -> Iterator[protocol.Frame]:
+    """What the process says, frame by frame. Raises the ReveriesError that it ends with."""
+    with started(module, *words) as process:
+        for row in rows_of(process):
+            frame: protocol.Frame = _frames.decode(row)
+            if isinstance(frame, protocol.Failed):
+                raise error_from_code(frame.code, frame.message, frame.advice)
+            yield frame
+
+
+def overview_asleep(module: str = ASLEEP_MODULE) -> protocol.ModelsOverview:
+    """The models as the next wake would use them. Raises ReveriesError."""
+    for frame in frames_of("models", module=module):
+        if isinstance(frame, protocol.ModelsOverview):
+            return frame
+    raise ModelUnavailableError(
+        "The list of models could not be read.", advice=f"See what it says: {sys.executable} -m {module} models"
+    )
+
+
+def rows_of(process: "subprocess.Popen[bytes]") -> Iterator[bytes]:
+    """The lines of its standard output that may be JSON objects."""
+    assert process.stdout is not None
+    for row in process.stdout:
+        if row.lstrip().startswith(b"{"):
+            yield row
+
+
+@contextlib.contextmanager
+def started(module: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """`python -m MODULE WORDS` with its stdout piped; ended when left. Raises what it complained of when it failed."""
+    with tempfile.TemporaryFile() as complaints:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            # `-m` looks in the working folder first: let that be where this package is, not where the user is.
+            cwd=Path(__file__).parents[2],
+        )
+        try:
+            yield process
+            if code := process.wait(_END_SECONDS):
+                complaints.seek(0)
+                told = _last_line(complaints.read()) or f"The process of {module} ended with code {code}."
+                raise ModelUnavailableError(told)
+        finally:
+            process.terminate()
+            process.wait(_END_SECONDS)
+            if process.stdout is not None:
+                process.stdout.close()
+
+
+def _last_line(complaint: bytes) -> str:
+    rows = complaint.decode("utf-8", "replace").strip().splitlines()
+    return one_line(rows[-1].removeprefix("reveries: "), 500) if rows else ""

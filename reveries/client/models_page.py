@@ -1,0 +1,187 @@
+"""The pages of `reveries models` and `reveries models test`: pure, from what was told to lines."""
+
+from collections.abc import Mapping, Sequence
+
+from reveries.client.render import Line, Page, Part, field, line, paragraph
+from reveries.client.wording import count, dollars, plural, size
+from reveries.plaintext import one_line
+from reveries.protocol import (
+    AnswerCount,
+    HostedOffer,
+    ModelPrice,
+    ModelProbe,
+    ModelsOverview,
+    ModelsProbed,
+    OllamaOffer,
+    RoleUse,
+    WeightsOffer,
+)
+
+_EMPTY = line()
+_SHARED_WITH_NOBODY = ("", "here", "loaded", "not loaded", "ready", "on this machine")
+
+
+def overview_page(overview: ModelsOverview) -> Page:
+    """What each role uses and why, then everything else that there is."""
+    counts = {answer.model: answer for answer in overview.answers}
+    return [
+        *_roles(overview.roles, counts),
+        _EMPTY,
+        line(Part("On this machine", "strong"), Part("  llm.embedded.model", "dim")),
+        *_weights(overview.weights),
+        _EMPTY,
+        *_ollama(overview),
+        _EMPTY,
+        line(Part("Hosted", "strong"), Part("  only if you choose it: llm.provider, or reveries init", "dim")),
+        *(row for offer in overview.hosted for row in _hosted(offer)),
+        *_hosted_end(overview),
+    ]
+
+
+def probes_page(tested: ModelsProbed) -> Page:
+    """What each probe came to, and how well the models kept to the form up to now."""
+    page = [row for probe in tested.probes for row in _probe(probe)]
+    if tested.probes:
+        spent = sum(probe.dollars for probe in tested.probes)
+        page += [_EMPTY, field("this test", f"{dollars(spent)}", Part("  in the ledger like every call", "dim"))]
+    if tested.answers:
+        page += [_EMPTY, line(Part("Structured answers up to now", "strong"))]
+        page += [line(f"  {one_line(answer.model)}", Part(f"  {_counted(answer)}", "dim")) for answer in tested.answers]
+    return page
+
+
+def price_text(price: ModelPrice) -> str:
+    """ "free", "$2 / $8 per million tokens"."""
+    if not price.input_dollars and not price.output_dollars:
+        return "free"
+    unknown = "" if price.is_known else "  (price not known: counted as the dearest)"
+    return f"${price.input_dollars:g} / ${price.output_dollars:g} per million tokens{unknown}"
+
+
+def _roles(roles: Sequence[RoleUse], counts: Mapping[str, AnswerCount]) -> Page:
+    rows: Page = []
+    shown = set[str]()
+    for role in roles:
+        # What is wrong with a model, and how well it answers, is said once, however many roles share it.
+        rows += _role(
+            role, counts.get(role.model) if role.model not in shown else None, is_first=role.model not in shown
+        )
+        shown.add(role.model)
+    return rows
+
+
+def _role(role: RoleUse, counted: AnswerCount | None, *, is_first: bool) -> Page:
+    where = Part("leaves this machine", "warn") if role.leaves_machine else Part("stays here", "good")
+    rows = [
+        field(role.role, Part(one_line(role.model), "strong"), "  ", where, Part(f"  {price_text(role.price)}", "dim")),
+        field("", Part(f"why: {one_line(role.reason)}", "dim")),
+    ]
+    if role.state in _SHARED_WITH_NOBODY:
+        context = f"{count(role.context_tokens)} tokens of context" if role.context_tokens else ""
+        told = ", ".join(part for part in (role.state, context) if part)
+        rows += [field("", Part(told, "dim"))] if told else []
+    elif is_first:
+        rows += [line(" " * 17, *row) for row in paragraph(role.state, indent=0, style="warn", width=79)]
+    if role.fallbacks:
+        names = ", ".join(one_line(name) for name in role.fallbacks)
+        rows.append(field("", Part(f"if it fails: {names}", "dim")))
+    if counted is not None:
+        rows.append(field("", Part(f"structured answers: {_counted(counted)}", "dim")))
+    return rows
+
+
+def _weights(offers: Sequence[WeightsOffer]) -> Page:
+    widest = max((len(offer.name) for offer in offers), default=0)
+    rows: Page = []
+    for offer in offers:
+        mark = Part("  ● ", "good") if offer.is_here else Part("  ○ ", "dim")
+        licence = one_line(offer.licence) or "your own file"
+        told = f"  {one_line(offer.kind):<10} {size(offer.size_bytes):>8}  {licence}"
+        name = Part(f"{one_line(offer.name):<{widest}}", "strong" if offer.is_here else "")
+        rows += [line(mark, name, Part(told, "dim")), line(Part(f"    {one_line(offer.about)}", "dim"))]
+    return [*rows, line(Part("  ● here   ○ not here: reveries models pull NAME", "dim"))]
+
+
+def _ollama(overview: ModelsOverview) -> Page:
+    head = line(Part("Ollama", "strong"), Part(f"  {one_line(overview.ollama_url)}", "dim"))
+    if not overview.ollama_answers:
+        return [head, line(Part("  nobody answers there", "dim"))]
+    if not overview.ollama:
+        return [head, line(Part("  it has no model yet: reveries models pull ollama/llama3.2", "dim"))]
+    return [head, *(_ollama_line(offer) for offer in overview.ollama)]
+
+
+def _ollama_line(offer: OllamaOffer) -> Line:
+    where = (
+        Part("  leaves this machine", "warn") if offer.leaves_machine else Part(f"  {size(offer.size_bytes)}", "dim")
+    )
+    return line(Part("  ● ", "good"), f"ollama/{one_line(offer.name)}", where)
+
+
+def _hosted(offer: HostedOffer) -> Page:
+    key = (
+        Part(f"  key found: {one_line(offer.key_found_in)}", "good") if offer.key_found_in else Part("  no key", "dim")
+    )
+    return [
+        line(
+            f"  {one_line(offer.provider):<12}",
+            Part(f"about {dollars(offer.hour_of_talk_dollars)} an hour of talk"),
+            key,
+        ),
+        line(Part(f"    talk     {one_line(offer.conversation_model)}  {price_text(offer.conversation_price)}", "dim")),
+        line(Part(f"    thought  {one_line(offer.background_model)}  {price_text(offer.background_price)}", "dim")),
+    ]
+
+
+def _hosted_end(overview: ModelsOverview) -> Page:
+    day, month = dollars(overview.dollars_per_day), dollars(overview.dollars_per_month)
+    rows = paragraph(f"Never more than {day} a day and {month} a month, whatever is chosen (budget).", style="dim")
+    if not overview.is_hosted_installed:
+        rows += paragraph("They need the extra `hosted`, which is not installed: make hosted", style="dim")
+    return rows
+
+
+def _probe(probe: ModelProbe) -> Page:
+    name = field(probe.role, Part(one_line(probe.model), "strong"))
+    if probe.error:
+        return [
+            name,
+            *(line(" " * 17, *row) for row in paragraph(f"{probe.error} {probe.advice}", indent=0, style="bad")),
+        ]
+    if probe.answer == "vectors":
+        return [name, field("", f"a text in {_seconds(probe.seconds)}")]
+    told = [
+        f"first token {_seconds(probe.first_token_seconds)}",
+        f"{probe.tokens_per_second:.1f} tokens/s",
+        _cost(probe),
+    ]
+    if probe.load_seconds >= 0.1:
+        told.append(f"loaded in {_seconds(probe.load_seconds)}")
+    return [name, field("", _form(probe.answer)), field("", Part(", ".join(told), "dim"))]
+
+
+def _form(answer: str) -> Part:
+    match answer:
+        case "valid":
+            return Part("keeps to a JSON schema", "good")
+        case "repaired":
+            return Part("keeps to a JSON schema when shown its mistake", "warn")
+        case _:
+            return Part("does not keep to a JSON schema: sleep falls back to extracts", "bad")
+
+
+def _cost(probe: ModelProbe) -> str:
+    tokens = plural(probe.prompt_tokens + probe.completion_tokens, "token")
+    if not probe.reserved_dollars:
+        return f"{tokens}, $0"
+    if not probe.is_usage_known:
+        return f"usage not told: {dollars(probe.dollars)} stay reserved"
+    return f"{tokens}, {dollars(probe.dollars)} of {dollars(probe.reserved_dollars)} reserved"
+
+
+def _counted(answer: AnswerCount) -> str:
+    return f"{count(answer.valid)} valid, {count(answer.repaired)} after a repair, {count(answer.failed)} failed"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"

@@ -1,0 +1,161 @@
+"""What `reveries models` tells: what each role uses and why, and what else there is. Looks; loads and calls nothing."""
+
+import asyncio
+import importlib.util
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reveries import protocol
+from reveries.config import LlmSettings, Settings, find_models_folder, where_key_is
+from reveries.errors import ReveriesError
+from reveries.llm.answer_counts import AnswerCount
+from reveries.llm.assets import Asset, find_weights, is_present, manifest
+from reveries.llm.base import CHAT_ROLES, Role
+from reveries.llm.choose import HOSTED_PROVIDERS, PRESETS, Choice, choose, fallbacks
+from reveries.llm.cost_estimate import background_day_dollars, hour_of_talk_dollars
+from reveries.llm.embedded import SLOTS
+from reveries.llm.fitting import fitted, this_machine
+from reveries.llm.hosted import CONTEXT_TOKENS as HOSTED_CONTEXT_TOKENS
+from reveries.llm.ollama_chat import OllamaListed, list_ollama
+from reveries.llm.prices import Price, price_of
+
+
+@dataclass(frozen=True, slots=True)
+class InUse:
+    """What a waking mind uses, by role."""
+
+    choices: Mapping[Role, Choice]
+    fallbacks: Mapping[Role, Sequence[Choice]]
+    states: Mapping[str, str]
+
+
+async def models_overview(
+    settings: Settings,
+    answers: Sequence[AnswerCount] = (),
+    in_use: InUse | None = None,
+) -> protocol.ModelsOverview:
+    """What there is. `in_use` None: what the next wake would choose. Asks Ollama, for a second at most.
+
+    Raises ConfigError for fallbacks that name no provider.
+    """
+    llm = settings.llm
+    listed = await list_ollama(llm.ollama_url)
+    names = None if listed is None else [model.name for model in listed]
+    used = in_use or InUse(choose(llm, names), fallbacks(llm, names), {})
+    choices = used.choices
+    weights = await asyncio.to_thread(_weights, llm, choices)
+    machine = this_machine()
+    return protocol.ModelsOverview(
+        request_id=0,
+        roles=[*(_role(role, used, llm) for role in CHAT_ROLES), _embedding(llm, weights)],
+        weights=weights,
+        ollama_url=llm.ollama_url,
+        ollama_answers=listed is not None,
+        ollama=[_ollama(model) for model in listed or ()],
+        hosted=[_hosted(provider, settings) for provider in HOSTED_PROVIDERS],
+        is_hosted_installed=importlib.util.find_spec("litellm") is not None,
+        answers=[answer_frame(count) for count in answers],
+        cores=machine.cores,
+        ram_bytes=machine.ram_bytes,
+        dollars_per_day=settings.budget.dollars_per_day,
+        dollars_per_month=settings.budget.dollars_per_month,
+    )
+
+
+def answer_frame(count: AnswerCount) -> protocol.AnswerCount:
+    """For the wire."""
+    return protocol.AnswerCount(count.model, count.valid, count.repaired, count.failed)
+
+
+def leaves_machine(provider: str, model: str) -> bool:
+    """Whether what is told to it goes to somebody else's computer: Ollama hands its "-cloud" models on."""
+    return provider in HOSTED_PROVIDERS or (provider == "ollama" and model.endswith("cloud"))
+
+
+def _role(role: Role, used: InUse, llm: LlmSettings) -> protocol.RoleUse:
+    choice = used.choices[role]
+    tokens, problem = _context_tokens(choice, llm)
+    state = problem or used.states.get(role, "")
+    # A waking mind says why it chose in the place of a state, where there is nothing to be loaded.
+    return protocol.RoleUse(
+        role=role.value,
+        model=choice.name,
+        reason=choice.reason,
+        fallbacks=[other.name for other in used.fallbacks[role]],
+        state="" if state == choice.reason else state,
+        leaves_machine=leaves_machine(choice.provider, choice.model),
+        price=_price(price_of(choice.name)),
+        context_tokens=tokens,
+    )
+
+
+def _context_tokens(choice: Choice, llm: LlmSettings) -> tuple[int, str]:
+    """Tokens, and what is wrong with them."""
+    if choice.provider == "ollama":
+        return llm.ollama.context_tokens, ""
+    if choice.is_hosted:
+        return HOSTED_CONTEXT_TOKENS, ""
+    try:
+        find_weights(choice.model)
+        return fitted(llm.embedded, choice.model, len(set(SLOTS.values()))).context_tokens, ""
+    except ReveriesError as error:
+        return 0, str(error)
+
+
+def _embedding(llm: LlmSettings, weights: Sequence[protocol.WeightsOffer]) -> protocol.RoleUse:
+    is_here = any(offer.is_here for offer in weights if offer.name == llm.embedding_model)
+    return protocol.RoleUse(
+        role=Role.EMBEDDING.value,
+        model=llm.embedding_model,
+        reason="llm.embedding_model names it; it always runs on this machine",
+        fallbacks=[],
+        state="here" if is_here else f"Not here. Fetch it: reveries models pull {llm.embedding_model}",
+        leaves_machine=False,
+        price=protocol.ModelPrice(0.0, 0.0, is_known=True),
+        context_tokens=0,
+    )
+
+
+def _weights(llm: LlmSettings, choices: Mapping[Role, Choice]) -> list[protocol.WeightsOffer]:
+    folder = find_models_folder()
+    known = [_weights_offer(asset, folder / asset.name) for asset in manifest()]
+    named = {choice.model for choice in choices.values() if choice.provider == "embedded"} | {llm.embedded.model}
+    return [*known, *(_file_offer(name) for name in sorted(named - {offer.name for offer in known}))]
+
+
+def _weights_offer(asset: Asset, folder: Path) -> protocol.WeightsOffer:
+    is_here = all(is_present(folder / file.name, file) for file in asset.file)
+    return protocol.WeightsOffer(asset.name, asset.kind, asset.about, asset.licence, asset.size_bytes, is_here)
+
+
+def _file_offer(name: str) -> protocol.WeightsOffer:
+    try:
+        size_bytes, is_here = Path(name).expanduser().stat().st_size, True
+    except OSError:
+        size_bytes, is_here = 0, False
+    return protocol.WeightsOffer(name, "chat", "A file that the settings name.", "", size_bytes, is_here)
+
+
+def _ollama(model: OllamaListed) -> protocol.OllamaOffer:
+    return protocol.OllamaOffer(model.name, model.size_bytes, leaves_machine("ollama", model.name))
+
+
+def _hosted(provider: str, settings: Settings) -> protocol.HostedOffer:
+    preset = PRESETS[provider]
+    conversation = price_of(f"{provider}/{preset.conversation}")
+    background = price_of(f"{provider}/{preset.background}")
+    return protocol.HostedOffer(
+        provider=provider,
+        conversation_model=preset.conversation,
+        conversation_price=_price(conversation),
+        background_model=preset.background,
+        background_price=_price(background),
+        key_found_in=where_key_is(settings.llm, provider),
+        hour_of_talk_dollars=hour_of_talk_dollars(conversation),
+        background_day_dollars=background_day_dollars(background, settings.budget),
+    )
+
+
+def _price(price: Price) -> protocol.ModelPrice:
+    return protocol.ModelPrice(price.input, price.output, price.is_known)

@@ -1,0 +1,200 @@
+"""`reveries models test`: one question to the model of each role, made as every call is, and timed."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import msgspec
+
+from reveries import protocol
+from reveries.clock import Clock
+from reveries.daemon.models_overview import leaves_machine
+from reveries.errors import ModelAnswerError, NotFoundError, ReveriesError, StorageError
+from reveries.llm.base import CHAT_ROLES, ChatModel, Delta, Embedder, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.prices import price_of
+from reveries.llm.structured import AnswerOutcome, AnswerRecorder, ask, schema_of
+from reveries.llm.tokens import template_tokens
+from reveries.prompts import prompt
+
+PROBE_SECONDS = 240.0
+"""Each role's, loading included: a gigabyte from a slow disk, then a minute of words on a slow machine."""
+
+ANSWER_TOKENS = 160
+_MICRODOLLARS = 1_000_000
+_EMBEDDED_TEXT = "The pear tree stays where it is."
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What the probe asks for."""
+
+    thing: Annotated[str, msgspec.Meta(max_length=40)]
+    colours: Annotated[list[Annotated[str, msgspec.Meta(max_length=20)]], msgspec.Meta(max_length=3)]
+    seen_per_hour: int
+    sentence: Annotated[str, msgspec.Meta(max_length=200)]
+
+
+@dataclass(frozen=True, slots=True)
+class Prober:
+    """What a test needs. `tell` hears which role is asked now, how many are done, of how many."""
+
+    chat: Mapping[Role, ChatModel]
+    embedder: Embedder
+    recorder: AnswerRecorder
+    clock: Clock
+    tell: Callable[[str, int, int], None]
+
+    async def probe(self, role: str = "") -> list[protocol.ModelProbe]:
+        """The probes of all roles, or of `role`. A model that fails is a result. Raises NotFoundError, StorageError."""
+        roles = roles_named(role)
+        probes = []
+        for done, one in enumerate(roles):
+            self.tell(f"{one.value}: {self._name(one)}", done, len(roles))
+            probes.append(await self._probe(one))
+        return probes
+
+    async def _probe(self, role: Role) -> protocol.ModelProbe:
+        watch = _Watch(self.chat[role], self.clock) if role is not Role.EMBEDDING else None
+        began = self.clock.monotonic()
+        answer, error, advice = "", "", ""
+        try:
+            async with asyncio.timeout(PROBE_SECONDS):
+                answer = await (self._answer(role, watch) if watch else self._vector())
+        except StorageError:
+            raise
+        except ModelAnswerError:
+            answer = AnswerOutcome.FAILED.value
+        except ReveriesError as failed:
+            error, advice = failed.message, failed.advice
+        except TimeoutError:
+            error, advice = f"It gave no whole answer within {PROBE_SECONDS:.0f} s.", "Choose a smaller model."
+        return _result(role, self._name(role), watch, answer, error, advice, self.clock.monotonic() - began)
+
+    async def _answer(self, role: Role, watch: "_Watch") -> str:
+        # The number comes first and is new each time: a beginning that was read before would be read in no time.
+        words = prompt("probe", number=str(int(self.clock.now())), role=role.value)
+        question = Prompt(role, (Message("user", words),), ANSWER_TOKENS, 0.0, schema=schema_of(Seen))
+        await watch.load(question)
+        last = _Last(self.recorder)
+        await ask(watch, question, Seen, recorder=last)
+        return last.outcome.value
+
+    def _name(self, role: Role) -> str:
+        return self.chat[role].name if role in CHAT_ROLES else self.embedder.model_id
+
+    async def _vector(self) -> str:
+        await self.embedder.embed([_EMBEDDED_TEXT])
+        return "vectors"
+
+
+def roles_named(role: str) -> Sequence[Role]:
+    """All of them, or the one called `role`. Raises NotFoundError."""
+    if not role:
+        return tuple(Role)
+    try:
+        return (Role(role),)
+    except ValueError as error:
+        names = ", ".join(known.value for known in Role)
+        raise NotFoundError(f"There is no role {role}.", advice=f"There are: {names}") from error
+
+
+@dataclass(slots=True)
+class _Last:
+    """Hands each outcome on, and keeps it."""
+
+    recorder: AnswerRecorder
+    outcome: AnswerOutcome = AnswerOutcome.FAILED
+
+    async def record(self, model: str, outcome: AnswerOutcome) -> None:
+        self.outcome = outcome
+        await self.recorder.record(model, outcome)
+
+
+@dataclass(slots=True)
+class _Watch:
+    """The ChatModel port on `model`, with a watch in its hand."""
+
+    model: ChatModel
+    clock: Clock
+    load_seconds: float = 0.0
+    first_token_seconds: float = 0.0
+    speaking_seconds: float = 0.0
+    spoken_tokens: int = 0
+    """Those that came after the first of their call: what `speaking_seconds` was spent on."""
+    reserved_microdollars: int = 0
+    usages: list[Usage | None] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def context_tokens(self) -> int:
+        return self.model.context_tokens
+
+    async def load(self, question: Prompt) -> None:
+        """Counting tokens loads a model that runs here; with others it takes no time."""
+        began = self.clock.monotonic()
+        await self.model.count_tokens(question.messages[0].text)
+        self.load_seconds = self.clock.monotonic() - began
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
+        tokens = template_tokens(prompt.messages)
+        for message in prompt.messages:
+            tokens += await self.model.count_tokens(message.text)
+        self.reserved_microdollars += price_of(self.name).microdollars(tokens, prompt.max_tokens)
+        began = self.clock.monotonic()
+        first_at: float | None = None
+        deltas = 0
+        self.usages.append(None)
+        async with contextlib.aclosing(self.model.stream(prompt)) as events:
+            async for event in events:
+                if isinstance(event, Delta):
+                    deltas += 1
+                    first_at = first_at if first_at is not None else self.clock.monotonic()
+                else:
+                    self.usages[-1] = event.usage
+                yield event
+        if first_at is None:
+            return
+        self.first_token_seconds = self.first_token_seconds or first_at - began
+        self.speaking_seconds += self.clock.monotonic() - first_at
+        last = self.usages[-1]
+        self.spoken_tokens += max(0, (last.completion_tokens if last else deltas) - 1)
+
+    async def count_tokens(self, text: str) -> int:
+        return await self.model.count_tokens(text)
+
+    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+        await self.model.read_ahead(messages, role)
+
+    async def aclose(self) -> None:
+        """Nothing of its own to give back."""
+
+
+def _result(
+    role: Role, name: str, watch: _Watch | None, answer: str, error: str, advice: str, seconds: float
+) -> protocol.ModelProbe:
+    known = [usage for usage in watch.usages if usage is not None] if watch else []
+    is_usage_known = watch is None or len(known) == len(watch.usages)
+    reserved = watch.reserved_microdollars if watch else 0
+    price = price_of(name) if watch else None
+    cost = sum(price.of(usage) for usage in known) if price else 0
+    return protocol.ModelProbe(
+        role=role.value,
+        model=name,
+        leaves_machine=watch is not None and leaves_machine(*name.split("/", 1)),
+        answer=answer,
+        load_seconds=watch.load_seconds if watch else 0.0,
+        first_token_seconds=watch.first_token_seconds if watch else 0.0,
+        tokens_per_second=watch.spoken_tokens / watch.speaking_seconds if watch and watch.speaking_seconds else 0.0,
+        seconds=seconds,
+        prompt_tokens=sum(usage.prompt_tokens for usage in known),
+        completion_tokens=sum(usage.completion_tokens for usage in known),
+        reserved_dollars=reserved / _MICRODOLLARS,
+        dollars=(cost if is_usage_known else reserved) / _MICRODOLLARS,
+        is_usage_known=is_usage_known,
+        error=error,
+        advice=advice,
+    )

@@ -1,0 +1,112 @@
+"""The circuit of every provider, kept over restarts: a mind that is woken anew does not storm what failed (D3)."""
+
+from dataclasses import asdict
+from datetime import datetime
+from random import Random
+from typing import TYPE_CHECKING
+
+import structlog
+
+from reveries.clock import Clock
+from reveries.db.database import Database, Row
+from reveries.errors import DiskFullError, ModelFault
+from reveries.llm.base import Role
+from reveries.llm.circuit import WELL, Circuit, Failure, after_failure, after_waking, wait_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+log = structlog.get_logger("models")
+
+_MAX_ERROR_CHARS = 500
+
+
+class Circuits:
+    """Made by `open_circuits`. Memory first, then the database: a circuit that could not be stored still protects."""
+
+    def __init__(self, database: Database, clock: Clock, chance: Random, known: dict[str, Circuit]) -> None:
+        self._database = database
+        self._clock = clock
+        self._chance = chance
+        self._known = known
+        self._origin = (clock.now(), clock.monotonic())
+        self.when_well: Callable[[str], None] = lambda provider: None
+        """Told the provider that answers again, so that whoever waits for it need not wait any longer."""
+
+    def of(self, provider: str) -> Circuit:
+        return self._known.get(provider, WELL)
+
+    def wait_seconds(self, provider: str, role: Role) -> float:
+        """How long `role` must wait before it may ask `provider`; 0 for now."""
+        return wait_seconds(self.of(provider), role, self._now())
+
+    async def failed(self, provider: str, failure: Failure) -> None:
+        """A call of `provider` failed."""
+        before = self.of(provider)
+        circuit = after_failure(before, failure, self._now(), self._chance)
+        self._known[provider] = circuit
+        if circuit.is_open and not before.is_open:
+            log.warning("provider.circuit_opened", provider=provider, fault=failure.fault.value)
+        await self._store(provider, circuit)
+
+    async def answered(self, provider: str) -> None:
+        """A call of `provider` was answered: whatever was wrong is over."""
+        if self._known.pop(provider, WELL).is_well:
+            return
+        log.info("provider.well_again", provider=provider)
+        self.when_well(provider)
+        await self._store(provider, None)
+
+    def problems(self) -> list[str]:
+        """A sentence for each provider that is not well, with what comes next."""
+        return [self._told(provider, circuit) for provider, circuit in sorted(self._known.items())]
+
+    def _told(self, provider: str, circuit: Circuit) -> str:
+        since = _time(circuit.opened_at or circuit.failed_at)
+        if circuit.last_fault is ModelFault.KEY_REFUSED:
+            after = "Put the key or the account right; your next message tries it again."
+        elif circuit.next_try_at <= self._now():
+            after = "It is tried again when there is something to ask."
+        else:
+            after = f"Thinking and sleep try it again at {_time(circuit.next_try_at)}, your next message before that."
+        return f"{provider} fails since {since}: {circuit.last_error} {after}"
+
+    def _now(self) -> float:
+        """Unix seconds from the start on, by the clock that never steps."""
+        wall, monotonic = self._origin
+        return wall + self._clock.monotonic() - monotonic
+
+    async def _store(self, provider: str, circuit: Circuit | None) -> None:
+        try:
+            async with self._database.transaction() as transaction:
+                if circuit is None:
+                    await transaction.run("circuits.forget", {"provider": provider})
+                else:
+                    row = asdict(circuit) | {"last_error": circuit.last_error[:_MAX_ERROR_CHARS]}
+                    await transaction.run("circuits.put", {"provider": provider, **row})
+        except DiskFullError:
+            log.warning("provider.circuit_not_stored", provider=provider)
+
+
+async def open_circuits(database: Database, clock: Clock, chance: Random) -> Circuits:
+    """The circuits as the last run left them."""
+    rows = await database.rows("circuits.all")
+    known = {str(row["provider"]): after_waking(_circuit(row), clock.now()) for row in rows}
+    return Circuits(database, clock, chance, known)
+
+
+def _circuit(row: Row) -> Circuit:
+    return Circuit(
+        failures=int(row["failures"]),
+        pauses=int(row["pauses"]),
+        opened_at=None if row["opened_at"] is None else float(row["opened_at"]),
+        failed_at=float(row["failed_at"]),
+        next_try_at=float(row["next_try_at"]),
+        asked_until=float(row["asked_until"]),
+        last_fault=ModelFault(row["last_fault"]),
+        last_error=str(row["last_error"]),
+    )
+
+
+def _time(unix_seconds: float) -> str:
+    return datetime.fromtimestamp(unix_seconds).astimezone().strftime("%H:%M")

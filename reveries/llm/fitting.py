@@ -1,0 +1,124 @@
+"""How much context a model gets on this machine: what was asked for if it fits, what suits if nothing was asked for."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from reveries.config import EmbeddedSettings
+from reveries.errors import ConfigError, ModelError, ReveriesError
+from reveries.llm.assets import find_weights
+from reveries.llm.gguf import GgufHead, read_head
+
+SMALLEST_TOKENS = 1024
+USUAL_TOKENS = 4096
+MANY_TOKENS = 8192
+MANY_CORES = 8
+"""A prompt has to be read: two cores read 60 tokens a second of the default model, so 8,192 take over two minutes."""
+
+SUITABLE_SHARE = 0.6
+"""Of the memory: what else runs on the machine wants some."""
+
+WORKING_BYTES = 300_000_000
+"""Beside weights and cache: what a batch is computed in, and the program itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a model has to live with. `ram_bytes` 0: not known."""
+
+    cores: int
+    ram_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A model's file, as far as memory is concerned."""
+
+    name: str
+    file_bytes: int
+    head: GgufHead
+
+    def needed_bytes(self, context_tokens: int, slots: int) -> int:
+        """Roughly, with `slots` contexts of so many tokens."""
+        return self.file_bytes + self.head.cache_bytes_per_token * context_tokens * slots + WORKING_BYTES
+
+
+def this_machine() -> Machine:
+    """This one, or as much of it as this process may use."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS
+        cores = os.cpu_count() or 1
+    try:
+        ram_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
+        ram_bytes = 0
+    return Machine(cores, min(ram_bytes, _allowed_bytes() or ram_bytes))
+
+
+def fitted(settings: EmbeddedSettings, model: str, slots: int, machine: Machine | None = None) -> EmbeddedSettings:
+    """`settings` with the context that `model` (a name of the manifest, or a path) gets here.
+
+    Weights that are not on this machine yet are judged when they are. Raises ConfigError for a context that cannot fit,
+    and for a file that is no model.
+    """
+    here = machine or this_machine()
+    weights = _weights(model)
+    tokens = context_tokens(settings.context_tokens, weights, slots, here)
+    return msgspec.structs.replace(settings, context_tokens=tokens)
+
+
+def context_tokens(asked: int, weights: Weights | None, slots: int, machine: Machine) -> int:
+    """Tokens for each slot. `asked` 0: what suits `machine`. Pure. Raises ConfigError for what cannot fit."""
+    wanted = asked or (MANY_TOKENS if machine.cores >= MANY_CORES else USUAL_TOKENS)
+    if weights is None:
+        return max(wanted, SMALLEST_TOKENS)
+    wanted = max(min(wanted, weights.head.trained_tokens or wanted), SMALLEST_TOKENS)
+    if not machine.ram_bytes:
+        return wanted
+    if not asked:
+        room = machine.ram_bytes * SUITABLE_SHARE
+        while wanted // 2 >= SMALLEST_TOKENS and weights.needed_bytes(wanted, slots) > room:
+            wanted //= 2
+    needed = weights.needed_bytes(wanted, slots)
+    if needed > machine.ram_bytes:
+        raise ConfigError(
+            f"{weights.name} with {slots} contexts of {wanted:,} tokens needs about {_gigabytes(needed)} of memory, "
+            f"and this machine has {_gigabytes(machine.ram_bytes)}.",
+            advice=_smaller(asked, weights, slots, machine),
+        )
+    return wanted
+
+
+def _smaller(asked: int, weights: Weights, slots: int, machine: Machine) -> str:
+    if asked and weights.needed_bytes(SMALLEST_TOKENS, slots) <= machine.ram_bytes:
+        return "Let the machine decide: reveries config set llm.embedded.context_tokens 0"
+    return "Choose a smaller model: reveries models"
+
+
+def _weights(model: str) -> Weights | None:
+    try:
+        path = find_weights(model)
+    except ReveriesError:
+        return None
+    try:
+        return Weights(Path(path).name, path.stat().st_size, read_head(path))
+    except (OSError, ModelError) as error:
+        told = (
+            error.message if isinstance(error, ModelError) else f"The weights {path} cannot be read: {error.strerror}."
+        )
+        raise ConfigError(told, advice="Choose another: reveries models") from error
+
+
+def _allowed_bytes() -> int:
+    """What the control group of this process may use; 0 when it is not limited."""
+    try:
+        return int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return 0
+
+
+def _gigabytes(number: int) -> str:
+    return f"{number / 1e9:.1f} GB"

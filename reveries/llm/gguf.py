@@ -1,0 +1,102 @@
+"""What the head of a GGUF file says of its model: as much as is needed to know how much memory it will want."""
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from reveries.errors import ModelError
+
+_MAGIC = b"GGUF"
+_MAX_PAIRS = 10_000
+_MAX_TEXT_BYTES = 4 * 1024 * 1024
+_MAX_KEPT_ITEMS = 1024
+_STRING, _ARRAY = 8, 9
+_NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_KEY_VALUE_BYTES = 2
+"""The cache of what was read holds 16-bit numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class GgufHead:
+    """0 where the file does not say."""
+
+    trained_tokens: int
+    """The longest context that the model was made for."""
+    cache_bytes_per_token: int
+    """What each token of context takes in memory."""
+
+
+def read_head(path: Path) -> GgufHead:
+    """Read the head of `path`. Raises ModelError for what is no GGUF file, or is cut off; OSError."""
+    try:
+        with path.open("rb") as file:
+            return _head(_pairs(file))
+    except (struct.error, ValueError, UnicodeDecodeError) as error:
+        raise ModelError(
+            f"The file {path} is no GGUF model that can be read: {error}.",
+            advice="Fetch it again, or choose another: reveries models",
+        ) from error
+
+
+def _head(pairs: dict[str, object]) -> GgufHead:
+    kind = pairs.get("general.architecture", "")
+
+    def number(name: str) -> int:
+        found = pairs.get(f"{kind}.{name}", 0)
+        values = found if isinstance(found, list) else [found]
+        return max((int(value) for value in values if isinstance(value, int)), default=0)
+
+    heads = number("attention.head_count")
+    width = number("embedding_length") // heads if heads else 0
+    per_head = (number("attention.key_length") or width) + (number("attention.value_length") or width)
+    key_heads = number("attention.head_count_kv") or heads
+    return GgufHead(
+        trained_tokens=number("context_length"),
+        cache_bytes_per_token=number("block_count") * key_heads * per_head * _KEY_VALUE_BYTES,
+    )
+
+
+def _pairs(file: BinaryIO) -> dict[str, object]:
+    """The named values up to those of the tokenizer, which are many and of which nothing is needed."""
+    if file.read(4) != _MAGIC:
+        raise ValueError("it does not begin like one")
+    _, _, count = _numbers(file, "IQQ")
+    if count > _MAX_PAIRS:
+        raise ValueError(f"it names {count} values")
+    found: dict[str, object] = {}
+    for _ in range(int(count)):
+        key = _text(file)
+        if key.startswith("tokenizer."):
+            break
+        found[key] = _value(file, int(_numbers(file, "I")[0]))
+    return found
+
+
+def _value(file: BinaryIO, kind: int) -> object:
+    if kind == _STRING:
+        return _text(file)
+    if kind != _ARRAY:
+        return _numbers(file, _format(kind))[0]
+    item, count = (int(number) for number in _numbers(file, "IQ"))
+    if count > _MAX_KEPT_ITEMS:
+        raise ValueError(f"a list of {count} stands where none should")
+    return [_value(file, item) for _ in range(count)]
+
+
+def _format(kind: int) -> str:
+    if kind not in _NUMBERS:
+        raise ValueError(f"there is no kind {kind} of value")
+    return _NUMBERS[kind]
+
+
+def _numbers(file: BinaryIO, form: str) -> tuple[int | float | bool, ...]:
+    layout = struct.Struct(f"<{form}")
+    return layout.unpack(file.read(layout.size))
+
+
+def _text(file: BinaryIO) -> str:
+    (length,) = _numbers(file, "Q")
+    if length > _MAX_TEXT_BYTES:
+        raise ValueError(f"a text of {length} bytes stands where none should")
+    return file.read(int(length)).decode("utf-8", "replace")

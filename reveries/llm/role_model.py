@@ -1,0 +1,165 @@
+"""A role's model: the one that the settings name, and, when it fails, those after it in the role's list.
+
+The one layer that asks twice. The owner's own turn is tried three times within a few seconds, a thought or a sleep
+once: the circuit says when it may come again. Once a word was shown nothing is asked again: no reply is begun twice.
+"""
+
+import contextlib
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, replace
+
+import structlog
+
+from reveries.clock import Clock
+from reveries.errors import ModelError, ModelFault, ModelUnavailableError
+from reveries.llm.base import ChatModel, Delta, Message, Prompt, Role, StreamEvent
+from reveries.llm.circuit import Failure
+from reveries.llm.circuits import Circuits
+from reveries.llm.faults import is_worth_another_try
+from reveries.llm.tokens import template_tokens
+
+log = structlog.get_logger("models")
+
+OWNERS_TRIES = 3
+LONGEST_WAIT_IN_A_TURN_SECONDS = 5.0
+"""A person is waiting: a provider that asks for more is passed over."""
+
+_BETWEEN_TRIES_SECONDS = (0.3, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One model that a role may use. `provider` names its circuit."""
+
+    provider: str
+    model: ChatModel
+
+
+class RoleModel:
+    """The ChatModel port over a role's candidates, best first. Closing it closes none of them."""
+
+    def __init__(self, candidates: Sequence[Candidate], circuits: Circuits, clock: Clock) -> None:
+        self._candidates = tuple(candidates)
+        self._circuits = circuits
+        self._clock = clock
+        self._serving = self._candidates[0]
+
+    @property
+    def name(self) -> str:
+        """The model that answered last, or would answer first."""
+        return self._serving.model.name
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        return self._candidates
+
+    @property
+    def context_tokens(self) -> int:
+        return self._serving.model.context_tokens
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
+        """See ChatModel. Raises the first candidate's error when none of them answers.
+
+        `retry_after_seconds` of a ModelUnavailableError says when `prompt.role` may come again.
+        """
+        errors: list[ModelError] = []
+        made_for = self._serving
+        for candidate in self._candidates:
+            call = _Call(candidate, prompt, self._circuits, self._clock, was_made_for_it=candidate is made_for)
+            try:
+                async with contextlib.aclosing(call.events()) as events:
+                    async for event in events:
+                        self._serving = candidate
+                        yield event
+                return
+            except ModelError as error:
+                if call.has_spoken:
+                    raise
+                errors.append(error)
+                log.info("model.passed_over", model=candidate.model.name, why=error.code)
+        raise self._when_to_come_again(errors, prompt.role)
+
+    async def count_tokens(self, text: str) -> int:
+        return await self._serving.model.count_tokens(text)
+
+    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+        if not self._circuits.wait_seconds(self._serving.provider, role):
+            await self._serving.model.read_ahead(messages, role)
+
+    async def aclose(self) -> None:
+        """Nothing of its own to give back."""
+
+    def _when_to_come_again(self, errors: Sequence[ModelError], role: Role) -> ModelError:
+        first = errors[0]
+        waits = [self._circuits.wait_seconds(candidate.provider, role) for candidate in self._candidates]
+        if isinstance(first, ModelUnavailableError) and min(waits) > 0.0:
+            first.retry_after_seconds = min(waits)
+        return first
+
+
+class _Call:
+    """One question to one candidate."""
+
+    def __init__(
+        self, candidate: Candidate, prompt: Prompt, circuits: Circuits, clock: Clock, *, was_made_for_it: bool
+    ) -> None:
+        self._candidate = candidate
+        self._was_made_for_it = was_made_for_it
+        self._prompt = prompt
+        self._circuits = circuits
+        self._clock = clock
+        self.has_spoken = False
+
+    async def events(self) -> AsyncGenerator[StreamEvent, None]:
+        """The answer. Raises ModelError after the last try."""
+        prompt = self._prompt if self._was_made_for_it else await _shortened(self._prompt, self._candidate.model)
+        was_open = self._circuits.of(self._candidate.provider).is_open
+        tries = OWNERS_TRIES if prompt.role is Role.CONVERSATION and not was_open else 1
+        for number in range(tries):
+            await self._wait_or_refuse()
+            try:
+                async with contextlib.aclosing(self._candidate.model.stream(prompt)) as stream:
+                    async for event in stream:
+                        self.has_spoken = self.has_spoken or isinstance(event, Delta)
+                        yield event
+            except ModelUnavailableError as error:
+                await self._failed(error)
+                if self.has_spoken or number + 1 == tries or not is_worth_another_try(error):
+                    raise
+                await self._clock.sleep(_BETWEEN_TRIES_SECONDS[number])
+            else:
+                await self._circuits.answered(self._candidate.provider)
+                return
+
+    async def _wait_or_refuse(self) -> None:
+        """Raise, without a call, what failed last when it is too early to ask again."""
+        provider, role = self._candidate.provider, self._prompt.role
+        wait = self._circuits.wait_seconds(provider, role)
+        if not wait:
+            return
+        circuit = self._circuits.of(provider)
+        if role is not Role.CONVERSATION or wait > LONGEST_WAIT_IN_A_TURN_SECONDS or circuit.is_open:
+            raise ModelUnavailableError(
+                circuit.last_error or f"{provider} is not asked yet.",
+                fault=circuit.last_fault or ModelFault.UNREACHABLE,
+                retry_after_seconds=wait,
+            )
+        await self._clock.sleep(wait)
+
+    async def _failed(self, error: ModelUnavailableError) -> None:
+        failure = Failure(error.fault, str(error), error.retry_after_seconds)
+        await self._circuits.failed(self._candidate.provider, failure)
+
+
+async def _shortened(prompt: Prompt, model: ChatModel) -> Prompt:
+    """`prompt` without the oldest of its history, as far as `model`'s context asks for it.
+
+    The first message (the rules) and the last stay.
+    """
+    room = model.context_tokens - prompt.max_tokens
+    messages = list(prompt.messages)
+    sizes = [await model.count_tokens(message.text) for message in messages]
+    while len(messages) > 2 and sum(sizes) + template_tokens(messages) > room:
+        # In pairs, so that what is left still begins with a word of the user.
+        del messages[1:3], sizes[1:3]
+    return replace(prompt, messages=tuple(messages)) if len(messages) < len(prompt.messages) else prompt

@@ -1,0 +1,150 @@
+"""`reveries models test`: each role is asked once, timed by the clock, paid for in the ledger, counted in the table."""
+
+import asyncio
+import random
+
+import msgspec
+import pytest
+
+from reveries.config import Home, Settings, load_settings
+from reveries.daemon.models import build_models
+from reveries.daemon.models_overview import InUse, models_overview
+from reveries.daemon.probing import Prober, Seen
+from reveries.db.database import Database
+from reveries.errors import NotFoundError
+from reveries.llm.answer_counts import AnswerCount, AnswerCounts
+from reveries.llm.base import CHAT_ROLES, Role
+from reveries.llm.budget import Ledger
+from reveries.llm.circuits import open_circuits
+from reveries.llm.metered import MeteredModel
+from reveries.llm.scripted import HashingEmbedder, Pause, Script, ScriptedModel
+from tests.fakes.clock import HandClock
+from tests.llm.servers import model_server
+
+GOOD = msgspec.json.encode(Seen("heron", ["grey"], 2, "A grey heron stands in the cold water.")).decode()
+
+
+def _settings(**llm: object) -> Settings:
+    settings = load_settings(None)
+    return msgspec.structs.replace(settings, llm=msgspec.structs.replace(settings.llm, **llm))
+
+
+class Kit:
+    """A prober on scripted models."""
+
+    def __init__(self, database: Database, clock: HandClock, *scripts: Script, name: str = "scripted/model") -> None:
+        settings = load_settings(None)
+        self.model = ScriptedModel(scripts, otherwise=GOOD, clock=clock, name=name)
+        self.ledger = Ledger(database, clock, settings.budget)
+        self.counts = AnswerCounts(database)
+        self.told: list[tuple[str, int, int]] = []
+        metered = MeteredModel(self.model, self.ledger)
+        self.prober = Prober(
+            dict.fromkeys(CHAT_ROLES, metered),
+            HashingEmbedder(),
+            self.counts,
+            clock,
+            lambda *told: self.told.append(told),
+        )
+
+
+async def test_every_role_is_asked_once_and_in_its_own_words(database: Database, clock: HandClock) -> None:
+    kit = Kit(database, clock)
+    probes = await kit.prober.probe()
+    assert [probe.role for probe in probes] == [role.value for role in Role]
+    assert [probe.answer for probe in probes] == ["valid", "valid", "valid", "vectors"]
+    assert len({prompt.messages for prompt in kit.model.prompts}) == 3
+    assert [done for _, done, _ in kit.told] == [0, 1, 2, 3]
+
+
+@pytest.mark.requirement("R-113")
+async def test_the_form_is_judged_and_counted(database: Database, clock: HandClock) -> None:
+    kit = Kit(database, clock, GOOD, "no", GOOD, "no", "no")
+    answers = [(await kit.prober.probe(role.value))[0].answer for role in CHAT_ROLES]
+    assert answers == ["valid", "repaired", "failed"]
+    assert await kit.counts.counts() == [AnswerCount("scripted/model", 1, 1, 1)]
+
+
+async def test_the_clock_says_when_the_first_token_came_and_how_fast_the_rest(
+    database: Database, clock: HandClock
+) -> None:
+    pieces = [GOOD[:10], GOOD[10:20], GOOD[20:]]
+    model = ScriptedModel([[Pause(1.5), pieces[0], Pause(0.5), pieces[1], Pause(0.5), pieces[2]]], clock=clock)
+    prober = Prober({Role.CONVERSATION: model}, HashingEmbedder(), AnswerCounts(database), clock, lambda *_: None)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        testing = tasks.create_task(prober.probe("conversation"), name="test")
+        await clock.advance(2.5)
+    [probe] = testing.result()
+    assert probe.first_token_seconds == pytest.approx(1.5)
+    assert probe.tokens_per_second == pytest.approx(2.0)
+
+
+@pytest.mark.requirement("G1")
+async def test_a_probe_is_a_call_like_every_other(database: Database, clock: HandClock) -> None:
+    kit = Kit(database, clock, name="openai/gpt-4.1")
+    [probe] = await kit.prober.probe("monologue")
+    assert 0 < probe.dollars < probe.reserved_dollars
+    usage = {used.role: used for used in await kit.ledger.usage_today()}
+    assert usage["monologue"].calls == 1
+    assert usage["monologue"].dollars == pytest.approx(probe.dollars)
+
+
+async def test_a_call_whose_usage_is_not_told_costs_what_was_reserved(database: Database, clock: HandClock) -> None:
+    kit = Kit(database, clock)
+    silent = ScriptedModel(otherwise=GOOD, clock=clock, name="openai/gpt-4.1", gives_usage=False)
+    prober = Prober(
+        {Role.CONVERSATION: MeteredModel(silent, kit.ledger)}, HashingEmbedder(), kit.counts, clock, lambda *_: None
+    )
+    [probe] = await prober.probe("conversation")
+    assert not probe.is_usage_known
+    assert probe.dollars == probe.reserved_dollars > 0
+
+
+async def test_a_model_that_cannot_be_asked_is_a_result(database: Database, clock: HandClock) -> None:
+    kit = Kit(database, clock)
+    kit.ledger.budget = msgspec.structs.replace(
+        kit.ledger.budget, monologue=msgspec.structs.replace(kit.ledger.budget.monologue, tokens_per_day=0)
+    )
+    [probe] = await kit.prober.probe("monologue")
+    assert "of its 0 tokens of today" in probe.error
+    assert probe.answer == ""
+    with pytest.raises(NotFoundError, match="no role thinking"):
+        await kit.prober.probe("thinking")
+
+
+async def test_the_overview_shows_what_the_roles_use_and_what_an_ollama_has(
+    home: Home, database: Database, clock: HandClock
+) -> None:
+    async with model_server() as server:
+        server.models = ["small:latest", "big:cloud"]
+        settings = _settings(
+            ollama_url=server.url, consolidation_model="anthropic/claude-haiku-4-5", monologue_fallbacks=("embedded",)
+        )
+        circuits = await open_circuits(database, clock, random.Random(1))
+        models = await build_models(settings, home, Ledger(database, clock, settings.budget), circuits, clock)
+        states = {role: state for role, _, state in models.uses()}
+        shown = await models_overview(
+            settings, [AnswerCount("a", 1, 2, 3)], InUse(models.choices, models.fallbacks, states)
+        )
+        await models.aclose()
+    roles = {role.role: role for role in shown.roles}
+    assert roles["conversation"].model == "ollama/small:latest"
+    assert roles["conversation"].reason == "Ollama answers, and nothing else was chosen"
+    assert roles["monologue"].fallbacks == ["embedded/qwen2.5-coder-1.5b-instruct"]
+    assert roles["consolidation"].leaves_machine
+    assert roles["consolidation"].price.output_dollars == 5.0
+    assert [(model.name, model.leaves_machine) for model in shown.ollama] == [
+        ("small:latest", False),
+        ("big:cloud", True),
+    ]
+    assert shown.answers[0].repaired == 2
+
+
+async def test_a_gguf_file_that_the_settings_name_is_listed_as_the_owners_own(home: Home) -> None:
+    own = str(home.path / "own.gguf")
+    settings = _settings(provider="embedded", monologue_model=own, ollama_url="http://127.0.0.1:9")
+    shown = await models_overview(settings)
+    [offer] = [offer for offer in shown.weights if offer.name == own]
+    assert (offer.licence, offer.is_here) == ("", False)
+    assert not shown.ollama_answers
+    assert "are not there" in next(role.state for role in shown.roles if role.role == "monologue")

@@ -30,7 +30,10 @@ wake: $(VENV)/core.stamp ## install, fetch the models, wake the mind and talk (M
 	    *) echo "The chat model is $$provider's (llm.provider): none is fetched." ;; \
 	esac
 	@[ -z "$(MODEL)" ] || $(REVERIES) config set llm.embedded.model "$(MODEL)"
-	@$(REVERIES) models pull "$$($(call setting,llm.embedding_model))"
+	@embedder=$$($(call setting,llm.embedding_model)) && case "$$embedder" in \
+	    */*) echo "The embedder is $$embedder: none is fetched." ;; \
+	    *) $(REVERIES) models pull "$$embedder" ;; \
+	esac
 	@$(REVERIES) wake
 	@if [ -t 0 ] && [ -t 1 ]; then \
 	    exec $(REVERIES); \

@@ -510,6 +510,15 @@ class Status(_Message, frozen=True):
     sqlite_version: str
     loop_lag_p99_ms: float
     loop_lag_max_ms: float
+    embedding_model: str = ""
+    """The embedder of the settings."""
+    embedding_serving: str = ""
+    """The one whose vectors recall compares: another until every text has a new one."""
+    embedding_done: int = 0
+    """Texts that have a vector of `embedding_model`, of `embedding_total`."""
+    embedding_total: int = 0
+    embedding_waits: str = ""
+    """Why nothing happens now with those that have none."""
 
 
 class ModelPrice(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ import socket
 import sys
 from importlib import resources
 from pathlib import Path
+from random import Random
 from typing import Final
 
 import msgspec
@@ -19,13 +20,15 @@ from reveries.errors import BudgetExceededError
 from reveries.llm.base import CHAT_ROLES
 from reveries.llm.budget import Ledger, Reservation
 from reveries.llm.caps import Ask
+from reveries.llm.circuits import open_circuits
 from tests.fakes.clock import HandClock
 from tests.llm.contract import a_prompt, play
 from tests.llm.servers import model_server
 
 PACKAGE: Final = Path(str(resources.files("reveries")))
 NETWORK: Final = {"httpx", "ollama", "litellm", "openai", "requests", "urllib.request", "http.client", "aiohttp"}
-ADAPTERS: Final = {"HostedModel", "OllamaModel", "EmbeddedModel", "OnnxEmbedder"}
+ADAPTERS: Final = {"HostedModel", "OllamaModel", "EmbeddedModel"}
+EMBEDDERS: Final = {"HostedEmbedder", "OllamaEmbedder", "OnnxEmbedder"}
 
 
 def _imported(file: Path) -> set[str]:
@@ -45,24 +48,27 @@ def _sources() -> list[tuple[str, Path]]:
 @pytest.mark.requirement("G1")
 def test_only_the_adapters_and_the_fetching_of_weights_can_reach_a_network() -> None:
     reaching = {name for name, file in _sources() if _imported(file) & NETWORK}
-    # Weights are fetched; the child process that runs a model is asked over its own socket; the rest are adapters and
-    # the limit on what they read. llm/hosted.py loads litellm by its name, late.
-    assert reaching == {"llm/asset_sources.py", "llm/model_process.py", "llm/limits.py", "llm/ollama_chat.py"} | (
-        reaching & {"llm/embedded.py"}
-    )
+    # Weights are fetched; the child process that runs a model is asked over its own socket; the rest are adapters, the
+    # limit on what they read, and the kinds of their errors. litellm is loaded by its name, late.
+    fetching = {"llm/asset_sources.py", "llm/ollama_pull.py"}
+    adapters = {"llm/hosted.py", "llm/ollama_chat.py", "llm/ollama_embedding.py", "llm/embedded.py"}
+    assert reaching == fetching | adapters | {"llm/model_process.py", "llm/limits.py"}
     by_name = {name for name, file in _sources() if '"litellm"' in file.read_text(encoding="utf-8")}
-    assert by_name <= {"llm/hosted.py", "daemon/logs.py"}
+    assert by_name <= {"llm/hosted.py", "llm/hosted_embedding.py", "daemon/logs.py", "daemon/models_overview.py"}
 
 
 @pytest.mark.requirement("G1")
-def test_adapters_are_built_in_one_place_that_puts_each_behind_the_ledger() -> None:
+@pytest.mark.parametrize(
+    ("adapters", "builder"), [(ADAPTERS, "daemon/models.py"), (EMBEDDERS, "daemon/embedders.py")], ids=["chat", "embed"]
+)
+def test_adapters_are_built_in_one_place_that_puts_each_behind_the_ledger(adapters: set[str], builder: str) -> None:
     builders = {
         name
         for name, file in _sources()
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ADAPTERS
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in adapters
     }
-    assert builders == {"daemon/models.py"}
+    assert builders == {builder}
 
 
 class _WatchedLedger(Ledger):
@@ -104,7 +110,7 @@ async def test_no_connection_is_made_without_a_reservation(home: Home, database:
             defaults, llm=llm, budget=msgspec.structs.replace(defaults.budget, monologue=nothing)
         )
         ledger = _WatchedLedger(database, clock, settings.budget)
-        models = await build_models(settings, home, ledger, clock)
+        models = await build_models(settings, home, ledger, await open_circuits(database, clock, Random(1)), clock)
         connects.port, connects.ledger = int(server.url.rpartition(":")[2]), ledger
         prompt = a_prompt()
         for role in CHAT_ROLES:

@@ -24,6 +24,7 @@ def status_page(status: Status, now: float) -> Page:
         *_memory(status.memory, status.last_consolidation),
         _EMPTY,
         *_models(status.models),
+        *_vectors(status),
         _EMPTY,
         *_usage(status.usage, status.dollars_month),
         _EMPTY,
@@ -118,6 +119,27 @@ def _models(models: list[ModelUse]) -> Page:
         rows.append(
             field("models" if not place else "", role, one_line(model.model), Part(f"  {one_line(model.state)}", style))
         )
+    return rows
+
+
+def _vectors(status: Status) -> Page:
+    """How far a re-embedding is; nothing when there is none."""
+    done, total = status.embedding_done, status.embedding_total
+    is_change = status.embedding_serving != status.embedding_model
+    if done >= total and not is_change:
+        return []
+    share = f" ({done / total:.0%})" if total else ""
+    rows = [
+        field(
+            "vectors",
+            f"{count(done)} of {count(total)}{share}",
+            Part(f"  by {one_line(status.embedding_model)}", "dim"),
+        )
+    ]
+    if is_change:
+        rows += _noted(f"Until all are there, memory is searched with those of {status.embedding_serving}.", "dim")
+    if status.embedding_waits:
+        rows += _noted(f"It waits: {status.embedding_waits}", "warn")
     return rows
 
 

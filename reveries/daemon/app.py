@@ -126,6 +126,7 @@ def _memory(settings: Settings, database: Database, models: Models, answers: Ans
             owner_name=settings.owner.name,
             mind_name=settings.mind.name,
             new_id=_new_id,
+            old_embedder=models.embedding.old,
             answers=answers,
         )
     )
@@ -161,6 +162,7 @@ def _join(mind: Mind) -> None:
         slice_tokens=mind.models.slice_tokens,
     )
     mind.join(conversation, monologue, sources)
+    mind.memory.reembedding.is_busy = lambda: conversation.is_talking
     mind.models.circuits.when_well = lambda provider: monologue.try_again()
 
 
@@ -207,6 +209,7 @@ async def _start(mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, 
         "monologue": mind.monologue.run,
         "models": mind.models.run,
         "schedule": schedule.run,
+        "reembedding": mind.memory.reembedding.run,
         "loop-lag": mind.lag.run,
         "watchdog": lambda: _feed_watchdog(mind.clock),
     }

@@ -247,7 +247,7 @@ class Mind:
 
     async def notices(self) -> list[str]:
         """What the owner should see when attaching: wellbeing (RA-40), whatever is degraded, what waits for money."""
-        return [*await self.journal.notices(), *self.models.problems(), *self._waits_for_budget()]
+        return [*await self._notices(), *self._problems()]
 
     def _waits_for_budget(self) -> list[str]:
         """What is quiet because a limit is reached, and when it goes on (G4)."""
@@ -262,7 +262,8 @@ class Mind:
         """R-18, R-49, R-146. "ok" only while what is acknowledged is also stored (H3)."""
         stats = await self.memory.stats()
         state, detail = self.state()
-        problems = self.models.problems()
+        problems = self._problems()
+        embedding = self.memory.reembedding.progress
         return protocol.Status(
             request_id=request_id,
             reveries=__version__,
@@ -293,11 +294,24 @@ class Mind:
             ],
             dollars_month=await self.ledger.dollars_this_month(),
             tripwire=await self.journal.tripwire_counts(),
-            notices=[*await self.journal.notices(), *self._waits_for_budget()],
+            notices=await self._notices(),
             sqlite_version=self.database.sqlite_version,
             loop_lag_p99_ms=self.lag.p99_ms(),
             loop_lag_max_ms=self.lag.max_ms(),
+            embedding_model=embedding.model_id,
+            embedding_serving=embedding.serving_id,
+            embedding_done=embedding.done,
+            embedding_total=embedding.total,
+            embedding_waits=embedding.waits,
         )
+
+    def _problems(self) -> list[str]:
+        why = self.memory.by_words_because
+        return [*self.models.problems(), *([f"Recall goes by words alone. {why}"] if why else [])]
+
+    async def _notices(self) -> list[str]:
+        changed = self.memory.reembedding.notice
+        return [*await self.journal.notices(), *([changed] if changed else []), *self._waits_for_budget()]
 
 
 def _keep_newest(folder: Path) -> None:

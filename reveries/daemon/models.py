@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 
 from reveries.clock import Clock
-from reveries.config import Home, LimitSettings, LlmSettings, Settings, find_api_key, find_models_folder
+from reveries.config import Home, LimitSettings, LlmSettings, Settings, find_api_key
+from reveries.daemon.embedders import Embedding, build_embedding
 from reveries.errors import ModelUnavailableError, ReveriesError
 from reveries.llm.assets import find_weights
 from reveries.llm.base import CHAT_ROLES, ChatModel, Embedder, Role
@@ -19,9 +20,8 @@ from reveries.llm.circuits import Circuits
 from reveries.llm.embedded import SLOTS, EmbeddedModel, EmbeddedOptions
 from reveries.llm.fitting import fitted
 from reveries.llm.hosted import HostedModel, HostedOptions
-from reveries.llm.metered import MeteredEmbedder, MeteredModel
+from reveries.llm.metered import MeteredModel
 from reveries.llm.ollama_chat import OllamaModel, find_ollama_models
-from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.llm.role_model import Candidate, RoleModel
 
 _SLICE_TOKENS = 40
@@ -35,14 +35,18 @@ class Models:
     """
 
     chat: Mapping[Role, ChatModel]
-    embedder: Embedder
+    embedding: Embedding
     choices: Mapping[Role, Choice]
     fallbacks: Mapping[Role, tuple[Choice, ...]]
     circuits: Circuits
     adapters: Mapping[str, ChatModel]
     """By the choice's name: each once, however many roles share it."""
     weights: tuple[str, ...]
-    """The names or paths of the weights that must be on this machine."""
+    """The names or paths of the weights without which it cannot speak."""
+
+    @property
+    def embedder(self) -> Embedder:
+        return self.embedding.embedder
 
     @property
     def conversation(self) -> ChatModel:
@@ -63,19 +67,20 @@ class Models:
         return _SLICE_TOKENS if isinstance(adapter, EmbeddedModel) else None
 
     def require_weights(self) -> None:
-        """Raise ModelMissingError for the first weights that are not on this machine."""
+        """Raise ModelMissingError for the first weights that are not on this machine. Without those of the embedder it
+        wakes all the same: memory goes by words then, and `problems` says so."""
         for name in self.weights:
             find_weights(name)
 
     def uses(self) -> list[tuple[str, str, str]]:
         """For `status`: role, model, and whether it is loaded or why it was chosen."""
         shown = [(role.value, self.chat[role].name, self._state(role)) for role in CHAT_ROLES]
-        return [*shown, ("embedding", self.embedder.model_id, "on this machine")]
+        return [*shown, ("embedding", self.embedder.model_id, self.embedding.where)]
 
     def problems(self) -> list[str]:
         """What keeps a role from its model, a sentence each with what to do; empty when nothing is known to."""
         found = self.circuits.problems()
-        for name in self.weights:
+        for name in (*self.weights, *self.embedding.weights):
             try:
                 find_weights(name)
             except ReveriesError as error:
@@ -124,19 +129,19 @@ async def build_models(settings: Settings, home: Home, ledger: Ledger, circuits:
     # At an endpoint of the owner's choosing nobody vouches for what it says it used.
     believes = not llm.base_url or llm.believe_base_url
     metered = {name: MeteredModel(adapter, ledger, believes_usage=believes) for name, adapter in adapters.items()}
-    embedding = find_models_folder() / llm.embedding_model
+    embedding = build_embedding(llm, ledger)
     embedded_names = {choice.model for choice in choices.values() if choice.provider == "embedded"}
     return Models(
         chat={
             role: RoleModel([Candidate(choice.provider, metered[choice.name]) for choice in chosen], circuits, clock)
             for role, chosen in in_order.items()
         },
-        embedder=MeteredEmbedder(OnnxEmbedder(embedding / "model.onnx", embedding / "tokenizer.json"), ledger),
+        embedding=embedding,
         choices=choices,
         fallbacks=others,
         circuits=circuits,
         adapters=adapters,
-        weights=(*sorted(embedded_names), llm.embedding_model),
+        weights=tuple(sorted(embedded_names)),
     )
 
 

@@ -134,6 +134,11 @@ class Ledger:
             )
         return Reservation(int(row["id"]), ask, now)
 
+    @property
+    def database(self) -> Database:
+        """Where it is written: for what is kept beside it."""
+        return self._database
+
     async def settle(self, reservation: Reservation, usage: Usage, outcome: str = "answered") -> None:
         """Put what was used in the place of what was set aside. A second settling changes nothing."""
         await self._settle(reservation, usage, reservation.ask.price.of(usage), outcome)

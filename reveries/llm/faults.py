@@ -15,10 +15,9 @@ NOT_BILLED = frozenset(
         ModelFault.KEY_REFUSED,
         ModelFault.BAD_REQUEST,
         ModelFault.RATE_LIMITED,
-        ModelFault.OVERLOADED,
     }
 )
-"""Refused before a token was made. After any other fault nobody knows what was used."""
+"""Refused before a token was made. After any other fault, 5xx too, nobody knows what was used."""
 
 _NOT_AGAIN = frozenset({ModelFault.KEY_REFUSED, ModelFault.BAD_REQUEST, ModelFault.TIMED_OUT})
 

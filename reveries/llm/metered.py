@@ -11,23 +11,16 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
-from reveries.llm.base import ChatModel, Delta, Embedder, Message, Prompt, Role, StreamEvent, Usage, Vectors
+from reveries.errors import ModelError, ModelMissingError, ModelUnavailableError
+from reveries.llm.base import ChatModel, Delta, Message, Prompt, Role, StreamEvent, Usage
 from reveries.llm.budget import Ledger, Reservation
 from reveries.llm.caps import Ask
+from reveries.llm.faults import NOT_BILLED
 from reveries.llm.prices import Price, price_of
 from reveries.llm.tokens import estimate_tokens, template_tokens
 
-_NEVER_BILLED = {
-    ModelFault.UNREACHABLE,
-    ModelFault.KEY_REFUSED,
-    ModelFault.RATE_LIMITED,
-    ModelFault.BAD_REQUEST,
-}
-"""Faults of calls that the provider did not begin; those that it may have begun keep their worst case."""
 _WORDS_A_TOKEN = 2
 """Tokenizers split at spaces: a word is a token or more. Half of that leaves room for one that does not."""
-_EMBEDDING_BYTES_PER_TOKEN = 4
 _WORD = re.compile(r"\S+")
 
 
@@ -121,34 +114,6 @@ class MeteredModel:
             await self._ledger.settle(reservation, _at_worst(ask, seen.usage), "not believed")
 
 
-class MeteredEmbedder:
-    """The embedder of this machine, counted (by size, its port tells no tokens) and never refused.
-
-    It costs nothing, and without it neither search nor sleep nor recall would work at the limit (G4).
-    """
-
-    def __init__(self, embedder: Embedder, ledger: Ledger) -> None:
-        self._embedder = embedder
-        self._ledger = ledger
-
-    @property
-    def model_id(self) -> str:
-        return self._embedder.model_id
-
-    @property
-    def dimensions(self) -> int:
-        return self._embedder.dimensions
-
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        vectors = await self._embedder.embed(texts)
-        size = sum(len(text.encode("utf-8", "replace")) for text in texts)
-        await self._ledger.record(Role.EMBEDDING, self.model_id, -(-size // _EMBEDDING_BYTES_PER_TOKEN), "local")
-        return vectors
-
-    async def aclose(self) -> None:
-        await self._embedder.aclose()
-
-
 def least_tokens(text: str) -> int:
     """Fewer tokens than this no tokenizer makes of `text`, and nothing that was asked or answered is none."""
     return max(1, len(_WORD.findall(text)) // _WORDS_A_TOKEN)
@@ -166,5 +131,5 @@ def _at_worst(ask: Ask, told: Usage) -> Usage:
 
 def _was_never_begun(error: ModelError) -> bool:
     if isinstance(error, ModelUnavailableError):
-        return error.fault in _NEVER_BILLED
+        return error.fault in NOT_BILLED
     return isinstance(error, ModelMissingError)

@@ -82,6 +82,8 @@ class ChangeSet:
     indexed: tuple[IndexedTurn, ...] = ()
     unindexed_turn_ids: tuple[str, ...] = ()
     """Turns that leave the live index, never the file (R-66, RA-14)."""
+    provisional_ids: tuple[str, ...] = ()
+    """Episodes whose vector is made of less than it should be: it serves, and is made anew instead of being stored."""
     light_slept_ids: tuple[str, ...] = ()
     """Experiences."""
     processed: tuple[Processed, ...] = ()
@@ -116,6 +118,7 @@ def join(parts: Iterable[ChangeSet]) -> ChangeSet:
             retired=joined.retired + part.retired,
             indexed=joined.indexed + part.indexed,
             unindexed_turn_ids=joined.unindexed_turn_ids + part.unindexed_turn_ids,
+            provisional_ids=joined.provisional_ids + part.provisional_ids,
             light_slept_ids=joined.light_slept_ids + part.light_slept_ids,
             processed=joined.processed + part.processed,
             self_model=part.self_model or joined.self_model,

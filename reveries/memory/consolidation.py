@@ -186,7 +186,12 @@ class DeepSleep:
 
     async def _keep(self, this: _Pass, understood: _Understood) -> None:
         """Everything that follows from one experience, in one transaction (R-107)."""
-        summary_vector = (await self._store.embed([understood.abstraction.summary]))[0]
+        # Held from the vector to the commit: it is of the model that is in use when it is written.
+        async with self._store.space:
+            summary_vector = (await self._store.embed_or_none([understood.abstraction.summary]))[0]
+            await self._commit(this, understood, summary_vector)
+
+    async def _commit(self, this: _Pass, understood: _Understood, summary_vector: Vector) -> None:
         experience = understood.experience
         was_merged = was_created = False
         line = ""
@@ -200,7 +205,8 @@ class DeepSleep:
             vector = unit_mean(np.vstack([_heart(live, home), summary_vector]))
             result = deepened(live.graph, home, experience, understood.abstraction, vector, self._settings)
             self_change = self._self_change(understood, result.episode_id)
-            changes = join([result.changes, ChangeSet(self_model=self_change)])
+            provisional = () if summary_vector.any() else (result.episode_id,)
+            changes = join([result.changes, ChangeSet(self_model=self_change, provisional_ids=provisional)])
             was_merged, was_created = bool(result.merged_id), home.depth == "light" and not result.merged_id
             line = _line(understood, result, self_change)
             counts = {"processed": 1, "created": int(was_created), "merged": int(was_merged)}

@@ -70,7 +70,9 @@ class Forming:
         vector = unit_mean(vectors)
         near = self._near(vector, {old.id} if old else set())
         if old is None:
-            episode = self._begun(segment, turns, near[0][1] if near else 0.0)
+            nearest_cosine = near[0][1] if near else 0.0
+            # Of what has no vector nobody knows whether it is new.
+            episode = self._begun(segment, turns, nearest_cosine if vector.any() else _FAMILIAR_COSINE)
             self.episode_count += 1
             self._put(episode, vector)
             self._chain(episode, previous)

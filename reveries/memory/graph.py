@@ -136,6 +136,19 @@ class MemoryGraph:
         for retirement in changes.retired:
             self._retire(retirement)
 
+    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> Vectors:
+        """`vectors`, by episode id, as the rows of this graph; zeros where there is none. Changes nothing."""
+        rows: Vectors = np.zeros((len(self._vectors), dimensions), dtype=np.float32)
+        for episode_id, index in self._index.items():
+            if (vector := vectors.get(episode_id)) is not None:
+                rows[index] = vector
+        return rows
+
+    def replace_vectors(self, dimensions: int, rows: Vectors) -> None:
+        """Put `rows`, which `arranged` made of this very graph, in the place of its vectors."""
+        self.dimensions = dimensions
+        self._vectors = rows
+
     def _put(self, episode: Episode) -> None:
         if episode.merged_into is not None:
             return

@@ -78,7 +78,11 @@ class LightSleep:
 
     async def _sleep_on_batch(self, run_id: str, batch: Sequence[tuple[Experience, tuple[Turn, ...]]]) -> int:
         """Embed and form one batch; how many new episodes it made."""
-        pieces = await self._pieces(batch)
+        # Held from the vectors to the commit: they are of the model that is in use when they are written.
+        async with self._store.space:
+            return await self._form(run_id, await self._pieces(batch))
+
+    async def _form(self, run_id: str, pieces: Sequence[Piece]) -> int:
         now = self._clock.now()
         formed = 0
 
@@ -100,7 +104,7 @@ class LightSleep:
     async def _pieces(self, batch: Sequence[tuple[Experience, tuple[Turn, ...]]]) -> list[Piece]:
         speakers = self._store.live.turns.speakers | {turn.speaker for _, turns in batch for turn in turns}
         texts = [without_names(turn.text, speakers) for _, turns in batch for turn in turns]
-        vectors = await self._store.embed(texts)
+        vectors = await self._store.embed_or_none(texts)
         pieces: list[Piece] = []
         start = 0
         for experience, turns in batch:

@@ -1,8 +1,10 @@
 """Everything that recall needs, in memory: the graph, the source turns, the self-model. One place that takes a change
 set over and one that recalls; neither waits nor fails."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from reveries.config import RecallSettings
 from reveries.llm.base import Vector, Vectors
@@ -12,6 +14,7 @@ from reveries.memory.graph import MemoryGraph
 from reveries.memory.model import Episode, Link, Recall, RecallContext, SelfModel
 from reveries.memory.ranking import TurnScores, ranked_turns, ranked_turns_of, score_turns
 from reveries.memory.turn_index import TurnIndex
+from reveries.memory.words import Floats
 
 _TURNS_PER_EPISODE = 3
 _LEAST_RANKED_TURNS = 25
@@ -21,6 +24,16 @@ that holds the answer is among the first 5 / 10 in 85 / 92 % with 0.02, in 86 / 
 in 46 / 61 % in the specification's form, where what has many links comes first."""
 _REINFORCEMENT = 0.1
 _CO_SURFACED = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """The vectors of another embedding model, row by row as a live memory has them."""
+
+    dimensions: int
+    episodes: Vectors = field(repr=False)
+    turns: Vectors = field(repr=False)
+    window_lengths: Floats = field(repr=False)
 
 
 class LiveMemory:
@@ -33,6 +46,25 @@ class LiveMemory:
         self._settings = settings
         self._is_literal = is_literal
 
+    @property
+    def dimensions(self) -> int:
+        """Of every vector here; 0 while no embedder has said how many."""
+        return self.graph.dimensions
+
+    @property
+    def no_vector(self) -> Vector:
+        """In the place of a vector that is not there (yet): near to nothing, so that words alone find its text."""
+        return np.zeros(self.dimensions, dtype=np.float32)
+
+    def arranged(self, dimensions: int, episodes: Mapping[str, Vector], turns: Mapping[str, Vector]) -> "Arranged":
+        """Other vectors for all that is here, by id. Changes nothing: may run in a thread while nothing is written."""
+        return Arranged(dimensions, self.graph.arranged(dimensions, episodes), *self.turns.arranged(dimensions, turns))
+
+    def replace_vectors(self, arranged: "Arranged") -> None:
+        """Take over what `arranged` made of this very memory. Never waits, cannot fail."""
+        self.graph.replace_vectors(arranged.dimensions, arranged.episodes)
+        self.turns.replace_vectors(arranged.turns, arranged.window_lengths)
+
     def apply(self, changes: ChangeSet) -> None:
         """Take `changes` over. Never waits, cannot fail."""
         self.graph.apply(changes)
@@ -42,6 +74,8 @@ class LiveMemory:
 
     def recall(self, cue: str, vector: Vector, context: RecallContext) -> Recall:
         """What comes to mind (R-118..R-128). Changes nothing: `reinforcements` says what a real recall does."""
+        if vector.shape != (self.dimensions,):
+            vector = self.no_vector
         scores = score_turns(self.turns, cue, vector, context.exclude_turn_ids)
         seeds = nearest_seeds(self.graph, vector, self._settings.seeds)
         if not self._is_literal:
@@ -71,7 +105,9 @@ class LiveMemory:
                 continue
             words = float(scores.coverage[row])
             meaning = max(0.0, min(1.0, float(scores.cosines[row])))
-            match = scores.meaning_weight * meaning + (1.0 - scores.meaning_weight) * words
+            # A turn that has no vector yet is as near as its words are.
+            weight = scores.meaning_weight if scores.cosines[row] != 0.0 else 0.0
+            match = weight * meaning + (1.0 - weight) * words
             own = max(0.0, min(1.0, float(self.graph.vectors[index] @ vector)))
             known = by_index.get(index)
             best = max(match, own, known.match if known else 0.0)

@@ -4,9 +4,12 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import structlog
+
 from reveries.clock import Clock
 from reveries.config import MemorySettings, RecallSettings
 from reveries.db.database import Database
+from reveries.errors import DiskFullError, ModelError
 from reveries.llm.base import ChatModel, Embedder, Vector
 from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
@@ -17,11 +20,17 @@ from reveries.memory.importing import Import, Imported, PastTurn
 from reveries.memory.light_sleep import LightSleep, LightSlept, Progress
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Experience, Gap, Origin, Recall, RecallContext, SelfModel, Turn
+from reveries.memory.reembedding import Reembedding
 from reveries.memory.runs import end_broken_off_runs
-from reveries.memory.store import MemoryStore
+from reveries.memory.store import MemoryStore, OldEmbedder
 from reveries.memory.turn_index import without_names
 from reveries.memory.upkeep import decay_and_prune, put_words_away
 from reveries.memory.views import EpisodeView, MemoryStatistics, statistics, view_episode
+
+_CUE_SECONDS = 5.0
+"""Longer than the embedder takes to load and to answer on a small machine; the owner waits no longer for its vector."""
+
+log = structlog.get_logger("memory")
 
 UNNAMED_OWNER = "You"
 """What the owner is called in the log when no name is configured."""
@@ -39,6 +48,8 @@ class MemoryParts:
     owner_name: str
     mind_name: str
     new_id: Callable[[], str]
+    old_embedder: OldEmbedder = lambda model_id: None
+    """What embeds cues for vectors of an earlier model, where it can still be had."""
     answers: AnswerRecorder | None = None
     """Who counts how well the model of deep sleep keeps to the form."""
 
@@ -51,6 +62,9 @@ class Memory:
         names = Names(parts.owner_name or UNNAMED_OWNER, parts.mind_name)
         self._live = LiveMemory(parts.embedder.dimensions, parts.recall)
         self._store = MemoryStore(parts.database, parts.embedder, self._live, parts.mind_name)
+        self.by_words_because = ""
+        """Why the last cue had no vector; empty when it had one."""
+        self.reembedding = Reembedding(self._store, parts.clock)
         self._gaps = Gaps(parts.database, parts.new_id)
         self._light_sleep = LightSleep(self._store, parts.clock, parts.new_id)
         self._deep_sleep = DeepSleep(self._store, names, parts.memory, parts.clock, parts.new_id, parts.answers)
@@ -74,10 +88,24 @@ class Memory:
         return self._live
 
     async def embed_cue(self, text: str) -> Vector:
-        """The vector to recall by: of `text` without the names of those who speak, as turns are embedded."""
+        """The vector to recall by: of `text` without the names of those who speak, as turns are embedded.
+
+        When the embedder fails, or takes too long, a vector that is near to nothing: recall goes by words alone then.
+        """
         cue = without_names(text, self._live.turns.speakers | {self._parts.mind_name})
-        vector: Vector = (await self._parts.embedder.embed([cue]))[0]
-        return vector
+        embedder = self._store.embedder
+        try:
+            async with asyncio.timeout(_CUE_SECONDS):
+                vector: Vector = (await embedder.embed([cue]))[0]
+        except (TimeoutError, ModelError, DiskFullError) as error:
+            why = str(error) or f"{embedder.model_id} gave no vector within {_CUE_SECONDS:.0f} seconds."
+            if why != self.by_words_because:
+                log.warning("recall.by_words", why=why)
+            self.by_words_because = why
+            return self._live.no_vector
+        self.by_words_because = ""
+        # Another model may have come into use while this one was asked.
+        return vector if self._store.embedder is embedder else self._live.no_vector
 
     def recall(self, cue: str, vector: Vector, context: RecallContext) -> Recall:
         """What comes to mind: no waiting, no database, nothing changed. A turn that uses it hands it to
@@ -180,7 +208,7 @@ class Memory:
 
     async def hydrate(self) -> None:
         """Load everything; adopt what a crash left: unanswered words, passes that never ended."""
-        await self._store.hydrate()
+        await self._store.hydrate(self._parts.old_embedder, self._parts.clock.now())
         await self._gaps.hydrate()
         await self.conversations.adopt_unanswered()
         await end_broken_off_runs(self._store)
@@ -189,4 +217,5 @@ class Memory:
     async def close(self) -> None:
         """Wait until the write in hand is done. The database may be closed then."""
         async with self._store.quiet():
-            return
+            if self._store.embedder is not self._store.chosen:
+                await self._store.embedder.aclose()

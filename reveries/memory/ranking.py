@@ -53,7 +53,7 @@ def score_turns(index: TurnIndex, cue: str, vector: Vector, exclude: AbstractSet
         _window_cosines(index, cosines, near), live
     )
     spoken = (1 - _WINDOW_SHARE_WORDS) * _z(words.turn, live) + _WINDOW_SHARE_WORDS * _z(words.window, live)
-    weight = _MEANING_MOST - (_MEANING_MOST - _MEANING_LEAST) * float(words.coverage.max())
+    weight = _MEANING_MOST - (_MEANING_MOST - _MEANING_LEAST) * float(words.coverage.max()) if vector.any() else 0.0
     fused = np.where(live, weight * meaning + (1.0 - weight) * spoken, np.float32(0.0)).astype(np.float32)
     fused = fused + _from_neighbours(fused, near)
     hidden = ~live | ((words.turn <= 0.0) & (words.window <= 0.0) & (cosines < _UNRELATED_COSINE))

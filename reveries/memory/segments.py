@@ -87,7 +87,9 @@ def belongs(run: Run, piece: Piece) -> bool:
         return False
     if not 0.0 <= piece.turns[0].said_at - run.ended_at <= MAX_SILENCE_SECONDS:
         return False
-    return float(unit_mean(run.vectors) @ unit_mean(piece.vectors)) >= SAME_THING_COSINE
+    here, there = unit_mean(run.vectors), unit_mean(piece.vectors)
+    # Where the embedder failed, nothing speaks against it: time and length alone decide.
+    return not here.any() or not there.any() or float(here @ there) >= SAME_THING_COSINE
 
 
 def _begun(piece: Piece) -> Run | None:

@@ -7,16 +7,18 @@ client is ever waited for in between.
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 
 import numpy as np
+import structlog
 
 from reveries.db.database import Database, Transaction
+from reveries.errors import DiskFullError, ModelError, ModelUnavailableError
 from reveries.llm.base import Embedder, Vector, Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.live import LiveMemory
-from reveries.memory.model import Episode, Experience, Link, LinkType, Turn
+from reveries.memory.model import Experience, Link, LinkType, Turn
 from reveries.memory.passages import passages_of
 from reveries.memory.rows import (
     episode_of,
@@ -32,15 +34,12 @@ from reveries.memory.rows import (
 Work = Callable[[Transaction], Awaitable[ChangeSet]]
 """Runs inside the transaction: may read and write more, and returns what memory is to take over."""
 
+OldEmbedder = Callable[[str], Embedder | None]
+"""The embedder of that model id, if it can still be had without anything leaving the machine."""
+
 _EMBED_BATCH = 32
 
-
-@dataclass(frozen=True, slots=True)
-class _Missing:
-    """What has no vector of the present embedding model."""
-
-    episodes: list[Episode] = field(default_factory=list)
-    turns: list[tuple[Turn, str]] = field(default_factory=list)
+log = structlog.get_logger("memory")
 
 
 class MemoryStore:
@@ -49,8 +48,15 @@ class MemoryStore:
     def __init__(self, database: Database, embedder: Embedder, live: LiveMemory, mind_name: str) -> None:
         self.database = database
         self.live = live
+        self.chosen = embedder
+        """The embedder of the settings."""
         self.embedder = embedder
-        self._mind_name = mind_name
+        """The one whose vectors recall compares: `chosen`, or an earlier one until every text has a vector of that."""
+        self.space = asyncio.Lock()
+        """Held by whoever embeds for the live memory until it has committed, and by the change of the embedder."""
+        self.unvectored = asyncio.Event()
+        """Set when something is stored without its vector, for whoever makes up for it."""
+        self.mind_name = mind_name
         self._writing = asyncio.Lock()
 
     async def commit(self, work: Work, then: Callable[[], None] | None = None) -> ChangeSet:
@@ -64,7 +70,7 @@ class MemoryStore:
     async def _commit(self, work: Work, then: Callable[[], None] | None) -> ChangeSet:
         async with self._writing:
             async with self.database.transaction() as transaction:
-                changes = await work(transaction)
+                changes = fitted(await work(transaction), self.live.dimensions)
                 await self._write(transaction, changes)
             self.live.apply(changes)
             if then is not None:
@@ -78,42 +84,98 @@ class MemoryStore:
             yield
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of `texts` in batches, those of like length together so that little is padded."""
+        """Vectors of `texts` in batches, those of like length together so that little is padded. Raises ModelError."""
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
         found: dict[int, Vector] = {}
         for start in range(0, len(order), _EMBED_BATCH):
             batch = order[start : start + _EMBED_BATCH]
             vectors = await self.embedder.embed([texts[place] for place in batch])
             found |= dict(zip(batch, vectors, strict=True))
-        return stacked([found[place] for place in range(len(texts))], self.embedder.dimensions)
+        self._welcome(next((vector.size for vector in found.values()), self.live.dimensions))
+        return stacked([found[place] for place in range(len(texts))], self.live.dimensions)
 
-    async def hydrate(self) -> None:
-        """Fill the empty live memory from the file (R-3, R-154). What lacks a vector of this model gets one."""
+    async def embed_or_none(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of `texts`; rows of zeros for all of them when the embedder fails: what is stored without its vector
+        is found by words, and gets one later."""
+        try:
+            return await self.embed(texts)
+        except (ModelError, DiskFullError) as error:
+            log.warning("embedding.failed", model=self.embedder.model_id, why=str(error), texts=len(texts))
+            return np.zeros((len(texts), self.live.dimensions), dtype=np.float32)
+
+    async def switch(self, now: float) -> None:
+        """Let recall compare the vectors of `chosen` from now on: in the file first, then in memory, at once for all.
+
+        What has none yet is found by words. No sleep and no write happens meanwhile; recall goes on.
+        """
+        await asyncio.shield(self._switch(now))
+
+    async def _switch(self, now: float) -> None:
+        async with self.space, self._writing:
+            model_id = self.chosen.model_id
+            dimensions = await self._dimensions(self.chosen)
+            episodes = await self._vectors("episode", model_id, dimensions)
+            turns = await self._vectors("turn", model_id, dimensions)
+            arranged = await asyncio.to_thread(self.live.arranged, dimensions, episodes, turns)
+            async with self.database.transaction() as transaction:
+                await transaction.run("vectors.serve", {"model_id": model_id, "since": now})
+            self.live.replace_vectors(arranged)
+            self.embedder = self.chosen
+
+    def _welcome(self, dimensions: int) -> None:
+        """Take over how long the vectors are, when the embedder is the first to say so."""
+        if self.live.dimensions == 0:
+            self.live.replace_vectors(self.live.arranged(dimensions, {}, {}))
+        elif dimensions != self.live.dimensions:
+            raise ModelUnavailableError(
+                f"{self.embedder.model_id} gives {dimensions} numbers a text, and memory has {self.live.dimensions}.",
+                advice="It is another model under the old name: choose it by a name of its own.",
+            )
+
+    async def hydrate(self, old_embedder: OldEmbedder, now: float) -> None:
+        """Fill the empty live memory from the file (R-3, R-154). What lacks a vector is found by words.
+
+        Recall compares the vectors that the file says; `old_embedder` is asked when they are not those of `chosen`.
+        """
+        await self._choose_space(old_embedder, now)
         sources = await self._sources()
-        vectors = await self._vectors("episode")
+        vectors = await self._vectors("episode", self.embedder.model_id, self.live.dimensions)
         episodes = [episode_of(row, sources.get(row["id"], ())) for row in await self.database.rows("episodes.live")]
         links = [
             Link(row["from_id"], row["to_id"], LinkType(row["type"]), row["strength"])
             for row in await self.database.rows("episodes.live_links")
         ]
         turns = await self._turns()
-        turn_vectors = await self._vectors("turn")
+        turn_vectors = await self._vectors("turn", self.embedder.model_id, self.live.dimensions)
+        none = self.live.no_vector
         self.live.apply(
             ChangeSet(
                 episodes=tuple(episodes),
                 vectors=tuple((e.id, vectors[e.id]) for e in episodes if e.id in vectors),
                 links=tuple(links),
-                indexed=tuple(IndexedTurn(t, home, turn_vectors[t.id]) for t, home in turns if t.id in turn_vectors),
+                indexed=tuple(IndexedTurn(t, home, turn_vectors.get(t.id, none)) for t, home in turns),
             )
         )
         if rows := await self.database.rows("self_model.get"):
             self.live.self_model = self_model_of(rows[0])
-        await self._embed_missing(
-            _Missing(
-                [episode for episode in episodes if episode.id not in vectors],
-                [(turn, home) for turn, home in turns if turn.id not in turn_vectors],
-            )
-        )
+
+    async def _choose_space(self, old_embedder: OldEmbedder, now: float) -> None:
+        recorded = await self.database.rows("vectors.serving")
+        counts = {str(row["model_id"]): int(row["vectors"]) for row in await self.database.rows("vectors.models")}
+        serving = space_to_serve(str(recorded[0]["model_id"]) if recorded else "", counts, self.chosen.model_id)
+        if serving != self.chosen.model_id:
+            self.embedder = old_embedder(serving) or SilentEmbedder(serving)
+        dimensions = await self._dimensions(self.embedder)
+        if dimensions != self.live.dimensions:
+            self.live.replace_vectors(self.live.arranged(dimensions, {}, {}))
+        if not recorded or recorded[0]["model_id"] != serving:
+            async with self.database.transaction() as transaction:
+                await transaction.run("vectors.serve", {"model_id": serving, "since": now})
+
+    async def _dimensions(self, embedder: Embedder) -> int:
+        """As the file has them, else as the embedder says (0 when it does not know yet)."""
+        rows = await self.database.rows("vectors.dimensions", {"model_id": embedder.model_id})
+        return int(rows[0]["dimensions"]) if rows else embedder.dimensions
 
     async def to_sleep_on(self) -> list[tuple[Experience, tuple[Turn, ...]]]:
         """What light sleep has not seen yet, in the order of its conversations, each with its turns or passages."""
@@ -121,7 +183,7 @@ class MemoryStore:
         for row in await self.database.rows("turns.to_sleep_on"):
             turns.setdefault(row["experience_id"], []).append(turn_of(row))
         experiences = [experience_of(row) for row in await self.database.rows("experiences.to_sleep_on")]
-        return [(e, tuple(turns.get(e.id) or passages_of(e, self._mind_name))) for e in experiences]
+        return [(e, tuple(turns.get(e.id) or passages_of(e, self.mind_name))) for e in experiences]
 
     async def next_to_process(
         self, max_attempts: int, passed_over: Sequence[str]
@@ -133,24 +195,7 @@ class MemoryStore:
             return None, ()
         experience = experience_of(rows[0])
         turns = await self.database.rows("turns.of_experience", {"experience_id": experience.id})
-        return experience, tuple(map(turn_of, turns)) or passages_of(experience, self._mind_name)
-
-    async def _embed_missing(self, missing: _Missing) -> None:
-        if not missing.episodes and not missing.turns:
-            return
-        summaries = await self.embed([episode.summary for episode in missing.episodes])
-        texts = await self.embed([turn.text for turn, _ in missing.turns])
-        changes = ChangeSet(
-            vectors=tuple(zip([episode.id for episode in missing.episodes], summaries, strict=True)),
-            indexed=tuple(
-                IndexedTurn(turn, home, vector) for (turn, home), vector in zip(missing.turns, texts, strict=True)
-            ),
-        )
-
-        async def work(_: Transaction) -> ChangeSet:
-            return changes
-
-        await self.commit(work)
+        return experience, tuple(map(turn_of, turns)) or passages_of(experience, self.mind_name)
 
     async def _sources(self) -> dict[str, list[str]]:
         sources: dict[str, list[str]] = {}
@@ -158,16 +203,16 @@ class MemoryStore:
             sources.setdefault(row["episode_id"], []).append(row["experience_id"])
         return sources
 
-    async def _vectors(self, kind: str) -> dict[str, Vector]:
-        named = {"owner_kind": kind, "model_id": self.embedder.model_id}
-        rows = await self.database.rows("episodes.live_vectors", named)
-        return {row["owner_id"]: vector_of(row["vector"]) for row in rows}
+    async def _vectors(self, kind: str, model_id: str, dimensions: int) -> dict[str, Vector]:
+        rows = await self.database.rows("episodes.live_vectors", {"owner_kind": kind, "model_id": model_id})
+        size = 4 * dimensions
+        return {row["owner_id"]: vector_of(row["vector"]) for row in rows if len(row["vector"]) == size}
 
     async def _turns(self) -> list[tuple[Turn, str]]:
         """Every turn of a live episode, and the passages of what has no turns, with the episode's id."""
         turns = [(turn_of(row), str(row["episode_id"])) for row in await self.database.rows("turns.live")]
         for row in await self.database.rows("experiences.live_passages"):
-            turns += [(passage, str(row["episode_id"])) for passage in passages_of(experience_of(row), self._mind_name)]
+            turns += [(passage, str(row["episode_id"])) for passage in passages_of(experience_of(row), self.mind_name)]
         return turns
 
     async def _write(self, transaction: Transaction, changes: ChangeSet) -> None:
@@ -181,7 +226,7 @@ class MemoryStore:
         await _many(transaction, "episodes.touch", [asdict(touch) for touch in changes.touches])
         await _many(transaction, "episodes.fade", [asdict(fading) for fading in changes.fadings])
         await _many(transaction, "episodes.retire", [asdict(gone) for gone in changes.retired])
-        await _many(transaction, "episodes.put_vector", self._vector_rows(changes))
+        await self._write_vectors(transaction, changes)
         await _many(transaction, "experiences.mark_light_slept", [{"id": name} for name in changes.light_slept_ids])
         await _many(
             transaction,
@@ -191,14 +236,75 @@ class MemoryStore:
         if changes.self_model is not None:
             await transaction.run("self_model.put", self_model_row(changes.self_model.after))
 
-    def _vector_rows(self, changes: ChangeSet) -> list[dict[str, object]]:
-        named = [("episode", name, vector) for name, vector in changes.vectors]
-        named += [("turn", entry.turn.id, entry.vector) for entry in changes.indexed]
+    async def _write_vectors(self, transaction: Transaction, changes: ChangeSet) -> None:
+        """Only whole vectors are stored, so that what is missing can be seen in the file; and an episode that changed
+        keeps none of another model, which would be of what it was."""
         model_id = self.embedder.model_id
-        return [
-            {"owner_kind": kind, "owner_id": name, "model_id": model_id, "vector": vector_bytes(vector)}
-            for kind, name, vector in named
-        ]
+        bare = [entry for entry in changes.indexed if not entry.vector.any()]
+        provisional = {*changes.provisional_ids, *(entry.episode_id for entry in bare)}
+        provisional |= {name for name, _ in changes.vectors if not self.live.turn_vectors_of(name).any(axis=1).all()}
+        whole = [("episode", name, v) for name, v in changes.vectors if name not in provisional and v.any()]
+        turns = [("turn", entry.turn.id, entry.vector) for entry in changes.indexed if entry.vector.any()]
+        await _many(
+            transaction,
+            "episodes.put_vector",
+            [vector_row(kind, name, model_id, vector) for kind, name, vector in [*whole, *turns]],
+        )
+        others: list[dict[str, object]] = [{"owner_id": name, "model_id": model_id} for _, name, _ in whole]
+        await _many(transaction, "vectors.drop_of_others", others)
+        await _many(transaction, "vectors.drop_episode", [{"owner_id": name} for name in sorted(provisional)])
+        if provisional:
+            self.unvectored.set()
+
+
+class SilentEmbedder:
+    """Stands for the model of the vectors in use when it is not there any more: recall goes by words."""
+
+    def __init__(self, model_id: str) -> None:
+        self.model_id = model_id
+        self.dimensions = 0
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        raise ModelUnavailableError(
+            f"{self.model_id} is not used any more, and not every text has its new vector yet.",
+            advice="Recall goes by words meanwhile; reveries status shows how far it is.",
+        )
+
+    async def aclose(self) -> None:
+        return
+
+
+def space_to_serve(recorded: str, counts: Mapping[str, int], chosen: str) -> str:
+    """Whose vectors recall compares after waking: those it compared before, while there are any. Pure.
+
+    `recorded` is empty in a file from before this was written down: then those of which there are most. `counts` says
+    how many vectors of which model the file has.
+    """
+    if counts.get(recorded):
+        return recorded
+    if recorded or not counts:
+        return chosen
+    return max(sorted(counts), key=lambda model_id: (counts[model_id], model_id == chosen))
+
+
+def fitted(changes: ChangeSet, dimensions: int) -> ChangeSet:
+    """`changes` with nothing in the place of vectors that are of another length than memory's: those that were decided
+    on while no embedder had said how long they are. Pure."""
+    none = np.zeros(dimensions, dtype=np.float32)
+    if all(v.size == dimensions for _, v in changes.vectors) and all(
+        e.vector.size == dimensions for e in changes.indexed
+    ):
+        return changes
+    return replace(
+        changes,
+        vectors=tuple((name, v if v.size == dimensions else none) for name, v in changes.vectors),
+        indexed=tuple(e if e.vector.size == dimensions else replace(e, vector=none) for e in changes.indexed),
+    )
+
+
+def vector_row(kind: str, owner_id: str, model_id: str, vector: Vector) -> dict[str, object]:
+    """A row of `vectors`."""
+    return {"owner_kind": kind, "owner_id": owner_id, "model_id": model_id, "vector": vector_bytes(vector)}
 
 
 def stacked(vectors: Sequence[Vector], dimensions: int) -> Vectors:

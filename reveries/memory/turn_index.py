@@ -1,19 +1,20 @@
 """The source turns of live episodes, in memory: their words, their vectors, who follows whom. No I/O, no waiting."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reveries.llm.base import Vectors
+from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.lexicon import stop_words
 from reveries.memory.model import Turn
 from reveries.memory.words import Floats, Neighbours, WordIndex, terms_of
 
 _FIRST_CAPACITY = 256
+_ARRANGED_ROWS = 8192
 _SESSION_SECONDS = 6 * 3600.0
 """Turns further apart than this are no context of each other."""
 
@@ -96,6 +97,28 @@ class TurnIndex:
             self._hand_over(retirement.episode_id, retirement.merged_into)
         for turn_id in changes.unindexed_turn_ids:
             self._remove(turn_id)
+
+    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> tuple[Vectors, Floats]:
+        """`vectors`, by turn id, as the rows of this index, and the lengths of their windows. Changes nothing."""
+        rows: Vectors = np.zeros((len(self._live), dimensions), dtype=np.float32)
+        for turn_id, row in self._rows.items():
+            if (vector := vectors.get(turn_id)) is not None:
+                rows[row] = vector
+        size = self.size
+        near = self.neighbours
+        padded = np.vstack([rows[:size], np.zeros((1, dimensions), dtype=np.float32)])
+        before = np.append(near.previous, size)
+        lengths: Floats = np.ones(len(self._live), dtype=np.float32)
+        for start in range(0, size, _ARRANGED_ROWS):
+            part = slice(start, min(size, start + _ARRANGED_ROWS))
+            previous = near.previous[part]
+            sums = padded[part] + padded[previous] + padded[before[previous]] + padded[near.next[part]]
+            lengths[part] = np.maximum(1e-6, np.linalg.norm(sums, axis=1))
+        return rows, lengths
+
+    def replace_vectors(self, rows: Vectors, window_lengths: Floats) -> None:
+        """Put what `arranged` made of this very index in the place of its vectors."""
+        self._vectors, self._window_lengths = rows, window_lengths
 
     def _put(self, entry: IndexedTurn) -> None:
         row = self._rows.get(entry.turn.id)

@@ -11,6 +11,7 @@ import msgspec
 from reveries.config import Settings, load_settings
 from reveries.daemon.chat_context import Told
 from reveries.daemon.conversation import Conversation
+from reveries.llm.base import Embedder
 from reveries.llm.scripted import Script, ScriptedModel
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, Turn
@@ -96,11 +97,15 @@ def small(**llm: object) -> Settings:
 
 @asynccontextmanager
 async def talking(
-    folder: Path, *scripts: Script, settings: Settings = SETTINGS, context_tokens: int = 4096
+    folder: Path,
+    *scripts: Script,
+    settings: Settings = SETTINGS,
+    context_tokens: int = 4096,
+    embedder: Embedder | None = None,
 ) -> AsyncIterator[Talk]:
     """An open conversation; `scripts` are the model's replies, "Indeed." when there are no more."""
     clock = HandClock()
-    async with open_memory(folder, clock=clock) as memory:
+    async with open_memory(folder, clock=clock, embedder=embedder) as memory:
         model = ScriptedModel(scripts, otherwise="Indeed.", clock=clock, context_tokens=context_tokens)
         around = Around()
         conversation = Conversation(

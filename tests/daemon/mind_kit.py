@@ -12,16 +12,19 @@ from apscheduler.triggers.interval import IntervalTrigger
 
 from reveries.config import Home, Settings
 from reveries.daemon.conversation import Conversation, TurnResult
+from reveries.daemon.embedders import Embedding
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.mind import Mind
 from reveries.daemon.models import Models
 from reveries.daemon.schedule import Job, Schedule
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.db.database import open_database
+from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.base import CHAT_ROLES
 from reveries.llm.budget import Ledger
 from reveries.llm.choose import Choice
-from reveries.llm.metered import MeteredEmbedder, MeteredModel
+from reveries.llm.circuits import open_circuits
+from reveries.llm.metered import MeteredModel
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.monologue.loop import Monologue
@@ -95,8 +98,10 @@ async def _mind(home: Home, model: ScriptedModel, clock: HandClock, settings: Se
     provider, _, name = model.name.partition("/")
     models = Models(
         chat=dict.fromkeys(CHAT_ROLES, MeteredModel(model, ledger)),
-        embedder=MeteredEmbedder(WordEmbedder(), ledger),
+        embedding=Embedding(WordEmbedder(), "for a test", (), lambda model_id: None),
         choices=dict.fromkeys(CHAT_ROLES, Choice(provider, name, "for a test")),
+        fallbacks={},
+        circuits=await open_circuits(database, clock, random.Random(1)),
         adapters={model.name: model},
         weights=(),
     )
@@ -124,6 +129,7 @@ async def _mind(home: Home, model: ScriptedModel, clock: HandClock, settings: Se
         models=models,
         memory=memory,
         journal=journal,
+        answers=AnswerCounts(database),
         lag=LoopLag(clock),
     )
     _join(mind)

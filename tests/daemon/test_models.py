@@ -6,11 +6,12 @@ import pytest
 from reveries.config import Home, Settings, load_settings
 from reveries.daemon.models import Models, build_models
 from reveries.db.database import Database
-from reveries.errors import ModelMissingError
+from reveries.errors import ConfigError, ModelMissingError
 from reveries.llm.base import CHAT_ROLES, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
 from reveries.llm.metered import MeteredModel
+from reveries.llm.metered_embedding import MeteredEmbedder
 from reveries.llm.role_model import RoleModel
 from tests.fakes.clock import HandClock
 from tests.llm.contract import a_prompt, play
@@ -78,4 +79,67 @@ async def test_auto_uses_the_ollama_that_answers(home: Home, database: Database,
 async def test_two_embedded_models_have_a_socket_each(home: Home, database: Database, clock: HandClock) -> None:
     models = await _build(_settings(provider="embedded", monologue_model="smollm2-135m"), home, database, clock)
     assert len(models.adapters) == 2
+    await models.aclose()
+
+
+@pytest.mark.requirement("R-48", "R-119")
+@pytest.mark.parametrize(
+    ("name", "model_id", "where"),
+    [
+        ("all-minilm-l6-v2", "all-minilm-l6-v2-int8", "on this machine"),
+        ("ollama/nomic-embed-text", "ollama/nomic-embed-text", "Ollama"),
+        ("openai/text-embedding-3-small", "openai/text-embedding-3-small", "away from this machine"),
+    ],
+)
+async def test_the_embedder_is_the_one_that_is_named_behind_the_ledger(
+    home: Home, database: Database, clock: HandClock, name: str, model_id: str, where: str
+) -> None:
+    models = await _build(_settings(provider="embedded", embedding_model=name), home, database, clock)
+    assert isinstance(models.embedder, MeteredEmbedder)
+    assert models.embedder.model_id == model_id
+    role, shown, told = models.uses()[-1]
+    assert (role, shown) == ("embedding", model_id)
+    assert where in told
+    await models.aclose()
+
+
+@pytest.mark.parametrize("provider", ["openai", "auto"])
+async def test_a_hosted_provider_for_chat_takes_no_embedding_abroad(
+    home: Home, database: Database, clock: HandClock, provider: str
+) -> None:
+    models = await _build(_settings(provider=provider), home, database, clock)
+    assert models.embedder.model_id == "all-minilm-l6-v2-int8"
+    await models.aclose()
+
+
+@pytest.mark.parametrize("name", ["text-embedding-3-small", "openai/", "ollama/", "nobody/x", "smollm2-135m"])
+async def test_a_name_that_no_embedder_has_is_refused_with_those_there_are(
+    home: Home, database: Database, clock: HandClock, name: str
+) -> None:
+    with pytest.raises(ConfigError, match="embedding_model") as caught:
+        await _build(_settings(provider="embedded", embedding_model=name), home, database, clock)
+    assert "all-minilm-l6-v2" in caught.value.advice
+
+
+@pytest.mark.requirement("D1")
+async def test_without_the_embedders_weights_it_wakes_and_they_are_looked_for(
+    home: Home, database: Database, clock: HandClock
+) -> None:
+    models = await _build(_settings(provider="openai"), home, database, clock)
+    models.require_weights()
+    assert models.weights == ()
+    assert models.embedding.weights == ("all-minilm-l6-v2",)
+    await models.aclose()
+
+
+async def test_the_embedder_of_earlier_vectors_is_asked_only_where_nothing_leaves_the_machine(
+    home: Home, database: Database, clock: HandClock
+) -> None:
+    models = await _build(_settings(provider="embedded"), home, database, clock)
+    assert models.embedding.old("openai/text-embedding-3-small") is None
+    assert models.embedding.old("unheard-of") is None
+    ollama = models.embedding.old("ollama/nomic-embed-text")
+    assert ollama is not None
+    assert ollama.model_id == "ollama/nomic-embed-text"
+    await ollama.aclose()
     await models.aclose()

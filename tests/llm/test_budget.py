@@ -14,9 +14,9 @@ from reveries.errors import BudgetExceededError, ModelFault, ModelMissingError, 
 from reveries.llm.base import Delta, Message, Prompt, Role, Usage
 from reveries.llm.budget import LONGEST_CALL_SECONDS, Ledger
 from reveries.llm.caps import Ask, Span, periods_at
-from reveries.llm.metered import MeteredEmbedder, MeteredModel
+from reveries.llm.metered import MeteredModel
 from reveries.llm.prices import Price, price_of
-from reveries.llm.scripted import HashingEmbedder, Pause, ScriptedModel
+from reveries.llm.scripted import Pause, ScriptedModel
 from reveries.llm.tokens import estimate_tokens, template_tokens
 from tests.fakes.clock import HandClock, settle
 from tests.llm.contract import play
@@ -406,11 +406,3 @@ async def test_the_form_of_an_answer_is_part_of_what_is_reserved(database: Datab
     plain = (await ledger.usage_since(Span.DAY))[0].unsettled_tokens
     await play(model, dataclasses.replace(_prompt(), schema={"type": "object", "required": ["a"] * 50}))
     assert (await ledger.usage_since(Span.DAY))[0].unsettled_tokens > 2 * plain + 100
-
-
-async def test_vectors_are_counted_and_never_refused(database: Database, clock: HandClock) -> None:
-    ledger = Ledger(database, clock, _tight(embedding__tokens_per_day=0), timezone=ZURICH)
-    embedder = MeteredEmbedder(HashingEmbedder(), ledger)
-    assert (await embedder.embed(["eight ch", "four"])).shape == (2, embedder.dimensions)
-    (used,) = await ledger.usage_since(Span.DAY)
-    assert (used.role, used.calls, used.prompt_tokens, used.dollars) == ("embedding", 1, 3, 0.0)

@@ -10,6 +10,7 @@ import pytest
 from reveries.errors import ModelMissingError
 from reveries.llm.assets import find_weights
 from reveries.llm.onnx_embedding import OnnxEmbedder
+from tests.llm.embedding_contract import EmbedderContract
 
 pytestmark = pytest.mark.e2e
 
@@ -22,6 +23,10 @@ async def embedder() -> AsyncIterator[OnnxEmbedder]:
     made = OnnxEmbedder(folder / "model.onnx", folder / "tokenizer.json")
     yield made
     await made.aclose()
+
+
+class TestOnnxEmbedder(EmbedderContract):
+    """The real weights."""
 
 
 @pytest.mark.requirement("R-119")

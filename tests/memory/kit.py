@@ -6,18 +6,22 @@ import itertools
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from reveries.config import MemorySettings, RecallSettings, load_settings
 from reveries.db.database import open_database
-from reveries.llm.base import Prompt, Vectors
+from reveries.llm.base import Embedder, Prompt, Vectors
 from reveries.llm.scripted import Pause, Piece, Script, ScriptedModel
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.memory.model import Episode, Origin, RecallContext, Turn
 from reveries.memory.words import terms_of
 from tests.fakes.clock import HandClock
+
+if TYPE_CHECKING:
+    from reveries.errors import ReveriesError
 
 NOW = 1_750_000_000.0
 DIMENSIONS = 64
@@ -26,25 +30,29 @@ DIMENSIONS = 64
 class WordEmbedder:
     """Texts with the same words are near each other: each stem adds its own random direction."""
 
-    def __init__(self, model_id: str = "words-64") -> None:
+    def __init__(self, model_id: str = "words-64", dimensions: int = DIMENSIONS) -> None:
         self.model_id = model_id
-        self.dimensions = DIMENSIONS
+        self.dimensions = dimensions
         self.texts: list[str] = []
+        self.error: ReveriesError | None = None
+        """Raised by every call while it is set."""
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         await asyncio.sleep(0)
+        if self.error is not None:
+            raise self.error
         self.texts += texts
-        rows = np.array([self._row(text) for text in texts], dtype=np.float32).reshape(len(texts), DIMENSIONS)
+        rows = np.array([self._row(text) for text in texts], dtype=np.float32).reshape(len(texts), self.dimensions)
         return rows
 
     async def aclose(self) -> None:
         return
 
     def _row(self, text: str) -> Vectors:
-        row = np.zeros(DIMENSIONS)
+        row = np.zeros(self.dimensions)
         for term in terms_of(text) or ["nothing"]:
             seed = int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8).digest(), "big")
-            row += np.random.default_rng(seed).standard_normal(DIMENSIONS)
+            row += np.random.default_rng(seed).standard_normal(self.dimensions)
         unit: Vectors = (row / np.linalg.norm(row)).astype(np.float32)
         return unit
 
@@ -87,9 +95,14 @@ def memory_settings(**chosen: object) -> MemorySettings:
 
 @asynccontextmanager
 async def open_memory(
-    folder: Path, clock: HandClock | None = None, embedder: WordEmbedder | None = None, first_id: int = 0
+    folder: Path,
+    clock: HandClock | None = None,
+    embedder: Embedder | None = None,
+    first_id: int = 0,
+    **parts: object,
 ) -> AsyncIterator[Memory]:
-    """The memory that lives in `folder`, hydrated. `first_id` keeps the ids of a second life apart."""
+    """The memory that lives in `folder`, hydrated. `first_id` keeps the ids of a second life apart; `parts` are further
+    ones of MemoryParts."""
     database = await open_database(folder / "memory.db")
     count = itertools.count(first_id)
     try:
@@ -103,6 +116,7 @@ async def open_memory(
                 owner_name="Ana",
                 mind_name="Reverie",
                 new_id=lambda: f"id{next(count):06}",
+                **parts,  # type: ignore[arg-type]
             )
         )
         await memory.hydrate()

@@ -171,10 +171,13 @@ async def test_another_embedding_model_gets_its_own_vectors_at_the_next_wake(tmp
         await memory.light_sleep()
     other = WordEmbedder("other-model")
     async with open_memory(tmp_path, embedder=other, first_id=1000) as memory:
+        assert other.texts == []
+        await memory.reembedding.catch_up()
         assert other.texts
         assert (await memory.search("Marta Lisbon", 3)).episodes
     again = WordEmbedder("other-model")
-    async with open_memory(tmp_path, embedder=again, first_id=2000):
+    async with open_memory(tmp_path, embedder=again, first_id=2000) as memory:
+        await memory.reembedding.catch_up()
         assert again.texts == []
 
 

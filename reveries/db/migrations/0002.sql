@@ -21,3 +21,21 @@ CREATE TABLE structured_answers (
 ) STRICT;
 
 CREATE INDEX usage_ledger_open ON usage_ledger (reserved_at) WHERE outcome = 'reserved';
+
+-- Vectors that were paid for, by the SHA-256 of the exact text. Bounded; emptied by `forget`, for a vector tells its text.
+CREATE TABLE embedding_cache (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    content_hash TEXT NOT NULL,
+    model_id TEXT NOT NULL,
+    vector BLOB NOT NULL,
+    UNIQUE (content_hash, model_id)
+) STRICT;
+
+-- Whose vectors recall compares: changed in one transaction, when those of another model are all there.
+CREATE TABLE embedding_space (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    model_id TEXT NOT NULL,
+    since REAL NOT NULL
+) STRICT;
+
+CREATE INDEX vectors_by_model ON vectors (model_id, owner_kind);

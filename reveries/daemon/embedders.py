@@ -1,0 +1,83 @@
+"""The embedder that the settings name, behind the ledger, and the earlier one that its vectors may still need.
+
+A local model of the manifest, "ollama/<name>", or "<hosted provider>/<name>": by that name alone, never by `provider`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reveries.config import LlmSettings, find_api_key, find_models_folder
+from reveries.errors import ConfigError, ModelMissingError
+from reveries.llm.assets import find_weights, manifest
+from reveries.llm.base import Embedder
+from reveries.llm.budget import Ledger
+from reveries.llm.choose import HOSTED_PROVIDERS
+from reveries.llm.embedding_cache import EmbeddingCache
+from reveries.llm.hosted_embedding import HostedEmbedder, HostedEmbedderOptions
+from reveries.llm.metered_embedding import MeteredEmbedder
+from reveries.llm.ollama_embedding import OllamaEmbedder
+from reveries.llm.onnx_embedding import MODEL_ID as MINILM_ID
+from reveries.llm.onnx_embedding import OnnxEmbedder
+
+MINILM = "all-minilm-l6-v2"
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """What turns text into vectors. `old` gives the embedder of an earlier model's vectors, where it can still be had
+    without anything leaving the owner's machines: a host that is not named any more is not asked any more."""
+
+    embedder: Embedder
+    where: str
+    """For `status`: where it runs."""
+    weights: tuple[str, ...]
+    """What must be on this machine for it; without it memory goes by words."""
+    old: Callable[[str], Embedder | None]
+
+
+def build_embedding(llm: LlmSettings, ledger: Ledger) -> Embedding:
+    """Nothing is loaded or asked yet. Raises ConfigError for a name that no embedder can have."""
+    cache = EmbeddingCache(ledger.database)
+
+    def behind(embedder: Embedder) -> Embedder:
+        return MeteredEmbedder(embedder, ledger, cache)
+
+    def old(model_id: str) -> Embedder | None:
+        if (found := _local(model_id, llm)) is None:
+            return None
+        return behind(found)
+
+    embedder, where, weights = _chosen(llm)
+    return Embedding(behind(embedder), where, weights, old)
+
+
+def _chosen(llm: LlmSettings) -> tuple[Embedder, str, tuple[str, ...]]:
+    provider, slash, name = llm.embedding_model.partition("/")
+    if not slash and provider == MINILM:
+        return _minilm(), "on this machine", (MINILM,)
+    if slash and name and provider == "ollama":
+        return OllamaEmbedder(name, llm.ollama_url, llm.limits), f"Ollama at {llm.ollama_url}", ()
+    if slash and name and provider in HOSTED_PROVIDERS:
+        options = HostedEmbedderOptions(llm.embedding_model, find_api_key(llm), llm.base_url, llm.limits)
+        return HostedEmbedder(options), f"{provider}, away from this machine", ()
+    local = ", ".join(known.name for known in manifest() if known.kind == "embedding")
+    raise ConfigError(
+        f"llm.embedding_model names no embedder: {llm.embedding_model}.",
+        advice=f"Those that run here: {local}. Others: ollama/NAME, or PROVIDER/NAME ({', '.join(HOSTED_PROVIDERS)}).",
+    )
+
+
+def _local(model_id: str, llm: LlmSettings) -> Embedder | None:
+    if model_id == MINILM_ID:
+        try:
+            find_weights(MINILM)
+        except ModelMissingError:
+            return None
+        return _minilm()
+    provider, _, name = model_id.partition("/")
+    return OllamaEmbedder(name, llm.ollama_url, llm.limits) if provider == "ollama" and name else None
+
+
+def _minilm() -> OnnxEmbedder:
+    folder = find_models_folder() / MINILM
+    return OnnxEmbedder(folder / "model.onnx", folder / "tokenizer.json")

@@ -1,0 +1,205 @@
+"""The only way an embedder is called: what is known is not asked again, what waits is asked together, what costs money
+is reserved first and settled after.
+
+What runs on the owner's own machines costs nothing and is never refused: without it neither search nor sleep nor recall
+would work at the limit (G4). It is counted, many texts at once: a write in every turn would cost more than the vector.
+"""
+
+import asyncio
+import contextlib
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import structlog
+
+from reveries.errors import (
+    BudgetExceededError,
+    DiskFullError,
+    ModelError,
+    ModelMissingError,
+    ModelUnavailableError,
+    StorageError,
+)
+from reveries.llm.base import Embedder, Role, Usage, Vector, Vectors
+from reveries.llm.budget import Ledger, Reservation
+from reveries.llm.caps import Ask
+from reveries.llm.embedding_cache import EmbeddingCache, content_hash
+from reveries.llm.faults import NOT_BILLED
+from reveries.llm.prices import Price, price_of
+from reveries.llm.remote_embedding import Embedded, RemoteEmbedder, batches, readable
+from reveries.llm.tokens import estimate_tokens
+
+REMEMBERED_TEXTS = 4_096
+"""In memory; 6 MB of 384 dimensions. The owner's words are embedded as the cue and, once slept on, as a turn."""
+
+LOCAL_BATCH_TEXTS = 8
+"""On one core a larger batch is no faster (docs/benchmarks.md), and a cue waits for the one that is under way."""
+
+COUNTED_AT_ONCE_TOKENS = 20_000
+_BYTES_PER_TOKEN = 4
+
+log = structlog.get_logger("embedding")
+
+
+@dataclass(eq=False, slots=True)
+class _Request:
+    """What one caller waits for."""
+
+    left: dict[str, None]
+    found: dict[str, Vector] = field(default_factory=dict)
+    error: ModelError | None = None
+
+
+class MeteredEmbedder:
+    """`embedder` behind `ledger` and `cache`. Owns `embedder`: closing it closes both."""
+
+    def __init__(self, embedder: Embedder, ledger: Ledger, cache: EmbeddingCache) -> None:
+        self._embedder = embedder
+        self._ledger = ledger
+        self._cache = cache
+        self._price = _price_of(embedder)
+        self._remembered: OrderedDict[str, Vector] = OrderedDict()
+        self._waiting: list[_Request] = []
+        self._calling = asyncio.Lock()
+        self._uncounted_bytes = 0
+
+    @property
+    def model_id(self) -> str:
+        return self._embedder.model_id
+
+    @property
+    def dimensions(self) -> int:
+        return self._embedder.dimensions
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """See Embedder. Raises BudgetExceededError before anything is asked, ModelError when the embedder fails."""
+        wanted = dict.fromkeys(texts)
+        found = await self._known(wanted)
+        # Those of like length together: what pads the shorter ones is work for nothing.
+        if missing := dict.fromkeys(sorted((text for text in wanted if text not in found), key=len)):
+            found |= await self._asked(_Request(missing))
+        if not found:
+            return np.zeros((0, self.dimensions), np.float32)
+        return np.stack([found[text] for text in texts])
+
+    async def forget(self) -> None:
+        """Let go of every vector that is held for later, in memory and in the file."""
+        self._remembered.clear()
+        await self._cache.clear()
+
+    async def aclose(self) -> None:
+        """Close the embedder; what was not counted yet is."""
+        with contextlib.suppress(StorageError):
+            await self._count_local(at_least=1)
+        await self._embedder.aclose()
+
+    async def _known(self, texts: Mapping[str, None]) -> dict[str, Vector]:
+        found: dict[str, Vector] = {}
+        for text in texts:
+            if (vector := self._remembered.get(key := content_hash(text))) is not None:
+                self._remembered.move_to_end(key)
+                found[text] = vector
+        # A look into the file takes longer than a small local model; it pays where a call costs money.
+        if not self._price.is_free and len(found) < len(texts):
+            kept = await self._cache.find(self.model_id, (text for text in texts if text not in found))
+            self._remember(kept)
+            found |= kept
+        return found
+
+    async def _asked(self, request: _Request) -> dict[str, Vector]:
+        """Whoever gets the turn asks for everybody who waits, one batch; so a short cue never waits for a long list."""
+        self._waiting.append(request)
+        try:
+            while request.left and request.error is None:
+                async with self._calling:
+                    if request.left and request.error is None:
+                        await self._ask_next_batch()
+        finally:
+            self._waiting.remove(request)
+        if request.error is not None:
+            raise request.error
+        return request.found
+
+    async def _ask_next_batch(self) -> None:
+        """Ask for a batch of what waits, the shortest requests first. A failure is told to those it was for."""
+        shortest_first = sorted(
+            (one for one in self._waiting if one.left and one.error is None), key=lambda request: len(request.left)
+        )
+        texts = list(dict.fromkeys(text for request in shortest_first for text in request.left))
+        batch = next(batches(texts))
+        if self._price.is_free:
+            batch = batch[:LOCAL_BATCH_TEXTS]
+        try:
+            answered = dict(zip(batch, await self._call(batch), strict=True))
+        except BudgetExceededError as error:
+            # It was too large for what is left, which the shorter ones may yet fit into.
+            max(shortest_first, key=lambda request: len(request.left)).error = error
+            return
+        except ModelError as error:
+            for request in self._waiting:
+                if not request.left.keys().isdisjoint(batch):
+                    request.error = error
+            return
+        self._remember(answered)
+        for request in self._waiting:
+            for text in [text for text in batch if text in request.left]:
+                request.found[text] = answered[text]
+                del request.left[text]
+
+    async def _call(self, texts: list[str]) -> Vectors:
+        if self._price.is_free or not isinstance(self._embedder, RemoteEmbedder):
+            vectors = await self._embedder.embed(texts)
+            self._uncounted_bytes += sum(len(text.encode("utf-8", "replace")) for text in texts)
+            await self._count_local(at_least=COUNTED_AT_ONCE_TOKENS)
+            return vectors
+        reservation = await self._ledger.reserve(self._worst_case(texts))
+        answer = await self._settled(self._embedder, reservation, texts)
+        with contextlib.suppress(DiskFullError):  # They are paid for, and can be used without being kept.
+            await self._cache.keep(self.model_id, dict(zip(texts, answer.vectors, strict=True)))
+        return answer.vectors
+
+    async def _settled(self, embedder: RemoteEmbedder, reservation: Reservation, texts: list[str]) -> Embedded:
+        try:
+            answer = await embedder.embed_batch(texts)
+        except ModelMissingError:
+            await self._ledger.release(reservation)
+            raise
+        except ModelUnavailableError as error:
+            if error.fault in NOT_BILLED:
+                await self._ledger.release(reservation)
+            else:
+                await self._ledger.leave_reserved(reservation)
+            raise
+        except BaseException:
+            await asyncio.shield(self._ledger.leave_reserved(reservation))
+            raise
+        if answer.prompt_tokens is None:
+            await self._ledger.leave_reserved(reservation)
+        else:
+            await self._ledger.settle(reservation, Usage(answer.prompt_tokens, 0))
+        return answer
+
+    async def _count_local(self, at_least: int) -> None:
+        tokens = -(-self._uncounted_bytes // _BYTES_PER_TOKEN)
+        if tokens >= at_least:
+            self._uncounted_bytes = 0
+            with contextlib.suppress(DiskFullError):
+                await self._ledger.record(Role.EMBEDDING, self.model_id, tokens, "local")
+
+    def _worst_case(self, texts: list[str]) -> Ask:
+        # What a service reads is `readable`; each text may have a mark before and after it.
+        tokens = sum(estimate_tokens(readable(text)) + 2 for text in texts)
+        return Ask(Role.EMBEDDING, self.model_id, self._price, tokens, 0)
+
+    def _remember(self, vectors: Mapping[str, Vector]) -> None:
+        for text, vector in vectors.items():
+            self._remembered[content_hash(text)] = vector
+        while len(self._remembered) > REMEMBERED_TEXTS:
+            self._remembered.popitem(last=False)
+
+
+def _price_of(embedder: Embedder) -> Price:
+    """What is not asked over HTTP runs in this process."""
+    return price_of(embedder.model_id) if isinstance(embedder, RemoteEmbedder) else Price(0.0, 0.0)

@@ -1,0 +1,77 @@
+"""The mind talks and thinks when its embedder fails: what comes to mind is found by words."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from reveries.config import load_settings
+from reveries.daemon.thoughts import ThoughtsOfMemory
+from reveries.errors import ModelFault, ModelUnavailableError
+from reveries.monologue.loop import SavedState
+from reveries.monologue.thought import FinishedThought, Reactivation, Reason
+from reveries.safety.ambient import AmbientInputs
+from reveries.safety.journal import SafetyJournal
+from tests.daemon.kit import Talk, talking
+from tests.memory.kit import WordEmbedder
+
+FACT = "My sister Marta moved to Lisbon."
+
+
+def _failing() -> WordEmbedder:
+    embedder = WordEmbedder()
+    embedder.error = ModelUnavailableError("No Ollama answers.", fault=ModelFault.UNREACHABLE)
+    return embedder
+
+
+def _thoughts(talk: Talk) -> ThoughtsOfMemory:
+    database = talk.memory.conversations._store.database
+    return ThoughtsOfMemory(
+        memory=talk.memory,
+        database=database,
+        journal=SafetyJournal(database, talk.clock),
+        ambient=AmbientInputs(),
+        clock=talk.clock,
+        settings=load_settings(None),
+        chance=random.Random(1),
+    )
+
+
+@pytest.mark.requirement("R-94", "D1")
+async def test_a_turn_without_an_embedder_is_answered_with_what_words_recall(tmp_path: Path) -> None:
+    async with talking(tmp_path, embedder=_failing()) as talk:
+        first = await talk.say(FACT)
+        assert first.told == ["stored words", "recalled", "tokens", "stored exchange"]
+        await talk.memory.light_sleep()
+        talk.clock.step_wall(2 * 86400)
+        await talk.conversation.open()
+        events = await talk.say("Where did Marta move?")
+        assert events.memories
+        assert FACT in talk.model.prompts[-1].messages[-1].text
+        assert "No Ollama answers" in talk.memory.by_words_because
+
+
+@pytest.mark.requirement("R-94", "D1")
+async def test_a_thought_without_an_embedder_has_what_words_recall_and_is_kept(tmp_path: Path) -> None:
+    async with talking(tmp_path, embedder=_failing()) as talk:
+        await talk.say(FACT)
+        await talk.memory.light_sleep()
+        thoughts = _thoughts(talk)
+        inputs = await thoughts.gather(Reactivation(Reason.ASSOCIATION, "Marta in Lisbon"), "", comfort=False)
+        assert inputs.memories
+        await thoughts.record(
+            FinishedThought(
+                id="t1",
+                began_at=talk.clock.now(),
+                ended_at=talk.clock.now() + 5.0,
+                why_began="association",
+                why_ended="settled",
+                explanation="",
+                text="Perhaps the harbour of Lisbon is bright in spring.",
+                tokens=10,
+                model="scripted",
+            ),
+            SavedState("", True),
+        )
+        found = await talk.memory.search("bright harbour", 3)
+        assert "harbour" in found.turns[0].turn.text

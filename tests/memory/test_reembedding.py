@@ -1,0 +1,569 @@
+"""Recall works whatever happens to the embedder: it fails, it comes back, another takes its place."""
+
+import asyncio
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reveries.db.database import Database, open_database
+from reveries.errors import (
+    BudgetExceededError,
+    DiskFullError,
+    ModelError,
+    ModelFault,
+    ModelMissingError,
+    ModelUnavailableError,
+    ReveriesError,
+)
+from reveries.llm.base import Vectors
+from reveries.memory.importing import PastTurn
+from reveries.memory.memory import Memory
+from reveries.memory.model import Origin
+from reveries.memory.reembedding import BATCH_TEXTS, episode_vector, pause_seconds
+from reveries.memory.store import fitted, space_to_serve
+from tests.fakes.clock import HandClock, settle
+from tests.memory.kit import NOW, WordEmbedder, answering, axis, context, deep_answer, episode, open_memory, talk
+
+SAYINGS = [
+    ("My sister Marta moved to Lisbon in spring.", "Far away."),
+    ("The cello is out of tune again.", "It is the weather."),
+    ("We planted tomatoes behind the shed.", "They like sun."),
+    ("Tomas broke his wrist on the ice rink.", "Poor Tomas."),
+    ("The night train to Vienna was late.", "By how much?"),
+    ("I am afraid of the exam on Friday.", "You prepared well."),
+]
+CUES = {
+    "Where did my sister Marta move?": "Lisbon",
+    "cello tune": "cello",
+    "tomatoes behind the shed": "tomatoes",
+    "Who broke a wrist on the ice?": "Tomas broke",
+    "night train Vienna": "Vienna",
+    "afraid exam": "exam",
+}
+ERRORS: list[ReveriesError] = [
+    ModelMissingError("The embedder's file is not there."),
+    ModelUnavailableError("No Ollama answers.", fault=ModelFault.UNREACHABLE),
+    ModelUnavailableError("It asks for a pause.", fault=ModelFault.RATE_LIMITED, retry_after_seconds=40.0),
+    BudgetExceededError("The embedding has used its tokens of today."),
+    DiskFullError("The disk is full."),
+]
+
+
+async def found_all(memory: Memory, cues: dict[str, str] = CUES) -> bool:
+    """Whether each cue's episode is among the first three, and its turn among the first three."""
+    for cue, word in cues.items():
+        recall = await memory.search(cue, 3)
+        assert any(word in said.turn.text for said in recall.turns[:3]), (cue, [t.turn.text for t in recall.turns[:3]])
+        told = [turn.text for one in recall.episodes for turn in memory.live.turns.turns_of(one.episode.id)]
+        assert any(word in text for text in told), (cue, told)
+    return True
+
+
+async def fill(folder: Path, embedder: WordEmbedder | None = None) -> None:
+    async with open_memory(folder, embedder=embedder or WordEmbedder()) as memory:
+        for saying in SAYINGS:
+            await talk(memory, saying)
+        await memory.record_external("The rain gauge shows forty millimetres. It was a wet week.", Origin.DOCUMENT)
+        await memory.light_sleep()
+
+
+async def until(claim: Callable[[], bool]) -> None:
+    """Return when `claim` holds; the caller bounds the wait."""
+    for _ in range(5000):
+        if claim():
+            return
+        await asyncio.sleep(0.001)
+    raise AssertionError("it never came true")
+
+
+async def vectors_by_model(database: Database) -> dict[str, int]:
+    return {row["model_id"]: row["vectors"] for row in await database.rows("vectors.models")}
+
+
+def database_of(memory: Memory) -> Database:
+    return memory.conversations._store.database
+
+
+# --- no embedder, no loss --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("R-94", "D1")
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+async def test_without_an_embedder_turns_sleep_and_recall_go_on_and_the_vectors_come_later(
+    tmp_path: Path, error: ReveriesError
+) -> None:
+    embedder = WordEmbedder()
+    embedder.error = error
+    async with open_memory(tmp_path, embedder=embedder) as memory:
+        for saying in SAYINGS:
+            await talk(memory, saying)
+        slept = await memory.light_sleep()
+        assert (slept.experiences, slept.left) == (len(SAYINGS), 0)
+        assert await found_all(memory)
+        assert error.message in memory.by_words_because
+        assert await vectors_by_model(database_of(memory)) == {}
+        embedder.error = None
+        await memory.reembedding.catch_up()
+        assert await found_all(memory)
+        assert memory.by_words_because == ""
+        progress = memory.reembedding.progress
+        assert progress.is_complete
+        assert progress.total == progress.done == 2 * len(SAYINGS) + len(memory.live.graph)
+        assert memory.live.turns.vectors.any(axis=1).all()
+    async with open_memory(tmp_path, embedder=WordEmbedder(), first_id=500) as memory:
+        assert memory.live.turns.vectors.any(axis=1).all()
+        assert memory.live.graph.vectors.any(axis=1).all()
+
+
+async def test_without_an_embedder_an_import_goes_on(tmp_path: Path) -> None:
+    embedder = WordEmbedder()
+    embedder.error = ModelMissingError("not there")
+    lines = [PastTurn(NOW - 1000.0 + n, "Ana" if n % 2 == 0 else "Bo", f"line {n} about topic{n}") for n in range(60)]
+    async with open_memory(tmp_path, embedder=embedder) as memory:
+        assert (await memory.import_turns("old", lines)).stored == 60
+        await memory.light_sleep()
+        recall = await memory.search("topic42", 3)
+        assert recall.turns[0].turn.text == "line 42 about topic42"
+        embedder.error = None
+        await memory.reembedding.catch_up()
+        assert memory.live.turns.vectors.any(axis=1).all()
+
+
+async def test_without_an_embedder_deep_sleep_goes_on_and_the_summary_counts_later(tmp_path: Path) -> None:
+    embedder = WordEmbedder()
+    async with open_memory(tmp_path, embedder=embedder) as memory:
+        await talk(memory, SAYINGS[0])
+        await memory.light_sleep()
+        embedder.error = ModelUnavailableError("gone")
+        summary = "Their sibling emigrated to Portugal."
+        slept = await memory.deep_sleep(answering(deep_answer(summary=summary)))
+        assert slept.processed == 1
+        assert (await memory.search("sister Marta", 3)).episodes
+        embedder.error = None
+        await memory.reembedding.catch_up()
+        [whole] = memory.live.graph.episodes()
+        [told] = await embedder.embed([whole.summary])
+        assert float(memory.live.graph.vector_of(whole.id) @ told) > 0.6
+        assert memory.reembedding.progress.is_complete
+
+
+async def test_an_embedder_that_hangs_does_not_hold_up_a_cue(tmp_path: Path) -> None:
+    class Hanging(WordEmbedder):
+        async def embed(self, texts: Sequence[str]) -> Vectors:
+            raise TimeoutError  # as asyncio.timeout does when the time for a cue is over
+
+    await fill(tmp_path)
+    async with open_memory(tmp_path, embedder=Hanging(), first_id=500) as memory:
+        assert await found_all(memory)
+
+
+async def test_what_was_said_while_the_embedder_was_away_is_one_episode_by_time(tmp_path: Path) -> None:
+    embedder = WordEmbedder()
+    embedder.error = ModelUnavailableError("gone")
+    async with open_memory(tmp_path, embedder=embedder) as memory:
+        await talk(memory, SAYINGS[0], SAYINGS[1])
+        await memory.light_sleep()
+        assert len(memory.live.graph) == 1
+        [one] = memory.live.graph.episodes()
+        assert one.salience < 0.9
+
+
+async def test_an_embedder_that_says_its_dimensions_late_is_waited_for(tmp_path: Path) -> None:
+    embedder = WordEmbedder("late")
+    embedder.dimensions = 0
+    embedder.error = ModelUnavailableError("not up yet")
+    async with open_memory(tmp_path, embedder=embedder) as memory:
+        await talk(memory, *SAYINGS)
+        await memory.light_sleep()
+        assert memory.live.dimensions == 0
+        assert await found_all(memory)
+        embedder.dimensions, embedder.error = 48, None
+        await memory.reembedding.catch_up()
+        assert memory.live.dimensions == 48
+        assert await found_all(memory)
+
+
+async def test_a_model_that_changed_its_length_under_its_name_is_refused_and_words_serve(tmp_path: Path) -> None:
+    await fill(tmp_path)
+    async with open_memory(tmp_path, embedder=WordEmbedder(dimensions=32), first_id=500) as memory:
+        assert await found_all(memory)
+        await talk(memory, ("The heron stood in the pond.", "Still?"))
+        await memory.light_sleep()
+        assert await found_all(memory, {"heron pond": "heron"})
+        with pytest.raises(ModelError, match="gives 32 numbers"):
+            await memory.reembedding.catch_up()
+
+
+# --- a change of the model -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("R-119")
+@pytest.mark.parametrize("old_is_there", [True, False])
+async def test_the_old_vectors_serve_until_all_new_ones_are_there_and_then_they_go(
+    tmp_path: Path, old_is_there: bool
+) -> None:
+    await fill(tmp_path)
+    new, old = WordEmbedder("new", 32), WordEmbedder()
+
+    def old_embedder(model_id: str) -> WordEmbedder | None:
+        assert model_id == "words-64"
+        return old if old_is_there else None
+
+    async with open_memory(tmp_path, embedder=new, first_id=500, old_embedder=old_embedder) as memory:
+        assert memory.live.dimensions == 64
+        assert (memory.reembedding.progress.serving_id, memory.reembedding.progress.model_id) == ("words-64", "new")
+        assert await found_all(memory)
+        assert bool(old.texts) is old_is_there
+        assert not new.texts
+        await memory.reembedding.catch_up()
+        assert memory.live.dimensions == 32
+        assert memory.live.turns.vectors.any(axis=1).all()
+        assert memory.live.graph.vectors.any(axis=1).all()
+        assert await found_all(memory)
+        assert "new" in memory.reembedding.notice
+        assert list(await vectors_by_model(database_of(memory))) == ["new"]
+    async with open_memory(tmp_path, embedder=new, first_id=900) as memory:
+        assert memory.live.dimensions == 32
+        assert memory.live.turns.vectors.any(axis=1).all()
+
+
+async def test_what_is_said_meanwhile_is_found_at_once_and_has_a_new_vector_in_the_end(tmp_path: Path) -> None:
+    await fill(tmp_path)
+    gate = asyncio.Event()
+
+    class Slow(WordEmbedder):
+        async def embed(self, texts: Sequence[str]) -> Vectors:
+            await gate.wait()
+            return await super().embed(texts)
+
+    async with open_memory(
+        tmp_path, embedder=Slow("new", 32), first_id=500, old_embedder=lambda _: WordEmbedder()
+    ) as memory:
+        async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+            working = tasks.create_task(memory.reembedding.catch_up(), name="reembedding")
+            await settle()
+            await talk(memory, ("The heron stood in the pond.", "Still?"))
+            await memory.light_sleep()
+            assert await found_all(memory, CUES | {"heron pond": "heron"})
+            gate.set()
+            await working
+        assert await found_all(memory, CUES | {"heron pond": "heron"})
+        assert memory.reembedding.progress.is_complete
+        assert memory.live.turns.vectors.any(axis=1).all()
+
+
+async def test_going_back_to_the_old_model_half_way_costs_nothing(tmp_path: Path) -> None:
+    await fill(tmp_path)
+    half = _Stopping("new", 32, stop_after=1)
+    async with open_memory(tmp_path, embedder=half, first_id=500) as memory:
+        with pytest.raises(ModelError):
+            await memory.reembedding.catch_up()
+    old = WordEmbedder()
+    async with open_memory(tmp_path, embedder=old, first_id=900) as memory:
+        await memory.reembedding.catch_up()
+        assert old.texts == []
+        assert list(await vectors_by_model(database_of(memory))) == ["words-64"]
+
+
+async def test_an_episode_that_changes_after_its_new_vector_was_made_gets_another(tmp_path: Path) -> None:
+    await fill(tmp_path)
+    async with open_memory(tmp_path, embedder=WordEmbedder("new", 32), first_id=500, old_embedder=_old) as memory:
+        store = memory.conversations._store
+        while await memory.reembedding._make_missing():
+            pass
+        before = (await vectors_by_model(store.database))["new"]
+        await memory.deep_sleep(answering(*[deep_answer(summary="It was a day.")] * 9), limit=1)
+        assert (await vectors_by_model(store.database))["new"] == before - 1
+        await memory.reembedding.catch_up()
+        assert memory.reembedding.progress.is_complete
+
+
+async def test_only_a_conversation_that_is_over_is_followed_by_work(tmp_path: Path) -> None:
+    await fill(tmp_path)
+    clock, talking = HandClock(NOW), [True]
+    new = WordEmbedder("new", 32)
+    async with open_memory(
+        tmp_path, clock, embedder=new, first_id=500
+    ) as memory, asyncio.timeout(5), asyncio.TaskGroup() as tasks:  # fmt: skip
+        memory.reembedding.is_busy = lambda: talking[0]
+        working = tasks.create_task(memory.reembedding.catch_up(), name="reembedding")
+        for _ in range(5):
+            await asyncio.sleep(0.01)
+            await clock.advance(1.0)
+        assert new.texts == []
+        talking[0] = False
+        while not working.done():
+            await asyncio.sleep(0.001)
+            await clock.advance(1.0)
+        assert new.texts
+
+
+async def test_a_failure_is_waited_out_told_and_what_was_made_is_kept(tmp_path: Path) -> None:
+    await fill(tmp_path)
+    clock = HandClock(NOW)
+    new = WordEmbedder("new", 32)
+    new.error = BudgetExceededError("The embedding has used its tokens of today.")
+    async with open_memory(
+        tmp_path, clock, embedder=new, first_id=500
+    ) as memory, asyncio.timeout(5), asyncio.TaskGroup() as tasks:  # fmt: skip
+        running = tasks.create_task(memory.reembedding.run(), name="reembedding")
+        await until(lambda: clock.sleeper_count > 0)
+        progress = memory.reembedding.progress
+        assert "tokens of today" in progress.waits
+        assert (progress.done, progress.is_complete) == (0, False)
+        new.error = None
+        await clock.advance(900.0)
+        await until(lambda: memory.reembedding.progress.is_complete)
+        assert memory.reembedding.progress.waits == ""
+        running.cancel()
+
+
+async def test_run_wakes_when_something_is_stored_without_its_vector(tmp_path: Path) -> None:
+    embedder = WordEmbedder()
+    async with open_memory(tmp_path, embedder=embedder) as memory, asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(memory.reembedding.run(), name="reembedding")
+        await settle()
+        embedder.error = ModelUnavailableError("gone")
+        await talk(memory, SAYINGS[0])
+        await memory.light_sleep()
+        embedder.error = None
+        await until(lambda: bool(memory.live.turns.vectors.any(axis=1).all()))
+        running.cancel()
+
+
+# --- at every moment -------------------------------------------------------------------------------------------------
+
+
+class _Stopping(WordEmbedder):
+    """Fails for good after so many batches: what a kill leaves behind is what was committed before."""
+
+    def __init__(self, model_id: str, dimensions: int, stop_after: int) -> None:
+        super().__init__(model_id, dimensions)
+        self.left = stop_after
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        if self.left <= 0:
+            raise ModelUnavailableError("stopped")
+        self.left -= 1
+        return await super().embed(texts)
+
+
+def _old(model_id: str) -> WordEmbedder:
+    return WordEmbedder(model_id)
+
+
+class _Watching(WordEmbedder):
+    """At every batch: recall is asked, what is missing is counted, and the file is copied as a kill would leave it."""
+
+    def __init__(self, folder: Path, copies: list[Path]) -> None:
+        super().__init__("new", 32)
+        self.folder = folder
+        self.copies = copies
+        self.memory: Memory | None = None
+        self.missing: list[int] = []
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        if self.memory is not None and self.memory.live.dimensions == 64:
+            assert await found_all(self.memory)
+            progress = self.memory.reembedding.progress
+            self.missing.append(progress.total - progress.done)
+            copy = self.folder.with_name(f"killed-{len(self.copies)}")
+            copy.mkdir()
+            for file in self.folder.glob("memory.db*"):
+                if not file.name.endswith("-shm"):
+                    # By another process: no code but SQLite opens the file here.
+                    await asyncio.to_thread(subprocess.run, ["cp", str(file), str(copy)], check=True)
+            self.copies.append(copy)
+        return await super().embed(texts)
+
+
+@pytest.mark.requirement("R-3")
+@pytest.mark.parametrize("old_is_there", [True, False])
+async def test_at_every_batch_and_after_a_kill_at_every_batch_recall_finds_and_the_work_goes_on(
+    tmp_path: Path, old_is_there: bool
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    await fill(home)
+    async with open_memory(home, embedder=WordEmbedder(), first_id=300) as memory:
+        lines = [PastTurn(NOW - 9000.0 + n, "Bo", f"line {n} about matter{n}") for n in range(3 * BATCH_TEXTS)]
+        await memory.import_turns("old", lines)
+        await memory.light_sleep()
+    copies: list[Path] = []
+    watching = _Watching(home, copies)
+    old_embedder = _old if old_is_there else lambda _: None
+    async with open_memory(home, embedder=watching, first_id=500, old_embedder=old_embedder) as memory:
+        watching.memory = memory
+        await memory.reembedding.catch_up()
+        assert await found_all(memory)
+    assert len(copies) >= 4
+    assert watching.missing == sorted(watching.missing, reverse=True)
+    left = []
+    for copy in copies:
+        again = WordEmbedder("new", 32)
+        async with open_memory(copy, embedder=again, first_id=700, old_embedder=old_embedder) as memory:
+            assert memory.live.dimensions == 64
+            assert await found_all(memory)
+            await memory.reembedding.catch_up()
+            assert memory.live.dimensions == 32
+            assert await found_all(memory)
+            assert memory.live.turns.vectors.any(axis=1).all()
+            assert list(await vectors_by_model(database_of(memory))) == ["new"]
+            left.append(len(set(again.texts)))
+    assert left == sorted(left, reverse=True)
+    assert left[-1] < left[0]
+
+
+_KILLED = """
+    import asyncio, os, signal, sys
+    from pathlib import Path
+    from tests.memory.kit import WordEmbedder, open_memory
+
+    class Killed(WordEmbedder):
+        left = int(sys.argv[2])
+
+        async def embed(self, texts):
+            if self.left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            self.left -= 1
+            return await super().embed(texts)
+
+    async def main():
+        async with open_memory(Path(sys.argv[1]), embedder=Killed("new", 32), first_id=500) as memory:
+            await memory.reembedding.catch_up()
+
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.requirement("R-3")
+@pytest.mark.parametrize("batches", [0, 1])
+async def test_a_kill_in_the_middle_loses_nothing_and_the_next_life_goes_on(tmp_path: Path, batches: int) -> None:
+    await fill(tmp_path)
+    program = [sys.executable, "-c", textwrap.dedent(_KILLED), str(tmp_path), str(batches)]
+    died = await asyncio.to_thread(
+        subprocess.run, program, cwd=Path(__file__).parents[2], timeout=60, check=False, capture_output=True
+    )
+    assert died.returncode == -9, died.stderr.decode()
+    again = WordEmbedder("new", 32)
+    async with open_memory(tmp_path, embedder=again, first_id=900, old_embedder=_old) as memory:
+        assert await found_all(memory)
+        assert memory.live.dimensions == 64
+        await memory.reembedding.catch_up()
+        assert memory.live.dimensions == 32
+        assert await found_all(memory)
+        assert len(again.texts) < memory.reembedding.progress.total or batches == 0
+
+
+@pytest.mark.requirement("R-3")
+@settings(max_examples=15, deadline=None)
+@given(
+    dimensions=st.sampled_from([16, 64, 96]),
+    steps=st.lists(st.sampled_from(["fail", "work", "talk", "deep", "restart", "away"]), min_size=1, max_size=8),
+)
+async def test_whatever_happens_in_whatever_order_recall_finds_and_nothing_is_missing_in_the_end(
+    tmp_path_factory: pytest.TempPathFactory, dimensions: int, steps: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("memory")
+    await fill(folder)
+    cues = dict(CUES)
+    first_id = 1000
+    has_old = True
+    pending = list(enumerate(steps))
+    while pending:
+        embedder = WordEmbedder("new", dimensions)
+        old_embedder = _old if has_old else lambda _: None
+        async with open_memory(folder, embedder=embedder, first_id=first_id, old_embedder=old_embedder) as memory:
+            first_id += 1000
+            assert await found_all(memory, cues)
+            while pending:
+                number, step = pending.pop(0)
+                match step:
+                    case "restart":
+                        break
+                    case "away":
+                        has_old = not has_old
+                        break
+                    case "fail":
+                        embedder.error = ModelUnavailableError("gone")
+                    case "work":
+                        embedder.error = None
+                        await memory.reembedding.catch_up()
+                    case "deep":
+                        await memory.deep_sleep(answering(deep_answer(summary="A day like others.")), limit=1)
+                    case "talk":
+                        await talk(memory, (f"The number{number} lantern hung in the hall{number}.", "Nice."))
+                        await memory.light_sleep()
+                        cues[f"number{number} lantern hall{number}"] = f"hall{number}"
+                assert await found_all(memory, cues)
+    async with open_memory(folder, embedder=WordEmbedder("new", dimensions), first_id=first_id) as memory:
+        await memory.reembedding.catch_up()
+        assert memory.live.turns.vectors.any(axis=1).all()
+        assert memory.live.graph.dimensions == dimensions
+        assert await found_all(memory, cues)
+
+
+# --- decisions -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("recorded", "counts", "serves"),
+    [
+        ("old", {"old": 5, "new": 9}, "old"),
+        ("new", {"old": 9, "new": 1}, "new"),
+        ("", {}, "new"),
+        ("old", {}, "new"),
+        ("", {"old": 3}, "old"),
+        ("", {"old": 3, "new": 3}, "new"),
+        ("old", {"other": 3}, "new"),
+    ],
+)
+def test_the_vectors_that_served_before_serve_while_there_are_any(
+    recorded: str, counts: dict[str, int], serves: str
+) -> None:
+    assert space_to_serve(recorded, counts, "new") == serves
+
+
+def test_pauses_double_obey_the_provider_and_wait_long_for_money() -> None:
+    gone = ModelUnavailableError("gone")
+    assert [pause_seconds(gone, n) for n in (0, 1, 2, 9, 99)] == [5.0, 10.0, 20.0, 300.0, 300.0]
+    assert pause_seconds(ModelUnavailableError("slow", retry_after_seconds=600.0), 0) == 600.0
+    assert pause_seconds(BudgetExceededError("spent"), 0) == 900.0
+    assert pause_seconds(ModelMissingError("no file"), 0) == 300.0
+
+
+def test_an_episode_is_the_mean_of_what_was_said_and_half_of_it_the_summary() -> None:
+    said, told = axis(0), axis(1)
+    assert np.allclose(episode_vector([said, said], None), said)
+    assert np.allclose(episode_vector([], told), told)
+    assert np.allclose(episode_vector([said], told), (said + told) / np.sqrt(2))
+
+
+def test_vectors_of_another_length_are_taken_for_none() -> None:
+    from reveries.memory.changes import ChangeSet
+
+    changes = ChangeSet(episodes=(episode("a"),), vectors=(("a", axis(0)), ("b", axis(1, 8))))
+    assert fitted(changes, 4).vectors[0][1] is changes.vectors[0][1]
+    assert not fitted(changes, 4).vectors[1][1].any()
+    assert fitted(ChangeSet(), 4) == ChangeSet()
+
+
+async def test_a_cue_of_another_length_is_asked_by_words(tmp_path: Path) -> None:
+    await fill(tmp_path)
+    async with open_memory(tmp_path, first_id=500) as memory:
+        recall = memory.recall("cello tune", axis(0, 7), context())
+        assert "cello" in recall.turns[0].turn.text
+
+
+async def test_a_database_of_before_says_whose_vectors_serve_from_now_on(tmp_path: Path) -> None:
+    await fill(tmp_path)
+    database = await open_database(tmp_path / "memory.db")
+    assert [row["model_id"] for row in await database.rows("vectors.serving")] == ["words-64"]
+    await database.aclose()

@@ -6,6 +6,7 @@ it happens in a thread, with both switched off. Retrying is not done here, nor b
 
 import asyncio
 import contextlib
+import functools
 import importlib
 import os
 import time
@@ -19,6 +20,7 @@ from reveries.config import LimitSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
 from reveries.llm.faults import fault_of_status, retry_after_seconds
+from reveries.llm.hosted_wire import GuardedLiteLlm
 from reveries.llm.limits import bounded
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tokens import estimate_tokens
@@ -41,8 +43,6 @@ _SWITCHES = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION
 class LiteLlm(Protocol):
     """What we use of the litellm module."""
 
-    suppress_debug_info: bool
-
     async def acompletion(self, **options: object) -> object:
         """A stream of chunks: an async iterator."""
         ...
@@ -53,25 +53,24 @@ Loader = Callable[[], Awaitable[LiteLlm]]
 
 async def load_litellm() -> LiteLlm:
     """The module, imported in a thread. Raises ModelUnavailableError when the extra is not installed."""
-    os.environ.update(_SWITCHES)
     try:
-        module = cast("LiteLlm", await asyncio.to_thread(_import_litellm))
+        return await asyncio.to_thread(_import)
     except ImportError as error:
         raise ModelUnavailableError(
             "Hosted models need the extra `hosted`, which is not installed.",
             advice="Install it: make hosted (or: pip install 'reveries[hosted]')",
         ) from error
-    module.suppress_debug_info = True
-    return module
 
 
-def _import_litellm() -> object:
+@functools.cache
+def _import() -> LiteLlm:
+    os.environ.update(_SWITCHES)
     module = importlib.import_module("litellm")
     # What the first call would import, half a second of it, on the event loop.
     for name in _FIRST_CALL_IMPORTS:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    return module
+    return GuardedLiteLlm(module)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,7 @@ class HostedModel:
 
     def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         """See ChatModel. What is said here leaves the machine."""
-        return bounded(self._events(prompt), self._options.limits, self.name)
+        return bounded(self._events(prompt), self._options.limits, self.name, prompt.max_tokens)
 
     async def count_tokens(self, text: str) -> int:
         return estimate_tokens(text)

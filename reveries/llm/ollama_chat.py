@@ -21,6 +21,9 @@ from reveries.plaintext import one_line
 DEFAULTS = OllamaSettings(thinking=False, keep_alive_minutes=30.0, context_tokens=8192)
 CONNECT_SECONDS = 3.0
 
+_TRIPS = (ValueError, TypeError, AttributeError, RecursionError)
+"""What Ollama's client trips over when a line is not what it expects."""
+
 
 @dataclass(frozen=True, slots=True)
 class OllamaListed:
@@ -70,6 +73,8 @@ class OllamaModel:
                 httpx.AsyncHTTPTransport(trust_env=False), limits.reply_bytes * WIRE_BYTES_PER_TEXT_BYTE
             ),
             trust_env=False,
+            # What is asked goes to the address that the owner chose, and to no other that it names.
+            follow_redirects=False,
         )
 
     @property
@@ -82,7 +87,7 @@ class OllamaModel:
 
     def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         """See ChatModel. Raises ModelMissingError for a model that this Ollama does not have."""
-        return bounded(self._events(prompt), self._limits, self.name)
+        return bounded(self._events(prompt), self._limits, self.name, prompt.max_tokens)
 
     async def count_tokens(self, text: str) -> int:
         return estimate_tokens(text)
@@ -102,8 +107,7 @@ class OllamaModel:
                     if part.done:
                         yield Finished(_reason(part.done_reason), _usage(part))
                         return
-        # The last three: what its client trips over when a line is not what it expects.
-        except (ollama.ResponseError, httpx.HTTPError, OSError, ValueError, TypeError, AttributeError) as error:
+        except (ollama.ResponseError, httpx.HTTPError, OSError, *_TRIPS) as error:
             raise self._explained(error) from error
 
     async def _answer(self, prompt: Prompt) -> AsyncGenerator[ollama.ChatResponse, None]:

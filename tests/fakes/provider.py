@@ -12,7 +12,7 @@ import re
 import socket
 import struct
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -89,11 +89,13 @@ class Fault(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def play(self, exchange: "Exchange") -> None:
-        """Answer `exchange` as badly as it does."""
+    @property
+    def play(self) -> Callable[["Exchange"], Awaitable[None]]:
+        """Answers one exchange as badly as it does."""
         ...
 
-    async def strike(self, provider: "Provider") -> None:
+    @property
+    def strike(self) -> Callable[["Provider"], Awaitable[None]]:
         """What happens to the provider as a whole when the fault begins; `heal` undoes it."""
         ...
 

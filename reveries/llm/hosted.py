@@ -19,12 +19,11 @@ import httpx
 from reveries.config import LimitSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
-from reveries.llm.faults import fault_of_status, retry_after_seconds
+from reveries.llm.faults import fault_of_status, retry_after_seconds, told, told_usage
 from reveries.llm.hosted_wire import GuardedLiteLlm
 from reveries.llm.limits import bounded
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tokens import estimate_tokens
-from reveries.plaintext import one_line
 
 CONTEXT_TOKENS = 16384
 """What we send at most, whatever the model could take: every token of it is paid for at every turn."""
@@ -120,6 +119,7 @@ class HostedModel:
         module = await self._load()
         reason: FinishReason | None = None
         usage: Usage | None = None
+        has_begun = False
         try:
             chunks = cast("AsyncIterator[object]", await module.acompletion(**self._request(prompt)))
             async with _closing(chunks):
@@ -128,9 +128,10 @@ class HostedModel:
                     reason = ended or reason
                     usage = _usage(chunk) or usage
                     if text:
+                        has_begun = True
                         yield Delta(text)
         except Exception as error:  # A boundary: litellm's errors share no base but this one
-            raise self._explained(error) from error
+            raise self._explained(error, has_begun=has_begun) from error
         if reason is not None and _was_ended(chunks):
             yield Finished(reason, usage if _was_counted(chunks) else None)
 
@@ -159,12 +160,15 @@ class HostedModel:
             request["response_format"] = {"type": "json_schema", "json_schema": form}
         return request
 
-    def _explained(self, error: Exception) -> ModelError:
+    def _explained(self, error: Exception, *, has_begun: bool) -> ModelError:
         """`error` in a sentence without the key, which providers like to repeat."""
         said = str(error)
         if self._options.api_key:
             said = said.replace(self._options.api_key, "***")
-        status, fault = getattr(error, "status_code", None), _fault_of(error)
+        status, fault = _status_of(error), _fault_of(error)
+        if has_begun and fault is not ModelFault.TIMED_OUT:
+            # Tokens were made: whatever it calls itself, this is no refusal.
+            status, fault = None, ModelFault.BROKEN
         if status in (401, 403):
             return ModelUnavailableError(
                 f"{self.name} refused the key.", advice="Check REVERIES_API_KEY, or llm.api_key_file.", fault=fault
@@ -184,9 +188,8 @@ class HostedModel:
                 fault=fault,
                 retry_after_seconds=retry_after_seconds(_retry_after(error), time.time()),
             )
-        detail = one_line(said) or type(error).__name__
         return ModelUnavailableError(
-            f"{self.name} does not answer: {detail}",
+            told(self.name, fault, status, said),
             advice="Ask again, or look at its status.",
             fault=fault,
             retry_after_seconds=retry_after_seconds(_retry_after(error), time.time()),
@@ -200,8 +203,15 @@ def _fault_of(error: Exception) -> ModelFault:
         return ModelFault.UNREACHABLE
     if any(isinstance(cause, httpx.TimeoutException | TimeoutError) for cause in causes):
         return ModelFault.TIMED_OUT
+    status = _status_of(error)
+    return fault_of_status(status) if status is not None else ModelFault.BROKEN
+
+
+def _status_of(error: Exception) -> int | None:
+    """The status of a real answer; None where litellm made one up for a connection that broke."""
     status = getattr(error, "status_code", None)
-    return fault_of_status(status) if isinstance(status, int) else ModelFault.BROKEN
+    is_of_connection = any(isinstance(cause, httpx.TransportError | ConnectionError) for cause in _causes(error))
+    return status if isinstance(status, int) and not is_of_connection else None
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -257,8 +267,5 @@ def _was_counted(chunks: object) -> bool:
 
 def _usage(chunk: object) -> Usage | None:
     wire = getattr(chunk, "usage", None)
-    prompt, completion = getattr(wire, "prompt_tokens", None), getattr(wire, "completion_tokens", None)
-    if not isinstance(prompt, int) or not isinstance(completion, int):
-        return None
     cached = getattr(getattr(wire, "prompt_tokens_details", None), "cached_tokens", None)
-    return Usage(max(0, prompt), max(0, completion), cached if isinstance(cached, int) else 0)
+    return told_usage(getattr(wire, "prompt_tokens", None), getattr(wire, "completion_tokens", None), cached)

@@ -37,7 +37,7 @@ KEY = "sk-planted-0123456789abcdef"
 TALKER, THINKER, SLEEPER = "talker", "thinker", "sleeper"
 MEMORABLE = ("My sister Marta moved to Lisbon in May.", "How is she settling in?")
 FIRST_TOKEN_SECONDS, IDLE_SECONDS, TOTAL_SECONDS = 0.15, 0.15, 0.4
-_STEP_SECONDS = 0.1
+_STEP_SECONDS = 0.25
 _REAL_SECONDS_PER_STEP = 0.001
 
 _T = TypeVar("_T")
@@ -60,7 +60,7 @@ def settings_for(dialect: Dialect, url: str, key_file: Path) -> Settings:
         ollama_url=url,
         base_url=f"{url}/v1",
         api_key_file=str(key_file),
-        limits=msgspec.structs.replace(settings.llm.limits, reply_tokens=64, reply_bytes=2**16, **times),
+        limits=msgspec.structs.replace(settings.llm.limits, reply_tokens=64, reply_bytes=2**21, **times),
         hosted_limits=msgspec.structs.replace(settings.llm.hosted_limits, **times),
     )
     return msgspec.structs.replace(settings, llm=llm)
@@ -74,6 +74,7 @@ class Living:
     memory: Memory
     circuits: Circuits
     provider: Provider
+    dialect: Dialect
     clock: HandClock
     tasks: asyncio.TaskGroup
     unhandled: list[str] = field(default_factory=list)
@@ -127,8 +128,7 @@ class Living:
     async def forgive(self) -> None:
         """What the last fault left behind is forgotten; the provider is well."""
         await self.provider.heal()
-        await self.circuits.answered("ollama")
-        await self.circuits.answered("openai")
+        await self.circuits.answered(self.dialect)
 
     def start_thinking(self) -> None:
         self.start_child("monologue", self.mind.monologue.run)
@@ -161,7 +161,7 @@ async def living(
         mind = _mind(settings, home, clock, database, ledger, models, memory)
         await mind.conversation.open()
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
-        alive = Living(mind, memory, circuits, provider, clock, tasks)
+        alive = Living(mind, memory, circuits, provider, dialect, clock, tasks)
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: alive.unhandled.append(str(context)))
         alive.start_child("conversation", mind.conversation.run)

@@ -246,7 +246,10 @@ async def _closing(chunks: AsyncIterator[object]) -> AsyncGenerator[None, None]:
 
 
 def _choice(chunk: object) -> tuple[str, FinishReason | None]:
-    choices = getattr(chunk, "choices", None) or [None]
+    """The next piece, and whether it is the last. One answer was asked for: any other one in the stream is not read."""
+    choices = [choice for choice in getattr(chunk, "choices", None) or () if not getattr(choice, "index", 0)]
+    if not choices:
+        return "", None
     text = getattr(getattr(choices[0], "delta", None), "content", None) or ""
     ended = getattr(choices[0], "finish_reason", None)
     if not ended:

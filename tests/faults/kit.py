@@ -11,7 +11,7 @@ from typing import Literal, TypeVar, cast
 
 import msgspec
 
-from reveries.config import Home, Settings, load_settings
+from reveries.config import BudgetSettings, Home, RoleBudget, Settings, load_settings
 from reveries.daemon.conversation import Conversation, TurnResult
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.mind import Mind
@@ -23,6 +23,7 @@ from reveries.llm.budget import Ledger
 from reveries.llm.circuits import Circuits, open_circuits
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.monologue.loop import Monologue
+from reveries.monologue.thought import ThoughtEnded
 from reveries.safety.ambient import AmbientInputs
 from reveries.safety.breaker import Breaker, ReplyBreaker
 from reveries.safety.journal import SafetyJournal
@@ -36,7 +37,7 @@ Dialect = Literal["openai", "ollama"]
 KEY = "sk-planted-0123456789abcdef"
 TALKER, THINKER, SLEEPER = "talker", "thinker", "sleeper"
 MEMORABLE = ("My sister Marta moved to Lisbon in May.", "How is she settling in?")
-FIRST_TOKEN_SECONDS, IDLE_SECONDS, TOTAL_SECONDS = 0.15, 0.15, 0.4
+FIRST_TOKEN_SECONDS, IDLE_SECONDS, TOTAL_SECONDS = 0.3, 0.3, 2.0
 _STEP_SECONDS = 0.25
 _REAL_SECONDS_PER_STEP = 0.001
 
@@ -63,7 +64,22 @@ def settings_for(dialect: Dialect, url: str, key_file: Path) -> Settings:
         limits=msgspec.structs.replace(settings.llm.limits, reply_tokens=64, reply_bytes=2**21, **times),
         hosted_limits=msgspec.structs.replace(settings.llm.hosted_limits, **times),
     )
-    return msgspec.structs.replace(settings, llm=llm)
+    monologue = msgspec.structs.replace(settings.monologue, max_tokens_per_cycle=64)
+    return msgspec.structs.replace(settings, llm=llm, monologue=monologue, budget=_without_limit(settings.budget))
+
+
+def _without_limit(budget: BudgetSettings) -> BudgetSettings:
+    """Money is not what is tested here."""
+    plenty = RoleBudget(tokens_per_day=10**12, tokens_per_month=10**12, dollars_per_day=1e9, dollars_per_month=1e9)
+    return BudgetSettings(
+        dollars_per_day=1e9,
+        dollars_per_month=1e9,
+        conversation_reserve_share=budget.conversation_reserve_share,
+        conversation=plenty,
+        monologue=plenty,
+        consolidation=plenty,
+        embedding=plenty,
+    )
 
 
 @dataclass
@@ -78,6 +94,7 @@ class Living:
     clock: HandClock
     tasks: asyncio.TaskGroup
     unhandled: list[str] = field(default_factory=list)
+    thoughts_ended: list[ThoughtEnded] = field(default_factory=list)
     children: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
     async def while_time_passes(self, work: Awaitable[_T]) -> _T:
@@ -131,7 +148,14 @@ class Living:
         await self.circuits.answered(self.dialect)
 
     def start_thinking(self) -> None:
+        self.start_child("observer", self._watch_thoughts)
         self.start_child("monologue", self.mind.monologue.run)
+
+    async def _watch_thoughts(self) -> None:
+        async with contextlib.aclosing(self.mind.monologue.observe()) as events:
+            async for event in events:
+                if isinstance(event, ThoughtEnded):
+                    self.thoughts_ended.append(event)
 
     @property
     def is_whole(self) -> bool:

@@ -378,6 +378,8 @@ class Conversation:
         draft.text = plain(draft.text).strip()
         if cancelled:
             draft.reason, draft.explanation = "cancelled", "You stopped this reply."
+        elif draft.reason in ("stop", "length") and not draft.text:
+            draft.reason, draft.explanation = "failed", f"{self._model.name} answered without a word. Ask again."
         if draft.verdict is not None:
             await self._surroundings.reply_tripped(draft.verdict, draft.text)
 

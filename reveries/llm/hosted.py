@@ -6,6 +6,7 @@ it happens in a thread, with both switched off. Retrying is not done here, nor b
 
 import asyncio
 import contextlib
+import functools
 import importlib
 import os
 import time
@@ -18,11 +19,11 @@ import httpx
 from reveries.config import LimitSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
-from reveries.llm.faults import fault_of_status, retry_after_seconds
+from reveries.llm.faults import fault_of_status, retry_after_seconds, told, told_usage
+from reveries.llm.hosted_wire import GuardedLiteLlm
 from reveries.llm.limits import bounded
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tokens import estimate_tokens
-from reveries.plaintext import one_line
 
 CONTEXT_TOKENS = 16384
 """What we send at most, whatever the model could take: every token of it is paid for at every turn."""
@@ -41,8 +42,6 @@ _SWITCHES = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION
 class LiteLlm(Protocol):
     """What we use of the litellm module."""
 
-    suppress_debug_info: bool
-
     async def acompletion(self, **options: object) -> object:
         """A stream of chunks: an async iterator."""
         ...
@@ -53,25 +52,24 @@ Loader = Callable[[], Awaitable[LiteLlm]]
 
 async def load_litellm() -> LiteLlm:
     """The module, imported in a thread. Raises ModelUnavailableError when the extra is not installed."""
-    os.environ.update(_SWITCHES)
     try:
-        module = cast("LiteLlm", await asyncio.to_thread(_import_litellm))
+        return await asyncio.to_thread(_import)
     except ImportError as error:
         raise ModelUnavailableError(
             "Hosted models need the extra `hosted`, which is not installed.",
             advice="Install it: make hosted (or: pip install 'reveries[hosted]')",
         ) from error
-    module.suppress_debug_info = True
-    return module
 
 
-def _import_litellm() -> object:
+@functools.cache
+def _import() -> LiteLlm:
+    os.environ.update(_SWITCHES)
     module = importlib.import_module("litellm")
     # What the first call would import, half a second of it, on the event loop.
     for name in _FIRST_CALL_IMPORTS:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    return module
+    return GuardedLiteLlm(module)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,7 @@ class HostedModel:
 
     def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         """See ChatModel. What is said here leaves the machine."""
-        return bounded(self._events(prompt), self._options.limits, self.name)
+        return bounded(self._events(prompt), self._options.limits, self.name, prompt.max_tokens)
 
     async def count_tokens(self, text: str) -> int:
         return estimate_tokens(text)
@@ -121,6 +119,7 @@ class HostedModel:
         module = await self._load()
         reason: FinishReason | None = None
         usage: Usage | None = None
+        has_begun = False
         try:
             chunks = cast("AsyncIterator[object]", await module.acompletion(**self._request(prompt)))
             async with _closing(chunks):
@@ -129,9 +128,10 @@ class HostedModel:
                     reason = ended or reason
                     usage = _usage(chunk) or usage
                     if text:
+                        has_begun = True
                         yield Delta(text)
         except Exception as error:  # A boundary: litellm's errors share no base but this one
-            raise self._explained(error) from error
+            raise self._explained(error, has_begun=has_begun) from error
         if reason is not None and _was_ended(chunks):
             yield Finished(reason, usage if _was_counted(chunks) else None)
 
@@ -160,12 +160,15 @@ class HostedModel:
             request["response_format"] = {"type": "json_schema", "json_schema": form}
         return request
 
-    def _explained(self, error: Exception) -> ModelError:
+    def _explained(self, error: Exception, *, has_begun: bool) -> ModelError:
         """`error` in a sentence without the key, which providers like to repeat."""
         said = str(error)
         if self._options.api_key:
             said = said.replace(self._options.api_key, "***")
-        status, fault = getattr(error, "status_code", None), _fault_of(error)
+        status, fault = _status_of(error), _fault_of(error)
+        if has_begun and fault is not ModelFault.TIMED_OUT:
+            # Tokens were made: whatever it calls itself, this is no refusal.
+            status, fault = None, ModelFault.BROKEN
         if status in (401, 403):
             return ModelUnavailableError(
                 f"{self.name} refused the key.", advice="Check REVERIES_API_KEY, or llm.api_key_file.", fault=fault
@@ -185,9 +188,8 @@ class HostedModel:
                 fault=fault,
                 retry_after_seconds=retry_after_seconds(_retry_after(error), time.time()),
             )
-        detail = one_line(said) or type(error).__name__
         return ModelUnavailableError(
-            f"{self.name} does not answer: {detail}",
+            told(self.name, fault, status, said),
             advice="Ask again, or look at its status.",
             fault=fault,
             retry_after_seconds=retry_after_seconds(_retry_after(error), time.time()),
@@ -201,8 +203,15 @@ def _fault_of(error: Exception) -> ModelFault:
         return ModelFault.UNREACHABLE
     if any(isinstance(cause, httpx.TimeoutException | TimeoutError) for cause in causes):
         return ModelFault.TIMED_OUT
+    status = _status_of(error)
+    return fault_of_status(status) if status is not None else ModelFault.BROKEN
+
+
+def _status_of(error: Exception) -> int | None:
+    """The status of a real answer; None where litellm made one up for a connection that broke."""
     status = getattr(error, "status_code", None)
-    return fault_of_status(status) if isinstance(status, int) else ModelFault.BROKEN
+    is_of_connection = any(isinstance(cause, httpx.TransportError | ConnectionError) for cause in _causes(error))
+    return status if isinstance(status, int) and not is_of_connection else None
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -237,7 +246,10 @@ async def _closing(chunks: AsyncIterator[object]) -> AsyncGenerator[None, None]:
 
 
 def _choice(chunk: object) -> tuple[str, FinishReason | None]:
-    choices = getattr(chunk, "choices", None) or [None]
+    """The next piece, and whether it is the last. One answer was asked for: any other one in the stream is not read."""
+    choices = [choice for choice in getattr(chunk, "choices", None) or () if not getattr(choice, "index", 0)]
+    if not choices:
+        return "", None
     text = getattr(getattr(choices[0], "delta", None), "content", None) or ""
     ended = getattr(choices[0], "finish_reason", None)
     if not ended:
@@ -258,8 +270,5 @@ def _was_counted(chunks: object) -> bool:
 
 def _usage(chunk: object) -> Usage | None:
     wire = getattr(chunk, "usage", None)
-    prompt, completion = getattr(wire, "prompt_tokens", None), getattr(wire, "completion_tokens", None)
-    if not isinstance(prompt, int) or not isinstance(completion, int):
-        return None
     cached = getattr(getattr(wire, "prompt_tokens_details", None), "cached_tokens", None)
-    return Usage(max(0, prompt), max(0, completion), cached if isinstance(cached, int) else 0)
+    return told_usage(getattr(wire, "prompt_tokens", None), getattr(wire, "completion_tokens", None), cached)

@@ -6,84 +6,113 @@ Every adapter's `stream` is `bounded(...)` round what it reads from the wire; no
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 
 import httpx
 
 from reveries.config import LimitSettings
 from reveries.errors import ModelFault, ModelUnavailableError
-from reveries.llm.base import Delta, Finished, StreamEvent
+from reveries.llm.base import Delta, Finished, FinishReason, StreamEvent
 
 WIRE_BYTES_PER_TEXT_BYTE = 64
 """A streamed token of 4 bytes travels in about 250 bytes of JSON."""
 
 LINE_BYTES = 64 * 1024
 
+TOKEN_TOLERANCE = 1.1
+"""Providers count a little differently; past this share of what was asked for, one does not count at all."""
+
+_ONE_LINE_PATHS = ("/embed", "/embeddings")
+
 
 async def bounded(
-    source: AsyncGenerator[StreamEvent, None], limits: LimitSettings, model: str
+    source: AsyncGenerator[StreamEvent, None], limits: LimitSettings, model: str, max_tokens: int | None = None
 ) -> AsyncGenerator[StreamEvent, None]:
     """`source` within `limits`, ending in exactly one Finished.
 
-    Raises ModelUnavailableError naming the limit that was passed, or that the answer broke off. Whatever happens,
-    `source` is closed before this returns, which stops the generation.
+    A model that goes on past `max_tokens` is cut there: LENGTH, and nobody knows what was used. Raises
+    ModelUnavailableError naming the limit that was passed, or that the answer broke off. Whatever happens, `source` is
+    closed before this returns, which stops the generation.
     """
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + limits.total_seconds
-    patience, seen_bytes = limits.first_token_seconds, 0
+    patience, seen_bytes, seen_tokens = _first_token(limits), 0, 0
+    most_tokens = None if max_tokens is None else max_tokens * TOKEN_TOLERANCE
     async with contextlib.aclosing(source):
         while True:
-            event = await _next(source, min(patience, ends_at - loop.time()), limits, model)
+            left = _Patience(
+                ends_at - loop.time(), f"was not done after {limits.total_seconds:g} seconds", "total_seconds"
+            )
+            event = await _next(source, min(patience, left), model)
             if isinstance(event, Delta):
-                patience = limits.idle_seconds
+                patience = _Patience(
+                    limits.idle_seconds, f"fell silent for {limits.idle_seconds:g} seconds", "idle_seconds"
+                )
+                seen_tokens += 1
                 seen_bytes += len(event.text.encode("utf-8", "surrogatepass"))
                 if seen_bytes > limits.reply_bytes:
-                    raise _broken(model, f"sent more than {limits.reply_bytes} bytes", "llm.limits.reply_bytes")
+                    raise _broken(model, f"sent more than {limits.reply_bytes} bytes", "reply_bytes")
+                if most_tokens is not None and seen_tokens > most_tokens:
+                    yield Finished(FinishReason.LENGTH, None)
+                    return
             yield event
             if isinstance(event, Finished):
                 return
 
 
-async def _next(
-    source: AsyncGenerator[StreamEvent, None], seconds: float, limits: LimitSettings, model: str
-) -> StreamEvent:
+@dataclass(frozen=True, slots=True, order=True)
+class _Patience:
+    """How long the next event is waited for, and what is told when it did not come: which limit that was."""
+
+    seconds: float
+    what: str
+    key: str
+
+
+def _first_token(limits: LimitSettings) -> _Patience:
+    seconds = limits.first_token_seconds
+    return _Patience(seconds, f"sent nothing for {seconds:g} seconds", "first_token_seconds")
+
+
+async def _next(source: AsyncGenerator[StreamEvent, None], patience: _Patience, model: str) -> StreamEvent:
     try:
-        async with asyncio.timeout(max(0.0, seconds)):
+        async with asyncio.timeout(max(0.0, patience.seconds)):
             return await anext(source)
     except TimeoutError as error:
-        what, key = f"sent nothing for {seconds:.0f} seconds", _limit_name(seconds, limits)
-        raise _broken(model, what, key, ModelFault.TIMED_OUT) from error
+        raise _broken(model, patience.what, patience.key, ModelFault.TIMED_OUT) from error
     except StopAsyncIteration as error:
         raise ModelUnavailableError(
             f"The answer of {model} broke off before its end.", advice="What was said is kept; ask again."
         ) from error
 
 
-def _limit_name(seconds: float, limits: LimitSettings) -> str:
-    """Which limit a wait of `seconds` came from."""
-    if seconds == limits.first_token_seconds:
-        return "llm.limits.first_token_seconds"
-    return "llm.limits.idle_seconds" if seconds == limits.idle_seconds else "llm.limits.total_seconds"
-
-
 def _broken(model: str, what: str, key: str, fault: ModelFault = ModelFault.BROKEN) -> ModelUnavailableError:
     return ModelUnavailableError(
         f"{model[:1].upper()}{model[1:]} {what}, so the call was stopped.",
-        advice=f"The limit can be changed: reveries config get {key}",
+        advice=f"The limit can be changed: reveries config get llm.limits.{key}",
         fault=fault,
     )
 
 
 class CappedTransport(httpx.AsyncBaseTransport):
-    """A transport whose responses end, with an error, after `limit_bytes`: no endless body or line fills memory."""
+    """A transport whose responses end, with an error, after `limit_bytes`, or in a line longer than LINE_BYTES.
+
+    Nothing is unpacked either: a small compressed body can be endless. Only vectors may come in one long line.
+    """
 
     def __init__(self, inner: httpx.AsyncBaseTransport, limit_bytes: int) -> None:
         self._inner = inner
         self._limit_bytes = limit_bytes
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        request.headers["Accept-Encoding"] = "identity"
         response = await self._inner.handle_async_request(request)
+        if response.headers.get("Content-Encoding", "identity") != "identity":
+            await response.aclose()
+            raise httpx.DecodingError("the response is compressed, which was not asked for", request=request)
         if isinstance(response.stream, httpx.AsyncByteStream):
-            response.stream = _CappedStream(response.stream, self._limit_bytes)
+            line_bytes = self._limit_bytes if request.url.path.endswith(_ONE_LINE_PATHS) else LINE_BYTES
+            response.stream = _CappedStream(response.stream, self._limit_bytes, line_bytes)
         return response
 
     async def aclose(self) -> None:
@@ -91,16 +120,26 @@ class CappedTransport(httpx.AsyncBaseTransport):
 
 
 class _CappedStream(httpx.AsyncByteStream):
-    def __init__(self, inner: httpx.AsyncByteStream, limit_bytes: int) -> None:
+    def __init__(self, inner: httpx.AsyncByteStream, limit_bytes: int, line_bytes: int) -> None:
         self._inner = inner
         self._left = limit_bytes
+        self._line_bytes = line_bytes
+        self._line = 0
 
     async def __aiter__(self) -> AsyncGenerator[bytes, None]:
         async for chunk in self._inner:
             self._left -= len(chunk)
             if self._left < 0:
                 raise httpx.ReadError("the response is larger than it may be")
+            if self._longest_line(chunk) > self._line_bytes:
+                raise httpx.ReadError("the response has a line longer than it may have")
             yield chunk
+
+    def _longest_line(self, chunk: bytes) -> int:
+        """In bytes, of the lines that `chunk` goes on with; the last one may not have ended."""
+        *ended, last = (len(part) for part in chunk.split(b"\n"))
+        before, self._line = self._line, last if ended else self._line + last
+        return max((before + ended[0], *ended[1:], self._line) if ended else (self._line,))
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -12,14 +13,16 @@ import ollama
 from reveries.config import LimitSettings, OllamaSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
-from reveries.llm.faults import fault_of_status
+from reveries.llm.faults import fault_of_status, retry_after_seconds, told, told_usage
 from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, CappedTransport, bounded
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tokens import estimate_tokens
-from reveries.plaintext import one_line
 
 DEFAULTS = OllamaSettings(thinking=False, keep_alive_minutes=30.0, context_tokens=8192)
 CONNECT_SECONDS = 3.0
+
+_TRIPS = (ValueError, TypeError, AttributeError, RecursionError)
+"""What Ollama's client trips over when a line is not what it expects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,8 @@ class OllamaModel:
                 httpx.AsyncHTTPTransport(trust_env=False), limits.reply_bytes * WIRE_BYTES_PER_TEXT_BYTE
             ),
             trust_env=False,
+            # What is asked goes to the address that the owner chose, and to no other that it names.
+            follow_redirects=False,
         )
 
     @property
@@ -82,7 +87,7 @@ class OllamaModel:
 
     def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         """See ChatModel. Raises ModelMissingError for a model that this Ollama does not have."""
-        return bounded(self._events(prompt), self._limits, self.name)
+        return bounded(self._events(prompt), self._limits, self.name, prompt.max_tokens)
 
     async def count_tokens(self, text: str) -> int:
         return estimate_tokens(text)
@@ -102,8 +107,7 @@ class OllamaModel:
                     if part.done:
                         yield Finished(_reason(part.done_reason), _usage(part))
                         return
-        # The last three: what its client trips over when a line is not what it expects.
-        except (ollama.ResponseError, httpx.HTTPError, OSError, ValueError, TypeError, AttributeError) as error:
+        except (ollama.ResponseError, httpx.HTTPError, OSError, *_TRIPS) as error:
             raise self._explained(error) from error
 
     async def _answer(self, prompt: Prompt) -> AsyncGenerator[ollama.ChatResponse, None]:
@@ -160,11 +164,22 @@ class OllamaModel:
                 advice="Start it (ollama serve), or check llm.ollama_url.",
                 fault=ModelFault.UNREACHABLE,
             )
-        detail = one_line(str(error)) or type(error).__name__
-        fault = ModelFault.BROKEN
-        if isinstance(error, ollama.ResponseError) and error.status_code > 0:
-            fault = fault_of_status(error.status_code)
-        return ModelUnavailableError(f"{self.name} failed: {detail}", advice="Ask again.", fault=fault)
+        status = error.status_code if isinstance(error, ollama.ResponseError) and error.status_code > 0 else None
+        fault = fault_of_status(status) if status is not None else ModelFault.BROKEN
+        # Only Ollama's own words; what our side of the wire trips over says nothing to a person.
+        said = error.error if isinstance(error, ollama.ResponseError) else ""
+        return ModelUnavailableError(
+            told(self.name, fault, status, str(said)),
+            advice="Ask again.",
+            fault=fault,
+            retry_after_seconds=retry_after_seconds(_retry_after(error), time.time()),
+        )
+
+
+def _retry_after(error: Exception) -> str | None:
+    """The header, which Ollama's client leaves behind in what its own error came from."""
+    cause = error.__context__
+    return cause.response.headers.get("Retry-After") if isinstance(cause, httpx.HTTPStatusError) else None
 
 
 def _is_about_thinking(error: ollama.ResponseError) -> bool:
@@ -178,6 +193,4 @@ def _reason(done_reason: str | None) -> FinishReason:
 
 def _usage(part: ollama.ChatResponse) -> Usage | None:
     """None unless both counts were told: unknown is not free."""
-    if part.prompt_eval_count is None or part.eval_count is None:
-        return None
-    return Usage(max(0, part.prompt_eval_count), max(0, part.eval_count))
+    return told_usage(part.prompt_eval_count, part.eval_count)

@@ -5,6 +5,7 @@ between 1 and 2 tokens a character. An estimate that is too low lets a call pass
 holds back more for a moment, until the call is settled.
 """
 
+import string
 from collections.abc import Sequence
 
 from reveries.llm.base import Message
@@ -15,12 +16,15 @@ TOKENS_PER_OTHER_CHARACTER = 1.6
 TOKENS_PER_MESSAGE = 8
 """The template's own tokens round a message: role, marks, line breaks."""
 
+_LETTERS = (string.ascii_letters + " ").encode()
+
 
 def estimate_tokens(text: str) -> int:
     """At least as many tokens as a model is likely to find in `text`; 0 for the empty text."""
-    letters = sum(1 for char in text if char.isascii() and (char.isalpha() or char == " "))
-    other_ascii = sum(1 for char in text if char.isascii()) - letters
-    beyond = len(text) - letters - other_ascii
+    ascii_text = text.encode("ascii", "ignore")
+    other_ascii = len(ascii_text.translate(None, _LETTERS))
+    letters = len(ascii_text) - other_ascii
+    beyond = len(text) - len(ascii_text)
     count = (
         letters / ASCII_LETTERS_PER_TOKEN + other_ascii * TOKENS_PER_OTHER_ASCII + beyond * TOKENS_PER_OTHER_CHARACTER
     )

@@ -32,6 +32,7 @@ from reveries.monologue.thought import (
     ThoughtPiece,
 )
 from reveries.monologue.triggers import Waiter, after_seconds, first_of, when_set
+from reveries.plaintext import plain
 from reveries.safety.verdict import Action, Verdict
 
 log = structlog.get_logger("monologue")
@@ -256,7 +257,7 @@ class Monologue:
             why_began=why.reason.value,
             why_ended=draft.why_ended,
             explanation=draft.explanation,
-            text=draft.text,
+            text=plain(draft.text),
             tokens=len(draft.pieces),
             model=self._model.name,
             memories=inputs.memories,

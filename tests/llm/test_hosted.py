@@ -117,8 +117,8 @@ class _WireError(Exception):
         (401, ModelUnavailableError, "refused the key"),
         (404, ModelMissingError, "no model"),
         (429, ModelUnavailableError, "pause"),
-        (500, ModelUnavailableError, "does not answer"),
-        (None, ModelUnavailableError, "does not answer"),
+        (500, ModelUnavailableError, "cannot answer now"),
+        (None, ModelUnavailableError, "broke off"),
     ],
 )
 async def test_an_error_is_one_sentence_without_the_key(

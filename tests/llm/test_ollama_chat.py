@@ -73,7 +73,9 @@ async def test_an_unknown_model_says_how_to_fetch_it(running: _Running) -> None:
     assert "ollama pull small:latest" in caught.value.advice
 
 
-@pytest.mark.parametrize("body", [b"<html>", b'{"error": "out of memory"}\n', b"\xff\xfe\n", b"[1, 2]\n"])
+@pytest.mark.parametrize(
+    "body", [b"<html>", b'{"error": "out of memory"}\n', b"\xff\xfe\n", b"[1, 2]\n", b'{"a":' * 5000 + b"\n"]
+)
 async def test_garbage_is_a_plain_error(running: _Running, body: bytes) -> None:
     running.server.raw = body
     with pytest.raises(ModelUnavailableError):

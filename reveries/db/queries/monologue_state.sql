@@ -14,4 +14,5 @@ ORDER BY began_at;
 
 -- name: newest
 SELECT (SELECT max(happened_at) FROM raw_experiences WHERE kind <> 'monologue') AS experience_at,
-    (SELECT max(began_at) FROM monologue_log) AS thought_at;
+    -- What failed, or could not be paid for, has not thought about anything yet.
+    (SELECT max(began_at) FROM monologue_log WHERE why_ended NOT IN ('failed', 'budget')) AS thought_at;

@@ -1,0 +1,230 @@
+"""Every fault of a provider, in every role, over both wire formats, against a whole mind that lives through them (D1).
+
+Whatever the provider does: nothing is raised that nobody handles, the words are kept, the person is told in plain words
+and never the key, nobody storms the provider, and when it is well again so is the mind.
+"""
+
+import importlib.util
+import re
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+import pytest
+
+from reveries.config import Home
+from reveries.daemon.conversation import TurnResult
+from reveries.errors import ModelError, ModelFault
+from reveries.llm.base import Role
+from reveries.llm.hosted import load_litellm
+from reveries.llm.role_model import OWNERS_TRIES
+from reveries.monologue.loop import ThoughtState
+from reveries.monologue.thought import Reactivation, Reason, ThoughtEnded
+from reveries.plaintext import plain
+from tests.daemon.kit import Events
+from tests.fakes.provider import provider
+from tests.fakes.provider_faults import FAULTS, Becomes, Found, ProviderFault
+from tests.faults.kit import FIRST_TOKEN_SECONDS, IDLE_SECONDS, KEY, TOTAL_SECONDS, Dialect, Living, living
+from tests.memory.kit import talk
+
+TOLD_WITHIN_SECONDS = 2.0
+WELL_WITHIN_SECONDS = 10.0
+HAS_LITELLM = importlib.util.find_spec("litellm") is not None
+WORDS = "Where did Marta move?"
+NO_LANGUAGE_FOR_PEOPLE = re.compile(
+    r"Traceback|litellm|Exception|\w+Error\b|pydantic|validation error|<\w+|status code|[{}]|None\b|object has"
+)
+
+Cell = Callable[[Living, ProviderFault, Becomes], Awaitable[None]]
+
+pytestmark = [
+    pytest.mark.requirement("D1", "R-40", "R-93", "F6"),
+    pytest.mark.timeout(120),
+    pytest.mark.filterwarnings("ignore"),  # litellm's and its libraries' own
+    pytest.mark.parametrize("dialect", ["ollama", "openai"] if HAS_LITELLM else ["ollama"]),
+]
+
+
+async def live_through(home: Home, dialect: Dialect, cell: Cell) -> None:
+    """One mind, all the faults one after the other; those of the address are a mind's own from its waking on."""
+    faults = [fault for fault in FAULTS if (fault.is_openai if dialect == "openai" else fault.is_ollama)]
+    assert len({fault.name for fault in faults}) == len(faults) >= 40
+    if dialect == "openai":
+        await load_litellm()  # some seconds, once: they are not the provider's
+    wrong = await _in_one_mind(home, dialect, [fault for fault in faults if not fault.url], cell)
+    for fault in faults:
+        if fault.url:
+            wrong += await _in_one_mind(Home(home.path.with_name(fault.name[:3])), dialect, [fault], cell)
+    assert not wrong, "\n".join(wrong)
+
+
+async def _in_one_mind(home: Home, dialect: Dialect, faults: Sequence[ProviderFault], cell: Cell) -> list[str]:
+    wrong: list[str] = []
+    async with provider() as there:
+        url = faults[0].url.format(port=there.port)
+        async with living(home, there, dialect, url=url) as alive:
+            for fault in faults:
+                there.requests.clear()
+                await there.inject(fault)
+                try:
+                    await cell(alive, fault, becomes(fault, dialect))
+                    assert alive.is_whole, alive.unhandled
+                except (AssertionError, TimeoutError) as error:
+                    wrong.append(f"{fault}: {error!r:.600}")
+                    alive.unhandled.clear()
+                await alive.forgive()
+    return wrong
+
+
+def becomes(fault: ProviderFault, dialect: Dialect) -> Becomes:
+    return fault.openai_becomes if dialect == "openai" and fault.openai_becomes else fault.becomes
+
+
+# --- conversation ----------------------------------------------------------------------------------------------------
+
+
+async def test_the_owner_is_told_and_the_words_are_kept(home: Home, dialect: Dialect) -> None:
+    await live_through(home, dialect, _a_turn)
+
+
+async def _a_turn(alive: Living, fault: ProviderFault, outcome: Becomes) -> None:
+    began = time.monotonic()
+    words = f"{WORDS} {fault}"
+    result, events = await alive.say(words)
+    seconds = time.monotonic() - began
+    tries = len(alive.provider.generations)
+    is_worth_another = fault.kind not in (ModelFault.KEY_REFUSED, ModelFault.BAD_REQUEST) and not fault.is_missing
+    assert tries <= (OWNERS_TRIES if is_worth_another else 1), f"{tries} tries"
+    limit = OWNERS_TRIES * seconds_to_find(fault) + TOLD_WITHIN_SECONDS
+    assert seconds <= limit, f"told after {seconds:.1f} s"
+    assert events.told[0] == "stored words"
+    check_reply(result, events, outcome)
+    recent = await alive.memory.recent_turns(alive.mind.conversation.conversation_id, 4)
+    assert words in [turn.text for turn in recent]
+    if fault.heals:
+        await is_served_again(alive)
+
+
+def check_reply(result: TurnResult, events: Events, outcome: Becomes) -> None:
+    """What was told, and what was stored, of a reply that had this outcome."""
+    draft, turn = result.draft, result.reply_turn
+    assert plain(draft.text) == draft.text
+    match outcome:
+        case Becomes.ANSWERED | Becomes.CAPPED:
+            assert draft.reason == ("stop" if outcome is Becomes.ANSWERED else "length"), draft
+            assert turn is not None
+            assert not turn.is_partial
+            assert "INTRUDER" not in turn.text
+            assert "AFTER THE END" not in turn.text
+        case Becomes.CUT:
+            assert draft.reason == "failed", draft
+            assert turn is not None, draft
+            assert turn.is_partial
+            check_sentence(draft.explanation)
+        case Becomes.REFUSED | Becomes.WORDLESS:
+            assert draft.reason == "failed", draft
+            assert turn is None, draft
+            assert "stored exchange" not in events.told
+            check_sentence(draft.explanation)
+
+
+def check_sentence(told: str) -> None:
+    """Plain words for a person: no traceback, no key, no library's own language, not long."""
+    assert 20 < len(told) <= 400, told
+    assert plain(told) == told
+    assert "\n" not in told
+    assert KEY not in told
+    assert not NO_LANGUAGE_FOR_PEOPLE.search(told), told
+
+
+def seconds_to_find(fault: ProviderFault) -> float:
+    """How long the limits of this test let the fault go on, in one try."""
+    match fault.found:
+        case Found.AT_ONCE:
+            return 0.0
+        case Found.IDLE:
+            return IDLE_SECONDS
+        case Found.TOTAL:
+            return TOTAL_SECONDS
+        case Found.FIRST_TOKEN | Found.CONNECT:
+            return FIRST_TOKEN_SECONDS
+
+
+async def is_served_again(alive: Living) -> None:
+    """Once the provider is well, and any pause that it asked for is over, the owner waits ten seconds at most."""
+    await alive.provider.heal()
+    circuit = alive.circuits.of(alive.dialect)
+    await alive.clock.advance(max(0.0, circuit.asked_until - alive.clock.now()))
+    wait = alive.circuits.wait_seconds(alive.dialect, Role.CONVERSATION)
+    assert wait <= WELL_WITHIN_SECONDS, f"not asked for {wait:.0f} s"
+    await alive.clock.advance(wait)
+    result, _ = await alive.say("And now?")
+    assert result.draft.reason == "stop", result.draft
+
+
+# --- thinking --------------------------------------------------------------------------------------------------------
+
+
+async def test_thinking_pauses_says_why_and_goes_on(home: Home, dialect: Dialect) -> None:
+    await live_through(home, dialect, _a_thought)
+
+
+async def _a_thought(alive: Living, fault: ProviderFault, outcome: Becomes) -> None:
+    fails = outcome in (Becomes.REFUSED, Becomes.CUT)
+    ended = await _think(alive)
+    assert (ended.reason == "failed") is fails, ended
+    assert all(plain(thought.text) == thought.text for thought in await alive.mind.thoughts(0.0, 1000))
+    if fails:
+        check_sentence(ended.explanation)
+        await alive.let_pass(30)
+    calls = len(alive.provider.generations)
+    assert calls <= 6, f"{calls} calls in half a minute"
+    if fails and fault.heals:
+        await is_served_again(alive)
+        # The first to end may have begun before the provider was well.
+        again = [await _think(alive), await _think(alive)]
+        assert again[-1].reason != "failed", again
+
+
+async def _think(alive: Living) -> ThoughtEnded:
+    """How a thought ends that a memory gave occasion to."""
+    if "monologue" not in alive.children:
+        alive.start_thinking()
+        await alive.clock.advance(0)
+    before = len(alive.thoughts_ended)
+    alive.mind.monologue.resume(Reactivation(Reason.ASSOCIATION, "Marta"))
+    monologue = alive.mind.monologue
+    await alive.until(lambda: len(alive.thoughts_ended) > before and monologue.state is not ThoughtState.THINKING)
+    return alive.thoughts_ended[-1]
+
+
+# --- sleep -----------------------------------------------------------------------------------------------------------
+
+
+async def test_sleep_loses_no_experience(home: Home, dialect: Dialect) -> None:
+    await live_through(home, dialect, _a_sleep)
+
+
+async def _a_sleep(alive: Living, fault: ProviderFault, outcome: Becomes) -> None:
+    await talk(alive.memory, (f"I planted {fault} in the garden.", "Did it grow?"))
+    await alive.memory.light_sleep()
+    before = await alive.memory.stats()
+    told = ""
+    processed = fallbacks = 0
+    try:
+        report = await alive.while_time_passes(alive.mind.consolidate(1, trigger="owner"))
+        processed, fallbacks = report.processed, report.fallbacks
+    except ModelError as error:
+        told = str(error)
+    after = await alive.memory.stats()
+    assert after.unprocessed == before.unprocessed - processed
+    if outcome in (Becomes.REFUSED, Becomes.CUT):
+        assert not processed
+        assert not fallbacks
+        check_sentence(told)
+    else:
+        assert processed + fallbacks == 1, told
+    if fault.heals:
+        await alive.forgive()
+        report = await alive.while_time_passes(alive.mind.consolidate(None, trigger="owner"))
+        assert not report.left
+        assert not report.fallbacks

@@ -61,7 +61,7 @@ def protocol_page() -> str:
     lines = [
         "# Protocol",
         "",
-        "Made from reveries/protocol.py by docs/generate.py.",
+        "Made from reveries/protocol/ by docs/generate.py.",
         "",
         f"Version {protocol.PROTOCOL_VERSION}. A frame is at most {protocol.MAX_FRAME_BYTES} bytes.",
         "",

@@ -1,0 +1,98 @@
+"""What the daemon tells of the memory."""
+
+import msgspec
+
+from reveries.protocol.frames import SaidTurn
+from reveries.protocol.message import Message
+
+
+class MemoryStats(Message, frozen=True):
+    """R-171."""
+
+    request_id: int
+    experiences: int
+    unprocessed: int
+    turns: int
+    episodes: int
+    links: dict[str, int]
+    mean_salience: float
+    min_salience: float
+    faded: int
+    database_bytes: int
+    last_consolidation: str
+
+
+class FoundTurn(msgspec.Struct, frozen=True):
+    turn_id: str
+    episode_id: str
+    speaker: str
+    said_at: float
+    text: str
+    score: float
+
+
+class FoundEpisode(msgspec.Struct, frozen=True):
+    episode_id: str
+    summary: str
+    happened_at: float
+    energy: float
+    salience: float
+    origin: str
+    depth: str
+    quote: str
+    quote_speaker: str
+    path: list[str]
+
+
+class Found(Message, frozen=True):
+    """`turns`: the source turns that answer the cue best, ranked over all episodes."""
+
+    request_id: int
+    episodes: list[FoundEpisode]
+    turns: list[FoundTurn]
+    edges_touched: int
+    seconds: float
+
+
+class ExemplarDetail(msgspec.Struct, frozen=True):
+    quote: str
+    context: str
+    said_at: float
+    speaker: str
+    turn_id: str
+    significance: str
+
+
+class LinkDetail(msgspec.Struct, frozen=True):
+    episode_id: str
+    type: str
+    strength: float
+    summary: str
+
+
+class EpisodeDetail(Message, frozen=True):
+    """Everything about an episode (R-23), with the turns that it was made of."""
+
+    request_id: int
+    episode_id: str
+    summary: str
+    happened_at: float
+    ended_at: float
+    last_accessed_at: float
+    access_count: int
+    salience: float
+    confidence: float
+    accessibility: float
+    valence: float
+    origin: str
+    tainted: bool
+    depth: str
+    topics: list[str]
+    entities: list[str]
+    exemplars: list[ExemplarDetail]
+    links: list[LinkDetail]
+    before: list[str]
+    after: list[str]
+    gap_seconds: float | None
+    gap_significance: str
+    sources: list[SaidTurn]

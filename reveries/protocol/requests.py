@@ -1,0 +1,152 @@
+"""What a client may ask."""
+
+from typing import Annotated
+
+import msgspec
+
+from reveries.protocol.message import Message, RequestId, Text
+
+
+class Hello(Message, frozen=True):
+    """The first frame of a connection."""
+
+    version: int
+    client: Annotated[str, msgspec.Meta(max_length=100)]
+
+
+class Attach(Message, frozen=True):
+    """Join the conversation: answered by `Attached`, then told (request_id 0) whatever happens in it."""
+
+    request_id: RequestId
+
+
+class Detach(Message, frozen=True):
+    """Leave the conversation but keep the connection. Answered by `Ok`."""
+
+    request_id: RequestId
+
+
+class Say(Message, frozen=True):
+    """One turn of the owner. Answered by `Recalled`, `Token`s, `Stored`, and `Replied` as the last."""
+
+    request_id: RequestId
+    text: Text
+
+
+class Cancel(Message, frozen=True):
+    """Stop the request `target_id`: a reply, an observation, a consolidation. Answered by `Ok`."""
+
+    request_id: RequestId
+    target_id: RequestId
+
+
+class AskStatus(Message, frozen=True):
+    """Answered by `Status`."""
+
+    request_id: RequestId
+
+
+class Observe(Message, frozen=True):
+    """Watch the monologue: `ThoughtBegan`, `ThoughtToken`, `ThoughtEnded` until cancelled. Begins with the running
+    thought so far, if there is one."""
+
+    request_id: RequestId
+
+
+class AskThoughts(Message, frozen=True):
+    """The log of the monologue since a time (unix seconds). Answered by `Thoughts`."""
+
+    request_id: RequestId
+    since: float
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 50
+
+
+class Consolidate(Message, frozen=True):
+    """Deep sleep on the most salient unprocessed experiences. `Progress`, then `Consolidated`."""
+
+    request_id: RequestId
+    limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
+class AskMemory(Message, frozen=True):
+    """Answered by `MemoryStats`."""
+
+    request_id: RequestId
+
+
+class Search(Message, frozen=True):
+    """Recall without reinforcing (R-29). Answered by `Found`."""
+
+    request_id: RequestId
+    query: Text
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 10
+
+
+class Inspect(Message, frozen=True):
+    """Answered by `EpisodeDetail`. `episode_id` may be the beginning of one."""
+
+    request_id: RequestId
+    episode_id: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+
+
+class AskConfig(Message, frozen=True):
+    """The settings in force, secrets masked. Answered by `Config`."""
+
+    request_id: RequestId
+
+
+class ApplyConfig(Message, frozen=True):
+    """Read config.toml again and take over what can change while awake. Answered by `ConfigApplied`."""
+
+    request_id: RequestId
+
+
+class ImportedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One line of a past conversation. `said_at` in unix seconds."""
+
+    said_at: float
+    speaker: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    text: Text
+
+
+class Import(Message, frozen=True):
+    """A part of a past conversation, in order. `Progress`, then `Imported`. With `is_last` it is slept on (light)."""
+
+    request_id: RequestId
+    source: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+    turns: Annotated[list[ImportedTurn], msgspec.Meta(max_length=1000)]
+    is_last: bool
+
+
+class Sleep(Message, frozen=True):
+    """Stop thinking, consolidate (60 s at most), close. Answered by `Progress` and, before the end, `Ok`."""
+
+    request_id: RequestId
+
+
+class AskModels(Message, frozen=True):
+    """Which model each role uses and why, and what else there is. Answered by `ModelsOverview`."""
+
+    request_id: RequestId
+
+
+class ProbeModels(Message, frozen=True):
+    """One question to the model of each role, or of `role` alone, as any call is made: reserved first, settled after.
+    `Progress`, then `ModelsProbed`."""
+
+    request_id: RequestId
+    role: Annotated[str, msgspec.Meta(max_length=20)] = ""
+
+
+class AskUsage(Message, frozen=True):
+    """Answered by `UsageReport`."""
+
+    request_id: RequestId
+    days: Annotated[int, msgspec.Meta(ge=1, le=366)] = 30
+
+
+Request = (
+    Hello | Attach | Detach | Say | Cancel | AskStatus | Observe | AskThoughts | Consolidate | AskMemory | Search
+    | Inspect | AskConfig | ApplyConfig | Import | Sleep | AskModels | ProbeModels
+    | AskUsage
+)  # fmt: skip

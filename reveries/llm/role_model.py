@@ -12,7 +12,7 @@ import structlog
 
 from reveries.clock import Clock
 from reveries.errors import ModelError, ModelFault, ModelUnavailableError
-from reveries.llm.base import ChatModel, Delta, Message, Prompt, Role, StreamEvent
+from reveries.llm.base import ChatModel, Delta, Finished, Message, Prompt, Role, StreamEvent
 from reveries.llm.circuit import Failure
 from reveries.llm.circuits import Circuits
 from reveries.llm.faults import is_worth_another_try
@@ -121,6 +121,9 @@ class _Call:
                 async with contextlib.aclosing(self._candidate.model.stream(prompt)) as stream:
                     async for event in stream:
                         self.has_spoken = self.has_spoken or isinstance(event, Delta)
+                        if isinstance(event, Finished):
+                            # Before it is handed on: who has the end mark comes back for nothing more.
+                            await self._circuits.answered(self._candidate.provider)
                         yield event
             except ModelUnavailableError as error:
                 await self._failed(error)
@@ -128,7 +131,6 @@ class _Call:
                     raise
                 await self._clock.sleep(_BETWEEN_TRIES_SECONDS[number])
             else:
-                await self._circuits.answered(self._candidate.provider)
                 return
 
     async def _wait_or_refuse(self) -> None:

@@ -19,6 +19,7 @@ from reveries.daemon.models import Models, build_models
 from reveries.daemon.supervisor import supervise
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.db.database import Database, open_database
+from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import Circuits, open_circuits
 from reveries.memory.memory import Memory, MemoryParts
@@ -71,14 +72,14 @@ def settings_for(dialect: Dialect, url: str, key_file: Path) -> Settings:
 def _without_limit(budget: BudgetSettings) -> BudgetSettings:
     """Money is not what is tested here."""
     plenty = RoleBudget(tokens_per_day=10**12, tokens_per_month=10**12, dollars_per_day=1e9, dollars_per_month=1e9)
-    return BudgetSettings(
+    roles = dict.fromkeys(("conversation", "monologue", "consolidation", "embedding"), plenty)
+    return msgspec.structs.replace(
+        budget,
+        tokens_per_day=10**12,
+        tokens_per_month=10**12,
         dollars_per_day=1e9,
         dollars_per_month=1e9,
-        conversation_reserve_share=budget.conversation_reserve_share,
-        conversation=plenty,
-        monologue=plenty,
-        consolidation=plenty,
-        embedding=plenty,
+        **roles,
     )
 
 
@@ -180,9 +181,10 @@ async def living(
         circuits = await open_circuits(database, clock, random.Random(1))
         models = await build_models(settings, home, ledger, circuits, clock)
         stack.push_async_callback(models.aclose)
-        memory = await _memory(database, settings, clock)
+        answers = AnswerCounts(database)
+        memory = await _memory(database, settings, answers, clock)
         stack.push_async_callback(memory.close)
-        mind = _mind(settings, home, clock, database, ledger, models, memory)
+        mind = _mind(settings, home, clock, database, ledger, models, memory, answers)
         await mind.conversation.open()
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         alive = Living(mind, memory, circuits, provider, dialect, clock, tasks)
@@ -196,7 +198,7 @@ async def living(
                 child.cancel()
 
 
-async def _memory(database: Database, settings: Settings, clock: HandClock) -> Memory:
+async def _memory(database: Database, settings: Settings, answers: AnswerCounts, clock: HandClock) -> Memory:
     count = itertools.count()
     prefix = f"{len(await database.rows('conversations.latest_chat'))}{random.getrandbits(32):08x}"
     memory = Memory(
@@ -208,6 +210,7 @@ async def _memory(database: Database, settings: Settings, clock: HandClock) -> M
             recall=settings.recall,
             owner_name="Ana",
             mind_name="Reverie",
+            answers=answers,
             new_id=lambda: f"{prefix}{next(count):06}",
         )
     )
@@ -226,6 +229,7 @@ def _mind(
     ledger: Ledger,
     models: Models,
     memory: Memory,
+    answers: AnswerCounts,
 ) -> Mind:
     journal, chance = SafetyJournal(database, clock), random.Random(7)
     mind = Mind(
@@ -238,6 +242,7 @@ def _mind(
         models=replace(models, weights=()),  # the embedder is a twin: nothing has to be on this machine
         memory=memory,
         journal=journal,
+        answers=answers,
         lag=LoopLag(clock),
     )
     conversation = Conversation(

@@ -159,6 +159,7 @@ async def is_served_again(alive: Living) -> None:
     await alive.clock.advance(wait)
     result, _ = await alive.say("And now?")
     assert result.draft.reason == "stop", result.draft
+    assert alive.circuits.of(alive.dialect).is_well
 
 
 # --- thinking --------------------------------------------------------------------------------------------------------

@@ -1,10 +1,11 @@
+import contextlib
 from random import Random
 
 import pytest
 
 from reveries.db.database import Database
 from reveries.errors import BudgetExceededError, ModelFault, ModelMissingError, ModelUnavailableError
-from reveries.llm.base import Message, Prompt, Role
+from reveries.llm.base import Finished, Message, Prompt, Role
 from reveries.llm.circuit import OPEN_AFTER_FAILURES, PROBE_SECONDS
 from reveries.llm.circuits import Circuits, open_circuits
 from reveries.llm.role_model import OWNERS_TRIES, Candidate, RoleModel
@@ -45,6 +46,18 @@ async def test_a_turn_that_works_at_the_second_try_is_an_answer(circuits: Circui
     model = ScriptedModel([DOWN, "Here I am."])
     assert await _ask(_model(circuits, clock, model), clock) == "Here I am."
     assert circuits.problems() == []
+
+
+@pytest.mark.requirement("D1")
+async def test_who_leaves_at_the_end_mark_has_had_an_answer_all_the_same(circuits: Circuits, clock: HandClock) -> None:
+    model = _model(circuits, clock, ScriptedModel([DOWN, "Here I am."], name="a"))
+    with pytest.raises(ModelUnavailableError):
+        await _ask(model, clock, Role.MONOLOGUE)
+    async with contextlib.aclosing(model.stream(a_prompt())) as events:
+        async for event in events:
+            if isinstance(event, Finished):
+                break
+    assert circuits.of("a").is_well
 
 
 @pytest.mark.requirement("D3")

@@ -90,7 +90,12 @@ def main() -> None:
 
 async def _measure(dialect: str, only: Sequence[str], roles: Sequence[str]) -> list[Row]:
     faults = [
-        fault for fault in FAULTS if (fault.is_ollama if dialect == "ollama" else fault.is_openai) and fault.heals
+        fault
+        for fault in FAULTS
+        if (fault.is_ollama if dialect == "ollama" else fault.is_openai)
+        and fault.heals
+        and fault.name not in ASKS_FOR_MINUTES
+        and (not only or fault.name in only)
     ]
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="rv") as folder:

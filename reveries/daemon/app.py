@@ -163,7 +163,6 @@ def _join(mind: Mind) -> None:
     )
     mind.join(conversation, monologue, sources)
     mind.memory.reembedding.is_busy = lambda: conversation.is_talking
-    mind.models.circuits.when_well = lambda provider: monologue.try_again()
 
 
 async def _run(mind: Mind, listener: socket.socket) -> int:

@@ -89,6 +89,7 @@ class Mind:
         self.conversation = conversation
         self.monologue = monologue
         self.sources = sources
+        self.models.circuits.when_well = lambda provider: monologue.try_again()
 
     # --- what the conversation tells (Surroundings) ---
 

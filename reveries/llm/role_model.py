@@ -91,9 +91,10 @@ class RoleModel:
 
     def _when_to_come_again(self, errors: Sequence[ModelError], role: Role) -> ModelError:
         first = errors[0]
-        waits = [self._circuits.wait_seconds(candidate.provider, role) for candidate in self._candidates]
-        if isinstance(first, ModelUnavailableError) and min(waits) > 0.0:
-            first.retry_after_seconds = min(waits)
+        circuits = self._circuits
+        ill = [candidate.provider for candidate in self._candidates if not circuits.of(candidate.provider).is_well]
+        if isinstance(first, ModelUnavailableError) and ill:
+            first.retry_after_seconds = min(circuits.wait_seconds(provider, role) for provider in ill)
         return first
 
 

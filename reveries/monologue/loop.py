@@ -128,6 +128,7 @@ class Monologue:
         self._draft: Draft | None = None
         self._previous = ""
         self._is_unfinished = False
+        self._waits_for_model = False
         self._next_at = 0.0
         """Monotonic: no event begins a thought before it (G3)."""
         self._last_outcome = ("", "")
@@ -160,7 +161,8 @@ class Monologue:
 
     def try_again(self) -> None:
         """Whatever kept it from thinking may be over."""
-        if self.state is ThoughtState.FAILING:
+        if self._waits_for_model:
+            self._waits_for_model = False
             self._next_at = 0.0
             self._interrupted.set()
 
@@ -205,7 +207,9 @@ class Monologue:
             elif (early := self._early_seconds(why)) > 0:
                 if self.state is not ThoughtState.FAILING:
                     self._become(ThoughtState.SETTLED, self.state_detail)
-                why = await self._idle(early, lets_surface=False)
+                # What woke it waits with it: an occasion is not lost because it came too early.
+                came = await self._idle(early, lets_surface=False)
+                why = why if came.reason is Reason.TIMER else came
             elif await self._is_worth_a_thought(why):
                 why = await self._think_once(why)
             else:
@@ -312,6 +316,7 @@ class Monologue:
             case "failed":
                 self._become(ThoughtState.FAILING, draft.explanation)
                 self._next_at = self._clock.monotonic() + draft.retry_after_seconds
+                self._waits_for_model = True
                 return await self._idle(draft.retry_after_seconds)
             case "budget":
                 return Reactivation(Reason.TIMER)

@@ -65,7 +65,8 @@ def settings_for(dialect: Dialect, url: str, key_file: Path) -> Settings:
         limits=msgspec.structs.replace(settings.llm.limits, reply_tokens=64, reply_bytes=2**21, **times),
         hosted_limits=msgspec.structs.replace(settings.llm.hosted_limits, **times),
     )
-    monologue = msgspec.structs.replace(settings.monologue, max_tokens_per_cycle=64)
+    # Thoughts come as often as every five seconds, so that a hundred faults need not wait for their usual pace.
+    monologue = msgspec.structs.replace(settings.monologue, max_tokens_per_cycle=64, idle_check_seconds=5.0)
     return msgspec.structs.replace(settings, llm=llm, monologue=monologue, budget=_without_limit(settings.budget))
 
 

@@ -23,7 +23,7 @@ from reveries.plaintext import plain
 from tests.daemon.kit import Events
 from tests.fakes.provider import provider
 from tests.fakes.provider_faults import FAULTS, Becomes, Found, ProviderFault
-from tests.faults.kit import FIRST_TOKEN_SECONDS, IDLE_SECONDS, KEY, TOTAL_SECONDS, Dialect, Living, living
+from tests.faults.kit import FIRST_TOKEN_SECONDS, IDLE_SECONDS, KEY, THINKER, TOTAL_SECONDS, Dialect, Living, living
 from tests.memory.kit import talk
 
 TOLD_WITHIN_SECONDS = 2.0
@@ -192,6 +192,8 @@ async def _think(alive: Living) -> ThoughtEnded:
         alive.start_thinking()
         await alive.clock.advance(0)
     before = len(alive.thoughts_ended)
+    # Never the same twice: thoughts that come to the same again and again come less and less often.
+    alive.provider.texts[THINKER] = f"It rained on day {before}. The garden was quiet, and nobody came."
     alive.mind.monologue.resume(Reactivation(Reason.ASSOCIATION, "Marta"))
     monologue = alive.mind.monologue
     await alive.until(lambda: len(alive.thoughts_ended) > before and monologue.state is not ThoughtState.THINKING)

@@ -265,7 +265,11 @@ async def test_a_model_that_is_well_again_ends_the_waiting() -> None:
     async with kit.living():
         await kit.clock.advance(3600)
         assert len(kit.model.prompts) == 1
+        # The owner's own word found it well: in the middle of a conversation, while thinking is paused.
+        kit.monologue.pause()
+        await kit.clock.advance(1)
         kit.monologue.try_again()
+        kit.monologue.resume()
         await kit.clock.advance(1)
         assert len(kit.model.prompts) == 2
 
@@ -277,6 +281,18 @@ async def test_out_of_budget_it_is_quiet_and_says_so() -> None:
         await kit.clock.advance(60)
         assert kit.monologue.state is ThoughtState.QUIET
         assert "used up" in kit.monologue.state_detail
+
+
+@pytest.mark.requirement("R-57", "G3")
+async def test_an_occasion_that_comes_before_the_pace_allows_it_is_thought_about_when_it_does() -> None:
+    kit = Kit(ScriptedModel([THOUGHT], otherwise="And another thing came of it."))
+    async with kit.living():
+        await kit.clock.advance(60)
+        kit.monologue.resume(Reactivation(Reason.CALENDAR, "Anna's birthday"))
+        await kit.clock.advance(60)
+        assert len(kit.sources.thoughts) == 1
+        await kit.clock.advance(SETTINGS.idle_check_seconds)
+    assert [thought.why_began for thought in kit.sources.thoughts] == ["waking", "calendar"]
 
 
 @pytest.mark.requirement("R-39")

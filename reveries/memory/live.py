@@ -42,7 +42,7 @@ class LiveMemory:
 
     def recall(self, cue: str, vector: Vector, context: RecallContext) -> Recall:
         """What comes to mind (R-118..R-128). Changes nothing: `reinforcements` says what a real recall does."""
-        scores = score_turns(self.turns, cue, vector, context.exclude_turn_ids)
+        scores = score_turns(self.turns, cue, vector, context.now, context.exclude_turn_ids)
         seeds = nearest_seeds(self.graph, vector, self._settings.seeds)
         if not self._is_literal:
             seeds = self._with_word_seeds(seeds, vector, scores)

@@ -18,7 +18,7 @@ from reveries.memory.live import LiveMemory
 from reveries.memory.model import Experience, Gap, Origin, Recall, RecallContext, SelfModel, Turn
 from reveries.memory.runs import end_broken_off_runs
 from reveries.memory.store import MemoryStore
-from reveries.memory.turn_index import without_names
+from reveries.memory.turn_index import meant
 from reveries.memory.upkeep import decay_and_prune, put_words_away
 from reveries.memory.views import EpisodeView, MemoryStatistics, statistics, view_episode
 
@@ -72,7 +72,7 @@ class Memory:
 
     async def embed_cue(self, text: str) -> Vector:
         """The vector to recall by: of `text` without the names of those who speak, as turns are embedded."""
-        cue = without_names(text, self._live.turns.speakers | {self._parts.mind_name})
+        cue = meant(text, self._live.turns.speakers | {self._parts.mind_name})
         vector: Vector = (await self._parts.embedder.embed([cue]))[0]
         return vector
 

@@ -23,7 +23,8 @@ from recall_data import Corpus, Question, corpora, remembering, turn_ids
 
 from reveries.llm.base import Embedder
 from reveries.memory.cues import read_cue
-from reveries.memory.ranking import CONTEXT_FEATURES, Look, Weights, gather_evidence
+from reveries.memory.hops import HOP_FEATURES
+from reveries.memory.ranking import Look, Weights, gather_evidence
 
 Floats = NDArray[np.float32]
 
@@ -53,8 +54,6 @@ class Example:
     half: int
     look: Look
     gold: NDArray[np.bool_]
-    newest: NDArray[np.bool_]
-    """Of a question about something that changed: the items with what holds now; else as `gold`."""
     gold_count: int
     names: Sequence[str]
 
@@ -85,9 +84,9 @@ async def examples_of(data: Path, set_name: str, embedder: Embedder) -> list[Exa
                 evidence = gather_evidence(index, question.text, await memory.embed_cue(question.text))
                 look = Look(index, read_cue(question.text, question.asked_at), evidence, shown)
                 items = [item_of[row] for row in look.rows.tolist()]
-                gold, newest = (np.isin(items, wanted) for wanted in (question.gold, question.newer or question.gold))
+                gold = np.isin(items, question.gold)
                 half = half_of(corpus, question, len(all_corpora))
-                found.append(Example(set_name, half, look, gold, newest, len(question.gold), sorted(look.match)))
+                found.append(Example(set_name, half, look, gold, len(question.gold), sorted(look.match)))
     return found
 
 
@@ -139,20 +138,20 @@ def fit_both(examples: Sequence[Example]) -> Fitted:
     columns = [example.columns() for example in examples]
     match = fit(columns, golds, weights)
     own = [values @ match for values in columns]
-    hop = np.zeros(len(CONTEXT_FEATURES), dtype=np.float32)
-    hop[CONTEXT_FEATURES.index("hop_trust")] = _TRUST_AT_FIRST
+    hop = np.zeros(len(HOP_FEATURES), dtype=np.float32)
+    hop[HOP_FEATURES.index("hop_trust")] = _TRUST_AT_FIRST
     for _ in range(2):
         led = [
-            example.look.hops(base, dict(zip(CONTEXT_FEATURES, hop.tolist(), strict=True)))
+            example.look.hops(base, dict(zip(HOP_FEATURES, hop.tolist(), strict=True)))
             for example, base in zip(examples, own, strict=True)
         ]
         stacked = [
-            np.stack([base, *(columns[name] for name in CONTEXT_FEATURES)], axis=1).astype(np.float32)
+            np.stack([base, *(columns[name] for name in HOP_FEATURES)], axis=1).astype(np.float32)
             for base, columns in zip(own, led, strict=True)
         ]
-        found = fit(stacked, [example.newest for example in examples], weights)
+        found = fit(stacked, golds, weights)
         hop = found[1:] / found[0]
-    return Fitted(_named(names, match), _named(CONTEXT_FEATURES, hop))
+    return Fitted(_named(names, match), _named(HOP_FEATURES, hop))
 
 
 def _named(names: Sequence[str], weights: Floats) -> dict[str, float]:
@@ -184,7 +183,8 @@ def _recall(example: Example, fitted: Fitted) -> tuple[float, ...]:
 
 _HEAD = '''"""What each reason weighs for a turn's rank: log odds a unit of `features` and `hops`.
 
-Made by bench/fit_ranking.py from the evaluation sets together, one table for all; change it there. Fitted on {counts}.
+Made by bench/fit_ranking.py from the evaluation sets together, one table for all; change it there. Fitted on
+{counts}.
 """
 
 '''
@@ -193,7 +193,7 @@ Made by bench/fit_ranking.py from the evaluation sets together, one table for al
 def write(fitted: Fitted, examples: Sequence[Example], out: Path) -> None:
     """The tables as a module."""
     counts = {name: sum(example.set_name == name for example in examples) for name in SET_WEIGHTS}
-    told = ", ".join(f"{count} questions of {name}" for name, count in counts.items() if count)
+    told = ",\n".join(f"{count} questions of {name}" for name, count in counts.items() if count)
     lines = [_HEAD.format(counts=told)]
     for title, weights in (("MATCH_WEIGHTS", fitted.match), ("HOP_WEIGHTS", fitted.hop)):
         lines.append(f"{title}: dict[str, float] = {{\n")

@@ -51,9 +51,6 @@ class Question:
     asked_at: float
     gold: tuple[str, ...]
     category: str
-    newer: tuple[str, ...] = ()
-    """Of an update: the items with the new fact; `older` has those with the stale one."""
-    older: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +99,6 @@ def _item(row: dict, strip_titles: bool) -> Item:  # type: ignore[type-arg]
 
 
 def _question(row: dict, last: float) -> Question:  # type: ignore[type-arg]
-    pairs = row.get("pairs") or {}
     return Question(
         corpus=row["corpus"],
         qid=row["qid"],
@@ -110,8 +106,6 @@ def _question(row: dict, last: float) -> Question:  # type: ignore[type-arg]
         asked_at=_unix(row["time"]) if row.get("time") else last,
         gold=tuple(row["gold"]),
         category=row["category"],
-        newer=tuple(pairs.get("updated_info", ())),
-        older=tuple(pairs.get("original_info", ())),
     )
 
 

@@ -27,12 +27,14 @@ _MANY = re.compile(
     re.I,
 )
 _VALUE_NOW = re.compile(
-    r"^\W*(?:what(?:'s| is| are)|how (?:many|much|long|old|often|far)|when (?:is|does|do|am|are)"
-    r"|where (?:is|do|does|am)|who is|which \w+ (?:is|am|do))\b",
+    r"^\W*(?:what(?:'s| is| are)|what (?:\w+ ){1,4}?(?:do|does|did|have|has|is|are|am|should|will)"
+    r"|how (?:many|much|long|old|often|far)|when (?:is|does|do|am|are)|where (?:is|do|does|am)|who is"
+    r"|which (?:\w+ ){1,3}?(?:do|does|have|is|are|am))\b",
     re.I,
 )
 _COMPARES = re.compile(
-    r"\b(?:between|order|should|differ\w*|compare\w*|before|after|change\w*|across|total|first|ever|summary|both|passed|reduce\w*|increase\w*)\b",
+    r"\b(?:between|order|differ\w*|compare\w*|before|after|across|ever|summary|both|passed|reduce\w*|mention\w*"
+    r"|over time|each|did i say|would you)\b",
     re.I,
 )
 _RECOMMEND = re.compile(

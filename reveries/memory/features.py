@@ -14,7 +14,16 @@ from reveries.llm.base import Vector
 from reveries.memory.cues import Cue
 from reveries.memory.names import mentioned, name_words
 from reveries.memory.turn_index import TurnIndex
-from reveries.memory.words import Floats, Neighbours, Rows, WordScores, terms_of
+from reveries.memory.words import Floats, Neighbours, Rows, WordScores, cue_terms
+
+_WEIGHED_BY_COMPANY = (
+    "words", "meaning", "window_words", "window_meaning", "coverage", "window_coverage", "kindred", "kindred_only",
+    "cosine", "words_of_best", "meaning_of_best", "typical", "length", "asks", "ends_asking", "first_person",
+    "conversation", "best_of_conversation", "phrases", "number", "time_word", "begins", "words_before",
+    "words_after", "meaning_before", "meaning_after", "number_for_many", "time_for_when", "names_for_who", "then",
+    "after_then",
+)  # fmt: skip
+"""What may weigh otherwise in a talk with the mind than in one between others: there half of the turns are its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,7 @@ def features_of(index: TurnIndex, cue: Cue, evidence: Evidence, rows: Rows) -> d
     columns |= _phrase_columns(index, cue, rows)
     columns |= _name_columns(index, cue, rows)
     columns |= _conversation_columns(index, evidence, rows)
-    columns |= _gated(columns, cue, evidence.best_coverage, is_alone(index, rows))
+    columns |= _gated(columns, cue, evidence.best_coverage, is_alone(index, rows), is_with_mind(index, rows))
     return columns
 
 
@@ -62,6 +71,13 @@ def is_alone(index: TurnIndex, rows: Rows) -> Floats:
     """1 for a turn with nothing before and after it, as a document has; else 0."""
     near = index.neighbours
     return ((near.previous[rows] >= index.size) & (near.next[rows] >= index.size)).astype(np.float32)
+
+
+def is_with_mind(index: TurnIndex, rows: Rows) -> Floats:
+    """1 for a turn of a conversation with the mind itself: its own, or next to one of its own; else 0."""
+    near, own = index.neighbours, np.append(index.marks["own"], False)
+    beside: Floats = (own[rows] | own[near.previous[rows]] | own[near.next[rows]]).astype(np.float32)
+    return beside
 
 
 def _match_columns(evidence: Evidence, rows: Rows) -> dict[str, Floats]:
@@ -115,6 +131,7 @@ def _surface_columns(index: TurnIndex, cue: Cue, near: Neighbours, rows: Rows) -
         "time_for_when": mine["time"] * np.float32(cue.wants_time),
         "number_for_many": mine["number"] * np.float32(cue.wants_number),
         "names_for_who": names * np.float32(cue.wants_person or cue.wants_place),
+        "wish": mine["wish"].astype(np.float32),
         "own": index.marks["own"][rows].astype(np.float32),
         "begins": (near.previous[rows] >= index.size).astype(np.float32),
     }
@@ -148,7 +165,7 @@ def _time_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
 
 def _phrase_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
     """The share of the cue's pairs of neighbouring words that stand together in the turn too, at most one apart."""
-    numbers = index.words.numbers_of(terms_of(cue.text))
+    numbers = index.words.numbers_of(cue_terms(cue.text), index.live)
     pairs = {pair for pair in pairwise(numbers) if pair[0] != pair[1]}
     together = np.zeros(len(rows), dtype=np.float32)
     if pairs:
@@ -166,9 +183,8 @@ def _name_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
     """Whether a turn is about something that the cue names."""
     about = np.zeros(len(rows), dtype=np.float32)
     exact: dict[int, float] = {}
-    speakers = {name.casefold() for name in index.speakers}
-    for key in mentioned(cue.text, index.about):
-        if key in speakers:
+    for key in mentioned(cue.text, index.about, index.openers):
+        if key in index.speaker_words:
             continue
         for row in index.about[key]:
             exact[row] = max(exact.get(row, 0.0), min(1.0, len(key.split()) / 2.0) / len(index.about[key]) ** 0.5)
@@ -199,7 +215,9 @@ def _conversation_columns(index: TurnIndex, evidence: Evidence, rows: Rows) -> d
     return {"conversation": conversation, "best_of_conversation": first}
 
 
-def _gated(columns: dict[str, Floats], cue: Cue, coverage: float, alone: Floats) -> dict[str, Floats]:
+def _gated(
+    columns: dict[str, Floats], cue: Cue, coverage: float, alone: Floats, with_mind: Floats
+) -> dict[str, Floats]:
     """Reasons that count more or less by what kind of cue or of turn it is."""
     made: dict[str, Floats] = {}
     for name in ("words", "meaning", "window_words", "window_meaning"):
@@ -214,6 +232,10 @@ def _gated(columns: dict[str, Floats], cue: Cue, coverage: float, alone: Floats)
         made[f"{name}_x_of_me"] = columns[name] * np.float32(cue.of_me)
     for name in ("own", "asks", "length", "first_person", "meaning", "words"):
         made[f"{name}_x_help"] = columns[name] * np.float32(cue.wants_help)
+    for name in _WEIGHED_BY_COMPANY:
+        made[f"{name}_x_mind"] = columns[name] * with_mind
+    made["wish_x_help"] = columns["wish"] * np.float32(cue.wants_help)
+    made["wish_x_help_x_mind"] = made["wish_x_help"] * with_mind * (1.0 - columns["own"])
     made["typical_x_statement"] = columns["typical"] * np.float32(not cue.asks)
     return made
 

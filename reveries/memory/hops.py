@@ -5,7 +5,7 @@ turn is about is indexed when it comes (see `names`), what the best turns name i
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from reveries.memory.names import mentioned
 from reveries.memory.turn_index import TurnIndex
-from reveries.memory.words import Floats, Rows, terms_of
+from reveries.memory.words import Floats, Rows, cue_terms, terms_of
 
 SEEDS = 6
 """So many of the best turns are read for names."""
 _SEARCHED_CHARS = 2_000
-_CROWD = 8
+CROWD = 8
 """What more turns than this are about is no lead."""
 _CAPITALISED = re.compile(r"\b[A-Z][^\W_]+")
 HOP_FEATURES = (
@@ -53,16 +53,14 @@ class Lead:
     named_in_cue: bool
 
 
-def leads_from(index: TurnIndex, seeds: Sequence[int], cue: str) -> list[Lead]:
-    """The leads from `seeds` (rows), in order."""
-    asked = set(mentioned(cue, index.about))
-    speakers = {name.casefold() for name in index.speakers}
+def leads_from(index: TurnIndex, source: int, cue_names: Container[str]) -> list[Lead]:
+    """The leads from a row, in order; `cue_names` are the keys of `index.about` that the cue holds."""
     found: list[Lead] = []
-    for source in seeds:
-        for name in dict.fromkeys(mentioned(index.turn(source).text[:_SEARCHED_CHARS], index.about)):
-            targets = [row for row in index.about[name] if row != source]
-            if targets and len(targets) <= _CROWD and name not in speakers:
-                found += [Lead(source, row, name, len(targets) ** -0.5, name in asked) for row in targets]
+    text = index.turn(source).text[:_SEARCHED_CHARS]
+    for name in dict.fromkeys(mentioned(text, index.about, index.openers)):
+        targets = [row for row in index.about[name] if row != source]
+        if targets and len(targets) <= CROWD and name not in index.speaker_words:
+            found += [Lead(source, row, name, len(targets) ** -0.5, name in cue_names) for row in targets]
     return found
 
 
@@ -106,9 +104,11 @@ def hop_columns(
 def _bridges(index: TurnIndex, cue: str, seeds: Sequence[int], rows: Rows) -> tuple[Floats, Floats]:
     """For each seed and row: how telling the names are that both hold and the cue does not, and how much of what the
     cue asks beyond the seed the row holds; 0 to about 1."""
-    live = len(index)
+    live = index.live
     wanted = {
-        number: index.words.weight_of(term, live) for term in terms_of(cue) for number in index.words.numbers_of([term])
+        number: index.words.weight_of(term, live)
+        for term in cue_terms(cue)
+        for number in index.words.numbers_of([term], live)
     }
     names = [_telling_names(index, seed, wanted.keys(), live) for seed in seeds]
     union = sorted({number for found in names for number in found} | wanted.keys())
@@ -121,21 +121,20 @@ def _bridges(index: TurnIndex, cue: str, seeds: Sequence[int], rows: Rows) -> tu
             shared_weights[column_of[number], rank] = weight
         for number in wanted.keys() - own:
             rest_weights[column_of[number], rank] = wanted[number]
-    shared = np.minimum(1.0, held @ shared_weights / np.float32(1.5 * np.log(live + 2.0))).T
+    shared = np.minimum(1.0, held @ shared_weights / np.float32(1.5 * np.log(len(index) + 2.0))).T
     shared[np.array(seeds)[:, None] == rows[None, :]] = 0.0
     rest = (held @ rest_weights / np.float32(sum(wanted.values()) or 1.0)).T
     return shared.astype(np.float32), rest.astype(np.float32)
 
 
-def _telling_names(index: TurnIndex, seed: int, wanted: Collection[int], live: int) -> dict[int, float]:
+def _telling_names(index: TurnIndex, seed: int, wanted: Collection[int], live: NDArray[np.bool_]) -> dict[int, float]:
     """The weights of the capitalised words of a turn that the cue does not hold, by number."""
-    speakers = {name.casefold() for name in index.speakers}
     spelled = _CAPITALISED.findall(index.turn(seed).text[:_SEARCHED_CHARS])
-    terms = set(terms_of(" ".join(word for word in spelled if word.casefold() not in speakers)))
+    terms = set(terms_of(" ".join(word for word in spelled if word.casefold() not in index.speaker_words)))
     return {
         number: index.words.weight_of(term, live)
         for term in terms
-        for number in index.words.numbers_of([term])
+        for number in index.words.numbers_of([term], live)
         if number not in wanted
     }
 

@@ -87,11 +87,17 @@ def subjects_of(text: str) -> tuple[str, ...]:
     return tuple(key for key in keys if len(key) > 2)
 
 
-def mentioned(text: str, known: Container[str], longest: int = MAX_NAME_WORDS) -> Iterator[str]:
-    """Which of the `known` keys `text` holds, longest first at each place, none inside another."""
+def mentioned(
+    text: str, known: Container[str], openers: Container[str] | None = None, longest: int = MAX_NAME_WORDS
+) -> Iterator[str]:
+    """Which of the `known` keys `text` holds, longest first at each place, none inside another. `openers` are the first
+    words of the keys, if they are at hand: most words of a text open no name."""
     words = name_words(text)
     place = 0
     while place < len(words):
+        if openers is not None and words[place] not in openers:
+            place += 1
+            continue
         for length in range(min(longest, len(words) - place), 0, -1):
             key = " ".join(words[place : place + length])
             if key in known:

@@ -6,7 +6,7 @@ about just that (`hops`). How much meaning counts against words in the first gue
 one single turn meets the cue's words, the more the words count.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 from reveries.llm.base import Vector
 from reveries.memory.cues import Cue, read_cue
 from reveries.memory.features import Evidence, features_of, is_alone, unit, z_scores
-from reveries.memory.hops import HOP_FEATURES, SEEDS, Lead, hop_columns, leads_from
+from reveries.memory.hops import SEEDS, Lead, hop_columns, leads_from
 from reveries.memory.model import RankedTurn, Reason
+from reveries.memory.names import mentioned
 from reveries.memory.ranking_weights import HOP_WEIGHTS, MATCH_WEIGHTS
 from reveries.memory.turn_index import TurnIndex
-from reveries.memory.updates import UPDATE_FEATURES, update_columns
-from reveries.memory.words import Floats, Neighbours, Rows, terms_of
-
-CONTEXT_FEATURES = (*HOP_FEATURES, *UPDATE_FEATURES)
-"""What the best candidates say about the others."""
+from reveries.memory.updates import news_of
+from reveries.memory.words import Floats, Neighbours, Rows, cue_terms
 
 CANDIDATES = 300
 """So many first guesses are looked at closely."""
@@ -33,6 +31,7 @@ _MEANING_LEAST, _MEANING_MOST = 0.4, 0.85
 _WINDOW_SHARE_WORDS, _WINDOW_SHARE_MEANING = 0.3, 0.5
 _FROM_PREVIOUS, _FROM_NEXT = 0.2, 0.05
 _UNRELATED_COSINE = 0.15
+_BEHIND_BEST = 0.01
 _REASONS = 5
 
 
@@ -120,7 +119,7 @@ def score_turns(
 def gather_evidence(index: TurnIndex, cue: str, vector: Vector) -> Evidence:
     """One pass over every turn in the index: how well words and meaning fit. At least one row must be live."""
     live, near = index.live, index.neighbours
-    words = index.words.score(terms_of(cue), live, near)
+    words = index.words.score(cue_terms(cue), live, near)
     both = index.vectors @ np.stack([vector, unit(index.mean_vector)], axis=1)
     cosines: Floats = np.ascontiguousarray(both[:, 0])
     turn_z, window_z = z_scores(words.turn, live), z_scores(words.window, live)
@@ -142,6 +141,8 @@ class Look:
     def __init__(self, index: TurnIndex, cue: Cue, evidence: Evidence, shown: NDArray[np.bool_]) -> None:
         self._index = index
         self._cue = cue
+        self._cue_names = frozenset(mentioned(cue.text, index.about, index.openers))
+        self._leads: dict[int, list[Lead]] = {}
         self.rows = self._rows(evidence, shown)
         self.match = features_of(index, cue, evidence, self.rows)
         self._alone = is_alone(index, self.rows)
@@ -150,7 +151,7 @@ class Look:
         """The candidates, and what the best of them lead to; ascending."""
         rows = candidates(evidence, shown, CANDIDATES)
         best = rows[np.argsort(-evidence.fused[rows], kind="stable")][:_READ_FOR_NAMES].tolist()
-        targets = {lead.target for lead in leads_from(self._index, best, self._cue.text)}
+        targets = {lead.target for lead in self._leads_from(best)}
         led = np.array(sorted(target for target in targets if shown[target]), dtype=np.int64)
         return np.union1d(rows, led).astype(np.int64)
 
@@ -159,25 +160,36 @@ class Look:
         once = self._hop(own)
         twice = self._hop(own + _weighed(once, weights, len(self.rows))[1].sum(axis=1))
         once["hop_second"] = twice["hop_trust"] - once["hop_trust"]
-        return once | update_columns(self._index, self._cue, own, self.rows)
+        return once
 
     def parts(self, weights: Weights) -> Parts:
         """Everything weighed: what a turn holds itself, then what leads to it, then what leads there in two steps."""
         values, amounts = _weighed(self.match, weights.match, len(self.rows))
         led = self.hops(amounts.sum(axis=1), weights.hop)
         hop_values, hop_amounts = _weighed(led, weights.hop, len(self.rows))
+        own, added = amounts.sum(axis=1), hop_amounts.sum(axis=1)
+        held = _held_back(own, added)
+        news = news_of(self._index, self._cue, own + added + held, self.match["coverage"], self.rows)
+        last = np.stack([held, news], axis=1)
         return Parts(
             self.rows,
-            (*weights.match, *weights.hop),
-            np.hstack([values, hop_values]),
-            np.hstack([amounts, hop_amounts]),
+            (*weights.match, *weights.hop, "held_back", "news"),
+            np.hstack([values, hop_values, np.sign(last)]),
+            np.hstack([amounts, hop_amounts, last]),
         )
+
+    def _leads_from(self, rows: Sequence[int]) -> list[Lead]:
+        for row in rows:
+            if row not in self._leads:
+                self._leads[row] = leads_from(self._index, row, self._cue_names)
+        return [lead for row in rows for lead in self._leads[row]]
 
     def _hop(self, scores: Floats) -> dict[str, Floats]:
         order = np.argsort(-scores, kind="stable")[:SEEDS]
         seeds = self.rows[order].tolist()
-        leads: list[Lead] = leads_from(self._index, seeds, self._cue.text)
-        return hop_columns(self._index, self._cue.text, leads, seeds, scores[order], self.rows, self._alone)
+        return hop_columns(
+            self._index, self._cue.text, self._leads_from(seeds), seeds, scores[order], self.rows, self._alone
+        )
 
 
 def candidates(evidence: Evidence, shown: NDArray[np.bool_], count: int) -> Rows:
@@ -211,6 +223,14 @@ def _weighed(columns: Mapping[str, Floats], weights: Mapping[str, float], count:
     missing = np.zeros(count, dtype=np.float32)
     values = np.stack([columns.get(name, missing) for name in weights], axis=1).astype(np.float32)
     return values, (values * np.array(list(weights.values()), dtype=np.float32)).astype(np.float32)
+
+
+def _held_back(own: Floats, added: Floats) -> Floats:
+    """What is led to stands behind what is best by itself: what leads on is half of the answer, and the surer half."""
+    best = float(own.max())
+    capped = np.minimum(own + added, np.maximum(own, best - _BEHIND_BEST))
+    held: Floats = np.minimum(0.0, capped - (own + added)).astype(np.float32)
+    return held
 
 
 def _behind(guesses: Floats, parts: Parts) -> Floats:

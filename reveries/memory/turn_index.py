@@ -1,6 +1,7 @@
 """The source turns of live episodes, in memory: their words, their vectors, who follows whom. No I/O, no waiting."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -47,6 +48,8 @@ class TurnIndex:
         self._sum: Vector = np.zeros(dimensions, dtype=np.float32)
         self.about: dict[str, list[int]] = {}
         """Which rows are about what: rows by the key of a name (see `names.subjects_of`)."""
+        self.openers: Counter[str] = Counter()
+        """How many of those keys begin with a word."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -100,6 +103,11 @@ class TurnIndex:
     def speakers(self) -> frozenset[str]:
         """Whose turns are here."""
         return frozenset(name for name, count in self._speakers.items() if count)
+
+    @property
+    def speaker_words(self) -> frozenset[str]:
+        """The same in lower case."""
+        return frozenset(name.casefold() for name in self.speakers)
 
     def turn(self, row: int) -> Turn:
         return self._turns[row]
@@ -157,6 +165,8 @@ class TurnIndex:
         self._marks[row] = (turn.said_at, speaker, conversation, turn.origin is Origin.SELF)
         self._surface[row] = surface_of(turn.text)
         for key in subjects_of(turn.text):
+            if key not in self.about:
+                self.openers[key.split()[0]] += 1
             self.about.setdefault(key, []).append(row)
 
     def _code(self, kind: str, name: str) -> int:
@@ -224,6 +234,7 @@ class TurnIndex:
             self.about[key].remove(row)
             if not self.about[key]:
                 del self.about[key]
+                self.openers[key.split()[0]] -= 1
         self._measure_windows_around(row)
         self._turns[row] = replace(turn, text="")
 

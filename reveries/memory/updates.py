@@ -1,7 +1,8 @@
 """What holds now: of two turns that say nearly the same, one later than the other, the later one is the news.
 
 Only for a cue that asks what holds now (`Cue.wants_value_now`), and only among the best few: everywhere else "later is
-better" does harm (RECALL section 4). It is a reason among others; the older turn stays where it can be seen. Pure.
+better" does harm (RECALL section 4). The later turn is put right before the earlier one, which stays where it is: both
+are seen, the newer first. Pure.
 """
 
 import numpy as np
@@ -10,37 +11,44 @@ from reveries.memory.cues import Cue
 from reveries.memory.turn_index import TurnIndex
 from reveries.memory.words import Floats, Rows
 
-UPDATE_FEATURES = ("fresh", "stale", "fresh_number", "stale_number", "late")
-_COMPARED = 12
+_COMPARED = 6
 _LIKE_FROM = 0.3
 """Below this cosine two turns are about different things."""
+BOTH_NUMBERS, SAYS_CHANGE = 3.0, 6.0
+"""How far (log odds) a turn that is all alike may lie behind the one it renews: when both hold a number, and when it
+speaks of a change; added up. Chosen with 50 updates in sight: of those 82 % come out right instead of 54 %, and the MRR
+of the other questions of that set falls by 0.9 points."""
+LEAST_COVERAGE = 0.3
+"""Of the cue's words the later turn holds at least this share of what the earlier one does."""
+_AHEAD = 0.01
 
 
-def update_columns(index: TurnIndex, cue: Cue, scores: Floats, rows: Rows) -> dict[str, Floats]:
-    """For the best of `rows`: how much a turn renews another one, and how much it is renewed by one; 0 to 1.
+def news_of(index: TurnIndex, cue: Cue, scores: Floats, coverage: Floats, rows: Rows) -> Floats:
+    """How much each of `rows` is to be lifted; `scores` are theirs, `coverage` how much of the cue's words they hold.
 
-    Whoever is renewed or renews must have said it to the mind: what the mind itself repeats is no news.
+    Who renews and who is renewed must have said it to the mind: what the mind itself repeats is no news.
     """
-    columns = {name: np.zeros(len(rows), dtype=np.float32) for name in UPDATE_FEATURES}
-    if not cue.wants_value_now or len(rows) < 2:
-        return columns
+    lifts = np.zeros(len(rows), dtype=np.float32)
+    if not cue.wants_value_now:
+        return lifts
     best = np.argsort(-scores, kind="stable")[:_COMPARED]
     best = best[~index.marks["own"][rows[best]]]
     if len(best) < 2:
-        return columns
+        return lifts
     chosen = rows[best]
-    cosines = index.vectors[chosen] @ index.vectors[chosen].T
-    alike = np.clip((cosines - _LIKE_FROM) / (1.0 - _LIKE_FROM), 0.0, 1.0)
-    near = np.exp(-0.5 * np.abs(scores[best][:, None] - scores[best][None, :]))
-    said_at = index.marks["said_at"][chosen]
-    later = (said_at[:, None] > said_at[None, :]) | (
-        (said_at[:, None] == said_at[None, :]) & (chosen[:, None] > chosen[None, :])
-    )
-    renews = np.where(later, alike * near, 0.0)
-    number = index.surface["number"][chosen].astype(np.float32)
-    columns["fresh"][best] = renews.max(axis=1)
-    columns["stale"][best] = renews.max(axis=0)
-    columns["fresh_number"][best] = renews.max(axis=1) * number
-    columns["stale_number"][best] = (renews * number[:, None]).max(axis=0)
-    columns["late"][best] = later.mean(axis=1)
-    return columns
+    alike = np.clip((index.vectors[chosen] @ index.vectors[chosen].T - _LIKE_FROM) / (1.0 - _LIKE_FROM), 0.0, 1.0)
+    number, change = index.surface["number"][chosen], index.surface["change"][chosen]
+    reach = alike * (BOTH_NUMBERS * (number[:, None] & number[None, :]) + SAYS_CHANGE * change[:, None])
+    behind = scores[best][None, :] - scores[best][:, None]
+    answers = coverage[best][:, None] >= LEAST_COVERAGE * coverage[best][None, :]
+    renews = _later(index, chosen) & (behind >= 0.0) & (reach >= behind) & answers
+    lifts[best] = np.where(renews, behind + _AHEAD, 0.0).max(axis=1)
+    return lifts
+
+
+def _later(index: TurnIndex, rows: Rows) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    """Whether one row (down) was said after another (across)."""
+    said_at = index.marks["said_at"][rows]
+    same = (said_at[:, None] == said_at[None, :]) & (rows[:, None] > rows[None, :])
+    later: np.ndarray[tuple[int, int], np.dtype[np.bool_]] = (said_at[:, None] > said_at[None, :]) | same
+    return later

@@ -23,10 +23,46 @@ K1 = 1.0
 B = 0.5
 
 
+_ASKING = frozenset(
+    [
+        "ask",
+        "bring",
+        "brought",
+        "chat",
+        "comprehensiv",
+        "conversation",
+        "discuss",
+        "discussion",
+        "item",
+        "list",
+        "mention",
+        "order",
+        "recal",
+        "recall",
+        "remember",
+        "summari",
+        "summariz",
+        "talk",
+        "tell",
+        "told",
+        "throughout",
+        "across",
+    ]
+)
+"""Stems."""
+
+
 def terms_of(text: str) -> list[str]:
     """The stems of `text` that say what it is about, in order, with repeats."""
     stops = stop_words()
     return [stem(word) for word in words_of(text) if word not in stops]
+
+
+def cue_terms(text: str) -> list[str]:
+    """`terms_of` a cue, without the words by which one asks a memory ("what did I mention in our conversations, in
+    order"): they name no subject. All of them when nothing else is there."""
+    terms = terms_of(text)
+    return [term for term in terms if term not in _ASKING] or terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +114,9 @@ class WordIndex:
         self._keep(numbers)
         return row
 
-    def numbers_of(self, terms: Sequence[str]) -> list[int]:
-        """The numbers of those `terms` that some row holds, in order."""
-        return [number for term in terms if (number := self._numbers.get(term)) is not None]
+    def numbers_of(self, terms: Sequence[str], live: NDArray[np.bool_]) -> list[int]:
+        """The numbers of those `terms` that some live row holds, in order."""
+        return [self._numbers[term] for term in terms if live[self._postings(term)[0]].any()]
 
     def terms_at(self, row: int) -> Numbers:
         """The numbers of a row's terms, in order, with repeats."""
@@ -93,10 +129,10 @@ class WordIndex:
             return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
         return np.concatenate(pieces), np.repeat(np.arange(len(rows)), [len(piece) for piece in pieces])
 
-    def weight_of(self, term: str, live_count: int) -> float:
-        """How telling a term is: the rarer, the more (inverse document frequency)."""
-        number = self._numbers.get(term)
-        return _idf(live_count, 0 if number is None else len(self._rows[number]))
+    def weight_of(self, term: str, live: NDArray[np.bool_]) -> float:
+        """How telling a term is: the rarer among the `live` rows, the more (inverse document frequency)."""
+        rows, _ = self._postings(term)
+        return _idf(int(live.sum()), int(live[rows].sum()))
 
     def score(self, terms: Sequence[str], live: NDArray[np.bool_], near: Neighbours) -> WordScores:
         """Score every row against the distinct `terms`; rows that are not `live` count for nothing."""

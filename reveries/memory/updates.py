@@ -26,13 +26,14 @@ _AHEAD = 0.01
 def news_of(index: TurnIndex, cue: Cue, scores: Floats, coverage: Floats, rows: Rows) -> Floats:
     """How much each of `rows` is to be lifted; `scores` are theirs, `coverage` how much of the cue's words they hold.
 
-    Who renews and who is renewed must have said it to the mind: what the mind itself repeats is no news.
+    Only the one who said something renews it, in a talk: what the mind itself repeats is no news, and a document that
+    came later does not renew another.
     """
     lifts = np.zeros(len(rows), dtype=np.float32)
     if not cue.wants_value_now:
         return lifts
     best = np.argsort(-scores, kind="stable")[:_COMPARED]
-    best = best[~index.marks["own"][rows[best]]]
+    best = best[~index.marks["own"][rows[best]] & ~_is_alone(index, rows[best])]
     if len(best) < 2:
         return lifts
     chosen = rows[best]
@@ -41,9 +42,19 @@ def news_of(index: TurnIndex, cue: Cue, scores: Floats, coverage: Floats, rows: 
     reach = alike * (BOTH_NUMBERS * (number[:, None] & number[None, :]) + SAYS_CHANGE * change[:, None])
     behind = scores[best][None, :] - scores[best][:, None]
     answers = coverage[best][:, None] >= LEAST_COVERAGE * coverage[best][None, :]
+    speaker = index.marks["speaker"][chosen]
+    answers &= speaker[:, None] == speaker[None, :]
     renews = _later(index, chosen) & (behind >= 0.0) & (reach >= behind) & answers
     lifts[best] = np.where(renews, behind + _AHEAD, 0.0).max(axis=1)
     return lifts
+
+
+def _is_alone(index: TurnIndex, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    near = index.neighbours
+    alone: np.ndarray[tuple[int], np.dtype[np.bool_]] = (near.previous[rows] >= index.size) & (
+        near.next[rows] >= index.size
+    )
+    return alone
 
 
 def _later(index: TurnIndex, rows: Rows) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:

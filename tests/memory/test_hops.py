@@ -58,17 +58,35 @@ async def test_a_turn_that_leaves_is_led_to_no_more() -> None:
     assert index.about == {}
 
 
+async def talk_of(*texts: str, **chosen: object) -> TurnIndex:
+    """Each text a turn of one talk."""
+    embedder = WordEmbedder()
+    vectors = await embedder.embed(texts)
+    index = TurnIndex(embedder.dimensions)
+    for place, (text, vector) in enumerate(zip(texts, vectors, strict=True)):
+        said = turn(f"t{place}", text, position=place, said_at=NOW + place * 60.0, **chosen)
+        index.apply(ChangeSet(indexed=(IndexedTurn(said, "e", vector),)))
+    return index
+
+
+OLD, NEW, OTHER = "My budget for books is 35 euros.", "My budget for books is now 50 euros.", "It rains."
+SCORES, COVERAGE = np.array([2.0, 1.0, 0.0], np.float32), np.array([1.0, 1.0, 0.0], np.float32)
+
+
 @pytest.mark.requirement("R-126")
-async def test_the_later_of_two_like_turns_comes_first_only_when_the_cue_asks_what_holds_now() -> None:
-    index = await index_of("My budget for books is 35 euros.", "My budget for books is now 50 euros.", "It rains.")
-    rows, scores, coverage = np.arange(3), np.array([2.0, 1.0, 0.0], np.float32), np.array([1.0, 1.0, 0.0], np.float32)
-    lifts = news_of(index, read_cue("What is my budget for books?", NOW), scores, coverage, rows)
-    assert scores[0] < (scores + lifts)[1] < scores[0] + 0.1
+async def test_the_later_of_two_like_turns_comes_first_when_the_cue_asks_what_holds_now() -> None:
+    index = await talk_of(OLD, NEW, OTHER)
+    lifts = news_of(index, read_cue("What is my budget for books?", NOW), SCORES, COVERAGE, np.arange(3))
+    assert SCORES[0] < (SCORES + lifts)[1] < SCORES[0] + 0.1
     assert lifts[0] == lifts[2] == 0.0
-    assert not news_of(index, read_cue("What did I say before about books?", NOW), scores, coverage, rows).any()
 
 
-async def test_what_the_mind_itself_repeats_is_no_news() -> None:
-    index = await index_of("My budget is 35 euros.", "My budget is now 50 euros.", origin=Origin.SELF)
-    scores = np.array([1.0, 0.5], np.float32)
-    assert not news_of(index, read_cue("What is my budget?", NOW), scores, np.ones(2, np.float32), np.arange(2)).any()
+async def test_nothing_is_news_when_the_cue_asks_for_something_else() -> None:
+    index = await talk_of(OLD, NEW, OTHER)
+    assert not news_of(index, read_cue("What did I say before?", NOW), SCORES, COVERAGE, np.arange(3)).any()
+
+
+async def test_what_the_mind_itself_repeats_and_what_a_later_document_says_is_no_news() -> None:
+    cue = read_cue("What is my budget for books?", NOW)
+    for index in (await talk_of(OLD, NEW, OTHER, origin=Origin.SELF), await index_of(OLD, NEW, OTHER)):
+        assert not news_of(index, cue, SCORES, COVERAGE, np.arange(3)).any()

@@ -16,6 +16,7 @@ from reveries.memory.names import mentioned, name_words
 from reveries.memory.turn_index import TurnIndex
 from reveries.memory.words import Floats, Neighbours, Rows, WordScores, cue_terms
 
+_SAMPLED = 4096
 _WEIGHED_BY_COMPANY = (
     "words", "meaning", "window_words", "window_meaning", "coverage", "window_coverage", "kindred", "kindred_only",
     "cosine", "words_of_best", "meaning_of_best", "typical", "length", "asks", "ends_asking", "first_person",
@@ -36,8 +37,6 @@ class Evidence:
     window_z: Floats = field(repr=False)
     meaning_z: Floats = field(repr=False)
     wide_meaning_z: Floats = field(repr=False)
-    typical_z: Floats = field(repr=False)
-    """How near a turn is to what everything here has in common."""
     fused: Floats = field(repr=False)
     """The first guess, which chooses the candidates."""
     best_coverage: float
@@ -55,7 +54,7 @@ def z_scores(values: Floats, live: NDArray[np.bool_]) -> Floats:
 def features_of(index: TurnIndex, cue: Cue, evidence: Evidence, rows: Rows) -> dict[str, Floats]:
     """The columns for `rows`."""
     near = index.neighbours
-    columns = _match_columns(evidence, rows)
+    columns = _match_columns(index, evidence, rows)
     columns |= _neighbour_columns(index, evidence, near, rows)
     columns |= _surface_columns(index, cue, near, rows)
     columns |= _speaker_columns(index, cue, rows)
@@ -80,13 +79,13 @@ def is_with_mind(index: TurnIndex, rows: Rows) -> Floats:
     return beside
 
 
-def _match_columns(evidence: Evidence, rows: Rows) -> dict[str, Floats]:
+def _match_columns(index: TurnIndex, evidence: Evidence, rows: Rows) -> dict[str, Floats]:
     return {
         "words": evidence.turn_z[rows],
         "window_words": evidence.window_z[rows],
         "meaning": evidence.meaning_z[rows],
         "window_meaning": evidence.wide_meaning_z[rows],
-        "typical": evidence.typical_z[rows],
+        "typical": _typical(index, rows),
         "coverage": evidence.words.coverage[rows],
         "kindred": evidence.words.kindred[rows],
         "kindred_only": evidence.words.kindred[rows] - evidence.words.coverage[rows],
@@ -95,6 +94,17 @@ def _match_columns(evidence: Evidence, rows: Rows) -> dict[str, Floats]:
         "cosine": evidence.cosines[rows],
         "meaning_of_best": evidence.cosines[rows] - np.float32(evidence.cosines.max()),
     }
+
+
+def _typical(index: TurnIndex, rows: Rows) -> Floats:
+    """How near a turn is to what everything here has in common, in standard deviations; those of a large memory are
+    taken from a few thousand of its turns."""
+    common = unit(index.mean_vector)
+    some = slice(None, None, max(1, index.size // _SAMPLED))
+    usual = (index.vectors[some] @ common)[index.live[some]]
+    middle, spread = (float(usual.mean()), float(usual.std())) if len(usual) else (0.0, 0.0)
+    near: Floats = (index.vectors[rows] @ common - np.float32(middle)) / np.float32(spread if spread > 1e-9 else 1.0)
+    return near
 
 
 def _neighbour_columns(index: TurnIndex, evidence: Evidence, near: Neighbours, rows: Rows) -> dict[str, Floats]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from reveries.llm.base import Vector
 from reveries.memory.cues import Cue, read_cue
-from reveries.memory.features import Evidence, features_of, is_alone, unit, z_scores
+from reveries.memory.features import Evidence, features_of, is_alone, z_scores
 from reveries.memory.hops import SEEDS, Lead, hop_columns, leads_from
 from reveries.memory.model import RankedTurn, Reason
 from reveries.memory.names import mentioned
@@ -120,8 +120,7 @@ def gather_evidence(index: TurnIndex, cue: str, vector: Vector) -> Evidence:
     """One pass over every turn in the index: how well words and meaning fit. At least one row must be live."""
     live, near = index.live, index.neighbours
     words = index.words.score(cue_terms(cue), live, near)
-    both = index.vectors @ np.stack([vector, unit(index.mean_vector)], axis=1)
-    cosines: Floats = np.ascontiguousarray(both[:, 0])
+    cosines: Floats = index.vectors @ vector
     turn_z, window_z = z_scores(words.turn, live), z_scores(words.window, live)
     meaning_z = z_scores(cosines, live)
     wide_z = z_scores(_window_cosines(index, cosines, near), live)
@@ -131,8 +130,7 @@ def gather_evidence(index: TurnIndex, cue: str, vector: Vector) -> Evidence:
     weight = _MEANING_MOST - (_MEANING_MOST - _MEANING_LEAST) * coverage
     fused = np.where(live, weight * meaning + (1.0 - weight) * spoken, np.float32(0.0)).astype(np.float32)
     fused = fused + _from_neighbours(fused, near)
-    typical_z = z_scores(np.ascontiguousarray(both[:, 1]), live)
-    return Evidence(words, cosines, turn_z, window_z, meaning_z, wide_z, typical_z, fused, coverage)
+    return Evidence(words, cosines, turn_z, window_z, meaning_z, wide_z, fused, coverage)
 
 
 class Look:

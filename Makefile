@@ -72,8 +72,8 @@ system-packages:
 	    command -v "$${tool%%:*}" >/dev/null 2>&1 || printf '%s ' "$${tool##*:}"; \
 	done
 
-bench: $(VENV)/dev.stamp ## measure: what is in bench/ (PART=NAME for one, DATA=DIR, ARGS=...)
-	@DATA="$(DATA)" ARGS="$(ARGS)" .ci/measure bench $(PART)
+bench: $(VENV)/dev.stamp ## measure: what is in bench/ (PART=NAME for one, DATA=DIR, SCORER=FILE, ARGS=...)
+	@DATA="$(DATA)" SCORER="$(SCORER)" ARGS="$(ARGS)" .ci/measure bench $(PART)
 
 soak: $(VENV)/dev.stamp ## run for long: what is in bench/soak/ (PART=NAME for one)
 	@DATA="$(DATA)" ARGS="$(ARGS)" .ci/measure soak $(PART)

@@ -18,7 +18,7 @@ from reveries.memory.model import Experience, Turn
 from reveries.memory.runs import begin_run, end_run, record_change
 from reveries.memory.segments import Piece
 from reveries.memory.store import MemoryStore
-from reveries.memory.turn_index import without_names
+from reveries.memory.turn_index import meant_by
 
 Progress = Callable[[int, int], None]
 """Told how many experiences are done, and of how many."""
@@ -103,7 +103,7 @@ class LightSleep:
 
     async def _pieces(self, batch: Sequence[tuple[Experience, tuple[Turn, ...]]]) -> list[Piece]:
         speakers = self._store.live.turns.speakers | {turn.speaker for _, turns in batch for turn in turns}
-        texts = [without_names(turn.text, speakers) for _, turns in batch for turn in turns]
+        texts = [meant_by(turn, speakers) for _, turns in batch for turn in turns]
         vectors = await self._store.embed_or_none(texts)
         pieces: list[Piece] = []
         start = 0

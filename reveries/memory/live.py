@@ -76,7 +76,7 @@ class LiveMemory:
         """What comes to mind (R-118..R-128). Changes nothing: `reinforcements` says what a real recall does."""
         if vector.shape != (self.dimensions,):
             vector = self.no_vector
-        scores = score_turns(self.turns, cue, vector, context.exclude_turn_ids)
+        scores = score_turns(self.turns, cue, vector, context.now, context.exclude_turn_ids)
         seeds = nearest_seeds(self.graph, vector, self._settings.seeds)
         if not self._is_literal:
             seeds = self._with_word_seeds(seeds, vector, scores)

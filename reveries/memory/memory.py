@@ -23,7 +23,7 @@ from reveries.memory.model import Experience, Gap, Origin, Recall, RecallContext
 from reveries.memory.reembedding import Reembedding
 from reveries.memory.runs import end_broken_off_runs
 from reveries.memory.store import MemoryStore, OldEmbedder
-from reveries.memory.turn_index import without_names
+from reveries.memory.turn_index import meant
 from reveries.memory.upkeep import decay_and_prune, put_words_away
 from reveries.memory.views import EpisodeView, MemoryStatistics, statistics, view_episode
 
@@ -92,7 +92,7 @@ class Memory:
 
         When the embedder fails, or takes too long, a vector that is near to nothing: recall goes by words alone then.
         """
-        cue = without_names(text, self._live.turns.speakers | {self._parts.mind_name})
+        cue = meant(text, self._live.turns.speakers | {self._parts.mind_name})
         embedder = self._store.embedder
         try:
             async with asyncio.timeout(_CUE_SECONDS):

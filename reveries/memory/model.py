@@ -200,12 +200,26 @@ class Factors:
 
 
 @dataclass(frozen=True, slots=True)
+class Reason:
+    """Something that spoke for or against a turn."""
+
+    name: str
+    """A column of `features` or `hops`."""
+    value: float
+    """What was found, in the column's own unit."""
+    amount: float
+    """What it did to the score, against the usual candidate."""
+
+
+@dataclass(frozen=True, slots=True)
 class RankedTurn:
     """A source turn that answers the cue."""
 
     turn: Turn
     episode_id: str
     score: float
+    reasons: tuple[Reason, ...] = ()
+    """What moved it most, up or down, largest first."""
 
 
 @dataclass(frozen=True, slots=True)

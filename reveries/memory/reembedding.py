@@ -24,7 +24,7 @@ from reveries.memory.passages import passages_of
 from reveries.memory.rows import experience_of, turn_of, vector_of
 from reveries.memory.segments import unit_mean
 from reveries.memory.store import MemoryStore, vector_row
-from reveries.memory.turn_index import without_names
+from reveries.memory.turn_index import meant_by
 
 BATCH_TEXTS = 32
 """Half a second of a small machine's time, in the embedder's own smaller batches: a cue waits for one of those."""
@@ -157,7 +157,7 @@ class Reembedding:
 
     async def _keep_turns(self, turns: Sequence[Turn]) -> int:
         names = self._store.live.turns.speakers
-        vectors = await self._embed([without_names(turn.text, names) for turn in turns])
+        vectors = await self._embed([meant_by(turn, names) for turn in turns])
 
         async def work(transaction: Transaction) -> ChangeSet:
             await self._put(transaction, "turn", [(turn.id, row) for turn, row in zip(turns, vectors, strict=True)])

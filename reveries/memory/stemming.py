@@ -12,8 +12,13 @@ _DOUBLE = re.compile(r"([bdfgmnprt])\1$")
 
 def words_of(text: str) -> list[str]:
     """The words of `text` in lower case, without possessive 's; fenced code is left out."""
-    plain = unicodedata.normalize("NFKC", _CODE_BLOCK.sub(" ", text)).casefold().replace("\u2019", "'")
+    plain = unicodedata.normalize("NFKC", without_code(text)).casefold().replace("\u2019", "'")
     return [word.removesuffix("'s").removesuffix("'") for word in _WORD.findall(plain)]
+
+
+def without_code(text: str) -> str:
+    """`text` without what stands between code fences."""
+    return _CODE_BLOCK.sub(" ", text)
 
 
 def stem(word: str) -> str:

@@ -1,6 +1,7 @@
 """The source turns of live episodes, in memory: their words, their vectors, who follows whom. No I/O, no waiting."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -10,11 +11,18 @@ from numpy.typing import NDArray
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.lexicon import stop_words
-from reveries.memory.model import Turn
+from reveries.memory.model import Origin, Turn
+from reveries.memory.names import subjects_of
+from reveries.memory.stemming import without_code
+from reveries.memory.surface import SURFACE, surface_of
 from reveries.memory.words import Floats, Neighbours, WordIndex, terms_of
 
 _FIRST_CAPACITY = 256
 _ARRANGED_ROWS = 8192
+MARKS = np.dtype([("said_at", np.float64), ("speaker", np.int32), ("conversation", np.int32), ("own", np.bool_)])
+"""A turn's unix seconds, the numbers of its speaker and its conversation, and whether the mind itself said it."""
+
+_OWN_CHARS = 320
 _SESSION_SECONDS = 6 * 3600.0
 """Turns further apart than this are no context of each other."""
 
@@ -35,6 +43,14 @@ class TurnIndex:
         self._previous: NDArray[np.int64] = np.full(_FIRST_CAPACITY, -1, dtype=np.int64)
         self._next: NDArray[np.int64] = np.full(_FIRST_CAPACITY, -1, dtype=np.int64)
         self._window_lengths: Floats = np.ones(_FIRST_CAPACITY, dtype=np.float32)
+        self._marks: NDArray[np.void] = np.zeros(_FIRST_CAPACITY, dtype=MARKS)
+        self._surface: NDArray[np.void] = np.zeros(_FIRST_CAPACITY, dtype=SURFACE)
+        self._codes: dict[tuple[str, str], int] = {}
+        self._sum: Vector = np.zeros(dimensions, dtype=np.float32)
+        self.about: dict[str, list[int]] = {}
+        """Which rows are about what: rows by the key of a name (see `names.subjects_of`)."""
+        self.openers: Counter[str] = Counter()
+        """How many of those keys begin with a word."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -58,6 +74,26 @@ class TurnIndex:
         return self._live[: self.size]
 
     @property
+    def marks(self) -> NDArray[np.void]:
+        """Who said it, in which conversation, when: records of MARKS."""
+        return self._marks[: self.size]
+
+    @property
+    def surface(self) -> NDArray[np.void]:
+        """What each turn looks like: records of SURFACE."""
+        return self._surface[: self.size]
+
+    @property
+    def mean_vector(self) -> Vector:
+        """The mean of the live vectors: what everything here has in common. Not of unit length."""
+        mean: Vector = self._sum / np.float32(max(1, len(self._rows)))
+        return mean
+
+    def speaker_code(self, name: str) -> int | None:
+        """The number that stands for a speaker in `marks`."""
+        return self._codes.get(("speaker", name))
+
+    @property
     def neighbours(self) -> Neighbours:
         """Rows before and after in the same conversation; `size` where there is none."""
         size = self.size
@@ -68,6 +104,11 @@ class TurnIndex:
     def speakers(self) -> frozenset[str]:
         """Whose turns are here."""
         return frozenset(name for name, count in self._speakers.items() if count)
+
+    @property
+    def speaker_words(self) -> frozenset[str]:
+        """The same in lower case."""
+        return frozenset(name.casefold() for name in self.speakers)
 
     def turn(self, row: int) -> Turn:
         return self._turns[row]
@@ -119,10 +160,12 @@ class TurnIndex:
     def replace_vectors(self, rows: Vectors, window_lengths: Floats) -> None:
         """Put what `arranged` made of this very index in the place of its vectors."""
         self._vectors, self._window_lengths = rows, window_lengths
+        self._sum = rows[: self.size][self.live].sum(axis=0, dtype=np.float32)
 
     def _put(self, entry: IndexedTurn) -> None:
         row = self._rows.get(entry.turn.id)
         if row is not None:
+            self._sum += entry.vector - self._vectors[row]
             self._vectors[row] = entry.vector
             self._measure_windows_around(row)
             self._move(row, entry.episode_id)
@@ -134,9 +177,24 @@ class TurnIndex:
         self._rows[entry.turn.id] = row
         self._rows_by_episode.setdefault(entry.episode_id, []).append(row)
         self._speakers[entry.turn.speaker] = self._speakers.get(entry.turn.speaker, 0) + 1
+        self._sum += entry.vector
         self._vectors[row] = entry.vector
         self._live[row] = True
+        self._mark(row, entry.turn)
         self._join_neighbour(row)
+
+    def _mark(self, row: int, turn: Turn) -> None:
+        speaker = self._code("speaker", turn.speaker)
+        conversation = self._code("conversation", turn.conversation_id)
+        self._marks[row] = (turn.said_at, speaker, conversation, turn.origin is Origin.SELF)
+        self._surface[row] = surface_of(turn.text)
+        for key in subjects_of(turn.text):
+            if key not in self.about:
+                self.openers[key.split()[0]] += 1
+            self.about.setdefault(key, []).append(row)
+
+    def _code(self, kind: str, name: str) -> int:
+        return self._codes.setdefault((kind, name), len(self._codes))
 
     def _join_neighbour(self, row: int) -> None:
         turn = self._turns[row]
@@ -169,6 +227,8 @@ class TurnIndex:
         self._previous = np.concatenate([self._previous, np.full_like(self._previous, -1)])
         self._next = np.concatenate([self._next, np.full_like(self._next, -1)])
         self._window_lengths = np.concatenate([self._window_lengths, np.ones_like(self._window_lengths)])
+        self._marks = np.concatenate([self._marks, np.zeros_like(self._marks)])
+        self._surface = np.concatenate([self._surface, np.zeros_like(self._surface)])
 
     def _hand_over(self, old_id: str, new_id: str) -> None:
         for row in list(self._rows_by_episode.get(old_id, ())):
@@ -192,9 +252,30 @@ class TurnIndex:
         self._rows_by_episode[self._episode_ids[row]].remove(row)
         turn = self._turns[row]
         self._speakers[turn.speaker] -= 1
+        self._sum -= self._vectors[row]
         self._vectors[row] = 0.0
+        for key in subjects_of(turn.text):
+            self.about[key].remove(row)
+            if not self.about[key]:
+                del self.about[key]
+                self.openers[key.split()[0]] -= 1
         self._measure_windows_around(row)
         self._turns[row] = replace(turn, text="")
+
+
+def meant(text: str, names: Iterable[str]) -> str:
+    """What of `text` is compared by meaning: not its fenced code, not the names of those who speak."""
+    prose = without_code(text)
+    return without_names(prose if prose.strip() else text, names)
+
+
+def meant_by(turn: Turn, names: Iterable[str]) -> str:
+    """What of a turn is compared by meaning. Of the mind's own long replies the beginning, which says what they answer:
+    the rest would cost four times as much to embed and is found by its words."""
+    told = meant(turn.text, names)
+    if turn.origin is not Origin.SELF or len(told) <= _OWN_CHARS:
+        return told
+    return told[:_OWN_CHARS].rsplit(None, 1)[0]
 
 
 def without_names(text: str, names: Iterable[str]) -> str:

@@ -23,14 +23,14 @@ async def index_of(*texts: str, **chosen: object) -> tuple[TurnIndex, WordEmbedd
 
 async def ranked(index: TurnIndex, embedder: WordEmbedder, cue: str, **chosen: object) -> list[str]:
     vector = (await embedder.embed([cue]))[0]
-    scores = score_turns(index, cue, vector, **chosen)  # type: ignore[arg-type]
+    scores = score_turns(index, cue, vector, NOW, **chosen)  # type: ignore[arg-type]
     return [entry.turn.id for entry in ranked_turns(index, scores, 10)]
 
 
 async def test_the_turn_that_answers_comes_first_with_its_episode() -> None:
     index, embedder = await index_of("We had rain all day.", "My sister lives in Lisbon.", "I bought bread.")
     vector = (await embedder.embed(["sister Lisbon"]))[0]
-    scores = score_turns(index, "sister Lisbon", vector)
+    scores = score_turns(index, "sister Lisbon", vector, NOW)
     assert ranked_turns(index, scores, 1)[0].episode_id == "e1"
     assert ranked_turns_of(index, scores, "e1", 3)[0].turn.id == "t1"
 

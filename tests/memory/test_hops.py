@@ -1,0 +1,92 @@
+"""From a turn that names somebody to the turn that is about them; and what is news."""
+
+import numpy as np
+import pytest
+
+from reveries.memory.changes import ChangeSet, IndexedTurn
+from reveries.memory.cues import read_cue
+from reveries.memory.hops import CROWD, hop_columns, leads_from
+from reveries.memory.model import Origin
+from reveries.memory.turn_index import TurnIndex
+from reveries.memory.updates import news_of
+from tests.memory.kit import NOW, WordEmbedder, turn
+
+DAY = 86_400.0
+
+
+async def index_of(*texts: str, **chosen: object) -> TurnIndex:
+    """Each text a document of its own, a day apart."""
+    embedder = WordEmbedder()
+    vectors = await embedder.embed(texts)
+    index = TurnIndex(embedder.dimensions)
+    for place, (text, vector) in enumerate(zip(texts, vectors, strict=True)):
+        said = turn(f"t{place}", text, conversation_id=f"c{place}", said_at=NOW + place * DAY, **chosen)
+        index.apply(ChangeSet(indexed=(IndexedTurn(said, "e", vector),)))
+    return index
+
+
+async def test_a_name_leads_to_the_turn_that_is_about_it() -> None:
+    index = await index_of("The play was written by Jana Moravec.", "Jana Moravec is a teacher in Brno.", "Rain.")
+    (lead,) = leads_from(index, 0, frozenset())
+    assert (lead.target, lead.name, lead.strength, lead.named_in_cue) == (1, "jana moravec", 1.0, False)
+    rows = np.arange(3)
+    columns = hop_columns(
+        index, "who wrote the play, a teacher?", [lead], [0], np.zeros(1, np.float32), rows, rows * 0.0
+    )
+    assert columns["hop_trust"].tolist() == [0.0, 1.0, 0.0]
+    assert columns["hop_new"][1] == 1.0
+    assert columns["rest"][1] > columns["rest"][2] == 0.0
+    assert columns["bridge"][1] > columns["bridge"][2] == 0.0
+
+
+async def test_a_turn_does_not_lead_to_itself_nor_to_those_who_speak() -> None:
+    index = await index_of("Jana Moravec is a teacher.", "Ana is my sister.", "I saw Ana and Jana Moravec.")
+    assert leads_from(index, 0, frozenset()) == []
+    assert [lead.name for lead in leads_from(index, 2, frozenset())] == ["jana moravec"]
+
+
+async def test_what_too_many_turns_are_about_is_no_lead() -> None:
+    index = await index_of("I love Brno.", *(f"Brno is a city, part {place}." for place in range(CROWD + 1)))
+    assert leads_from(index, 0, frozenset()) == []
+
+
+async def test_a_turn_that_leaves_is_led_to_no_more() -> None:
+    index = await index_of("I met Jana Moravec.", "Jana Moravec is a teacher.")
+    index.apply(ChangeSet(unindexed_turn_ids=("t1",)))
+    assert leads_from(index, 0, frozenset()) == []
+    assert not +index.openers
+    assert index.about == {}
+
+
+async def talk_of(*texts: str, **chosen: object) -> TurnIndex:
+    """Each text a turn of one talk."""
+    embedder = WordEmbedder()
+    vectors = await embedder.embed(texts)
+    index = TurnIndex(embedder.dimensions)
+    for place, (text, vector) in enumerate(zip(texts, vectors, strict=True)):
+        said = turn(f"t{place}", text, position=place, said_at=NOW + place * 60.0, **chosen)
+        index.apply(ChangeSet(indexed=(IndexedTurn(said, "e", vector),)))
+    return index
+
+
+OLD, NEW, OTHER = "My budget for books is 35 euros.", "My budget for books is now 50 euros.", "It rains."
+SCORES, COVERAGE = np.array([2.0, 1.0, 0.0], np.float32), np.array([1.0, 1.0, 0.0], np.float32)
+
+
+@pytest.mark.requirement("R-126")
+async def test_the_later_of_two_like_turns_comes_first_when_the_cue_asks_what_holds_now() -> None:
+    index = await talk_of(OLD, NEW, OTHER)
+    lifts = news_of(index, read_cue("What is my budget for books?", NOW), SCORES, COVERAGE, np.arange(3))
+    assert SCORES[0] < (SCORES + lifts)[1] < SCORES[0] + 0.1
+    assert lifts[0] == lifts[2] == 0.0
+
+
+async def test_nothing_is_news_when_the_cue_asks_for_something_else() -> None:
+    index = await talk_of(OLD, NEW, OTHER)
+    assert not news_of(index, read_cue("What did I say before?", NOW), SCORES, COVERAGE, np.arange(3)).any()
+
+
+async def test_what_the_mind_itself_repeats_and_what_a_later_document_says_is_no_news() -> None:
+    cue = read_cue("What is my budget for books?", NOW)
+    for index in (await talk_of(OLD, NEW, OTHER, origin=Origin.SELF), await index_of(OLD, NEW, OTHER)):
+        assert not news_of(index, cue, SCORES, COVERAGE, np.arange(3)).any()

@@ -10,7 +10,7 @@ import functools
 import importlib
 import os
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -28,6 +28,15 @@ from reveries.llm.tokens import estimate_tokens
 CONTEXT_TOKENS = 16384
 """What we send at most, whatever the model could take: every token of it is paid for at every turn."""
 
+PROVIDER_URLS: Mapping[str, str] = {
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com",
+    "cerebras": "https://api.cerebras.ai/v1",
+    "openrouter": "https://openrouter.ai/api/v1",
+}
+"""Each provider's own endpoint."""
+
+_NO_KEY = "none"
 _FIRST_CALL_IMPORTS = (
     "openai.resources",
     "openai.resources.chat",
@@ -149,10 +158,10 @@ class HostedModel:
             "max_retries": 0,
             "drop_params": True,
         }
-        if options.api_key:
-            request["api_key"] = options.api_key
-        if options.base_url:
-            request["api_base"] = options.base_url
+        provider = options.name.partition("/")[0]
+        # Both are always said: what is not, litellm takes from the environment, and with it where the words go.
+        request["api_base"] = options.base_url or PROVIDER_URLS[provider]
+        request["api_key"] = options.api_key or provider_key(provider, options.base_url)
         if prompt.stop:
             request["stop"] = list(prompt.stop)
         if prompt.schema is not None:
@@ -165,7 +174,7 @@ class HostedModel:
         said = str(error)
         if self._options.api_key:
             said = said.replace(self._options.api_key, "***")
-        status, fault = _status_of(error), _fault_of(error)
+        status, fault = _status_of(error), fault_of(error)
         if has_begun and fault is not ModelFault.TIMED_OUT:
             # Tokens were made: whatever it calls itself, this is no refusal.
             status, fault = None, ModelFault.BROKEN
@@ -196,10 +205,18 @@ class HostedModel:
         )
 
 
-def _fault_of(error: Exception) -> ModelFault:
-    """By what caused it, for litellm gives a connection that failed a status (500) of its own making."""
+def provider_key(provider: str, base_url: str) -> str:
+    """The key of `provider` that lies in the environment, for the provider's own endpoint and no other."""
+    return _NO_KEY if base_url else os.environ.get(f"{provider.upper()}_API_KEY", _NO_KEY)
+
+
+def fault_of(error: Exception) -> ModelFault:
+    """By what caused it, for litellm gives a connection that failed a status (500) of its own making.
+
+    Unreachable is only what was never connected: a connection that broke later may have been answered, and billed.
+    """
     causes = list(_causes(error))
-    if any(isinstance(cause, httpx.ConnectError | ConnectionError | httpx.ConnectTimeout) for cause in causes):
+    if any(isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | ConnectionRefusedError) for cause in causes):
         return ModelFault.UNREACHABLE
     if any(isinstance(cause, httpx.TimeoutException | TimeoutError) for cause in causes):
         return ModelFault.TIMED_OUT

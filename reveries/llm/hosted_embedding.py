@@ -1,34 +1,32 @@
-"""Vectors from a model that somebody else runs, through litellm. What is embedded leaves the machine.
+"""Vectors from a model that somebody else runs, in OpenAI's format. What is embedded leaves the machine.
 
-Chosen only by its full name in `llm.embedding_model`. litellm is imported as late as for chat, and in a thread.
+Chosen only by its full name in `llm.embedding_model`.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol
+
+import httpx
+import msgspec
 
 from reveries.config import LimitSettings
-from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
-from reveries.llm.faults import fault_of_status, retry_after_seconds
-from reveries.llm.hosted import load_litellm
+from reveries.errors import ModelError, ModelMissingError, ModelUnavailableError
+from reveries.llm.embedding_wire import EmbeddingWire, Refused
+from reveries.llm.faults import retry_after_seconds, told
+from reveries.llm.hosted import PROVIDER_URLS, fault_of, provider_key
 from reveries.llm.remote_embedding import RemoteEmbedder, not_vectors
-from reveries.plaintext import one_line
 
 
-class LiteLlmEmbedding(Protocol):
-    """What we use of the litellm module here."""
+class Wire(Protocol):
+    """What asks: `EmbeddingWire`."""
 
-    async def aembedding(self, **options: object) -> object:
+    async def aembedding(
+        self, *, model: str, texts: Sequence[str], timeout_seconds: float, api_key: str, api_base: str
+    ) -> object:
         """An answer with `data` (each with `embedding` and `index`) and `usage`."""
         ...
-
-
-Loader = Callable[[], Awaitable[LiteLlmEmbedding]]
-
-
-async def load_litellm_embedding() -> LiteLlmEmbedding:
-    """See `load_litellm`."""
-    return cast("LiteLlmEmbedding", await load_litellm())
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,35 +42,25 @@ class HostedEmbedderOptions:
 class HostedEmbedder(RemoteEmbedder):
     """The Embedder port on a hosted provider."""
 
-    def __init__(self, options: HostedEmbedderOptions, load: Loader = load_litellm_embedding) -> None:
+    def __init__(self, options: HostedEmbedderOptions, wire: Wire | None = None) -> None:
         super().__init__(options.name, options.limits)
         self._options = options
-        self._load = load
+        self._wire = wire if wire is not None else EmbeddingWire()
 
     async def _ask(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
-        module = await self._load()
+        options = self._options
+        provider, _, name = options.name.partition("/")
         try:
-            answer = await module.aembedding(**self._request(texts))
-        except Exception as error:  # A boundary: litellm's errors share no base but this one
+            answer = await self._wire.aembedding(
+                model=name,
+                texts=texts,
+                timeout_seconds=self._seconds,
+                api_key=options.api_key or provider_key(provider, options.base_url),
+                api_base=options.base_url or PROVIDER_URLS[provider],
+            )
+        except (Refused, httpx.HTTPError, msgspec.MsgspecError, OSError, RecursionError, UnicodeDecodeError) as error:
             raise self._explained(error) from error
         return self._rows(answer), _tokens(answer)
-
-    def _request(self, texts: list[str]) -> dict[str, object]:
-        options = self._options
-        request: dict[str, object] = {
-            "model": options.name,
-            "input": texts,
-            "encoding_format": "float",
-            "timeout": self._seconds,
-            "num_retries": 0,
-            "max_retries": 0,
-            "drop_params": True,
-        }
-        if options.api_key:
-            request["api_key"] = options.api_key
-        if options.base_url:
-            request["api_base"] = options.base_url
-        return request
 
     def _rows(self, answer: object) -> list[object]:
         """The rows by their own numbers, which need not be the order in which they came."""
@@ -88,40 +76,19 @@ class HostedEmbedder(RemoteEmbedder):
         return [row for _, row in sorted(numbered, key=lambda pair: pair[0])]
 
     def _explained(self, error: Exception) -> ModelError:
-        """`error` in a sentence without the key, which providers like to repeat."""
-        said = str(error)
-        if self._options.api_key:
-            said = said.replace(self._options.api_key, "***")
-        status = getattr(error, "status_code", None)
-        name = self.model_id
-        if status == 404:
+        """`error` in a sentence of ours: a provider's own may repeat the key, or what it was asked."""
+        name, fault = self.model_id, fault_of(error)
+        response = error.response if isinstance(error, Refused) else None
+        status = response.status_code if response is not None else None
+        if status == httpx.codes.NOT_FOUND:
             return ModelMissingError(f"There is no model {name}.", advice="Check llm.embedding_model.")
-        fault = _fault(error, status)
-        if fault is ModelFault.KEY_REFUSED:
-            message, advice = f"{name} refused the key.", "Check REVERIES_API_KEY, or llm.api_key_file."
-        elif fault is ModelFault.RATE_LIMITED:
-            message, advice = f"{name} asks for a pause (429).", "Memory is searched by words meanwhile."
-        else:
-            detail = one_line(said) or type(error).__name__
-            message, advice = f"{name} does not answer: {detail}", "Look at its status; words serve meanwhile."
-        return ModelUnavailableError(message, advice=advice, fault=fault, retry_after_seconds=_asked_pause(error))
-
-
-def _fault(error: Exception, status: object) -> ModelFault:
-    kind = type(error).__name__
-    if "Timeout" in kind:
-        return ModelFault.TIMED_OUT
-    if "APIConnection" in kind or isinstance(error, ConnectionError):
-        return ModelFault.UNREACHABLE
-    return fault_of_status(status) if isinstance(status, int) else ModelFault.BROKEN
-
-
-def _asked_pause(error: Exception) -> float | None:
-    headers = getattr(getattr(error, "response", None), "headers", None)
-    found = headers.get("retry-after") if isinstance(headers, Mapping) else None
-    # A date in it would need the wall clock; providers of models send seconds.
-    seconds = found if isinstance(found, str) and found.replace(".", "", 1).isdigit() else None
-    return retry_after_seconds(seconds, 0.0)
+        asked = response.headers.get("retry-after") if response is not None else None
+        return ModelUnavailableError(
+            told(name, fault, status, ""),
+            advice="Memory is searched by words meanwhile.",
+            fault=fault,
+            retry_after_seconds=retry_after_seconds(asked, time.time()),
+        )
 
 
 def _field(entry: object, name: str) -> object:
@@ -129,6 +96,6 @@ def _field(entry: object, name: str) -> object:
 
 
 def _tokens(answer: object) -> int | None:
-    """None for 0 as well: litellm says 0 where the provider said nothing."""
+    """None for 0 as well: no text has no token."""
     count = getattr(getattr(answer, "usage", None), "prompt_tokens", None)
     return count if isinstance(count, int) and count > 0 else None

@@ -28,6 +28,7 @@ class OllamaEmbedder(RemoteEmbedder):
             timeout=httpx.Timeout(self._seconds, connect=CONNECT_SECONDS),
             transport=CappedTransport(httpx.AsyncHTTPTransport(trust_env=False), BATCH_TEXTS * ROW_BYTES),
             trust_env=False,
+            follow_redirects=False,  # as in ollama_chat
         )
 
     async def aclose(self) -> None:

@@ -40,7 +40,10 @@ async def pull(name: str, url: str, report: Report) -> None:
     has = dict[str, tuple[int, int]]()
     last = ""
     client = ollama.AsyncClient(
-        host=url, timeout=httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS), trust_env=False
+        host=url,
+        timeout=httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
+        trust_env=False,
+        follow_redirects=False,
     )
     try:
         async with client:

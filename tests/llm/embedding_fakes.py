@@ -1,4 +1,4 @@
-"""Services that embed: one on loopback in Ollama's format, a litellm that is none, and one that fails on word."""
+"""Services that embed: one on loopback in Ollama's format, a host that is none, and one that fails on word."""
 
 import asyncio
 import contextlib
@@ -87,8 +87,8 @@ async def embed_server() -> AsyncIterator[EmbedServer]:
 
 
 @dataclass
-class FakeLiteLlmEmbedding:
-    """What we use of litellm's embedding: rows in any order, counted or not, or an error."""
+class FakeEmbeddingWire:
+    """A host's embeddings: rows in any order, counted or not, or an error."""
 
     error: Exception | None = None
     rows: list[object] | None = None
@@ -100,7 +100,7 @@ class FakeLiteLlmEmbedding:
         await asyncio.sleep(0)
         if self.error is not None:
             raise self.error
-        texts = options["input"]
+        texts = options["texts"]
         assert isinstance(texts, list)
         rows = self.rows if self.rows is not None else await rows_for(texts)
         data = [{"index": place, "embedding": row} for place, row in enumerate(rows)]

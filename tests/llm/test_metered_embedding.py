@@ -1,6 +1,7 @@
 import asyncio
 from pathlib import Path
 
+import httpx
 import msgspec
 import numpy as np
 import pytest
@@ -12,12 +13,13 @@ from reveries.llm.base import Embedder, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.caps import Span
 from reveries.llm.embedding_cache import EmbeddingCache
+from reveries.llm.embedding_wire import Refused
 from reveries.llm.metered_embedding import MeteredEmbedder
 from reveries.llm.prices import price_of
 from reveries.llm.scripted import HashingEmbedder
 from tests.fakes.clock import HandClock, settle
 from tests.llm.embedding_contract import EmbedderContract
-from tests.llm.embedding_fakes import FailingEmbedder, FakeLiteLlmEmbedding
+from tests.llm.embedding_fakes import FailingEmbedder, FakeEmbeddingWire
 from tests.llm.test_remote_embedding import hosted
 
 BUDGET = load_settings(None).budget
@@ -48,7 +50,7 @@ class TestMeteredLocally(EmbedderContract):
 class TestMeteredHosted(EmbedderContract):
     @pytest.fixture
     def embedder(self, database: Database, clock: HandClock) -> Embedder:
-        return metered(database, clock, hosted(FakeLiteLlmEmbedding()))
+        return metered(database, clock, hosted(FakeEmbeddingWire()))
 
 
 def test_the_prices_of_the_hosted_embedders_of_the_docs_are_known() -> None:
@@ -59,13 +61,13 @@ def test_the_prices_of_the_hosted_embedders_of_the_docs_are_known() -> None:
 async def test_a_paid_batch_is_reserved_and_settled_and_the_same_text_never_paid_twice(
     database: Database, clock: HandClock
 ) -> None:
-    litellm = FakeLiteLlmEmbedding()
-    embedder = metered(database, clock, hosted(litellm))
+    wire = FakeEmbeddingWire()
+    embedder = metered(database, clock, hosted(wire))
     first = await embedder.embed(["a cello", "a garden", "a cello"])
     assert await _used(database, clock) == (1, 6)
-    again = metered(database, clock, hosted(litellm))  # as after a restart
+    again = metered(database, clock, hosted(wire))  # as after a restart
     assert np.allclose(await again.embed(["a garden", "a cello"]), first[[1, 0]])
-    assert len(litellm.calls) == 1
+    assert len(wire.calls) == 1
     assert await _used(database, clock) == (1, 6)
 
 
@@ -80,23 +82,23 @@ async def test_the_cache_is_of_one_model_bounded_and_can_be_emptied(database: Da
 
 
 async def test_what_is_forgotten_is_asked_anew(database: Database, clock: HandClock) -> None:
-    litellm = FakeLiteLlmEmbedding()
-    embedder = metered(database, clock, hosted(litellm))
+    wire = FakeEmbeddingWire()
+    embedder = metered(database, clock, hosted(wire))
     await embedder.embed(["a cello"])
     await embedder.forget()
     await embedder.embed(["a cello"])
-    assert len(litellm.calls) == 2
+    assert len(wire.calls) == 2
 
 
 @pytest.mark.requirement("G1")
 async def test_beyond_the_budget_nothing_is_asked(database: Database, clock: HandClock) -> None:
-    litellm = FakeLiteLlmEmbedding()
-    embedder = metered(database, clock, hosted(litellm), tokens_per_day=10)
+    wire = FakeEmbeddingWire()
+    embedder = metered(database, clock, hosted(wire), tokens_per_day=10)
     with pytest.raises(BudgetExceededError):
         await embedder.embed(["far too many words for what is left of today, all in one single text"])
-    assert not litellm.calls
+    assert not wire.calls
     await embedder.embed(["cue"])
-    assert len(litellm.calls) == 1
+    assert len(wire.calls) == 1
 
 
 @pytest.mark.requirement("G2")
@@ -104,9 +106,8 @@ async def test_beyond_the_budget_nothing_is_asked(database: Database, clock: Han
 async def test_only_what_may_have_been_billed_stays_reserved(
     database: Database, clock: HandClock, status: int | None, kept_reserved: bool
 ) -> None:
-    error = Exception("no")
-    error.status_code = status  # type: ignore[attr-defined]
-    embedder = metered(database, clock, hosted(FakeLiteLlmEmbedding(error=error)))
+    error = Refused(httpx.Response(status)) if status is not None else httpx.ReadError("reset after it was asked")
+    embedder = metered(database, clock, hosted(FakeEmbeddingWire(error=error)))
     with pytest.raises(ModelUnavailableError):
         await embedder.embed(["x"])
     assert ((await _used(database, clock))[1] > 0) is kept_reserved
@@ -114,7 +115,7 @@ async def test_only_what_may_have_been_billed_stays_reserved(
 
 @pytest.mark.requirement("G2")
 async def test_usage_that_nobody_told_keeps_its_worst_case(database: Database, clock: HandClock) -> None:
-    embedder = metered(database, clock, hosted(FakeLiteLlmEmbedding(gives_usage=False)))
+    embedder = metered(database, clock, hosted(FakeEmbeddingWire(gives_usage=False)))
     await embedder.embed(["a cello"])
     assert (await _used(database, clock))[1] >= 3
 
@@ -183,17 +184,17 @@ async def test_a_failure_is_told_to_everybody_who_waited_and_to_nobody_later(
 
 async def test_an_interrupted_paid_call_keeps_its_worst_case(tmp_path: Path, clock: HandClock) -> None:
     database = await open_database(tmp_path / "memory.db")
-    litellm = _Hanging()
-    embedder = metered(database, clock, hosted(litellm))
+    wire = _Hanging()
+    embedder = metered(database, clock, hosted(wire))
     async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
         asking = tasks.create_task(embedder.embed(["x"]), name="asking")
-        await litellm.asked.wait()
+        await wire.asked.wait()
         asking.cancel()
     assert (await _used(database, clock))[1] > 0
     await database.aclose()
 
 
-class _Hanging(FakeLiteLlmEmbedding):
+class _Hanging(FakeEmbeddingWire):
     def __init__(self) -> None:
         super().__init__()
         self.asked = asyncio.Event()

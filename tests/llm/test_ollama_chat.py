@@ -7,7 +7,7 @@ import pytest
 from reveries.config import OllamaSettings, load_settings
 from reveries.errors import ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Message, Prompt, Role
-from reveries.llm.ollama_chat import OllamaListed, OllamaModel, find_ollama_models, is_answering, list_ollama
+from reveries.llm.ollama_chat import OllamaListed, OllamaModel, find_ollama_models, list_ollama
 from tests.llm.contract import ChatModelContract, a_prompt, play
 from tests.llm.servers import ModelServer, model_server
 
@@ -90,7 +90,6 @@ async def test_nobody_there_is_a_plain_error() -> None:
         await play(model, a_prompt())
     await model.aclose()
     assert await find_ollama_models(url) is None
-    assert not await is_answering(url)
 
 
 async def test_what_ollama_has_is_found(running: _Running) -> None:
@@ -107,7 +106,7 @@ async def test_without_a_name_the_first_model_is_used(running: _Running) -> None
 async def test_an_ollama_that_accepts_and_says_nothing_is_not_answering() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        assert not await is_answering(f"http://127.0.0.1:{port}", timeout_seconds=0.05)
+        assert await find_ollama_models(f"http://127.0.0.1:{port}", timeout_seconds=0.05) is None
 
 
 async def test_the_settings_say_whether_it_thinks_and_how_long_it_is_kept(running: _Running) -> None:
@@ -131,3 +130,22 @@ async def test_a_model_that_cannot_think_is_asked_without_the_switch(running: _R
 
 async def test_the_listing_has_sizes(running: _Running) -> None:
     assert await list_ollama(running.server.url) == (OllamaListed("small:latest", 0),)
+
+
+@pytest.mark.requirement("F2")
+async def test_a_model_that_runs_abroad_or_cannot_talk_is_not_taken_unasked() -> None:
+    async with model_server() as server:
+        server.models = ["gpt-oss:120b-cloud", "nomic-embed-text:latest"]
+        model = OllamaModel("", server.url, LIMITS)
+        with pytest.raises(ModelMissingError):
+            await play(model, a_prompt())
+        await model.aclose()
+    assert [path for path, _ in server.requests] == ["/api/tags"]
+
+
+@pytest.mark.requirement("D1")
+@pytest.mark.parametrize("body", [b"[]", b"7", b"null", b'{"models": 7}', b'{"models": [7]}', b"<html>"])
+async def test_a_server_that_is_no_ollama_is_none(body: bytes) -> None:
+    async with model_server() as server:
+        server.raw = body
+        assert await find_ollama_models(server.url) is None

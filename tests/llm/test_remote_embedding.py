@@ -1,7 +1,7 @@
 import asyncio
 from collections.abc import AsyncIterator
-from types import SimpleNamespace
 
+import httpx
 import msgspec
 import numpy as np
 import pytest
@@ -11,22 +11,20 @@ from hypothesis import strategies as st
 from reveries.config import load_settings
 from reveries.errors import ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Embedder
-from reveries.llm.hosted_embedding import HostedEmbedder, HostedEmbedderOptions, LiteLlmEmbedding
+from reveries.llm.embedding_wire import Refused
+from reveries.llm.hosted_embedding import HostedEmbedder, HostedEmbedderOptions
 from reveries.llm.ollama_embedding import OllamaEmbedder
 from reveries.llm.remote_embedding import BATCH_CHARS, BATCH_TEXTS, MAX_CHARS, batches, readable, unit_rows
 from reveries.llm.scripted import HashingEmbedder
 from tests.llm.embedding_contract import EmbedderContract
-from tests.llm.embedding_fakes import EmbedServer, FakeLiteLlmEmbedding, embed_server
+from tests.llm.embedding_fakes import EmbedServer, FakeEmbeddingWire, embed_server
 
 LIMITS = load_settings(None).llm.limits
 
 
-def hosted(litellm: FakeLiteLlmEmbedding, base_url: str = "") -> HostedEmbedder:
-    async def load() -> LiteLlmEmbedding:
-        return litellm
-
+def hosted(wire: FakeEmbeddingWire, base_url: str = "") -> HostedEmbedder:
     options = HostedEmbedderOptions("openai/text-embedding-3-small", "sk-secret-of-mine", base_url, LIMITS)
-    return HostedEmbedder(options, load)
+    return HostedEmbedder(options, wire)
 
 
 @pytest.fixture
@@ -53,7 +51,7 @@ class TestOllamaEmbedder(EmbedderContract):
 class TestHostedEmbedder(EmbedderContract):
     @pytest.fixture
     def embedder(self) -> Embedder:
-        return hosted(FakeLiteLlmEmbedding())
+        return hosted(FakeEmbeddingWire())
 
 
 class TestHashingEmbedder(EmbedderContract):
@@ -158,26 +156,36 @@ async def test_rows_of_another_length_than_before_are_refused(ollama: OllamaEmbe
         await ollama.embed(["x"])
 
 
-async def test_hosted_rows_are_put_in_order_and_retries_are_off() -> None:
-    litellm = FakeLiteLlmEmbedding()
-    embedder = hosted(litellm, "http://localhost:9/v1")
+async def test_hosted_rows_are_put_in_order() -> None:
+    wire = FakeEmbeddingWire()
+    embedder = hosted(wire, "http://localhost:9/v1")
     answer = await embedder.embed_batch(["one thing", "another"])
     direct = await HashingEmbedder(32).embed(["one thing", "another"])
     assert np.allclose(answer.vectors, direct, atol=1e-5)
     assert answer.prompt_tokens == 6
-    [call] = litellm.calls
-    assert (call["num_retries"], call["max_retries"], call["api_base"]) == (0, 0, "http://localhost:9/v1")
+    [call] = wire.calls
+    assert (call["model"], call["api_base"]) == ("text-embedding-3-small", "http://localhost:9/v1")
+
+
+@pytest.mark.requirement("G1", "D3", "F2")
+@pytest.mark.parametrize("status", [429, 500, 503, 307])
+async def test_a_host_is_asked_once_whatever_it_answers(server: EmbedServer, status: int) -> None:
+    server.status, server.raw = status, b"{}"
+    options = HostedEmbedderOptions("openai/text-embedding-3-small", "sk-secret-of-mine", f"{server.url}/v1", LIMITS)
+    with pytest.raises(ModelUnavailableError):
+        await HostedEmbedder(options).embed(["private"])
+    [(path, asked)] = server.requests
+    assert path == "/v1/embeddings"
+    assert asked["input"] == ["private"]
 
 
 async def test_usage_that_nobody_told_is_unknown() -> None:
-    assert (await hosted(FakeLiteLlmEmbedding(gives_usage=False)).embed_batch(["x"])).prompt_tokens is None
+    assert (await hosted(FakeEmbeddingWire(gives_usage=False)).embed_batch(["x"])).prompt_tokens is None
 
 
-class _WireError(Exception):
-    def __init__(self, status_code: int | None, headers: dict[str, str]) -> None:
-        super().__init__("bad key sk-secret-of-mine\nin \x1b[31mred")
-        self.status_code = status_code
-        self.response = SimpleNamespace(headers=headers)
+def _refusal(status: int) -> Refused:
+    headers = {"retry-after": "17"}
+    return Refused(httpx.Response(status, headers=headers, text="bad key sk-secret-of-mine in \x1b[31mred"))
 
 
 @pytest.mark.requirement("F6")
@@ -187,13 +195,12 @@ class _WireError(Exception):
         (401, ModelFault.KEY_REFUSED),
         (429, ModelFault.RATE_LIMITED),
         (503, ModelFault.OVERLOADED),
-        (None, ModelFault.BROKEN),
     ],
 )
-async def test_an_error_of_a_host_has_its_kind_and_never_the_key(status: int | None, fault: ModelFault) -> None:
-    litellm = FakeLiteLlmEmbedding(error=_WireError(status, {"retry-after": "17"}))
+async def test_an_error_of_a_host_has_its_kind_and_never_the_key(status: int, fault: ModelFault) -> None:
+    wire = FakeEmbeddingWire(error=_refusal(status))
     with pytest.raises(ModelUnavailableError) as caught:
-        await hosted(litellm).embed(["x"])
+        await hosted(wire).embed(["x"])
     assert caught.value.fault is fault
     assert caught.value.retry_after_seconds == 17.0
     assert "sk-secret" not in str(caught.value)
@@ -202,12 +209,12 @@ async def test_an_error_of_a_host_has_its_kind_and_never_the_key(status: int | N
 
 async def test_a_model_that_the_host_lacks_is_missing() -> None:
     with pytest.raises(ModelMissingError, match="text-embedding-3-small"):
-        await hosted(FakeLiteLlmEmbedding(error=_WireError(404, {}))).embed(["x"])
+        await hosted(FakeEmbeddingWire(error=_refusal(404))).embed(["x"])
 
 
 async def test_an_answer_of_a_host_without_rows_is_refused() -> None:
     with pytest.raises(ModelUnavailableError, match="0 rows for 1 texts"):
-        await hosted(FakeLiteLlmEmbedding(rows=[])).embed(["x"])
+        await hosted(FakeEmbeddingWire(rows=[])).embed(["x"])
 
 
 @given(st.lists(st.text(max_size=6000), max_size=200))

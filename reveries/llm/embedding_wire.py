@@ -1,0 +1,59 @@
+"""The embeddings call of OpenAI's format, one request for each that was reserved.
+
+litellm is not used for it: for some providers it asks up to three times whatever it is told, follows redirects, and
+keeps a body of any size. The format is one request and one list.
+"""
+
+from collections.abc import Sequence
+
+import httpx
+import msgspec
+
+from reveries.llm.limits import CappedTransport
+from reveries.llm.remote_embedding import BATCH_TEXTS, ROW_BYTES
+
+
+class Refused(Exception):  # not an error of ours: the adapter says what it means
+    """An answer that is no success. `status_code` and `response` as the adapter reads them."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        super().__init__(f"status {response.status_code}")
+        self.status_code = response.status_code
+        self.response = response
+
+
+class _Row(msgspec.Struct, frozen=True):
+    embedding: object
+    index: object = None
+
+
+class _Usage(msgspec.Struct, frozen=True):
+    prompt_tokens: object = None
+
+
+class Embeddings(msgspec.Struct, frozen=True):
+    """The answer; what stands in it is checked where it is read."""
+
+    data: list[_Row]
+    usage: _Usage | None = None
+
+
+class EmbeddingWire:
+    """POST /embeddings, at any `api_base` (ending in "/v1" by custom)."""
+
+    async def aembedding(
+        self, *, model: str, texts: Sequence[str], timeout_seconds: float, api_key: str, api_base: str
+    ) -> Embeddings:
+        """Ask once. Raises Refused, httpx.HTTPError, msgspec.MsgspecError."""
+        transport = CappedTransport(httpx.AsyncHTTPTransport(trust_env=False), BATCH_TEXTS * ROW_BYTES)
+        async with httpx.AsyncClient(
+            transport=transport, timeout=timeout_seconds, follow_redirects=False, trust_env=False
+        ) as client:
+            response = await client.post(
+                f"{api_base.rstrip('/')}/embeddings",
+                json={"model": model, "input": list(texts), "encoding_format": "float"},
+                headers={"Authorization": f"Bearer {api_key}"},
+            )
+        if response.status_code != httpx.codes.OK:
+            raise Refused(response)
+        return msgspec.json.decode(response.content, type=Embeddings)

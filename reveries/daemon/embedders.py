@@ -12,12 +12,15 @@ from reveries.llm.assets import find_weights, manifest
 from reveries.llm.base import Embedder
 from reveries.llm.budget import Ledger
 from reveries.llm.choose import HOSTED_PROVIDERS
+from reveries.llm.circuits import Circuits
 from reveries.llm.embedding_cache import EmbeddingCache
+from reveries.llm.guarded_embedding import GuardedEmbedder
 from reveries.llm.hosted_embedding import HostedEmbedder, HostedEmbedderOptions
 from reveries.llm.metered_embedding import MeteredEmbedder
 from reveries.llm.ollama_embedding import OllamaEmbedder
 from reveries.llm.onnx_embedding import MODEL_ID as MINILM_ID
 from reveries.llm.onnx_embedding import OnnxEmbedder
+from reveries.llm.remote_embedding import RemoteEmbedder
 
 MINILM = "all-minilm-l6-v2"
 
@@ -35,12 +38,13 @@ class Embedding:
     old: Callable[[str], Embedder | None]
 
 
-def build_embedding(llm: LlmSettings, ledger: Ledger) -> Embedding:
+def build_embedding(llm: LlmSettings, ledger: Ledger, circuits: Circuits) -> Embedding:
     """Nothing is loaded or asked yet. Raises ConfigError for a name that no embedder can have."""
     cache = EmbeddingCache(ledger.database)
 
     def behind(embedder: Embedder) -> Embedder:
-        return MeteredEmbedder(embedder, ledger, cache)
+        metered = MeteredEmbedder(embedder, ledger, cache)
+        return GuardedEmbedder(metered, circuits) if isinstance(embedder, RemoteEmbedder) else metered
 
     def old(model_id: str) -> Embedder | None:
         if (found := _local(model_id, llm)) is None:

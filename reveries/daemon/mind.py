@@ -89,7 +89,12 @@ class Mind:
         self.conversation = conversation
         self.monologue = monologue
         self.sources = sources
-        self.models.circuits.when_well = lambda provider: monologue.try_again()
+        self.models.circuits.when_well = self._is_well_again
+
+    def _is_well_again(self, provider: str) -> None:
+        log.info("trying_again", provider=provider)
+        self.monologue.try_again()
+        self.memory.reembedding.try_again()
 
     # --- what the conversation tells (Surroundings) ---
 

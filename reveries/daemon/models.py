@@ -129,7 +129,7 @@ async def build_models(settings: Settings, home: Home, ledger: Ledger, circuits:
     # At an endpoint of the owner's choosing nobody vouches for what it says it used.
     believes = not llm.base_url or llm.believe_base_url
     metered = {name: MeteredModel(adapter, ledger, believes_usage=believes) for name, adapter in adapters.items()}
-    embedding = build_embedding(llm, ledger)
+    embedding = build_embedding(llm, ledger, circuits)
     embedded_names = {choice.model for choice in choices.values() if choice.provider == "embedded"}
     return Models(
         chat={

@@ -49,7 +49,10 @@ async def bounded(
                     limits.idle_seconds, f"fell silent for {limits.idle_seconds:g} seconds", "idle_seconds"
                 )
                 seen_tokens += 1
-                seen_bytes += len(event.text.encode("utf-8", "surrogatepass"))
+                # Half of a pair is no text: it can be neither stored nor sent.
+                encoded = event.text.encode("utf-8", "replace")
+                event = Delta(encoded.decode("utf-8"))
+                seen_bytes += len(encoded)
                 if seen_bytes > limits.reply_bytes:
                     raise _broken(model, f"sent more than {limits.reply_bytes} bytes", "reply_bytes")
                 if most_tokens is not None and seen_tokens > most_tokens:

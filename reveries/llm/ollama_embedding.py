@@ -7,10 +7,9 @@ import ollama
 
 from reveries.config import LimitSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
-from reveries.llm.faults import fault_of_status
+from reveries.llm.faults import fault_of_status, told
 from reveries.llm.limits import CappedTransport
 from reveries.llm.remote_embedding import BATCH_TEXTS, ROW_BYTES, RemoteEmbedder
-from reveries.plaintext import one_line
 
 KEEP_ALIVE = "30m"
 CONNECT_SECONDS = 3.0
@@ -48,15 +47,19 @@ class OllamaEmbedder(RemoteEmbedder):
             return ModelMissingError(
                 f"Ollama has no model called {self._model}.", advice=f"Fetch it: ollama pull {self._model}"
             )
-        if isinstance(error, ConnectionError | httpx.ConnectError | httpx.ConnectTimeout):
+        # Its client says so with the bare class; a connection that is reset later is another matter.
+        if type(error) is ConnectionError or isinstance(
+            error, ConnectionRefusedError | httpx.ConnectError | httpx.ConnectTimeout
+        ):
             return ModelUnavailableError(
                 f"No Ollama answers at {self._url}.",
                 advice="Start it (ollama serve), or check llm.ollama_url.",
                 fault=ModelFault.UNREACHABLE,
             )
-        detail = one_line(str(error)) or type(error).__name__
+        fault = _fault(error, status)
+        shown = status if status is not None and status > 0 else None
         return ModelUnavailableError(
-            f"{self.model_id} failed: {detail}", advice="Look at Ollama's own log.", fault=_fault(error, status)
+            told(self.model_id, fault, shown), advice="Memory is searched by words meanwhile.", fault=fault
         )
 
 

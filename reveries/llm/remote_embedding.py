@@ -25,6 +25,9 @@ MAX_DIMENSIONS = 8_192
 ROW_BYTES = MAX_DIMENSIONS * 32
 """More than a row of so many numbers takes as JSON."""
 
+FIRST_TEXT_SECONDS = 1.0
+"""And one more for every text: a cue, which a person waits for, has two."""
+
 LONGEST_SECONDS = 60.0
 """A batch is short work; a service that takes longer is not there. `llm.limits.total_seconds` where that is less."""
 
@@ -60,12 +63,13 @@ class RemoteEmbedder(ABC):
 
     async def embed_batch(self, texts: Sequence[str]) -> Embedded:
         """One call: at most BATCH_TEXTS texts, see `batches`."""
+        seconds = min(self._seconds, FIRST_TEXT_SECONDS + len(texts))
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout(seconds):
                 rows, tokens = await self._ask([readable(text) for text in texts])
         except TimeoutError as error:
             raise ModelUnavailableError(
-                f"{self._model_id} sent no vectors for {self._seconds:.0f} seconds, so the call was stopped.",
+                f"{self._model_id} sent no vectors for {seconds:.0f} seconds, so the call was stopped.",
                 advice="Memory is searched by words until it answers again.",
                 fault=ModelFault.TIMED_OUT,
             ) from error

@@ -6,6 +6,7 @@ serve, the new ones only lie in the file; when none is missing any more, recall 
 the earlier ones are deleted.
 """
 
+import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import structlog
 
-from reveries.clock import Clock
+from reveries.clock import Clock, wait_for_event
 from reveries.db.database import Row, Transaction
 from reveries.errors import BudgetExceededError, ModelError, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Vector, Vectors
@@ -37,6 +38,7 @@ _LONGEST_REST_SECONDS = 2.0
 _FIRST_PAUSE_SECONDS = 5.0
 _LONGEST_PAUSE_SECONDS = 300.0
 _BUDGET_PAUSE_SECONDS = 900.0
+_LONGEST_WAIT_SECONDS = 24 * 3600.0
 
 log = structlog.get_logger("reembedding")
 
@@ -69,6 +71,7 @@ class Reembedding:
         """Whether the owner is talking: what can wait does. Set by whoever knows."""
         self._done = self._total = 0
         self._waits = ""
+        self._again = asyncio.Event()
         self.notice = ""
         """What the owner should know of a change that was made since waking; empty when none was."""
 
@@ -79,11 +82,16 @@ class Reembedding:
             store.chosen.model_id, store.embedder.model_id, self._done, max(self._done, self._total), self._waits
         )
 
+    def try_again(self) -> None:
+        """What kept it waiting may be over."""
+        self._again.set()
+
     async def run(self) -> None:
         """For ever: make up for what is missing, then wait until something is stored without its vector."""
         failures = 0
         while True:
             self._store.unvectored.clear()
+            self._again.clear()
             try:
                 await self.catch_up()
             except ModelError as error:
@@ -91,7 +99,7 @@ class Reembedding:
                 failures += 1
                 self._waits = str(error)
                 log.warning("reembedding.waits", why=error.message, seconds=pause, done=self._done, total=self._total)
-                await self._clock.sleep(pause)
+                await wait_for_event(self._again, min(pause, _LONGEST_WAIT_SECONDS), self._clock)
                 continue
             failures = 0
             await self._store.unvectored.wait()

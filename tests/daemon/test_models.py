@@ -10,6 +10,7 @@ from reveries.errors import ConfigError, ModelMissingError
 from reveries.llm.base import CHAT_ROLES, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
+from reveries.llm.guarded_embedding import GuardedEmbedder
 from reveries.llm.metered import MeteredModel
 from reveries.llm.metered_embedding import MeteredEmbedder
 from reveries.llm.role_model import RoleModel
@@ -95,7 +96,7 @@ async def test_the_embedder_is_the_one_that_is_named_behind_the_ledger(
     home: Home, database: Database, clock: HandClock, name: str, model_id: str, where: str
 ) -> None:
     models = await _build(_settings(provider="embedded", embedding_model=name), home, database, clock)
-    assert isinstance(models.embedder, MeteredEmbedder)
+    assert isinstance(models.embedder, MeteredEmbedder | GuardedEmbedder)
     assert models.embedder.model_id == model_id
     role, shown, told = models.uses()[-1]
     assert (role, shown) == ("embedding", model_id)

@@ -179,3 +179,13 @@ async def test_nothing_is_unpacked() -> None:
         with pytest.raises(httpx.DecodingError, match="compressed"):
             await client.post("http://x/api/chat")
     assert body.is_closed
+
+
+@pytest.mark.requirement("D1")
+async def test_half_of_a_surrogate_pair_becomes_text_that_can_be_stored_and_sent() -> None:
+    async def source() -> AsyncGenerator[StreamEvent, None]:
+        yield Delta("so \ud800 it goes")
+        yield Finished(FinishReason.STOP, None)
+
+    said = [event.text async for event in bounded(source(), LIMITS, "model") if isinstance(event, Delta)]
+    assert "".join(said).encode() == b"so ? it goes"

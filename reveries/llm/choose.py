@@ -88,7 +88,7 @@ def _fallback(role: Role, named: str, settings: LlmSettings, ollama_models: Sequ
 def _provider(settings: LlmSettings, ollama_models: Sequence[str] | None) -> tuple[str, str]:
     if settings.provider != "auto":
         return settings.provider, f"llm.provider is {settings.provider}"
-    if _local(ollama_models):
+    if local_chat_models(ollama_models):
         return "ollama", "Ollama answers, and nothing else was chosen"
     silent = "Ollama has no local chat model" if ollama_models is not None else "no Ollama answers"
     return "embedded", f"{silent}, and nothing else was chosen"
@@ -106,7 +106,7 @@ def _choice(
     return Choice(provider, _default(role, provider, settings, ollama_models), reason)
 
 
-def _local(ollama_models: Sequence[str] | None) -> list[str]:
+def local_chat_models(ollama_models: Sequence[str] | None) -> list[str]:
     """Those that can talk, and that run where Ollama runs: its "-cloud" models do not, so they must be named."""
     return [
         name
@@ -119,6 +119,6 @@ def _default(role: Role, provider: str, settings: LlmSettings, ollama_models: Se
     if provider == "embedded":
         return settings.embedded.model
     if provider == "ollama":
-        return next(iter(_local(ollama_models)), "")
+        return next(iter(local_chat_models(ollama_models)), "")
     preset = PRESETS[provider]
     return preset.conversation if role is Role.CONVERSATION else preset.background

@@ -13,6 +13,7 @@ import ollama
 from reveries.config import LimitSettings, OllamaSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.choose import local_chat_models
 from reveries.llm.faults import fault_of_status, retry_after_seconds, told, told_usage
 from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, CappedTransport, bounded
 from reveries.llm.template_marks import wire_messages
@@ -40,23 +41,18 @@ async def find_ollama_models(url: str, timeout_seconds: float = 1.0) -> tuple[st
 
 
 async def list_ollama(url: str, timeout_seconds: float = 1.0) -> tuple[OllamaListed, ...] | None:
-    """What the Ollama at `url` has, newest first; None when nothing answers there in time."""
+    """What the Ollama at `url` has, newest first; None when no Ollama answers there in time."""
     client = ollama.AsyncClient(host=url, timeout=timeout_seconds, trust_env=False)
     try:
         async with asyncio.timeout(timeout_seconds), client:
             listed = await client.list()
-    except (OSError, httpx.HTTPError, ollama.ResponseError, ValueError):  # TimeoutError is an OSError
+    except (ollama.ResponseError, httpx.HTTPError, OSError, *_TRIPS):  # TimeoutError is an OSError
         return None
     return tuple(OllamaListed(found.model, max(0, int(found.size or 0))) for found in listed.models if found.model)
 
 
-async def is_answering(url: str, timeout_seconds: float = 1.0) -> bool:
-    """Whether an Ollama answers at `url`."""
-    return await find_ollama_models(url, timeout_seconds) is not None
-
-
 class OllamaModel:
-    """The ChatModel port on one model of an Ollama, or on the first that it has (`model` empty). `aclose` it."""
+    """The ChatModel port on one model of an Ollama, or on the first local one that it has (`model` empty). `aclose` it."""
 
     def __init__(self, model: str, url: str, limits: LimitSettings, settings: OllamaSettings = DEFAULTS) -> None:
         self._model = model
@@ -146,10 +142,11 @@ class OllamaModel:
         return cast("AsyncGenerator[ollama.ChatResponse, None]", parts)
 
     async def _first(self) -> str:
-        names = await find_ollama_models(self._url)
+        names = local_chat_models(await find_ollama_models(self._url))
         if not names:
             raise ModelMissingError(
-                f"Ollama at {self._url} has no model, or does not answer.", advice="Start it, and: ollama pull llama3.2"
+                f"Ollama at {self._url} has no chat model of its own, or does not answer.",
+                advice="Start it, and: ollama pull llama3.2",
             )
         return names[0]
 

@@ -218,7 +218,7 @@ class Mind:
     async def models_overview(self) -> protocol.ModelsOverview:
         """Which model each role uses and why, and what else there is."""
         states = {role: state for role, _, state in self.models.uses()}
-        in_use = InUse(self.models.choices, self.models.fallbacks, states)
+        in_use = InUse(self.models.choices, self.models.fallbacks, states, self.models.embedder_name)
         return await models_overview(self.settings, await self.answers.counts(), in_use)
 
     async def test_models(self, role: str, tell: Callable[[str, int, int], None]) -> list[protocol.ModelProbe]:

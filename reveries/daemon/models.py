@@ -43,6 +43,8 @@ class Models:
     """By the choice's name: each once, however many roles share it."""
     weights: tuple[str, ...]
     """The names or paths of the weights without which it cannot speak."""
+    embedder_name: str = ""
+    """As the settings name it."""
 
     @property
     def embedder(self) -> Embedder:
@@ -142,6 +144,7 @@ async def build_models(settings: Settings, home: Home, ledger: Ledger, circuits:
         circuits=circuits,
         adapters=adapters,
         weights=tuple(sorted(embedded_names)),
+        embedder_name=llm.embedding_model,
     )
 
 

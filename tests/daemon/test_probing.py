@@ -124,7 +124,7 @@ async def test_the_overview_shows_what_the_roles_use_and_what_an_ollama_has(
         models = await build_models(settings, home, Ledger(database, clock, settings.budget), circuits, clock)
         states = {role: state for role, _, state in models.uses()}
         shown = await models_overview(
-            settings, [AnswerCount("a", 1, 2, 3)], InUse(models.choices, models.fallbacks, states)
+            settings, [AnswerCount("a", 1, 2, 3)], InUse(models.choices, models.fallbacks, states, models.embedder_name)
         )
         await models.aclose()
     roles = {role.role: role for role in shown.roles}
@@ -148,6 +148,33 @@ async def test_a_gguf_file_that_the_settings_name_is_listed_as_the_owners_own(ho
     assert (offer.licence, offer.is_here) == ("", False)
     assert not shown.ollama_answers
     assert "are not there" in next(role.state for role in shown.roles if role.role == "monologue")
+
+
+@pytest.mark.requirement("R-118")
+@pytest.mark.parametrize(
+    ("name", "url", "leaves", "is_free"),
+    [
+        ("all-minilm-l6-v2", "http://127.0.0.1:9", False, True),
+        ("ollama/nomic-embed-text", "http://127.0.0.1:9", False, True),
+        ("ollama/embed:1t-cloud", "http://127.0.0.1:9", True, True),
+        ("openai/text-embedding-3-small", "http://127.0.0.1:9", True, False),
+    ],
+)
+async def test_the_embedder_is_told_as_what_it_is(name: str, url: str, leaves: bool, is_free: bool) -> None:
+    shown = await models_overview(_settings(provider="embedded", embedding_model=name, ollama_url=url))
+    embedding = shown.roles[-1]
+    assert (embedding.model, embedding.leaves_machine) == (name, leaves)
+    assert (embedding.price.input_dollars == 0) is is_free
+    assert "this machine" not in embedding.reason
+    assert "models pull" not in embedding.state or "/" not in name
+
+
+async def test_a_name_that_no_embedder_has_is_said_to_be_none() -> None:
+    shown = await models_overview(
+        _settings(provider="embedded", embedding_model="nonsense", ollama_url="http://127.0.0.1:9")
+    )
+    assert "no embedder called nonsense" in shown.roles[-1].state
+    assert "models pull" not in shown.roles[-1].state
 
 
 def test_an_ollama_on_another_computer_is_not_this_machine() -> None:

@@ -290,6 +290,14 @@ def where_key_is(settings: LlmSettings, provider: str) -> str:
     return next((name for name in ("REVERIES_API_KEY", own) if os.environ.get(name)), "")
 
 
+def is_this_machine(url: str) -> bool:
+    """Whether `url` ("http://127.0.0.1:11434", "localhost:11434") is an address of this machine's own."""
+    from urllib.parse import urlsplit
+
+    host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
 def load_settings(file: Path | None) -> Settings:
     """The defaults with `file` laid over them; None, or a file that is not there, means the defaults alone.
 

@@ -5,10 +5,9 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from reveries import protocol
-from reveries.config import LlmSettings, Settings, find_models_folder, where_key_is
+from reveries.config import LlmSettings, Settings, find_models_folder, is_this_machine, where_key_is
 from reveries.errors import ReveriesError
 from reveries.llm.answer_counts import AnswerCount
 from reveries.llm.assets import Asset, find_weights, is_present, manifest
@@ -75,8 +74,7 @@ def leaves_machine(provider: str, model: str, ollama_url: str) -> bool:
     """Whether what is told to it goes to another computer: an Ollama may be elsewhere, and hands "-cloud" models on."""
     if provider != "ollama":
         return provider in HOSTED_PROVIDERS
-    host = urlsplit(ollama_url if "//" in ollama_url else f"//{ollama_url}").hostname or ""
-    return model.endswith("cloud") or not (host in ("localhost", "::1") or host.startswith("127."))
+    return model.endswith("cloud") or not is_this_machine(ollama_url)
 
 
 def _role(role: Role, used: InUse, llm: LlmSettings) -> protocol.RoleUse:

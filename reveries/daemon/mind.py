@@ -12,7 +12,7 @@ from pathlib import Path
 import structlog
 
 from reveries import __version__, protocol
-from reveries.clock import Clock
+from reveries.clock import Clock, Deadline
 from reveries.config import Home, Settings
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.loop_lag import LoopLag
@@ -81,7 +81,7 @@ class Mind:
         self._pass_lock = asyncio.Lock()
         self._words_came = asyncio.Event()
         self._last_pass_ended = clock.now()
-        self._sleep_waits_until = 0.0
+        self._sleep_waits = Deadline()
         self._why_sleep_waits = ""
 
     def join(self, conversation: Conversation, monologue: Monologue, sources: ThoughtsOfMemory) -> None:
@@ -159,7 +159,7 @@ class Mind:
             seconds_since_last=self.clock.now() - self._last_pass_ended,
             is_talking=self.conversation.is_talking or self._pass_lock.locked(),
             is_thinking=self.monologue.state is ThoughtState.THINKING,
-            is_out_of_budget=self.clock.now() < self._sleep_waits_until,
+            is_out_of_budget=self._sleep_waits.seconds_left(self.clock) > 0,
         )
         why = why_sleep_is_due(pressure, self.settings.memory)
         if why is None:
@@ -169,7 +169,7 @@ class Mind:
         except BudgetExceededError as error:
             # What happened is recallable already (light sleep); what it means is asked when there is room again.
             self._why_sleep_waits = str(error)
-            self._sleep_waits_until = error.goes_on_at or self.clock.now() + _ASK_AGAIN_SECONDS
+            self._sleep_waits = Deadline.after(error.goes_on_after_seconds or _ASK_AGAIN_SECONDS, self.clock)
             return "light sleep only: the budget is used up"
         return f"{report.processed} processed, {report.left} left"
 
@@ -203,7 +203,7 @@ class Mind:
         self.settings, changed, needs_restart = reread(self.config_file, self.settings)
         self.conversation.settings = self.settings
         self.ledger.budget = self.settings.budget
-        self._sleep_waits_until = 0.0
+        self._sleep_waits = Deadline()
         self.monologue.configure(self.settings.monologue)
         return changed, needs_restart
 
@@ -255,7 +255,7 @@ class Mind:
         waits = []
         if self.monologue.state is ThoughtState.QUIET:
             waits.append(f"It does not think for now. {self.monologue.quiet_reason}")
-        if self.clock.now() < self._sleep_waits_until:
+        if self._sleep_waits.seconds_left(self.clock) > 0:
             waits.append(f"Deep sleep waits; nothing is lost. {self._why_sleep_waits}")
         return waits
 

@@ -44,6 +44,9 @@ _FINAL_SLEEP_SECONDS = 60.0
 _LAST_REPLY_SECONDS = 20.0
 _KEPT_BACKUPS = 7
 _ASK_AGAIN_SECONDS = 86400.0
+_LOOKED_FOR = "Good morning."
+_FIRST_LOOK_PAUSE_SECONDS = 30.0
+_LONGEST_LOOK_PAUSE_SECONDS = 300.0
 
 
 class Mind:
@@ -127,6 +130,19 @@ class Mind:
     async def take_up_leftovers(self) -> None:
         """After waking: what was not slept on yet."""
         await self.light_sleep()
+
+    async def look_at_embedder(self) -> None:
+        """After waking: ask an embedder that is a service for a vector, until it gives one, so that `status` knows.
+
+        One whose weights are on this machine is not loaded for this; `Models.problems` looks for the file.
+        """
+        pause = _FIRST_LOOK_PAUSE_SECONDS
+        while not self.models.embedding.weights:
+            await self.memory.embed_cue(_LOOKED_FOR)
+            if not self.memory.by_words_because:
+                return
+            await self.clock.sleep(pause)
+            pause = min(2 * pause, _LONGEST_LOOK_PAUSE_SECONDS)
 
     async def consolidate(self, limit: int | None, *, trigger: str, progress: Progress | None = None) -> DeepSlept:
         """One pass of deep sleep (R-99). Thinking rests meanwhile; a word of the owner ends the pass early (R-102)."""
@@ -229,12 +245,16 @@ class Mind:
         async with self._pass_lock:
             self.monologue.pause()
             try:
-                return await Prober(self.models.chat, self.models.embedder, self.answers, self.clock, tell).probe(role)
+                return await self._prober(tell).probe(role)
             finally:
                 # The question may have taken the conversation's place in the model's cache.
                 self.conversation.want_warmth()
                 if not self.conversation.is_talking:
                     self.monologue.resume()
+
+    def _prober(self, tell: Callable[[str, int, int], None]) -> Prober:
+        models = self.models
+        return Prober(models.first, models.embedder, self.ledger, models.circuits, self.answers, self.clock, tell)
 
     async def watch_thought(self, request_id: int) -> AsyncIterator[protocol.Frame]:
         """The monologue as it goes, until the watcher stops. A slow watcher skips, the thought never waits (R-39)."""
@@ -307,8 +327,13 @@ class Mind:
         )
 
     def _problems(self) -> list[str]:
-        why = self.memory.by_words_because
-        return [*self.models.problems(), *([f"Recall goes by words alone. {why}"] if why else [])]
+        why, waits = self.memory.by_words_because, self.memory.reembedding.progress.waits
+        found = self.models.problems()
+        if why:
+            found.append(f"Recall goes by words alone. {why}")
+        if waits and waits != why:
+            found.append(f"What is new has no vectors yet. {waits}")
+        return found
 
     async def _notices(self) -> list[str]:
         changed = self.memory.reembedding.notice

@@ -5,6 +5,7 @@ Wall time is unix seconds in UTC (float). Monotonic time is for durations and ne
 
 import asyncio
 import time
+from dataclasses import dataclass
 from typing import Protocol
 
 
@@ -35,6 +36,23 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment by both clocks, the first of which counts: one stands still in suspend, the other may be set."""
+
+    wall: float = 0.0
+    monotonic: float = 0.0
+
+    @classmethod
+    def after(cls, seconds: float, clock: Clock) -> "Deadline":
+        """`seconds` from now."""
+        return cls(clock.now() + seconds, clock.monotonic() + seconds)
+
+    def seconds_left(self, clock: Clock) -> float:
+        """Until it; below 0 when it has passed."""
+        return min(self.wall - clock.now(), self.monotonic - clock.monotonic())
 
 
 async def wait_for_event(event: asyncio.Event, seconds: float, clock: Clock) -> bool:

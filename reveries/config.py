@@ -22,6 +22,8 @@ NotNegative = Annotated[float, msgspec.Meta(ge=0.0, le=1e9)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 ModelName = Annotated[str, msgspec.Meta(min_length=1)]
 Provider = Literal["auto", "embedded", "ollama", "openai", "anthropic", "cerebras", "openrouter"]
+LOCAL_EMBEDDERS = ("all-minilm-l6-v2",)
+EMBEDDING_PROVIDERS = ("ollama", "openai", "anthropic", "cerebras", "openrouter")
 
 # A unix socket's path must fit into the kernel's `sun_path`: 108 bytes on Linux, 104 on macOS, with the final zero.
 SOCKET_PATH_LIMIT_BYTES = 103
@@ -288,6 +290,14 @@ def where_key_is(settings: LlmSettings, provider: str) -> str:
     return next((name for name in ("REVERIES_API_KEY", own) if os.environ.get(name)), "")
 
 
+def is_this_machine(url: str) -> bool:
+    """Whether `url` ("http://127.0.0.1:11434", "localhost:11434") is an address of this machine's own."""
+    from urllib.parse import urlsplit
+
+    host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
 def load_settings(file: Path | None) -> Settings:
     """The defaults with `file` laid over them; None, or a file that is not there, means the defaults alone.
 
@@ -326,7 +336,7 @@ def read_toml(file: Path) -> dict[str, object]:
 def check_settings(tables: dict[str, object], source: str) -> Settings:
     """`tables` as Settings. Raises ConfigError naming `source` and the key."""
     try:
-        return msgspec.convert(tables, Settings)
+        settings = msgspec.convert(tables, Settings)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at ")
         key = where.strip("`").removeprefix("$.") or "?"
@@ -334,6 +344,17 @@ def check_settings(tables: dict[str, object], source: str) -> Settings:
             f"The setting {key} in {source} is wrong: {what[:1].lower()}{what[1:]}.",
             advice=f"Its default, with what it means: reveries config get {key}",
         ) from error
+    _refuse_no_embedder(settings.llm.embedding_model, source)
+    return settings
+
+
+def _refuse_no_embedder(name: str, source: str) -> None:
+    provider, _, model = name.partition("/")
+    if name not in LOCAL_EMBEDDERS and not (provider in EMBEDDING_PROVIDERS and model):
+        raise ConfigError(
+            f"The setting llm.embedding_model in {source} names no embedder: {name}.",
+            advice=f"Here runs {', '.join(LOCAL_EMBEDDERS)}. Or PROVIDER/NAME of {', '.join(EMBEDDING_PROVIDERS)}.",
+        )
 
 
 def setting(settings: Settings, key: str) -> object:

@@ -133,14 +133,14 @@ class ModelAnswerError(ModelError):
 class BudgetExceededError(ModelError):
     """The call could cost more than what is left of the budget.
 
-    `goes_on_at`: when there is room again (unix seconds); None when only another limit makes room.
+    `goes_on_after_seconds`: how long until there is room again; None when only another limit makes room.
     """
 
     code = "budget"
 
-    def __init__(self, message: str, *, advice: str = "", goes_on_at: float | None = None) -> None:
+    def __init__(self, message: str, *, advice: str = "", goes_on_after_seconds: float | None = None) -> None:
         super().__init__(message, advice=advice)
-        self.goes_on_at = goes_on_at
+        self.goes_on_after_seconds = goes_on_after_seconds
 
 
 class HomeError(ReveriesError):

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from reveries.config import (
+    EMBEDDING_PROVIDERS,
+    LOCAL_EMBEDDERS,
     SOCKET_PATH_LIMIT_BYTES,
     Home,
     default_toml,
@@ -22,6 +24,8 @@ from reveries.config import (
     settings_from,
 )
 from reveries.errors import ConfigError, HomeError
+from reveries.llm.assets import manifest
+from reveries.llm.choose import HOSTED_PROVIDERS
 
 
 def written(folder: Path, text: str | bytes) -> Path:
@@ -321,3 +325,21 @@ def test_a_home_in_a_folder_that_may_not_be_written_is_refused(tmp_path: Path) -
     assert str(folder / "h") in refused.value.message
     assert "REVERIES_HOME" in refused.value.advice
     assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("name", ["nonsense/x", "openai/", "text-embedding-3-small", "/x", "smollm2-135m"])
+def test_what_no_embedder_is_called_is_refused_with_the_names_there_are(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"llm\.embedding_model") as caught:
+        settings_from({"llm": {"embedding_model": name}}, "test")
+    assert "all-minilm-l6-v2" in caught.value.advice
+    assert "ollama" in caught.value.advice
+
+
+@pytest.mark.parametrize("name", ["all-minilm-l6-v2", "ollama/nomic-embed-text:v1", "openrouter/openai/x"])
+def test_what_an_embedder_may_be_called_is_taken(name: str) -> None:
+    assert settings_from({"llm": {"embedding_model": name}}, "test").llm.embedding_model == name
+
+
+def test_the_names_of_embedders_are_those_that_can_be_built() -> None:
+    assert {known.name for known in manifest() if known.kind == "embedding"} == set(LOCAL_EMBEDDERS)
+    assert set(EMBEDDING_PROVIDERS) == {"ollama", *HOSTED_PROVIDERS}

@@ -41,6 +41,16 @@ def overview_asleep(module: str = ASLEEP_MODULE) -> protocol.ModelsOverview:
     )
 
 
+def usage_asleep(days: int, module: str = ASLEEP_MODULE) -> protocol.UsageReport:
+    """What the ledger has, while nobody is awake. Raises ReveriesError."""
+    for frame in frames_of("usage", "--days", str(days), module=module):
+        if isinstance(frame, protocol.UsageReport):
+            return frame
+    raise ModelUnavailableError(
+        "The ledger could not be read.", advice=f"See what it says: {sys.executable} -m {module} usage"
+    )
+
+
 def rows_of(process: "subprocess.Popen[bytes]") -> Iterator[bytes]:
     """The lines of its standard output that may be JSON objects."""
     assert process.stdout is not None

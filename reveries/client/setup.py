@@ -1,12 +1,12 @@
 """What `reveries init` offers, and what a choice means: what leaves the machine, its cost, what is written. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from reveries.client.render import Page, Part, field, line, paragraph
 from reveries.client.wording import dollars, plural, size
-from reveries.config import Settings, setting
+from reveries.config import LlmSettings, Settings, is_this_machine, setting
 from reveries.errors import UsageError
 from reveries.plaintext import one_line
 from reveries.protocol import HostedOffer, ModelsOverview
@@ -28,6 +28,8 @@ class Option:
     dollars_for_an_hour: float = 0.0
     dollars_behind: float = 0.0
     key_found_in: str = ""
+    leaves_machine: bool = False
+    costs_money: bool = False
 
     @property
     def is_hosted(self) -> bool:
@@ -52,16 +54,44 @@ def options(overview: ModelsOverview, settings: Settings) -> list[Option]:
     own = next((model for model in overview.ollama if not model.name.endswith("cloud")), None)
     ollamas = one_line(own.name) if own is not None else ""
     now = f"Ollama's {ollamas}" if ollamas else embedded
-    nothing = "Nothing leaves this machine."
-    elsewhere = f"What you say goes to another computer, through the Ollama at {one_line(overview.ollama_url)}."
-    auto = elsewhere if own is not None and own.leaves_machine else nothing
-    ollama = elsewhere if overview.ollama and (own is None or own.leaves_machine) else nothing
+    is_auto_far = own is not None and own.leaves_machine
+    is_ollama_far = bool(overview.ollama) and (own is None or own.leaves_machine)
+    auto = f"your Ollama if it has a model, else the embedded one (now: {now})"
     return [
-        Option("auto", f"your Ollama if it has a model, else the embedded one (now: {now})", auto, "Free."),
-        Option("embedded", embedded, nothing, "Free."),
-        Option("ollama", _ollama(overview, ollamas), ollama, "Free."),
-        *(_hosted(offer, overview.dollars_per_day) for offer in overview.hosted),
+        _local("auto", auto, settings, is_ollama_far=is_auto_far),
+        _local("embedded", embedded, settings, is_ollama_far=False),
+        _local("ollama", _ollama(overview, ollamas), settings, is_ollama_far=is_ollama_far),
+        *(_hosted(offer, overview.dollars_per_day, settings) for offer in overview.hosted),
     ]
+
+
+def receivers(llm: LlmSettings, provider: str) -> dict[str, list[str]]:
+    """Who is told something beside `provider`, and by which settings: fallbacks, models that are named, the embedder.
+
+    By the maker's name; "" is an Ollama that is another computer, or hands on to one.
+    """
+    found: dict[str, list[str]] = {}
+    for key, name in _named(llm):
+        maker, slash, model = name.partition("/")
+        is_role = key.endswith("_model") and key != "llm.embedding_model"
+        if is_role and (provider == "openrouter" or not slash or maker not in PROVIDERS):
+            # As the mind itself reads it: without a provider's name before it, a role's model is `provider`'s.
+            maker, model = provider, name
+        if maker in _MAKERS and maker != provider:
+            found.setdefault(_MAKERS[maker], []).append(key)
+        elif maker in ("ollama", "auto") and (model.endswith("cloud") or not is_this_machine(llm.ollama_url)):
+            found.setdefault("", []).append(key)
+    return {maker: list(dict.fromkeys(keys)) for maker, keys in found.items()}
+
+
+def _named(llm: LlmSettings) -> Iterator[tuple[str, str]]:
+    """Every setting that names a model, and the name."""
+    for role in ("conversation", "monologue", "consolidation"):
+        if named := getattr(llm, f"{role}_model"):
+            yield f"llm.{role}_model", named
+        for fallback in getattr(llm, f"{role}_fallbacks"):
+            yield f"llm.{role}_fallbacks", fallback
+    yield "llm.embedding_model", llm.embedding_model
 
 
 def option(overview: ModelsOverview, settings: Settings, provider: str) -> Option:
@@ -97,7 +127,7 @@ def options_page(offered: list[Option], chosen: str, caps: str) -> Page:
         first, *more = paragraph(one.what, indent=17)
         rows.append(line(Part(f"{mark} {number}  {one.provider:<12}", "strong"), first[0].text.lstrip()))
         free = "" if one.is_hosted else f" {one.cost}"
-        rows += [*more, *paragraph(one.leaves + free, indent=17, style="warn" if one.is_hosted else "good")]
+        rows += [*more, *paragraph(one.leaves + free, indent=17, style="warn" if one.leaves_machine else "good")]
         if one.is_hosted:
             rows += paragraph(one.cost, indent=17, style="dim")
     return [*rows, *paragraph(f"Whatever you choose: {caps}.", indent=5, style="dim")]
@@ -173,8 +203,8 @@ def caps_text(day: float, month: float) -> str:
 
 def explained(one: Option, caps: str) -> Page:
     """A choice once more, before it is written."""
-    bounded = f" In all {caps}." if one.is_hosted else ""
-    return paragraph(f"{one.leaves} {one.cost}{bounded}", style="warn" if one.is_hosted else "")
+    bounded = f" In all {caps}." if one.costs_money else ""
+    return paragraph(f"{one.leaves} {one.cost}{bounded}", style="warn" if one.leaves_machine else "")
 
 
 def as_tables(offered: list[Option]) -> list[Mapping[str, object]]:
@@ -183,7 +213,7 @@ def as_tables(offered: list[Option]) -> list[Mapping[str, object]]:
         {
             "provider": one.provider,
             "what": one.what,
-            "leaves_machine": one.is_hosted,
+            "leaves_machine": one.leaves_machine,
             "dollars_a_day_with_an_hour_of_talk": one.dollars_for_an_hour,
             "dollars_a_day_of_thinking_at_most": one.dollars_behind,
             "key_found_in": one.key_found_in,
@@ -205,17 +235,41 @@ def _ollama(overview: ModelsOverview, first: str) -> str:
     return first or "has no model of its own yet"
 
 
-def _hosted(offer: HostedOffer, dollars_per_day: float) -> Option:
+def _local(provider: str, what: str, settings: Settings, *, is_ollama_far: bool) -> Option:
+    told = receivers(settings.llm, provider)
+    if is_ollama_far:
+        told.setdefault("", [])
+    if not told:
+        return Option(provider, what, "Nothing leaves this machine.", "Free.")
+    makers = [maker for maker in told if maker]
+    cost = f"What {' and '.join(makers)} is asked costs money." if makers else "Free."
+    leaves = _goes_to("What you say, and what it remembers of it,", told, settings)
+    return Option(provider, what, leaves, cost, leaves_machine=True, costs_money=bool(makers))
+
+
+def _goes_to(what: str, told: Mapping[str, list[str]], settings: Settings) -> str:
+    ollama = f"another computer, through the Ollama at {one_line(settings.llm.ollama_url)}"
+    named = {maker: f" ({', '.join(keys)})" if keys else "" for maker, keys in told.items()}
+    places = [f"{maker or ollama}{named[maker]}" for maker in told]
+    return f"{what} goes to {' and to '.join(places)}."
+
+
+def _hosted(offer: HostedOffer, dollars_per_day: float, settings: Settings) -> Option:
     maker = _MAKERS.get(offer.provider, offer.provider)
     talk = dollars(min(offer.hour_of_talk_dollars, dollars_per_day))
     behind = dollars(min(offer.background_day_dollars, dollars_per_day))
     cost = f"About {talk} a day if you talk for an hour, and at most {behind} for thinking and sleep."
+    leaves = f"What you say, and what it remembers of it, goes to {maker}."
+    if told := receivers(settings.llm, offer.provider):
+        leaves += " " + _goes_to("Some of it", told, settings)
     return Option(
         provider=offer.provider,
         what=f"{one_line(offer.conversation_model)}; thinks and sleeps with {one_line(offer.background_model)}",
-        leaves=f"What you say, and what it remembers of it, goes to {maker}.",
+        leaves=leaves,
         cost=cost,
         dollars_for_an_hour=offer.hour_of_talk_dollars,
         dollars_behind=offer.background_day_dollars,
         key_found_in=offer.key_found_in,
+        leaves_machine=True,
+        costs_money=True,
     )

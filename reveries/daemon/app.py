@@ -25,7 +25,7 @@ from reveries.daemon.instance import hold_lock, listening_socket
 from reveries.daemon.logs import log_to
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.mind import Mind, Progress
-from reveries.daemon.models import Models, build_models
+from reveries.daemon.models import Models, build_models, longest_call_seconds
 from reveries.daemon.notify import tell_service_manager
 from reveries.daemon.schedule import Job, Schedule
 from reveries.daemon.server import Server
@@ -34,7 +34,7 @@ from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.db.database import Database, open_database
 from reveries.errors import StorageLostError
 from reveries.llm.answer_counts import AnswerCounts
-from reveries.llm.budget import CALL_MARGIN_SECONDS, Ledger
+from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.monologue.loop import Monologue
@@ -86,8 +86,7 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
         log.info("waking", version=__version__)
         database = await open_database(home.database(settings), home.backups)
         stack.push_async_callback(database.aclose)
-        longest_call = settings.llm.limits.total_seconds + CALL_MARGIN_SECONDS
-        ledger = Ledger(database, clock, settings.budget, longest_call_seconds=longest_call)
+        ledger = Ledger(database, clock, settings.budget, longest_call_seconds=longest_call_seconds(settings.llm))
         circuits = await open_circuits(database, clock, random.Random())
         models = await build_models(settings, home, ledger, circuits, clock)
         stack.push_async_callback(models.aclose)
@@ -203,6 +202,7 @@ async def _start(mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, 
     schedule = Schedule(mind.database, mind.clock, _jobs(mind))
     children = {
         "leftovers": mind.take_up_leftovers,
+        "look-at-embedder": mind.look_at_embedder,
         "conversation": mind.conversation.run,
         "read-ahead": mind.conversation.keep_warm,
         "monologue": mind.monologue.run,

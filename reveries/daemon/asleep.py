@@ -2,9 +2,10 @@
 
     python -m reveries.daemon.asleep models
     python -m reveries.daemon.asleep test [--role ROLE]
+    python -m reveries.daemon.asleep usage [--days N]
 
 It writes frames of the protocol on standard output, one JSON object a line: `Progress`, and at last what a waking mind
-would answer, or `Failed`. `test` makes calls, so it holds the daemon's lock and uses the same ledger.
+would answer, or `Failed`. `test` and `usage` hold the daemon's lock and use the same ledger; `test` makes calls.
 """
 
 import argparse
@@ -17,13 +18,14 @@ import sys
 import msgspec
 
 from reveries import protocol
-from reveries.clock import SystemClock
+from reveries.clock import Clock, SystemClock
 from reveries.config import Home, Settings, find_home, load_settings
 from reveries.daemon.instance import hold_lock
-from reveries.daemon.models import build_models
+from reveries.daemon.models import build_models, longest_call_seconds
 from reveries.daemon.models_overview import answer_frame, models_overview
 from reveries.daemon.probing import Prober, roles_named
-from reveries.db.database import open_database
+from reveries.daemon.usage import usage_report
+from reveries.db.database import Database, open_database
 from reveries.errors import ReveriesError
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
@@ -36,6 +38,7 @@ def main(words: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("models")
     commands.add_parser("test").add_argument("--role", default="")
+    commands.add_parser("usage").add_argument("--days", type=int, default=30)
     arguments = parser.parse_args(words)
     os.umask(0o077)
     try:
@@ -43,6 +46,8 @@ def main(words: list[str] | None = None) -> int:
         settings = load_settings(home.config)
         if arguments.command == "models":
             asyncio.run(_overview(settings))
+        elif arguments.command == "usage":
+            asyncio.run(_usage(settings, home, arguments.days))
         else:
             asyncio.run(_test(settings, home, arguments.role))
     except ReveriesError as error:
@@ -58,6 +63,20 @@ async def _overview(settings: Settings) -> None:
     _tell(await models_overview(settings))
 
 
+async def _usage(settings: Settings, home: Home, days: int) -> None:
+    """What the ledger has. Whoever was never awake has a ledger too: an empty one."""
+    home.create()
+    async with contextlib.AsyncExitStack() as stack:
+        stack.enter_context(hold_lock(home))
+        database = await open_database(home.database(settings), home.backups)
+        stack.push_async_callback(database.aclose)
+        _tell(await usage_report(0, _ledger(settings, database, SystemClock()), days))
+
+
+def _ledger(settings: Settings, database: Database, clock: Clock) -> Ledger:
+    return Ledger(database, clock, settings.budget, longest_call_seconds=longest_call_seconds(settings.llm))
+
+
 async def _test(settings: Settings, home: Home, role: str) -> None:
     """The daemon's own way to its models, without the daemon."""
     roles_named(role)
@@ -69,14 +88,15 @@ async def _test(settings: Settings, home: Home, role: str) -> None:
         stack.push_async_callback(database.aclose)
         # Chance for waits, not for secrets.
         circuits = await open_circuits(database, clock, random.Random())
-        models = await build_models(settings, home, Ledger(database, clock, settings.budget), circuits, clock)
+        ledger = _ledger(settings, database, clock)
+        models = await build_models(settings, home, ledger, circuits, clock)
         stack.push_async_callback(models.aclose)
         counts = AnswerCounts(database)
 
         def tell(what: str, done: int, total: int) -> None:
             _tell(protocol.Progress(0, what, done, total))
 
-        prober = Prober(models.chat, models.embedder, counts, clock, tell)
+        prober = Prober(models.first, models.embedder, ledger, circuits, counts, clock, tell)
         probes = await prober.probe(role)
         _tell(protocol.ModelsProbed(0, probes, [answer_frame(count) for count in await counts.counts()]))
 

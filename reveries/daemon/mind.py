@@ -12,7 +12,7 @@ from pathlib import Path
 import structlog
 
 from reveries import __version__, protocol
-from reveries.clock import Clock
+from reveries.clock import Clock, Deadline
 from reveries.config import Home, Settings
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.loop_lag import LoopLag
@@ -44,6 +44,9 @@ _FINAL_SLEEP_SECONDS = 60.0
 _LAST_REPLY_SECONDS = 20.0
 _KEPT_BACKUPS = 7
 _ASK_AGAIN_SECONDS = 86400.0
+_LOOKED_FOR = "Good morning."
+_FIRST_LOOK_PAUSE_SECONDS = 30.0
+_LONGEST_LOOK_PAUSE_SECONDS = 300.0
 
 
 class Mind:
@@ -81,7 +84,7 @@ class Mind:
         self._pass_lock = asyncio.Lock()
         self._words_came = asyncio.Event()
         self._last_pass_ended = clock.now()
-        self._sleep_waits_until = 0.0
+        self._sleep_waits = Deadline()
         self._why_sleep_waits = ""
 
     def join(self, conversation: Conversation, monologue: Monologue, sources: ThoughtsOfMemory) -> None:
@@ -133,6 +136,19 @@ class Mind:
         """After waking: what was not slept on yet."""
         await self.light_sleep()
 
+    async def look_at_embedder(self) -> None:
+        """After waking: ask an embedder that is a service for a vector, until it gives one, so that `status` knows.
+
+        One whose weights are on this machine is not loaded for this; `Models.problems` looks for the file.
+        """
+        pause = _FIRST_LOOK_PAUSE_SECONDS
+        while not self.models.embedding.weights:
+            await self.memory.embed_cue(_LOOKED_FOR)
+            if not self.memory.by_words_because:
+                return
+            await self.clock.sleep(pause)
+            pause = min(2 * pause, _LONGEST_LOOK_PAUSE_SECONDS)
+
     async def consolidate(self, limit: int | None, *, trigger: str, progress: Progress | None = None) -> DeepSlept:
         """One pass of deep sleep (R-99). Thinking rests meanwhile; a word of the owner ends the pass early (R-102)."""
         async with self._pass_lock:
@@ -164,7 +180,7 @@ class Mind:
             seconds_since_last=self.clock.now() - self._last_pass_ended,
             is_talking=self.conversation.is_talking or self._pass_lock.locked(),
             is_thinking=self.monologue.state is ThoughtState.THINKING,
-            is_out_of_budget=self.clock.now() < self._sleep_waits_until,
+            is_out_of_budget=self._sleep_waits.seconds_left(self.clock) > 0,
         )
         why = why_sleep_is_due(pressure, self.settings.memory)
         if why is None:
@@ -174,7 +190,7 @@ class Mind:
         except BudgetExceededError as error:
             # What happened is recallable already (light sleep); what it means is asked when there is room again.
             self._why_sleep_waits = str(error)
-            self._sleep_waits_until = error.goes_on_at or self.clock.now() + _ASK_AGAIN_SECONDS
+            self._sleep_waits = Deadline.after(error.goes_on_after_seconds or _ASK_AGAIN_SECONDS, self.clock)
             return "light sleep only: the budget is used up"
         return f"{report.processed} processed, {report.left} left"
 
@@ -208,7 +224,7 @@ class Mind:
         self.settings, changed, needs_restart = reread(self.config_file, self.settings)
         self.conversation.settings = self.settings
         self.ledger.budget = self.settings.budget
-        self._sleep_waits_until = 0.0
+        self._sleep_waits = Deadline()
         self.monologue.configure(self.settings.monologue)
         return changed, needs_restart
 
@@ -223,7 +239,7 @@ class Mind:
     async def models_overview(self) -> protocol.ModelsOverview:
         """Which model each role uses and why, and what else there is."""
         states = {role: state for role, _, state in self.models.uses()}
-        in_use = InUse(self.models.choices, self.models.fallbacks, states)
+        in_use = InUse(self.models.choices, self.models.fallbacks, states, self.models.embedder_name)
         return await models_overview(self.settings, await self.answers.counts(), in_use)
 
     async def test_models(self, role: str, tell: Callable[[str, int, int], None]) -> list[protocol.ModelProbe]:
@@ -234,12 +250,16 @@ class Mind:
         async with self._pass_lock:
             self.monologue.pause()
             try:
-                return await Prober(self.models.chat, self.models.embedder, self.answers, self.clock, tell).probe(role)
+                return await self._prober(tell).probe(role)
             finally:
                 # The question may have taken the conversation's place in the model's cache.
                 self.conversation.want_warmth()
                 if not self.conversation.is_talking:
                     self.monologue.resume()
+
+    def _prober(self, tell: Callable[[str, int, int], None]) -> Prober:
+        models = self.models
+        return Prober(models.first, models.embedder, self.ledger, models.circuits, self.answers, self.clock, tell)
 
     async def watch_thought(self, request_id: int) -> AsyncIterator[protocol.Frame]:
         """The monologue as it goes, until the watcher stops. A slow watcher skips, the thought never waits (R-39)."""
@@ -260,7 +280,7 @@ class Mind:
         waits = []
         if self.monologue.state is ThoughtState.QUIET:
             waits.append(f"It does not think for now. {self.monologue.quiet_reason}")
-        if self.clock.now() < self._sleep_waits_until:
+        if self._sleep_waits.seconds_left(self.clock) > 0:
             waits.append(f"Deep sleep waits; nothing is lost. {self._why_sleep_waits}")
         return waits
 
@@ -312,8 +332,13 @@ class Mind:
         )
 
     def _problems(self) -> list[str]:
-        why = self.memory.by_words_because
-        return [*self.models.problems(), *([f"Recall goes by words alone. {why}"] if why else [])]
+        why, waits = self.memory.by_words_because, self.memory.reembedding.progress.waits
+        found = self.models.problems()
+        if why:
+            found.append(f"Recall goes by words alone. {why}")
+        if waits and waits != why:
+            found.append(f"What is new has no vectors yet. {waits}")
+        return found
 
     async def _notices(self) -> list[str]:
         changed = self.memory.reembedding.notice

@@ -14,7 +14,7 @@ from reveries.daemon.embedders import Embedding, build_embedding
 from reveries.errors import ModelUnavailableError, ReveriesError
 from reveries.llm.assets import find_weights
 from reveries.llm.base import CHAT_ROLES, ChatModel, Embedder, Role
-from reveries.llm.budget import Ledger
+from reveries.llm.budget import CALL_MARGIN_SECONDS, Ledger
 from reveries.llm.choose import Choice, choose, fallbacks
 from reveries.llm.circuits import Circuits
 from reveries.llm.embedded import SLOTS, EmbeddedModel, EmbeddedOptions
@@ -43,6 +43,8 @@ class Models:
     """By the choice's name: each once, however many roles share it."""
     weights: tuple[str, ...]
     """The names or paths of the weights without which it cannot speak."""
+    embedder_name: str = ""
+    """As the settings name it."""
 
     @property
     def embedder(self) -> Embedder:
@@ -59,6 +61,11 @@ class Models:
     @property
     def consolidation(self) -> ChatModel:
         return self.chat[Role.CONSOLIDATION]
+
+    @property
+    def first(self) -> Mapping[Role, Candidate]:
+        """What each role asks first, behind the ledger and not behind its circuit."""
+        return {role: self._first(role) for role in CHAT_ROLES}
 
     @property
     def slice_tokens(self) -> int | None:
@@ -103,11 +110,20 @@ class Models:
             for adapter in self.adapters.values():
                 stack.push_async_callback(adapter.aclose)
 
+    def _first(self, role: Role) -> Candidate:
+        model = self.chat[role]
+        return model.candidates[0] if isinstance(model, RoleModel) else Candidate(self.choices[role].provider, model)
+
     def _state(self, role: Role) -> str:
         adapter = self.adapters[self.choices[role].name]
         if isinstance(adapter, EmbeddedModel):
             return "loaded" if adapter.is_loaded else "not loaded"
         return self.choices[role].reason
+
+
+def longest_call_seconds(llm: LlmSettings) -> float:
+    """After which no call can still be running, wherever its model is: for the ledger."""
+    return max(llm.limits.total_seconds, llm.hosted_limits.total_seconds) + CALL_MARGIN_SECONDS
 
 
 async def build_models(settings: Settings, home: Home, ledger: Ledger, circuits: Circuits, clock: Clock) -> Models:
@@ -142,6 +158,7 @@ async def build_models(settings: Settings, home: Home, ledger: Ledger, circuits:
         circuits=circuits,
         adapters=adapters,
         weights=tuple(sorted(embedded_names)),
+        embedder_name=llm.embedding_model,
     )
 
 

@@ -5,10 +5,9 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from reveries import protocol
-from reveries.config import LlmSettings, Settings, find_models_folder, where_key_is
+from reveries.config import LlmSettings, Settings, find_models_folder, is_this_machine, where_key_is
 from reveries.errors import ReveriesError
 from reveries.llm.answer_counts import AnswerCount
 from reveries.llm.assets import Asset, find_weights, is_present, manifest
@@ -29,6 +28,8 @@ class InUse:
     choices: Mapping[Role, Choice]
     fallbacks: Mapping[Role, Sequence[Choice]]
     states: Mapping[str, str]
+    embedder: str
+    """As `llm.embedding_model` names it."""
 
 
 async def models_overview(
@@ -43,13 +44,13 @@ async def models_overview(
     llm = settings.llm
     listed = await list_ollama(llm.ollama_url)
     names = None if listed is None else [model.name for model in listed]
-    used = in_use or InUse(choose(llm, names), fallbacks(llm, names), {})
+    used = in_use or InUse(choose(llm, names), fallbacks(llm, names), {}, llm.embedding_model)
     choices = used.choices
     weights = await asyncio.to_thread(_weights, llm, choices)
     machine = this_machine()
     return protocol.ModelsOverview(
         request_id=0,
-        roles=[*(_role(role, used, llm) for role in CHAT_ROLES), _embedding(llm, weights)],
+        roles=[*(_role(role, used, llm) for role in CHAT_ROLES), _embedding(used.embedder, llm, weights)],
         weights=weights,
         ollama_url=llm.ollama_url,
         ollama_answers=listed is not None,
@@ -73,8 +74,7 @@ def leaves_machine(provider: str, model: str, ollama_url: str) -> bool:
     """Whether what is told to it goes to another computer: an Ollama may be elsewhere, and hands "-cloud" models on."""
     if provider != "ollama":
         return provider in HOSTED_PROVIDERS
-    host = urlsplit(ollama_url if "//" in ollama_url else f"//{ollama_url}").hostname or ""
-    return model.endswith("cloud") or not (host in ("localhost", "::1") or host.startswith("127."))
+    return model.endswith("cloud") or not is_this_machine(ollama_url)
 
 
 def _role(role: Role, used: InUse, llm: LlmSettings) -> protocol.RoleUse:
@@ -107,18 +107,27 @@ def _context_tokens(choice: Choice, llm: LlmSettings) -> tuple[int, str]:
         return 0, str(error)
 
 
-def _embedding(llm: LlmSettings, weights: Sequence[protocol.WeightsOffer]) -> protocol.RoleUse:
-    is_here = any(offer.is_here for offer in weights if offer.name == llm.embedding_model)
+def _embedding(name: str, llm: LlmSettings, weights: Sequence[protocol.WeightsOffer]) -> protocol.RoleUse:
+    provider, is_served, model = name.partition("/")
     return protocol.RoleUse(
         role=Role.EMBEDDING.value,
-        model=llm.embedding_model,
-        reason="llm.embedding_model names it; it always runs on this machine",
+        model=name,
+        reason="llm.embedding_model names it",
         fallbacks=[],
-        state="here" if is_here else f"Not here. Fetch it: reveries models pull {llm.embedding_model}",
-        leaves_machine=False,
-        price=protocol.ModelPrice(0.0, 0.0, is_known=True),
+        state="" if is_served else _weights_state(name, weights),
+        leaves_machine=bool(is_served) and leaves_machine(provider, model, llm.ollama_url),
+        # What names no provider runs in the daemon itself.
+        price=_price(price_of(name)) if is_served else protocol.ModelPrice(0.0, 0.0, is_known=True),
         context_tokens=0,
     )
+
+
+def _weights_state(name: str, weights: Sequence[protocol.WeightsOffer]) -> str:
+    """Whether the embedder called `name` is on this machine; if not, what to do."""
+    embedders = {offer.name: offer.is_here for offer in weights if offer.kind == "embedding"}
+    if name not in embedders:
+        return f"There is no embedder called {name}. Those that run here: {', '.join(embedders)}."
+    return "here" if embedders[name] else f"Not here. Fetch it: reveries models pull {name}"
 
 
 def _weights(llm: LlmSettings, choices: Mapping[Role, Choice]) -> list[protocol.WeightsOffer]:

@@ -1,4 +1,8 @@
-"""`reveries models test`: one question to the model of each role, made as every call is, and timed."""
+"""`reveries models test`: one question to the model of each role, paid for as every call is, and timed.
+
+It is asked behind the ledger but not behind the circuit: what a provider says now is told, and not what it said last;
+and a fallback's speed is not taken for its own. An answer closes the circuit.
+"""
 
 import asyncio
 import contextlib
@@ -12,7 +16,11 @@ from reveries import protocol
 from reveries.clock import Clock
 from reveries.errors import ModelAnswerError, NotFoundError, ReveriesError, StorageError
 from reveries.llm.base import CHAT_ROLES, ChatModel, Delta, Embedder, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.budget import Ledger
+from reveries.llm.caps import Span
+from reveries.llm.circuits import Circuits
 from reveries.llm.prices import price_of
+from reveries.llm.role_model import Candidate
 from reveries.llm.structured import AnswerOutcome, AnswerRecorder, ask, schema_of
 from reveries.llm.tokens import template_tokens
 from reveries.prompts import prompt
@@ -22,7 +30,6 @@ PROBE_SECONDS = 240.0
 
 ANSWER_TOKENS = 160
 _MICRODOLLARS = 1_000_000
-_EMBEDDED_TEXT = "The pear tree stays where it is."
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -38,8 +45,11 @@ class Seen(msgspec.Struct, frozen=True):
 class Prober:
     """What a test needs. `tell` hears which role is asked now, how many are done, of how many."""
 
-    chat: Mapping[Role, ChatModel]
+    chat: Mapping[Role, Candidate]
+    """The model that each role asks first, behind the ledger."""
     embedder: Embedder
+    ledger: Ledger
+    circuits: Circuits
     recorder: AnswerRecorder
     clock: Clock
     tell: Callable[[str, int, int], None]
@@ -54,7 +64,8 @@ class Prober:
         return probes
 
     async def _probe(self, role: Role) -> protocol.ModelProbe:
-        watch = _Watch(self.chat[role], self.clock) if role is not Role.EMBEDDING else None
+        watch = _Watch(self.chat[role], self.circuits, self.clock) if role is not Role.EMBEDDING else None
+        before = _Used() if watch else await self._embedding_used()
         began = self.clock.monotonic()
         answer, error, advice = "", "", ""
         try:
@@ -68,7 +79,9 @@ class Prober:
             error, advice = failed.message, failed.advice
         except TimeoutError:
             error, advice = f"It gave no whole answer within {PROBE_SECONDS:.0f} s.", "Choose a smaller model."
-        return _result(role, self._name(role), watch, answer, error, advice, self.clock.monotonic() - began)
+        seconds = self.clock.monotonic() - began
+        used = _used_by(watch) if watch else (await self._embedding_used()).since(before)
+        return _result(role, self._name(role), watch, used, answer, error, advice, seconds)
 
     async def _answer(self, role: Role, watch: "_Watch") -> str:
         # The number comes first and is new each time: a beginning that was read before would be read in no time.
@@ -80,11 +93,23 @@ class Prober:
         return last.outcome.value
 
     def _name(self, role: Role) -> str:
-        return self.chat[role].name if role in CHAT_ROLES else self.embedder.model_id
+        return self.chat[role].model.name if role in CHAT_ROLES else self.embedder.model_id
 
     async def _vector(self) -> str:
-        await self.embedder.embed([_EMBEDDED_TEXT])
+        # New each time: what was embedded before is not asked again.
+        await self.embedder.embed([f"The pear tree stays where it is, {self.clock.now():.6f}."])
         return "vectors"
+
+    async def _embedding_used(self) -> "_Used":
+        """What the embedder used today, as the ledger has it."""
+        rows = await self.ledger.usage_since(Span.DAY)
+        own = [row for row in rows if row.role == Role.EMBEDDING.value and row.model == self.embedder.model_id]
+        return _Used(
+            prompt_tokens=sum(row.prompt_tokens for row in own),
+            reserved=sum(row.dollars for row in own),
+            dollars=sum(row.dollars for row in own),
+            unknown_calls=sum(row.worst_case_calls for row in own),
+        )
 
 
 def roles_named(role: str) -> Sequence[Role]:
@@ -96,6 +121,27 @@ def roles_named(role: str) -> Sequence[Role]:
     except ValueError as error:
         names = ", ".join(known.value for known in Role)
         raise NotFoundError(f"There is no role {role}.", advice=f"There are: {names}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Used:
+    """Tokens, US dollars, and the calls of which nobody told what they used."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reserved: float = 0.0
+    dollars: float = 0.0
+    unknown_calls: int = 0
+
+    def since(self, before: "_Used") -> "_Used":
+        """The difference; nothing where a new day began meanwhile."""
+        return _Used(
+            max(0, self.prompt_tokens - before.prompt_tokens),
+            max(0, self.completion_tokens - before.completion_tokens),
+            max(0.0, self.reserved - before.reserved),
+            max(0.0, self.dollars - before.dollars),
+            max(0, self.unknown_calls - before.unknown_calls),
+        )
 
 
 @dataclass(slots=True)
@@ -112,9 +158,10 @@ class _Last:
 
 @dataclass(slots=True)
 class _Watch:
-    """The ChatModel port on `model`, with a watch in its hand."""
+    """The ChatModel port on `candidate`, with a watch in its hand."""
 
-    model: ChatModel
+    candidate: Candidate
+    circuits: Circuits
     clock: Clock
     load_seconds: float = 0.0
     first_token_seconds: float = 0.0
@@ -123,6 +170,10 @@ class _Watch:
     """Those that came after the first of their call: what `speaking_seconds` was spent on."""
     reserved_microdollars: int = 0
     usages: list[Usage | None] = field(default_factory=list)
+
+    @property
+    def model(self) -> ChatModel:
+        return self.candidate.model
 
     @property
     def name(self) -> str:
@@ -154,6 +205,7 @@ class _Watch:
                     first_at = first_at if first_at is not None else self.clock.monotonic()
                 else:
                     self.usages[-1] = event.usage
+                    await self.circuits.answered(self.candidate.provider)
                 yield event
         if first_at is None:
             return
@@ -172,14 +224,22 @@ class _Watch:
         """Nothing of its own to give back."""
 
 
+def _used_by(watch: _Watch) -> _Used:
+    known = [usage for usage in watch.usages if usage is not None]
+    unknown_calls = len(watch.usages) - len(known)
+    cost = sum(price_of(watch.name).of(usage) for usage in known)
+    return _Used(
+        prompt_tokens=sum(usage.prompt_tokens for usage in known),
+        completion_tokens=sum(usage.completion_tokens for usage in known),
+        reserved=watch.reserved_microdollars / _MICRODOLLARS,
+        dollars=(watch.reserved_microdollars if unknown_calls else cost) / _MICRODOLLARS,
+        unknown_calls=unknown_calls,
+    )
+
+
 def _result(
-    role: Role, name: str, watch: _Watch | None, answer: str, error: str, advice: str, seconds: float
+    role: Role, name: str, watch: _Watch | None, used: _Used, answer: str, error: str, advice: str, seconds: float
 ) -> protocol.ModelProbe:
-    known = [usage for usage in watch.usages if usage is not None] if watch else []
-    is_usage_known = watch is None or len(known) == len(watch.usages)
-    reserved = watch.reserved_microdollars if watch else 0
-    price = price_of(name) if watch else None
-    cost = sum(price.of(usage) for usage in known) if price else 0
     return protocol.ModelProbe(
         role=role.value,
         model=name,
@@ -188,11 +248,11 @@ def _result(
         first_token_seconds=watch.first_token_seconds if watch else 0.0,
         tokens_per_second=watch.spoken_tokens / watch.speaking_seconds if watch and watch.speaking_seconds else 0.0,
         seconds=seconds,
-        prompt_tokens=sum(usage.prompt_tokens for usage in known),
-        completion_tokens=sum(usage.completion_tokens for usage in known),
-        reserved_dollars=reserved / _MICRODOLLARS,
-        dollars=(cost if is_usage_known else reserved) / _MICRODOLLARS,
-        is_usage_known=is_usage_known,
+        prompt_tokens=used.prompt_tokens,
+        completion_tokens=used.completion_tokens,
+        reserved_dollars=used.reserved,
+        dollars=used.dollars,
+        is_usage_known=not used.unknown_calls,
         error=error,
         advice=advice,
     )

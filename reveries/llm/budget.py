@@ -119,7 +119,7 @@ class Ledger:
         """Set the worst case of `ask` aside. Raises BudgetExceededError; then nothing is set aside."""
         async with self._database.transaction() as transaction:
             now = await self._time(transaction)
-            periods = periods_at(now, self._timezone)
+            periods = periods_at(now, self._timezone, now - self._clock.now())
             check(ask, await self._charged(transaction, ask.role, periods), periods, self.budget)
             [row] = await transaction.rows(
                 "usage.reserve",
@@ -198,7 +198,8 @@ class Ledger:
     async def limits(self) -> list[LimitUse]:
         """Every limit with what counts against it now: those of all roles together first, then each role's."""
         async with self._database.transaction() as transaction:
-            periods = periods_at(await self._time(transaction), self._timezone)
+            now = await self._time(transaction)
+            periods = periods_at(now, self._timezone, now - self._clock.now())
             charged = {role: await self._charged(transaction, role, periods) for role in Role}
         together: list[LimitUse] = []
         apart: list[LimitUse] = []
@@ -207,7 +208,7 @@ class Ledger:
                 for cap in caps(Ask(role, "", _PAID, 0, 1), span, charged[role][span], self.budget):
                     unit = MICRODOLLARS if cap.is_money else 1
                     of = role.value if cap.is_of_role else ""
-                    use = LimitUse(cap.key, of, span, cap.is_money, cap.full / unit, cap.used / unit, period.until)
+                    use = LimitUse(cap.key, of, span, cap.is_money, cap.full / unit, cap.used / unit, period.renews_at)
                     (apart if cap.is_of_role else together).append(use)
         return [*{use.key: use for use in together}.values(), *apart]
 

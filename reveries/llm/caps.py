@@ -14,6 +14,7 @@ from reveries.llm.base import Role
 from reveries.llm.prices import Price
 
 MICRODOLLARS = 1_000_000
+_SAME_MINUTE_SECONDS = 60.0
 LIMITED_TOGETHER = (Role.CONVERSATION, Role.MONOLOGUE, Role.CONSOLIDATION)
 """Their tokens have a limit in common. Vectors are made by the million on the owner's machine: they count apart."""
 
@@ -56,12 +57,15 @@ class Charged:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A day or a month: from its first second (unix seconds) to the first of the next."""
+    """A day or a month: from its first second (unix seconds, by the ledger's time) to the first of the next."""
 
     span: Span
     since: float
     until: float
-    until_words: str
+    seconds_left: float
+    renews_at: float
+    """`until` by the wall clock, which the ledger's time may be ahead of."""
+    renews_words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,21 +141,30 @@ def role_budget(role: Role, budget: BudgetSettings) -> RoleBudget:
             return budget.embedding
 
 
-def periods_at(now: float, timezone: tzinfo | None) -> dict[Span, Period]:
-    """The day and the month in which `now` is, from midnight to midnight by the wall clocks of `timezone`."""
+def periods_at(now: float, timezone: tzinfo | None, ahead_seconds: float = 0.0) -> dict[Span, Period]:
+    """The day and the month in which `now` is, from midnight to midnight by the wall clocks of `timezone`.
+
+    `now` is the ledger's time, which is `ahead_seconds` ahead of the wall clock after that was set back.
+    """
     day = datetime.fromtimestamp(now, timezone).replace(tzinfo=None, hour=0, minute=0, second=0, microsecond=0)
     month = day.replace(day=1)
     next_month = (month + timedelta(days=32)).replace(day=1)
     return {
-        Span.DAY: _period(Span.DAY, day, day + timedelta(days=1), timezone),
-        Span.MONTH: _period(Span.MONTH, month, next_month, timezone),
+        Span.DAY: _period(Span.DAY, day, day + timedelta(days=1), now, timezone, ahead_seconds),
+        Span.MONTH: _period(Span.MONTH, month, next_month, now, timezone, ahead_seconds),
     }
 
 
-def _period(span: Span, first: datetime, last: datetime, timezone: tzinfo | None) -> Period:
+def _period(
+    span: Span, first: datetime, last: datetime, now: float, timezone: tzinfo | None, ahead_seconds: float
+) -> Period:
     # Through the naive wall time, and never by adding 24 hours: a day has 23 or 25 when the clocks change.
     since, until = (moment.replace(tzinfo=timezone).timestamp() for moment in (first, last))
-    return Period(span, since, until, f"{last:%a} {last.day} {last:%b}, {last:%H:%M}")
+    # Less is the gait of clocks, and would only make 23:59 of midnight.
+    renews_at = until - ahead_seconds if ahead_seconds > _SAME_MINUTE_SECONDS else until
+    renews = datetime.fromtimestamp(renews_at, timezone)
+    words = f"{renews:%a} {renews.day} {renews:%b}, {renews:%H:%M}"
+    return Period(span, since, until, max(0.0, until - now), renews_at, words)
 
 
 def _exceeded(ask: Ask, cap: Cap, period: Period) -> BudgetExceededError:
@@ -160,8 +173,10 @@ def _exceeded(ask: Ask, cap: Cap, period: Period) -> BudgetExceededError:
         advice = f"One such call is more than the limit: reveries config set {cap.key} N"
         return BudgetExceededError(message, advice=advice)
     kept = " What is left is kept for your own conversation." if cap.usable < cap.full else ""
-    advice = f"It goes on with the next {period.span} ({period.until_words}). The limit: reveries config get {cap.key}."
-    return BudgetExceededError(message, advice=advice + kept, goes_on_at=period.until)
+    advice = (
+        f"It goes on with the next {period.span} ({period.renews_words}). The limit: reveries config get {cap.key}."
+    )
+    return BudgetExceededError(message, advice=advice + kept, goes_on_after_seconds=period.seconds_left)
 
 
 def _too_many(ask: Ask, cap: Cap, period: Period) -> str:

@@ -1,7 +1,6 @@
 """Vectors that were paid for, by the hash of the exact text: the same text is never paid for twice in a row.
 
-A cache and nothing else: it is bounded, and emptying it loses no memory. A vector tells much of its text, so `forget`
-must empty it (`clear`), together with what is held in memory.
+A cache and nothing else: it is bounded, and emptying it loses no memory.
 """
 
 import hashlib
@@ -40,11 +39,6 @@ class EmbeddingCache:
         async with self._database.transaction() as transaction:
             await transaction.run_many("embedding_cache.put", rows)
             await transaction.run("embedding_cache.bound", {"rows": self._max_rows})
-
-    async def clear(self) -> None:
-        """Empty it."""
-        async with self._database.transaction() as transaction:
-            await transaction.run("embedding_cache.clear")
 
 
 def content_hash(text: str) -> str:

@@ -84,11 +84,6 @@ class MeteredEmbedder:
             return np.zeros((0, self.dimensions), np.float32)
         return np.stack([found[text] for text in texts])
 
-    async def forget(self) -> None:
-        """Let go of every vector that is held for later, in memory and in the file."""
-        self._remembered.clear()
-        await self._cache.clear()
-
     async def aclose(self) -> None:
         """Close the embedder; what was not counted yet is."""
         with contextlib.suppress(StorageError):

@@ -52,7 +52,7 @@ async def list_ollama(url: str, timeout_seconds: float = 1.0) -> tuple[OllamaLis
 
 
 class OllamaModel:
-    """The ChatModel port on one model of an Ollama, or on the first that it has (`model` empty). `aclose` it."""
+    """The ChatModel port on a model of an Ollama; `model` empty: the first local one that it has. `aclose` it."""
 
     def __init__(self, model: str, url: str, limits: LimitSettings, settings: OllamaSettings = DEFAULTS) -> None:
         self._model = model

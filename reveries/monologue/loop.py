@@ -14,7 +14,7 @@ from typing import Protocol
 
 import structlog
 
-from reveries.clock import Clock
+from reveries.clock import Clock, Deadline
 from reveries.config import MonologueSettings
 from reveries.errors import BudgetExceededError, ModelError, ModelUnavailableError
 from reveries.llm.base import ChatModel
@@ -40,6 +40,7 @@ log = structlog.get_logger("monologue")
 _WAIT_SECONDS = 900.0
 """Until the next look at a budget that is used up, or at a model of which nobody says when it may come again."""
 _LONGEST_WAIT_SECONDS = 24 * 3600.0
+_FOR_EVER_SECONDS = 10 * 365 * 86400.0
 _COMFORT_SECONDS = 30.0
 _MOST_DOUBLINGS = 10
 _CONTEXT_SHARE = 0.5
@@ -133,8 +134,7 @@ class Monologue:
         """Monotonic: no event begins a thought before it (G3)."""
         self._last_outcome = ("", "")
         self._same_outcomes = 0
-        self._quiet_until = 0.0
-        self._quiet_monotonic = 0.0
+        self._quiet = Deadline()
         self.quiet_reason = ""
         """Why it is quiet and when it goes on, while it is."""
         self.last_thought_at = 0.0
@@ -169,7 +169,7 @@ class Monologue:
     def configure(self, settings: MonologueSettings) -> None:
         """New settings, from the next thought on; switching thinking off ends the running one."""
         self._settings = settings
-        self._quiet_until = 0.0  # There may be more to spend now.
+        self._quiet = Deadline()  # There may be more to spend now.
         self._interrupted.set()
         if not settings.enabled and self._running is not None:
             self._running.cancel()
@@ -201,7 +201,7 @@ class Monologue:
             if not self._settings.enabled:
                 self._become(ThoughtState.OFF)
                 why = await self._idle(self._settings.idle_check_seconds)
-            elif (quiet := self._quiet_seconds()) > 0:
+            elif (quiet := self._quiet.seconds_left(self._clock)) > 0:
                 self._become(ThoughtState.QUIET, self.quiet_reason)
                 why = await self._idle(min(quiet, _WAIT_SECONDS))
             elif (early := self._early_seconds(why)) > 0:
@@ -215,10 +215,6 @@ class Monologue:
             else:
                 self._become(ThoughtState.SETTLED)
                 why = await self._idle(self._settings.idle_check_seconds)
-
-    def _quiet_seconds(self) -> float:
-        """How long there is nothing to spend yet. By both clocks: one stands still in suspend, the other may be set."""
-        return min(self._quiet_until - self._clock.now(), self._quiet_monotonic - self._clock.monotonic())
 
     def _early_seconds(self, why: Reactivation) -> float:
         """How long the next thought must wait, whatever woke it: no event gets past the pace (G3)."""
@@ -335,10 +331,10 @@ class Monologue:
 
     def _fall_quiet(self, error: ModelError) -> None:
         """Wait until there is something to spend again; for a limit that no day fulfils, until a setting changes."""
-        at = error.goes_on_at if isinstance(error, BudgetExceededError) else None
-        now, forever = self._clock.now(), 10 * 365 * 86400.0
-        self._quiet_until = at if at is not None and at > now else now + (_WAIT_SECONDS if at else forever)
-        self._quiet_monotonic = self._clock.monotonic() + self._quiet_until - now
+        seconds = error.goes_on_after_seconds if isinstance(error, BudgetExceededError) else None
+        self._quiet = Deadline.after(
+            seconds or (_WAIT_SECONDS if seconds is not None else _FOR_EVER_SECONDS), self._clock
+        )
         self.quiet_reason = str(error)
 
     async def _after_trip(self, why: Reactivation, verdict: Verdict) -> Reactivation:

@@ -60,7 +60,47 @@ def test_an_ollama_that_would_hand_it_on_is_not_what_auto_uses() -> None:
     assert "big:cloud" not in auto.what
     assert (auto.leaves, "another computer" in ollama.leaves) == ("Nothing leaves this machine.", True)
     far = overview(ollama=[protocol.OllamaOffer("llama3.2", 1, leaves_machine=True)], ollama_url="http://far:11434")
-    assert "http://far:11434" in options(far, SETTINGS)[0].leaves
+    llm = msgspec.structs.replace(SETTINGS.llm, ollama_url="http://far:11434")
+    assert "http://far:11434" in options(far, msgspec.structs.replace(SETTINGS, llm=llm))[0].leaves
+
+
+@pytest.mark.requirement("RA-41")
+@pytest.mark.parametrize(
+    ("llm", "maker", "key"),
+    [
+        ({"conversation_fallbacks": ["openai/gpt-4.1"]}, "OpenAI", "llm.conversation_fallbacks"),
+        ({"monologue_fallbacks": ["embedded", "cerebras"]}, "Cerebras", "llm.monologue_fallbacks"),
+        ({"consolidation_model": "anthropic/claude-haiku-4-5"}, "Anthropic", "llm.consolidation_model"),
+        ({"embedding_model": "openai/text-embedding-3-small"}, "OpenAI", "llm.embedding_model"),
+    ],
+)
+def test_whoever_else_is_told_something_is_named_with_the_setting_that_says_so(
+    llm: dict[str, object], maker: str, key: str
+) -> None:
+    for one in options(overview(), settings_from({"llm": llm}, "test"))[:3]:
+        assert one.leaves == f"What you say, and what it remembers of it, goes to {maker} ({key})."
+        assert (one.cost, one.leaves_machine) == (f"What {maker} is asked costs money.", True)
+
+
+def test_what_an_ollama_hands_on_is_no_secret_to_this_machine() -> None:
+    def leaves(**llm: object) -> dict[str, str]:
+        return {one.provider: one.leaves for one in options(overview(), settings_from({"llm": llm}, "test"))}
+
+    handed = leaves(provider="ollama", conversation_model="gpt-oss:120b-cloud")
+    assert "another computer" in handed["ollama"]
+    assert handed["embedded"] == "Nothing leaves this machine."
+    assert "another computer" in leaves(embedding_model="ollama/nomic", ollama_url="http://far:1")["embedded"]
+    assert leaves(embedding_model="ollama/nomic")["embedded"] == "Nothing leaves this machine."
+    both = leaves(conversation_fallbacks=["anthropic/x", "openai/y"])
+    assert both["openai"].endswith("goes to OpenAI. Some of it goes to Anthropic (llm.conversation_fallbacks).")
+
+
+def test_init_does_not_say_free_where_a_fallback_is_paid(home: Home) -> None:
+    home.create()
+    home.config.write_text('[llm]\nconversation_fallbacks = ["openai/gpt-4.1"]\n')
+    told = " ".join(reveries(home, "init", "--provider", "embedded").out.split())
+    assert "Nothing leaves" not in told
+    assert "goes to OpenAI (llm.conversation_fallbacks). What OpenAI is asked costs money. In all never more" in told
 
 
 # --- what it changes -------------------------------------------------------------------------------------------------

@@ -70,3 +70,14 @@ def test_a_models_name_cannot_speak_to_the_terminal() -> None:
     hostile = msgspec.structs.replace(USAGE.today[0], model=HOSTILE)
     shown = text(msgspec.structs.replace(USAGE, today=[hostile]))
     assert "\x1b" not in shown
+
+
+@pytest.mark.requirement("R-49")
+def test_a_mind_that_sleeps_has_a_ledger_too(home: Home) -> None:
+    home.create()
+    ran = reveries(home, "usage", "--json", "--days", "3")
+    assert (ran.code, ran.err) == (0, "")
+    told = json.loads(ran.out)
+    assert (len(told["days"]), told["today"]) == (3, [])
+    assert told["limits"][0]["key"] == "budget.tokens_per_day"
+    assert reveries(home, "usage").code == 0

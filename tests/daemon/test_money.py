@@ -189,3 +189,23 @@ async def test_thinking_stops_first_then_sleep_and_both_say_until_when(home: Hom
         assert len(life.model.prompts) == asked + 1
         await life.pass_time(3)
         assert len(life.model.prompts) > asked + 1
+
+
+@pytest.mark.requirement("G4", "E1")
+async def test_a_day_after_a_clock_that_was_a_year_ahead_it_thinks_again(home: Home) -> None:
+    clock = PatientClock(NOON)
+    roles = msgspec.structs.replace(SETTINGS.budget.monologue, tokens_per_day=9_000)
+    async with living(home, a_model(), clock, changed(monologue=roles)) as life:
+        clock.step_wall(365 * 86400)
+        await life.say("Let me tell you about the garden.")
+        clock.step_wall(-365 * 86400)
+        life.mind.monologue.resume()
+        for hour in range(12):
+            await life.say(f"And about {SUBJECTS[hour % len(SUBJECTS)]}.")
+            await life.pass_time(0.5)
+        assert life.mind.monologue.state_detail == life.mind.monologue.quiet_reason != ""
+        before = sum(prompt.role is Role.MONOLOGUE for prompt in life.model.prompts)
+        await life.pass_time(24)
+        await life.say("Good morning.")
+        await life.pass_time(1)
+        assert sum(prompt.role is Role.MONOLOGUE for prompt in life.model.prompts) > before

@@ -1,24 +1,32 @@
 """`reveries models test`: each role is asked once, timed by the clock, paid for in the ledger, counted in the table."""
 
 import asyncio
+import dataclasses
 import random
+from collections.abc import Sequence
 
 import msgspec
 import pytest
 
 from reveries.config import Home, Settings, load_settings
-from reveries.daemon.models import build_models
+from reveries.daemon.models import build_models, longest_call_seconds
 from reveries.daemon.models_overview import InUse, leaves_machine, models_overview
 from reveries.daemon.probing import Prober, Seen
 from reveries.db.database import Database
-from reveries.errors import NotFoundError
+from reveries.errors import ModelFault, ModelUnavailableError, NotFoundError
 from reveries.llm.answer_counts import AnswerCount, AnswerCounts
-from reveries.llm.base import CHAT_ROLES, Role
+from reveries.llm.base import CHAT_ROLES, Embedder, Role
 from reveries.llm.budget import Ledger
-from reveries.llm.circuits import open_circuits
+from reveries.llm.circuit import Failure
+from reveries.llm.circuits import Circuits, open_circuits
+from reveries.llm.embedding_cache import EmbeddingCache
 from reveries.llm.metered import MeteredModel
+from reveries.llm.metered_embedding import MeteredEmbedder
+from reveries.llm.remote_embedding import RemoteEmbedder
+from reveries.llm.role_model import Candidate
 from reveries.llm.scripted import HashingEmbedder, Pause, Script, ScriptedModel
 from tests.fakes.clock import HandClock
+from tests.llm.embedding_fakes import rows_for
 from tests.llm.servers import model_server
 
 GOOD = msgspec.json.encode(Seen("heron", ["grey"], 2, "A grey heron stands in the cold water.")).decode()
@@ -29,19 +37,45 @@ def _settings(**llm: object) -> Settings:
     return msgspec.structs.replace(settings, llm=msgspec.structs.replace(settings.llm, **llm))
 
 
+class ServedEmbedder(RemoteEmbedder):
+    """A service that says of each call that it used 1000 tokens."""
+
+    def __init__(self, model_id: str) -> None:
+        super().__init__(model_id, load_settings(None).llm.limits)
+        self.asked: list[str] = []
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+    async def _ask(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
+        self.asked += texts
+        return await rows_for(texts), 1000
+
+
 class Kit:
     """A prober on scripted models."""
 
-    def __init__(self, database: Database, clock: HandClock, *scripts: Script, name: str = "scripted/model") -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: HandClock,
+        *scripts: Script,
+        name: str = "scripted/model",
+        model: ScriptedModel | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
         settings = load_settings(None)
-        self.model = ScriptedModel(scripts, otherwise=GOOD, clock=clock, name=name)
+        self.model = model or ScriptedModel(scripts, otherwise=GOOD, clock=clock, name=name)
         self.ledger = Ledger(database, clock, settings.budget)
         self.counts = AnswerCounts(database)
         self.told: list[tuple[str, int, int]] = []
         metered = MeteredModel(self.model, self.ledger)
+        self.circuits = Circuits(database, clock, random.Random(1), {})
         self.prober = Prober(
-            dict.fromkeys(CHAT_ROLES, metered),
-            HashingEmbedder(),
+            dict.fromkeys(CHAT_ROLES, Candidate("scripted", metered)),
+            embedder or HashingEmbedder(),
+            self.ledger,
+            self.circuits,
             self.counts,
             clock,
             lambda *told: self.told.append(told),
@@ -70,7 +104,9 @@ async def test_the_clock_says_when_the_first_token_came_and_how_fast_the_rest(
 ) -> None:
     pieces = [GOOD[:10], GOOD[10:20], GOOD[20:]]
     model = ScriptedModel([[Pause(1.5), pieces[0], Pause(0.5), pieces[1], Pause(0.5), pieces[2]]], clock=clock)
-    prober = Prober({Role.CONVERSATION: model}, HashingEmbedder(), AnswerCounts(database), clock, lambda *_: None)
+    # Not behind the ledger: only the model is to take time.
+    chat = {Role.CONVERSATION: Candidate("scripted", model)}
+    prober = dataclasses.replace(Kit(database, clock).prober, chat=chat)
     async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
         testing = tasks.create_task(prober.probe("conversation"), name="test")
         await clock.advance(2.5)
@@ -90,12 +126,8 @@ async def test_a_probe_is_a_call_like_every_other(database: Database, clock: Han
 
 
 async def test_a_call_whose_usage_is_not_told_costs_what_was_reserved(database: Database, clock: HandClock) -> None:
-    kit = Kit(database, clock)
     silent = ScriptedModel(otherwise=GOOD, clock=clock, name="openai/gpt-4.1", gives_usage=False)
-    prober = Prober(
-        {Role.CONVERSATION: MeteredModel(silent, kit.ledger)}, HashingEmbedder(), kit.counts, clock, lambda *_: None
-    )
-    [probe] = await prober.probe("conversation")
+    [probe] = await Kit(database, clock, model=silent).prober.probe("conversation")
     assert not probe.is_usage_known
     assert probe.dollars == probe.reserved_dollars > 0
 
@@ -112,6 +144,53 @@ async def test_a_model_that_cannot_be_asked_is_a_result(database: Database, cloc
         await kit.prober.probe("thinking")
 
 
+@pytest.mark.requirement("D3")
+async def test_an_open_circuit_hides_nothing_and_an_answer_closes_it(database: Database, clock: HandClock) -> None:
+    kit = Kit(database, clock, ModelUnavailableError("It is down now.", fault=ModelFault.BROKEN))
+    for _ in range(20):
+        await kit.circuits.failed("scripted", Failure(ModelFault.UNREACHABLE, "It was away.", None))
+    assert kit.circuits.of("scripted").is_open
+    [probe] = await kit.prober.probe("conversation")
+    assert (probe.error, probe.model) == ("It is down now.", "scripted/model")
+    assert kit.circuits.of("scripted").is_open
+    [probe] = await kit.prober.probe("conversation")
+    assert probe.answer == "valid"
+    assert kit.circuits.of("scripted").is_well
+
+
+@pytest.mark.requirement("D3")
+async def test_the_first_model_is_tested_and_not_its_fallback(home: Home, database: Database, clock: HandClock) -> None:
+    settings = _settings(provider="embedded", conversation_fallbacks=("ollama/small",))
+    circuits = await open_circuits(database, clock, random.Random(1))
+    models = await build_models(settings, home, Ledger(database, clock, settings.budget), circuits, clock)
+    first = models.first[Role.CONVERSATION]
+    assert (first.provider, first.model.name) == ("embedded", "embedded/qwen2.5-coder-1.5b-instruct")
+    assert isinstance(first.model, MeteredModel)
+    await models.aclose()
+
+
+@pytest.mark.requirement("G1")
+async def test_an_embedder_is_asked_anew_each_time_and_its_cost_is_the_ledger_s(
+    database: Database, clock: HandClock
+) -> None:
+    ledger = Ledger(database, clock, load_settings(None).budget)
+    served = ServedEmbedder("openai/text-embedding-3-small")
+    kit = Kit(database, clock, embedder=MeteredEmbedder(served, ledger, EmbeddingCache(database)))
+    for _ in range(2):
+        await clock.advance(1)
+        [probe] = await kit.prober.probe("embedding")
+        assert (probe.answer, probe.prompt_tokens, probe.is_usage_known) == ("vectors", 1000, True)
+        assert probe.dollars == pytest.approx(1000 * 0.02 / 1e6)
+    assert len(served.asked) == 2
+
+
+def test_no_call_expires_while_it_may_run() -> None:
+    llm = load_settings(None).llm
+    slow = msgspec.structs.replace(llm, hosted_limits=msgspec.structs.replace(llm.hosted_limits, total_seconds=5000.0))
+    assert longest_call_seconds(slow) > 5000.0
+    assert longest_call_seconds(llm) > llm.limits.total_seconds
+
+
 async def test_the_overview_shows_what_the_roles_use_and_what_an_ollama_has(
     home: Home, database: Database, clock: HandClock
 ) -> None:
@@ -124,7 +203,7 @@ async def test_the_overview_shows_what_the_roles_use_and_what_an_ollama_has(
         models = await build_models(settings, home, Ledger(database, clock, settings.budget), circuits, clock)
         states = {role: state for role, _, state in models.uses()}
         shown = await models_overview(
-            settings, [AnswerCount("a", 1, 2, 3)], InUse(models.choices, models.fallbacks, states)
+            settings, [AnswerCount("a", 1, 2, 3)], InUse(models.choices, models.fallbacks, states, models.embedder_name)
         )
         await models.aclose()
     roles = {role.role: role for role in shown.roles}
@@ -148,6 +227,33 @@ async def test_a_gguf_file_that_the_settings_name_is_listed_as_the_owners_own(ho
     assert (offer.licence, offer.is_here) == ("", False)
     assert not shown.ollama_answers
     assert "are not there" in next(role.state for role in shown.roles if role.role == "monologue")
+
+
+@pytest.mark.requirement("R-118")
+@pytest.mark.parametrize(
+    ("name", "url", "leaves", "is_free"),
+    [
+        ("all-minilm-l6-v2", "http://127.0.0.1:9", False, True),
+        ("ollama/nomic-embed-text", "http://127.0.0.1:9", False, True),
+        ("ollama/embed:1t-cloud", "http://127.0.0.1:9", True, True),
+        ("openai/text-embedding-3-small", "http://127.0.0.1:9", True, False),
+    ],
+)
+async def test_the_embedder_is_told_as_what_it_is(name: str, url: str, leaves: bool, is_free: bool) -> None:
+    shown = await models_overview(_settings(provider="embedded", embedding_model=name, ollama_url=url))
+    embedding = shown.roles[-1]
+    assert (embedding.model, embedding.leaves_machine) == (name, leaves)
+    assert (embedding.price.input_dollars == 0) is is_free
+    assert "this machine" not in embedding.reason
+    assert "models pull" not in embedding.state or "/" not in name
+
+
+async def test_a_name_that_no_embedder_has_is_said_to_be_none() -> None:
+    shown = await models_overview(
+        _settings(provider="embedded", embedding_model="nonsense", ollama_url="http://127.0.0.1:9")
+    )
+    assert "no embedder called nonsense" in shown.roles[-1].state
+    assert "models pull" not in shown.roles[-1].state
 
 
 def test_an_ollama_on_another_computer_is_not_this_machine() -> None:

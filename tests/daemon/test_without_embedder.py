@@ -1,18 +1,22 @@
 """The mind talks and thinks when its embedder fails: what comes to mind is found by words."""
 
+import asyncio
 import random
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from reveries.config import load_settings
+from reveries.config import Home, load_settings
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.errors import ModelFault, ModelUnavailableError
+from reveries.llm.scripted import ScriptedModel
 from reveries.monologue.loop import SavedState
 from reveries.monologue.thought import FinishedThought, Reactivation, Reason
 from reveries.safety.ambient import AmbientInputs
 from reveries.safety.journal import SafetyJournal
 from tests.daemon.kit import Talk, talking
+from tests.daemon.mind_kit import NOON, PatientClock, living
 from tests.memory.kit import WordEmbedder
 
 FACT = "My sister Marta moved to Lisbon."
@@ -75,3 +79,36 @@ async def test_a_thought_without_an_embedder_has_what_words_recall_and_is_kept(t
         )
         found = await talk.memory.search("bright harbour", 3)
         assert "harbour" in found.turns[0].turn.text
+
+
+@pytest.mark.requirement("R-49", "D1")
+async def test_status_knows_that_the_embedder_is_not_there_before_anything_is_said(home: Home) -> None:
+    async with living(home, ScriptedModel(), PatientClock(NOON), load_settings(None)) as life:
+        embedder = cast("WordEmbedder", life.mind.models.embedder)
+        embedder.error = ModelUnavailableError("No Ollama answers.", fault=ModelFault.UNREACHABLE)
+        async with asyncio.TaskGroup() as tasks:
+            looking = tasks.create_task(life.mind.look_at_embedder(), name="look")
+            await life.clock.advance(60)
+            told = await life.mind.status(1)
+            assert (told.health, told.problems) == ("degraded", ["Recall goes by words alone. No Ollama answers."])
+            embedder.error = None
+            await life.clock.advance(300)
+            assert looking.done()
+        assert (await life.mind.status(1)).health == "ok"
+
+
+@pytest.mark.requirement("R-49", "D1")
+async def test_vectors_that_wait_are_a_problem(home: Home) -> None:
+    async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), load_settings(None)) as life:
+        embedder = cast("WordEmbedder", life.mind.models.embedder)
+        embedder.error = ModelUnavailableError("No Ollama answers.", fault=ModelFault.UNREACHABLE)
+        async with asyncio.TaskGroup() as tasks:
+            making = tasks.create_task(life.mind.memory.reembedding.run(), name="reembedding")
+            await life.say(FACT)
+            await life.mind.light_sleep()
+            await life.clock.advance(60)
+            # As after a cue that the embedder did answer.
+            life.mind.memory.by_words_because = ""
+            problems = (await life.mind.status(1)).problems
+            making.cancel()
+        assert problems == ["What is new has no vectors yet. No Ollama answers."]

@@ -275,14 +275,33 @@ async def test_every_limit_of_every_role_and_of_all_stops_the_second_call(
         await ledger.reserve(_ask(asked, 100, DOLLAR_A_THOUSAND))
     assert f"budget.{role.value}.{name}" if role else f"budget.{name}" in caught.value.advice
     midnight = datetime(2026, 11, 22, tzinfo=ZURICH) if "day" in name else datetime(2026, 12, 1, tzinfo=ZURICH)
-    assert caught.value.goes_on_at == midnight.timestamp()
+    assert caught.value.goes_on_after_seconds == midnight.timestamp() - clock.now()
+
+
+@pytest.mark.requirement("G1", "E1")
+async def test_after_a_clock_that_was_a_year_ahead_the_wait_is_a_day_and_so_is_the_sentence(
+    database: Database, clock: HandClock
+) -> None:
+    ledger = Ledger(database, clock, _tight(dollars_per_day=0.15), timezone=ZURICH)
+    clock.step_wall(365 * 86400)
+    await ledger.reserve(_ask(tokens=100, price=DOLLAR_A_THOUSAND))
+    clock.step_wall(-365 * 86400)
+    with pytest.raises(BudgetExceededError) as caught:
+        await ledger.reserve(_ask(tokens=100, price=DOLLAR_A_THOUSAND))
+    seconds = caught.value.goes_on_after_seconds
+    assert seconds is not None
+    assert 0 < seconds <= 25 * 3600
+    there = datetime.fromtimestamp(clock.now() + seconds, ZURICH)
+    assert f"({there:%a} {there.day} {there:%b}, {there:%H:%M})" in caught.value.advice
+    [limit] = [limit for limit in await ledger.limits() if limit.key == "budget.dollars_per_day"]
+    assert limit.renews_at == pytest.approx(clock.now() + seconds)
 
 
 async def test_a_call_that_no_empty_day_has_room_for_promises_no_tomorrow(database: Database, clock: HandClock) -> None:
     ledger = Ledger(database, clock, _tight(dollars_per_day=0.01), timezone=ZURICH)
     with pytest.raises(BudgetExceededError, match="more than the limit") as caught:
         await ledger.reserve(_ask(tokens=100, price=DOLLAR_A_THOUSAND))
-    assert caught.value.goes_on_at is None
+    assert caught.value.goes_on_after_seconds is None
 
 
 @pytest.mark.requirement("G1", "E1")

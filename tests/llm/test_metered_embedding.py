@@ -71,23 +71,12 @@ async def test_a_paid_batch_is_reserved_and_settled_and_the_same_text_never_paid
     assert await _used(database, clock) == (1, 6)
 
 
-async def test_the_cache_is_of_one_model_bounded_and_can_be_emptied(database: Database) -> None:
+async def test_the_cache_is_of_one_model_and_bounded(database: Database) -> None:
     cache = EmbeddingCache(database, max_rows=3)
     row = np.ones(4, np.float32)
     await cache.keep("m", {str(n): row for n in range(5)})
     assert set(await cache.find("m", map(str, range(5)))) == {"2", "3", "4"}
     assert await cache.find("other", ["4"]) == {}
-    await cache.clear()
-    assert await cache.find("m", ["4"]) == {}
-
-
-async def test_what_is_forgotten_is_asked_anew(database: Database, clock: HandClock) -> None:
-    wire = FakeEmbeddingWire()
-    embedder = metered(database, clock, hosted(wire))
-    await embedder.embed(["a cello"])
-    await embedder.forget()
-    await embedder.embed(["a cello"])
-    assert len(wire.calls) == 2
 
 
 @pytest.mark.requirement("G1")

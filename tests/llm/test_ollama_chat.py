@@ -103,6 +103,26 @@ async def test_without_a_name_the_first_model_is_used(running: _Running) -> None
     assert running.server.body["model"] == "small:latest"
 
 
+@pytest.mark.requirement("RA-41")
+async def test_without_a_name_nothing_that_runs_elsewhere_and_no_embedder_is_used(running: _Running) -> None:
+    model = OllamaModel("", running.server.url, LIMITS)
+    running.server.models = ["gpt-oss:120b-cloud", "nomic-embed-text:latest"]
+    with pytest.raises(ModelMissingError, match="no chat model of its own"):
+        await play(model, a_prompt())
+    running.server.models.append("small:latest")
+    await play(model, a_prompt())
+    await model.aclose()
+    assert running.server.body["model"] == "small:latest"
+
+
+@pytest.mark.parametrize(
+    "body", [b"[]", b"1", b"null", b'"x"', b'{"models": 3}', b'{"models": [{"model": 3}]}', b"<html>", b"[" * 5000]
+)
+async def test_something_else_at_its_address_is_no_ollama(running: _Running, body: bytes) -> None:
+    running.server.raw = body
+    assert await list_ollama(running.server.url) is None
+
+
 async def test_an_ollama_that_accepts_and_says_nothing_is_not_answering() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]

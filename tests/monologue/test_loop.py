@@ -473,7 +473,7 @@ async def test_an_empty_answer_ends_the_thought_without_spinning() -> None:
 @pytest.mark.requirement("R-49", "G4")
 async def test_quiet_it_asks_nothing_until_there_is_something_to_spend_and_then_goes_on_by_itself() -> None:
     clock = HandClock()
-    refused = BudgetExceededError("The tokens are used up.", goes_on_at=clock.now() + 6 * 3600)
+    refused = BudgetExceededError("The tokens are used up.", goes_on_after_seconds=6 * 3600)
     kit = Kit(ScriptedModel([refused], otherwise=THOUGHT), clock=clock)
     async with kit.living():
         await kit.clock.advance(6 * 3600 - 60)
@@ -521,7 +521,7 @@ def _storm(kit: Kit, kind: str) -> None:
 )
 async def test_ten_thousand_events_get_no_more_than_the_pace_and_one(kind: str, model: str) -> None:
     words = itertools.count()
-    refused = BudgetExceededError("It is used up.", goes_on_at=HandClock().now() + 86400)
+    refused = BudgetExceededError("It is used up.", goes_on_after_seconds=86400)
     outcomes: dict[str, Script] = {
         "answers": lambda prompt: [f"A thought number {next(words)}.", " That is enough for now."],
         "fails": ModelUnavailableError("down"),

@@ -1,6 +1,11 @@
-"""`reveries usage`."""
+"""`reveries usage`: asked of the waking mind, or of a process that reads the ledger for it."""
+
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from reveries import protocol
 
 
 @click.command("usage", short_help="What models used, and what is left.")
@@ -14,13 +19,23 @@ def command(days: int, plain: bool, as_json: bool) -> None:
     """
     import shutil
 
-    from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import show, show_json
     from reveries.client.usage_page import usage_page
 
-    report = ask(lambda new_id: protocol.AskUsage(new_id, days), protocol.UsageReport)
+    report = _report(days)
     if as_json:
         show_json(report)
     else:
         show(usage_page(report, columns=shutil.get_terminal_size().columns, is_plain=plain))
+
+
+def _report(days: int) -> "protocol.UsageReport":
+    from reveries import protocol
+    from reveries.client.calling import ask
+    from reveries.client.daemon_side import usage_asleep
+    from reveries.errors import AsleepError
+
+    try:
+        return ask(lambda new_id: protocol.AskUsage(new_id, days), protocol.UsageReport)
+    except AsleepError:
+        return usage_asleep(days)

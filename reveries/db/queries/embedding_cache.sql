@@ -8,6 +8,3 @@ ON CONFLICT (content_hash, model_id) DO UPDATE SET vector = excluded.vector;
 
 -- name: bound
 DELETE FROM embedding_cache WHERE id <= (SELECT max(id) FROM embedding_cache) - :rows;
-
--- name: clear
-DELETE FROM embedding_cache;

@@ -10,7 +10,7 @@ import functools
 import importlib
 import os
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -24,9 +24,12 @@ from reveries.llm.hosted_wire import GuardedLiteLlm
 from reveries.llm.limits import bounded
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tokens import estimate_tokens
+from reveries.llm.wire_faults import causes_of, fault_of_wire
 
 CONTEXT_TOKENS = 16384
 """What we send at most, whatever the model could take: every token of it is paid for at every turn."""
+
+KEY_ADVICE = "Check REVERIES_API_KEY, or llm.api_key_file."
 
 _FIRST_CALL_IMPORTS = (
     "openai.resources",
@@ -165,14 +168,12 @@ class HostedModel:
         said = str(error)
         if self._options.api_key:
             said = said.replace(self._options.api_key, "***")
-        status, fault = _status_of(error), _fault_of(error)
+        status, fault = status_of(error), fault_of(error)
         if has_begun and fault is not ModelFault.TIMED_OUT:
             # Tokens were made: whatever it calls itself, this is no refusal.
             status, fault = None, ModelFault.BROKEN
         if status in (401, 403):
-            return ModelUnavailableError(
-                f"{self.name} refused the key.", advice="Check REVERIES_API_KEY, or llm.api_key_file.", fault=fault
-            )
+            return ModelUnavailableError(f"{self.name} refused the key.", advice=KEY_ADVICE, fault=fault)
         if status == 402:
             return ModelUnavailableError(
                 f"{self.name} wants to be paid (402).", advice="Look at your account there.", fault=fault
@@ -186,45 +187,33 @@ class HostedModel:
                 f"{self.name} asks for a pause (429).",
                 advice="Wait a little, then ask again.",
                 fault=fault,
-                retry_after_seconds=retry_after_seconds(_retry_after(error), time.time()),
+                retry_after_seconds=retry_after_seconds(retry_after(error), time.time()),
             )
         return ModelUnavailableError(
             told(self.name, fault, status, said),
             advice="Ask again, or look at its status.",
             fault=fault,
-            retry_after_seconds=retry_after_seconds(_retry_after(error), time.time()),
+            retry_after_seconds=retry_after_seconds(retry_after(error), time.time()),
         )
 
 
-def _fault_of(error: Exception) -> ModelFault:
+def fault_of(error: Exception) -> ModelFault:
     """By what caused it, for litellm gives a connection that failed a status (500) of its own making."""
-    causes = list(_causes(error))
-    if any(isinstance(cause, httpx.ConnectError | ConnectionError | httpx.ConnectTimeout) for cause in causes):
-        return ModelFault.UNREACHABLE
-    if any(isinstance(cause, httpx.TimeoutException | TimeoutError) for cause in causes):
-        return ModelFault.TIMED_OUT
-    status = _status_of(error)
+    fault = fault_of_wire(error)
+    if fault is not None:
+        return fault
+    status = status_of(error)
     return fault_of_status(status) if status is not None else ModelFault.BROKEN
 
 
-def _status_of(error: Exception) -> int | None:
+def status_of(error: Exception) -> int | None:
     """The status of a real answer; None where litellm made one up for a connection that broke."""
     status = getattr(error, "status_code", None)
-    is_of_connection = any(isinstance(cause, httpx.TransportError | ConnectionError) for cause in _causes(error))
+    is_of_connection = any(isinstance(cause, httpx.TransportError | ConnectionError) for cause in causes_of(error))
     return status if isinstance(status, int) and not is_of_connection else None
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """`error` and what led to it."""
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        yield cause
-        cause = cause.__cause__ or cause.__context__
-
-
-def _retry_after(error: Exception) -> str | None:
+def retry_after(error: Exception) -> str | None:
     """The header, wherever litellm keeps it for this kind of error."""
     for holder in (getattr(error, "response", None), error):
         headers = getattr(holder, "headers", None) or getattr(holder, "litellm_response_headers", None)

@@ -3,16 +3,16 @@
 Chosen only by its full name in `llm.embedding_model`. litellm is imported as late as for chat, and in a thread.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
 from reveries.config import LimitSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
-from reveries.llm.faults import fault_of_status, retry_after_seconds
-from reveries.llm.hosted import load_litellm
+from reveries.llm.faults import retry_after_seconds, told
+from reveries.llm.hosted import KEY_ADVICE, fault_of, load_litellm, retry_after, status_of
 from reveries.llm.remote_embedding import RemoteEmbedder, not_vectors
-from reveries.plaintext import one_line
 
 
 class LiteLlmEmbedding(Protocol):
@@ -92,36 +92,20 @@ class HostedEmbedder(RemoteEmbedder):
         said = str(error)
         if self._options.api_key:
             said = said.replace(self._options.api_key, "***")
-        status = getattr(error, "status_code", None)
+        status, fault = status_of(error), fault_of(error)
         name = self.model_id
         if status == 404:
             return ModelMissingError(f"There is no model {name}.", advice="Check llm.embedding_model.")
-        fault = _fault(error, status)
         if fault is ModelFault.KEY_REFUSED:
-            message, advice = f"{name} refused the key.", "Check REVERIES_API_KEY, or llm.api_key_file."
+            advice = KEY_ADVICE
         elif fault is ModelFault.RATE_LIMITED:
-            message, advice = f"{name} asks for a pause (429).", "Memory is searched by words meanwhile."
+            advice = "Memory is searched by words meanwhile."
         else:
-            detail = one_line(said) or type(error).__name__
-            message, advice = f"{name} does not answer: {detail}", "Look at its status; words serve meanwhile."
-        return ModelUnavailableError(message, advice=advice, fault=fault, retry_after_seconds=_asked_pause(error))
-
-
-def _fault(error: Exception, status: object) -> ModelFault:
-    kind = type(error).__name__
-    if "Timeout" in kind:
-        return ModelFault.TIMED_OUT
-    if "APIConnection" in kind or isinstance(error, ConnectionError):
-        return ModelFault.UNREACHABLE
-    return fault_of_status(status) if isinstance(status, int) else ModelFault.BROKEN
-
-
-def _asked_pause(error: Exception) -> float | None:
-    headers = getattr(getattr(error, "response", None), "headers", None)
-    found = headers.get("retry-after") if isinstance(headers, Mapping) else None
-    # A date in it would need the wall clock; providers of models send seconds.
-    seconds = found if isinstance(found, str) and found.replace(".", "", 1).isdigit() else None
-    return retry_after_seconds(seconds, 0.0)
+            advice = "Look at its status; words serve meanwhile."
+        pause = retry_after_seconds(retry_after(error), time.time())
+        return ModelUnavailableError(
+            told(name, fault, status, said), advice=advice, fault=fault, retry_after_seconds=pause
+        )
 
 
 def _field(entry: object, name: str) -> object:

@@ -28,13 +28,23 @@ class GuardedLiteLlm:
         self._handler = handlers.AsyncHTTPHandler(transport=transport, follow_redirects=False)
         module.aclient_session = self._handler.client
         module.suppress_debug_info = True
+        # Its embedding reads `max_retries or DEFAULT_MAX_RETRIES`: our 0 would become 2 tries more, none of them reserved.
+        module.DEFAULT_MAX_RETRIES = 0
 
     async def acompletion(self, **options: object) -> object:
         """See litellm."""
-        if not str(options["model"]).startswith(_SDK_PROVIDERS):
-            options["client"] = self._handler
-        answer: object = await self._module.acompletion(**options)
+        answer: object = await self._module.acompletion(**self._through_ours(options))
         return answer
+
+    async def aembedding(self, **options: object) -> object:
+        """See litellm."""
+        answer: object = await self._module.aembedding(**self._through_ours(options))
+        return answer
+
+    def _through_ours(self, options: dict[str, object]) -> dict[str, object]:
+        if str(options["model"]).startswith(_SDK_PROVIDERS):
+            return options
+        return options | {"client": self._handler}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._module, name)

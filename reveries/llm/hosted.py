@@ -19,6 +19,7 @@ import httpx
 from reveries.config import LimitSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.endpoints import Endpoint, wire_address
 from reveries.llm.faults import fault_of_status, retry_after_seconds, told, told_usage
 from reveries.llm.hosted_wire import GuardedLiteLlm
 from reveries.llm.limits import bounded
@@ -29,7 +30,7 @@ from reveries.llm.wire_faults import causes_of, fault_of_wire
 CONTEXT_TOKENS = 16384
 """What we send at most, whatever the model could take: every token of it is paid for at every turn."""
 
-KEY_ADVICE = "Check REVERIES_API_KEY, or llm.api_key_file."
+KEY_ADVICE = "Check llm.api_key_file, REVERIES_API_KEY, or the variable of its provider."
 
 _FIRST_CALL_IMPORTS = (
     "openai.resources",
@@ -119,6 +120,7 @@ class HostedModel:
         """Nothing of its own to give back; litellm keeps its clients for the life of the process."""
 
     async def _events(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
+        require_key(self.name, self._options.base_url, self._options.api_key)
         module = await self._load()
         reason: FinishReason | None = None
         usage: Usage | None = None
@@ -151,11 +153,8 @@ class HostedModel:
             "num_retries": 0,
             "max_retries": 0,
             "drop_params": True,
+            **wire_address(options.name, Endpoint(options.base_url, options.api_key)),
         }
-        if options.api_key:
-            request["api_key"] = options.api_key
-        if options.base_url:
-            request["api_base"] = options.base_url
         if prompt.stop:
             request["stop"] = list(prompt.stop)
         if prompt.schema is not None:
@@ -194,6 +193,17 @@ class HostedModel:
             advice="Ask again, or look at its status.",
             fault=fault,
             retry_after_seconds=retry_after_seconds(retry_after(error), time.time()),
+        )
+
+
+def require_key(name: str, base_url: str, api_key: str) -> None:
+    """Raise ModelUnavailableError where the provider itself would be asked without a key: nothing is sent for nothing.
+
+    An address of the owner's may want none.
+    """
+    if not api_key and not base_url:
+        raise ModelUnavailableError(
+            f"There is no key for {name}, so it is not asked.", advice=KEY_ADVICE, fault=ModelFault.KEY_REFUSED
         )
 
 

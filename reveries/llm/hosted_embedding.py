@@ -10,8 +10,9 @@ from typing import Protocol, cast
 
 from reveries.config import LimitSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
+from reveries.llm.endpoints import Endpoint, wire_address
 from reveries.llm.faults import retry_after_seconds, told
-from reveries.llm.hosted import KEY_ADVICE, fault_of, load_litellm, retry_after, status_of
+from reveries.llm.hosted import KEY_ADVICE, fault_of, load_litellm, require_key, retry_after, status_of
 from reveries.llm.remote_embedding import RemoteEmbedder, not_vectors
 
 
@@ -50,6 +51,7 @@ class HostedEmbedder(RemoteEmbedder):
         self._load = load
 
     async def _ask(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
+        require_key(self.model_id, self._options.base_url, self._options.api_key)
         module = await self._load()
         try:
             answer = await module.aembedding(**self._request(texts))
@@ -67,11 +69,8 @@ class HostedEmbedder(RemoteEmbedder):
             "num_retries": 0,
             "max_retries": 0,
             "drop_params": True,
+            **wire_address(options.name, Endpoint(options.base_url, options.api_key)),
         }
-        if options.api_key:
-            request["api_key"] = options.api_key
-        if options.base_url:
-            request["api_base"] = options.base_url
         return request
 
     def _rows(self, answer: object) -> list[object]:

@@ -54,7 +54,7 @@ class Line:
 async def line(said: bytes | None) -> AsyncIterator[Line]:
     there = Line(said)
     server = await asyncio.start_server(there.answer, "127.0.0.1", 0)
-    there.url = "http://127.0.0.1:%d" % server.sockets[0].getsockname()[1]
+    there.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield there
     finally:

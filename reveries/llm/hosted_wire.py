@@ -28,7 +28,7 @@ class GuardedLiteLlm:
         self._handler = handlers.AsyncHTTPHandler(transport=transport, follow_redirects=False)
         module.aclient_session = self._handler.client
         module.suppress_debug_info = True
-        # Its embedding reads `max_retries or DEFAULT_MAX_RETRIES`: our 0 would become 2 more tries that nobody reserved.
+        # Its embedding reads `max_retries or DEFAULT_MAX_RETRIES`: our 0 would be 2 more tries that nobody reserved.
         module.DEFAULT_MAX_RETRIES = 0
 
     async def acompletion(self, **options: object) -> object:

@@ -52,8 +52,9 @@ def test_only_the_adapters_and_the_fetching_of_weights_can_reach_a_network() -> 
     # limit on what they read, and the kinds of their errors. litellm is loaded by its name, late.
     fetching = {"llm/asset_sources.py", "llm/ollama_pull.py"}
     adapters = {"llm/hosted.py", "llm/ollama_chat.py", "llm/ollama_embedding.py", "llm/embedded.py"}
-    adapters |= {"llm/embedding_wire.py", "llm/hosted_embedding.py", "llm/hosted_wire.py"}
-    assert reaching == fetching | adapters | {"llm/model_process.py", "llm/limits.py"}
+    adapters |= {"llm/embedding_wire.py", "llm/hosted_embedding.py"}
+    wire = {"llm/limits.py", "llm/hosted_wire.py", "llm/ollama_client.py", "llm/wire_faults.py"}
+    assert reaching == fetching | adapters | wire | {"llm/model_process.py"}
     by_name = {name for name, file in _sources() if '"litellm"' in file.read_text(encoding="utf-8")}
     assert by_name <= {"llm/hosted.py", "llm/hosted_wire.py", "daemon/logs.py", "daemon/models_overview.py"}
 

@@ -3,6 +3,7 @@
 A local model of the manifest, "ollama/<name>", or "<hosted provider>/<name>": by that name alone, never by `provider`.
 """
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from reveries.llm.budget import Ledger
 from reveries.llm.choose import HOSTED_PROVIDERS
 from reveries.llm.circuits import Circuits
 from reveries.llm.embedding_cache import EmbeddingCache
+from reveries.llm.endpoints import endpoint_of
 from reveries.llm.guarded_embedding import GuardedEmbedder
 from reveries.llm.hosted_embedding import HostedEmbedder, HostedEmbedderOptions
 from reveries.llm.metered_embedding import MeteredEmbedder
@@ -62,7 +64,8 @@ def _chosen(llm: LlmSettings) -> tuple[Embedder, str, tuple[str, ...]]:
     if slash and name and provider == "ollama":
         return OllamaEmbedder(name, llm.ollama_url, llm.limits), f"Ollama at {llm.ollama_url}", ()
     if slash and name and provider in HOSTED_PROVIDERS:
-        options = HostedEmbedderOptions(llm.embedding_model, find_api_key(llm), llm.base_url, llm.limits)
+        endpoint = endpoint_of(provider, llm, find_api_key, os.environ)
+        options = HostedEmbedderOptions(llm.embedding_model, endpoint.api_key, endpoint.base_url, llm.limits)
         return HostedEmbedder(options), f"{provider}, away from this machine", ()
     local = ", ".join(known.name for known in manifest() if known.kind == "embedding")
     raise ConfigError(

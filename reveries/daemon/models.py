@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from reveries.llm.budget import CALL_MARGIN_SECONDS, Ledger
 from reveries.llm.choose import Choice, choose, fallbacks
 from reveries.llm.circuits import Circuits
 from reveries.llm.embedded import SLOTS, EmbeddedModel, EmbeddedOptions
+from reveries.llm.endpoints import endpoint_of, uses_base_url
 from reveries.llm.fitting import fitted
 from reveries.llm.hosted import HostedModel, HostedOptions
 from reveries.llm.metered import MeteredModel
@@ -143,8 +145,10 @@ async def build_models(settings: Settings, home: Home, ledger: Ledger, circuits:
         for number, (name, choice) in enumerate(wanted.items())
     }
     # At an endpoint of the owner's choosing nobody vouches for what it says it used.
-    believes = not llm.base_url or llm.believe_base_url
-    metered = {name: MeteredModel(adapter, ledger, believes_usage=believes) for name, adapter in adapters.items()}
+    doubted = {name for name, one in wanted.items() if uses_base_url(one.provider, llm) and not llm.believe_base_url}
+    metered = {
+        name: MeteredModel(adapter, ledger, believes_usage=name not in doubted) for name, adapter in adapters.items()
+    }
     embedding = build_embedding(llm, ledger, circuits)
     embedded_names = {choice.model for choice in choices.values() if choice.provider == "embedded"}
     return Models(
@@ -194,7 +198,8 @@ def _adapter(choice: Choice, llm: LlmSettings, socket: Path, clock: Clock) -> Ch
         case "ollama":
             return OllamaModel(choice.model, llm.ollama_url, llm.limits, llm.ollama)
         case _:
-            return HostedModel(HostedOptions(choice.name, find_api_key(llm), llm.base_url, _hosted_limits(llm)))
+            where = endpoint_of(choice.provider, llm, find_api_key, os.environ)
+            return HostedModel(HostedOptions(choice.name, where.api_key, where.base_url, _hosted_limits(llm)))
 
 
 def _hosted_limits(llm: LlmSettings) -> LimitSettings:

@@ -10,7 +10,7 @@ import functools
 import importlib
 import os
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -19,24 +19,19 @@ import httpx
 from reveries.config import LimitSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.endpoints import Endpoint, wire_address
 from reveries.llm.faults import fault_of_status, retry_after_seconds, told, told_usage
 from reveries.llm.hosted_wire import GuardedLiteLlm
 from reveries.llm.limits import bounded
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tokens import estimate_tokens
+from reveries.llm.wire_faults import causes_of, fault_of_wire
 
 CONTEXT_TOKENS = 16384
 """What we send at most, whatever the model could take: every token of it is paid for at every turn."""
 
-PROVIDER_URLS: Mapping[str, str] = {
-    "openai": "https://api.openai.com/v1",
-    "anthropic": "https://api.anthropic.com",
-    "cerebras": "https://api.cerebras.ai/v1",
-    "openrouter": "https://openrouter.ai/api/v1",
-}
-"""Each provider's own endpoint."""
+KEY_ADVICE = "Check llm.api_key_file, REVERIES_API_KEY, or the variable of its provider."
 
-_NO_KEY = "none"
 _FIRST_CALL_IMPORTS = (
     "openai.resources",
     "openai.resources.chat",
@@ -125,6 +120,7 @@ class HostedModel:
         """Nothing of its own to give back; litellm keeps its clients for the life of the process."""
 
     async def _events(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
+        require_key(self.name, self._options.base_url, self._options.api_key)
         module = await self._load()
         reason: FinishReason | None = None
         usage: Usage | None = None
@@ -157,11 +153,8 @@ class HostedModel:
             "num_retries": 0,
             "max_retries": 0,
             "drop_params": True,
+            **wire_address(options.name, Endpoint(options.base_url, options.api_key)),
         }
-        provider = options.name.partition("/")[0]
-        # Both are always said: what is not, litellm takes from the environment, and with it where the words go.
-        request["api_base"] = options.base_url or PROVIDER_URLS[provider]
-        request["api_key"] = options.api_key or provider_key(provider, options.base_url)
         if prompt.stop:
             request["stop"] = list(prompt.stop)
         if prompt.schema is not None:
@@ -174,14 +167,12 @@ class HostedModel:
         said = str(error)
         if self._options.api_key:
             said = said.replace(self._options.api_key, "***")
-        status, fault = _status_of(error), fault_of(error)
+        status, fault = status_of(error), fault_of(error)
         if has_begun and fault is not ModelFault.TIMED_OUT:
             # Tokens were made: whatever it calls itself, this is no refusal.
             status, fault = None, ModelFault.BROKEN
         if status in (401, 403):
-            return ModelUnavailableError(
-                f"{self.name} refused the key.", advice="Check REVERIES_API_KEY, or llm.api_key_file.", fault=fault
-            )
+            return ModelUnavailableError(f"{self.name} refused the key.", advice=KEY_ADVICE, fault=fault)
         if status == 402:
             return ModelUnavailableError(
                 f"{self.name} wants to be paid (402).", advice="Look at your account there.", fault=fault
@@ -195,53 +186,44 @@ class HostedModel:
                 f"{self.name} asks for a pause (429).",
                 advice="Wait a little, then ask again.",
                 fault=fault,
-                retry_after_seconds=retry_after_seconds(_retry_after(error), time.time()),
+                retry_after_seconds=retry_after_seconds(retry_after(error), time.time()),
             )
         return ModelUnavailableError(
             told(self.name, fault, status, said),
             advice="Ask again, or look at its status.",
             fault=fault,
-            retry_after_seconds=retry_after_seconds(_retry_after(error), time.time()),
+            retry_after_seconds=retry_after_seconds(retry_after(error), time.time()),
         )
 
 
-def provider_key(provider: str, base_url: str) -> str:
-    """The key of `provider` that lies in the environment, for the provider's own endpoint and no other."""
-    return _NO_KEY if base_url else os.environ.get(f"{provider.upper()}_API_KEY", _NO_KEY)
+def require_key(name: str, base_url: str, api_key: str) -> None:
+    """Raise ModelUnavailableError where the provider itself would be asked without a key: nothing is sent for nothing.
+
+    An address of the owner's may want none.
+    """
+    if not api_key and not base_url:
+        raise ModelUnavailableError(
+            f"There is no key for {name}, so it is not asked.", advice=KEY_ADVICE, fault=ModelFault.KEY_REFUSED
+        )
 
 
 def fault_of(error: Exception) -> ModelFault:
-    """By what caused it, for litellm gives a connection that failed a status (500) of its own making.
-
-    Unreachable is only what was never connected: a connection that broke later may have been answered, and billed.
-    """
-    causes = list(_causes(error))
-    if any(isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | ConnectionRefusedError) for cause in causes):
-        return ModelFault.UNREACHABLE
-    if any(isinstance(cause, httpx.TimeoutException | TimeoutError) for cause in causes):
-        return ModelFault.TIMED_OUT
-    status = _status_of(error)
+    """By what caused it, for litellm gives a connection that failed a status (500) of its own making."""
+    fault = fault_of_wire(error)
+    if fault is not None:
+        return fault
+    status = status_of(error)
     return fault_of_status(status) if status is not None else ModelFault.BROKEN
 
 
-def _status_of(error: Exception) -> int | None:
+def status_of(error: Exception) -> int | None:
     """The status of a real answer; None where litellm made one up for a connection that broke."""
     status = getattr(error, "status_code", None)
-    is_of_connection = any(isinstance(cause, httpx.TransportError | ConnectionError) for cause in _causes(error))
+    is_of_connection = any(isinstance(cause, httpx.TransportError | ConnectionError) for cause in causes_of(error))
     return status if isinstance(status, int) and not is_of_connection else None
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """`error` and what led to it."""
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        yield cause
-        cause = cause.__cause__ or cause.__context__
-
-
-def _retry_after(error: Exception) -> str | None:
+def retry_after(error: Exception) -> str | None:
     """The header, wherever litellm keeps it for this kind of error."""
     for holder in (getattr(error, "response", None), error):
         headers = getattr(holder, "headers", None) or getattr(holder, "litellm_response_headers", None)

@@ -12,10 +12,11 @@ import httpx
 import msgspec
 
 from reveries.config import LimitSettings
-from reveries.errors import ModelError, ModelMissingError, ModelUnavailableError
+from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.embedding_wire import EmbeddingWire, Refused
+from reveries.llm.endpoints import NO_KEY, OWN_ADDRESSES
 from reveries.llm.faults import retry_after_seconds, told
-from reveries.llm.hosted import PROVIDER_URLS, fault_of, provider_key
+from reveries.llm.hosted import KEY_ADVICE, fault_of, require_key
 from reveries.llm.remote_embedding import RemoteEmbedder, not_vectors
 
 
@@ -49,14 +50,15 @@ class HostedEmbedder(RemoteEmbedder):
 
     async def _ask(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
         options = self._options
+        require_key(self.model_id, options.base_url, options.api_key)
         provider, _, name = options.name.partition("/")
         try:
             answer = await self._wire.aembedding(
                 model=name,
                 texts=texts,
                 timeout_seconds=self._seconds,
-                api_key=options.api_key or provider_key(provider, options.base_url),
-                api_base=options.base_url or PROVIDER_URLS[provider],
+                api_key=options.api_key or NO_KEY,
+                api_base=options.base_url or OWN_ADDRESSES[provider],
             )
         except (Refused, httpx.HTTPError, msgspec.MsgspecError, OSError, RecursionError, UnicodeDecodeError) as error:
             raise self._explained(error) from error
@@ -85,7 +87,7 @@ class HostedEmbedder(RemoteEmbedder):
         asked = response.headers.get("retry-after") if response is not None else None
         return ModelUnavailableError(
             told(name, fault, status, ""),
-            advice="Memory is searched by words meanwhile.",
+            advice=KEY_ADVICE if fault is ModelFault.KEY_REFUSED else "Memory is searched by words meanwhile.",
             fault=fault,
             retry_after_seconds=retry_after_seconds(asked, time.time()),
         )

@@ -22,7 +22,7 @@ LINE_BYTES = 64 * 1024
 TOKEN_TOLERANCE = 1.1
 """Providers count a little differently; past this share of what was asked for, one does not count at all."""
 
-_ONE_LINE_PATHS = ("/embed", "/embeddings")
+_ONE_LINE_PATHS = ("/embed", "/embeddings", "/tags")
 
 
 async def bounded(
@@ -100,7 +100,8 @@ def _broken(model: str, what: str, key: str, fault: ModelFault = ModelFault.BROK
 class CappedTransport(httpx.AsyncBaseTransport):
     """A transport whose responses end, with an error, after `limit_bytes`, or in a line longer than LINE_BYTES.
 
-    Nothing is unpacked either: a small compressed body can be endless. Only vectors may come in one long line.
+    Nothing is unpacked either: a small compressed body can be endless. Only vectors, and lists of models, may come in
+    one long line.
     """
 
     def __init__(self, inner: httpx.AsyncBaseTransport, limit_bytes: int) -> None:

@@ -15,12 +15,15 @@ from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnav
 from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
 from reveries.llm.choose import local_chat_models
 from reveries.llm.faults import fault_of_status, retry_after_seconds, told, told_usage
-from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, CappedTransport, bounded
+from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, bounded
+from reveries.llm.ollama_client import ollama_client
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tokens import estimate_tokens
+from reveries.llm.wire_faults import fault_of_wire
 
 DEFAULTS = OllamaSettings(thinking=False, keep_alive_minutes=30.0, context_tokens=8192)
-CONNECT_SECONDS = 3.0
+LIST_BYTES = 4 * 2**20
+"""Ten thousand models' worth of a list."""
 
 _TRIPS = (ValueError, TypeError, AttributeError, RecursionError)
 """What Ollama's client trips over when a line is not what it expects."""
@@ -42,7 +45,7 @@ async def find_ollama_models(url: str, timeout_seconds: float = 1.0) -> tuple[st
 
 async def list_ollama(url: str, timeout_seconds: float = 1.0) -> tuple[OllamaListed, ...] | None:
     """What the Ollama at `url` has, newest first; None when nothing answers there in time."""
-    client = ollama.AsyncClient(host=url, timeout=timeout_seconds, trust_env=False, follow_redirects=False)
+    client = ollama_client(url, timeout_seconds, LIST_BYTES)
     try:
         async with asyncio.timeout(timeout_seconds), client:
             listed = await client.list()
@@ -62,16 +65,7 @@ class OllamaModel:
         # Not every model knows the switch, and one that does not refuses the call: then it is left out from there on.
         self._may_say_think = True
         # The client's own default waits for ever; silence and total time are bounded by `bounded`.
-        self._client = ollama.AsyncClient(
-            host=url,
-            timeout=httpx.Timeout(limits.total_seconds, connect=CONNECT_SECONDS),
-            transport=CappedTransport(
-                httpx.AsyncHTTPTransport(trust_env=False), limits.reply_bytes * WIRE_BYTES_PER_TEXT_BYTE
-            ),
-            trust_env=False,
-            # What is asked goes to the address that the owner chose, and to no other that it names.
-            follow_redirects=False,
-        )
+        self._client = ollama_client(url, limits.total_seconds, limits.reply_bytes * WIRE_BYTES_PER_TEXT_BYTE)
 
     @property
     def name(self) -> str:
@@ -155,14 +149,15 @@ class OllamaModel:
             return ModelMissingError(
                 f"Ollama has no model called {self._model}.", advice=f"Fetch it: ollama pull {self._model}"
             )
-        if isinstance(error, ConnectionError | httpx.ConnectError | httpx.ConnectTimeout):
+        of_wire = fault_of_wire(error)
+        if of_wire is ModelFault.UNREACHABLE:
             return ModelUnavailableError(
                 f"No Ollama answers at {self._url}.",
                 advice="Start it (ollama serve), or check llm.ollama_url.",
                 fault=ModelFault.UNREACHABLE,
             )
         status = error.status_code if isinstance(error, ollama.ResponseError) and error.status_code > 0 else None
-        fault = fault_of_status(status) if status is not None else ModelFault.BROKEN
+        fault = fault_of_status(status) if status is not None else of_wire or ModelFault.BROKEN
         # Only Ollama's own words; what our side of the wire trips over says nothing to a person.
         said = error.error if isinstance(error, ollama.ResponseError) else ""
         return ModelUnavailableError(

@@ -8,11 +8,11 @@ import ollama
 from reveries.config import LimitSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.faults import fault_of_status, told
-from reveries.llm.limits import CappedTransport
+from reveries.llm.ollama_client import ollama_client
 from reveries.llm.remote_embedding import BATCH_TEXTS, ROW_BYTES, RemoteEmbedder
+from reveries.llm.wire_faults import fault_of_wire
 
 KEEP_ALIVE = "30m"
-CONNECT_SECONDS = 3.0
 
 
 class OllamaEmbedder(RemoteEmbedder):
@@ -22,13 +22,7 @@ class OllamaEmbedder(RemoteEmbedder):
         super().__init__(f"ollama/{model}", limits)
         self._model = model
         self._url = url
-        self._client = ollama.AsyncClient(
-            host=url,
-            timeout=httpx.Timeout(self._seconds, connect=CONNECT_SECONDS),
-            transport=CappedTransport(httpx.AsyncHTTPTransport(trust_env=False), BATCH_TEXTS * ROW_BYTES),
-            trust_env=False,
-            follow_redirects=False,  # as in ollama_chat
-        )
+        self._client = ollama_client(url, self._seconds, BATCH_TEXTS * ROW_BYTES)
 
     async def aclose(self) -> None:
         await self._client.close()  # type: ignore[no-untyped-call]
@@ -47,24 +41,17 @@ class OllamaEmbedder(RemoteEmbedder):
             return ModelMissingError(
                 f"Ollama has no model called {self._model}.", advice=f"Fetch it: ollama pull {self._model}"
             )
-        # Its client says so with the bare class; a connection that is reset later is another matter.
-        if type(error) is ConnectionError or isinstance(
-            error, ConnectionRefusedError | httpx.ConnectError | httpx.ConnectTimeout
-        ):
+        of_wire = fault_of_wire(error)
+        if of_wire is ModelFault.UNREACHABLE:
             return ModelUnavailableError(
                 f"No Ollama answers at {self._url}.",
                 advice="Start it (ollama serve), or check llm.ollama_url.",
                 fault=ModelFault.UNREACHABLE,
             )
-        fault = _fault(error, status)
-        shown = status if status is not None and status > 0 else None
+        # Its client says -1 for an error that came without a status.
+        known = status if status is not None and status > 0 else None
+        fault = fault_of_status(known) if known is not None else of_wire or ModelFault.BROKEN
+        said = error.error if isinstance(error, ollama.ResponseError) else ""
         return ModelUnavailableError(
-            told(self.model_id, fault, shown), advice="Memory is searched by words meanwhile.", fault=fault
+            told(self.model_id, fault, known, str(said)), advice="Look at Ollama's own log.", fault=fault
         )
-
-
-def _fault(error: Exception, status: int | None) -> ModelFault:
-    if isinstance(error, httpx.TimeoutException):
-        return ModelFault.TIMED_OUT
-    # Its client says -1 for an error that came without a status.
-    return fault_of_status(status) if status is not None and status > 0 else ModelFault.BROKEN

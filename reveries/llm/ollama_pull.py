@@ -20,11 +20,14 @@ import ollama
 
 from reveries.config import find_home, load_settings
 from reveries.errors import DiskFullError, ModelError, ModelUnavailableError, NotFoundError, ReveriesError
+from reveries.llm.ollama_client import ollama_client
 from reveries.plaintext import one_line
 
-CONNECT_SECONDS = 3.0
 SILENCE_SECONDS = 300.0
 """Ollama says how far it is many times a second, but nothing while it checks tens of gigabytes."""
+
+PROGRESS_BYTES = 2**30
+"""Days of lines that say how far it is."""
 
 _REPORT_SECONDS = 0.1
 _NO_SUCH_MODEL = ("file does not exist", "not found", "pull model manifest: 404")
@@ -39,12 +42,7 @@ async def pull(name: str, url: str, report: Report) -> None:
     """Until the Ollama at `url` has the model `name`. Raises ReveriesError saying what it was."""
     has = dict[str, tuple[int, int]]()
     last = ""
-    client = ollama.AsyncClient(
-        host=url,
-        timeout=httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
-        trust_env=False,
-        follow_redirects=False,
-    )
+    client = ollama_client(url, SILENCE_SECONDS, PROGRESS_BYTES)
     try:
         async with client:
             parts = await client.pull(name, stream=True)

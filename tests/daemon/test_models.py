@@ -6,7 +6,7 @@ import pytest
 from reveries.config import Home, Settings, load_settings
 from reveries.daemon.models import Models, build_models
 from reveries.db.database import Database
-from reveries.errors import ConfigError, ModelMissingError
+from reveries.errors import ConfigError, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import CHAT_ROLES, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
@@ -144,3 +144,28 @@ async def test_the_embedder_of_earlier_vectors_is_asked_only_where_nothing_leave
     assert ollama.model_id == "ollama/nomic-embed-text"
     await ollama.aclose()
     await models.aclose()
+
+
+@pytest.mark.requirement("F2", "R-41")
+async def test_the_key_and_address_of_the_chosen_provider_reach_no_other(
+    home: Home, database: Database, clock: HandClock
+) -> None:
+    key = home.path / "key"
+    home.create()
+    key.write_text("sk-of-openai")
+    key.chmod(0o600)
+    async with model_server() as server:
+        settings = _settings(
+            provider="openai",
+            base_url=f"{server.url}/v1",
+            api_key_file=str(key),
+            conversation_fallbacks=("anthropic/claude-haiku-4-5",),
+            embedding_model="openrouter/x/y",
+        )
+        models = await _build(settings, home, database, clock)
+        with pytest.raises(ModelUnavailableError, match="no key"):
+            await play(models.adapters["anthropic/claude-haiku-4-5"], a_prompt())
+        with pytest.raises(ModelUnavailableError, match="no key"):
+            await models.embedder.embed(["x"])
+        assert server.requests == []
+        await models.aclose()

@@ -26,6 +26,8 @@ class ModelServer:
     """Sent as the whole body in place of an answer."""
     models: list[str] = field(default_factory=lambda: ["small:latest"])
     requests: list[tuple[str, dict[str, object]]] = field(default_factory=list)
+    heads: list[str] = field(default_factory=list)
+    """Of each request, the line and headers as they came."""
     hung_up: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when a caller left an answer before its end."""
     writers: list[asyncio.StreamWriter] = field(default_factory=list)
@@ -38,7 +40,8 @@ class ModelServer:
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.writers.append(writer)
         try:
-            path, body = await _read_request(reader)
+            head, path, body = await _read_request(reader)
+            self.heads.append(head)
             self.requests.append((path, body))
             if self.refuses_thinking and "think" in body:
                 writer.write(_no_thinking())
@@ -94,12 +97,12 @@ async def model_server() -> AsyncIterator[ModelServer]:
                     await writer.wait_closed()
 
 
-async def _read_request(reader: asyncio.StreamReader) -> tuple[str, dict[str, object]]:
+async def _read_request(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, object]]:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     lines = head.split("\r\n")
     length = next((int(line.split(":")[1]) for line in lines if line.lower().startswith("content-length:")), 0)
     body = await reader.readexactly(length)
-    return lines[0].split()[1], json.loads(body) if body else {}
+    return head, lines[0].split()[1], json.loads(body) if body else {}
 
 
 def _no_thinking() -> bytes:

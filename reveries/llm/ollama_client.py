@@ -1,0 +1,23 @@
+"""The one client that every call to an Ollama is made with: its own, within our limits.
+
+What is asked goes to the address that the owner chose, and to no other: no redirect is followed, no proxy of the
+environment is used.
+"""
+
+import httpx
+import ollama
+
+from reveries.llm.limits import CappedTransport
+
+CONNECT_SECONDS = 3.0
+
+
+def ollama_client(url: str, timeout_seconds: float, limit_bytes: int) -> ollama.AsyncClient:
+    """For the Ollama at `url`; a response longer than `limit_bytes` is cut off. Close it."""
+    return ollama.AsyncClient(
+        host=url,
+        timeout=httpx.Timeout(timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds)),
+        transport=CappedTransport(httpx.AsyncHTTPTransport(trust_env=False), limit_bytes),
+        trust_env=False,
+        follow_redirects=False,
+    )

@@ -294,7 +294,10 @@ def is_this_machine(url: str) -> bool:
     """Whether `url` ("http://127.0.0.1:11434", "localhost:11434") is an address of this machine's own."""
     from urllib.parse import urlsplit
 
-    host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
+    try:
+        host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
+    except ValueError:
+        return False
     return host in ("localhost", "::1") or host.startswith("127.")
 
 

@@ -201,6 +201,15 @@ def caps_text(day: float, month: float) -> str:
     return f"never more than {dollars(day)} a day and {dollars(month)} a month, the caps"
 
 
+def caps_note(settings: Settings, found: Mapping[str, object]) -> Page:
+    """What to know of the caps that are about to be written; nothing where they say it themselves."""
+    day, month = settings.budget.dollars_per_day, settings.budget.dollars_per_month
+    if month >= day or not any(key.startswith("budget.") for key in found):
+        return []
+    told = f"The month's cap ({dollars(month)}) is lower than the day's ({dollars(day)}): it is the one that holds."
+    return paragraph(told, style="warn")
+
+
 def explained(one: Option, caps: str) -> Page:
     """A choice once more, before it is written."""
     bounded = f" In all {caps}." if one.costs_money else ""

@@ -57,7 +57,6 @@ DETAIL = protocol.EpisodeDetail(
     "words",
     [
         ("status",),
-        ("usage",),
         ("say", "hello"),
         ("consolidate",),
         ("memory",),

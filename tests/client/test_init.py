@@ -202,6 +202,16 @@ def test_what_it_writes_explains_itself_and_is_for_the_owner_alone(home: Home) -
     assert max(len(row) for row in text.splitlines()) <= 120
 
 
+def test_a_month_s_cap_below_the_day_s_is_said_to_be_the_one_that_holds(home: Home) -> None:
+    def told(day: str, month: str) -> str:
+        ran = reveries(home, "init", "--yes", "--dollars-per-day", day, "--dollars-per-month", month)
+        assert ran.code == 0
+        return " ".join(ran.out.split())
+
+    assert "The month's cap ($5.00) is lower than the day's ($50.00): it is the one that holds." in told("50", "5")
+    assert "the one that holds" not in told("2", "20")
+
+
 def test_the_comments_and_settings_that_were_there_stay(home: Home) -> None:
     home.create()
     before = '# mine\n[llm]\nprovider = "openai"  # for now\n\n[monologue]\nenabled = false # quiet\n'

@@ -1,205 +1,35 @@
-"""Recall works whatever happens to the embedder: it fails, it comes back, another takes its place."""
+"""Missing vectors are made in the background, through failures, kills and a change of the embedder."""
 
 import asyncio
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reveries.db.database import Database, open_database
+from reveries.db.database import open_database
 from reveries.errors import (
     BudgetExceededError,
-    DiskFullError,
     ModelError,
-    ModelFault,
     ModelMissingError,
     ModelUnavailableError,
-    ReveriesError,
 )
 from reveries.llm.base import Vectors
 from reveries.memory.importing import PastTurn
-from reveries.memory.memory import Memory
-from reveries.memory.model import Origin
 from reveries.memory.reembedding import BATCH_TEXTS, episode_vector, pause_seconds
 from reveries.memory.store import fitted, space_to_serve
 from tests.fakes.clock import HandClock, settle
 from tests.memory.kit import NOW, WordEmbedder, answering, axis, context, deep_answer, episode, open_memory, talk
+from tests.memory.reembedding_kit import CUES, SAYINGS, database_of, fill, found_all, until, vectors_by_model
 
-SAYINGS = [
-    ("My sister Marta moved to Lisbon in spring.", "Far away."),
-    ("The cello is out of tune again.", "It is the weather."),
-    ("We planted tomatoes behind the shed.", "They like sun."),
-    ("Tomas broke his wrist on the ice rink.", "Poor Tomas."),
-    ("The night train to Vienna was late.", "By how much?"),
-    ("I am afraid of the exam on Friday.", "You prepared well."),
-]
-CUES = {
-    "Where did my sister Marta move?": "Lisbon",
-    "cello tune": "cello",
-    "tomatoes behind the shed": "tomatoes",
-    "Who broke a wrist on the ice?": "Tomas broke",
-    "night train Vienna": "Vienna",
-    "afraid exam": "exam",
-}
-ERRORS: list[ReveriesError] = [
-    ModelMissingError("The embedder's file is not there."),
-    ModelUnavailableError("No Ollama answers.", fault=ModelFault.UNREACHABLE),
-    ModelUnavailableError("It asks for a pause.", fault=ModelFault.RATE_LIMITED, retry_after_seconds=40.0),
-    BudgetExceededError("The embedding has used its tokens of today."),
-    DiskFullError("The disk is full."),
-]
-
-
-async def found_all(memory: Memory, cues: dict[str, str] = CUES) -> bool:
-    """Whether each cue's episode is among the first three, and its turn among the first three."""
-    for cue, word in cues.items():
-        recall = await memory.search(cue, 3)
-        assert any(word in said.turn.text for said in recall.turns[:3]), (cue, [t.turn.text for t in recall.turns[:3]])
-        told = [turn.text for one in recall.episodes for turn in memory.live.turns.turns_of(one.episode.id)]
-        assert any(word in text for text in told), (cue, told)
-    return True
-
-
-async def fill(folder: Path, embedder: WordEmbedder | None = None) -> None:
-    async with open_memory(folder, embedder=embedder or WordEmbedder()) as memory:
-        for saying in SAYINGS:
-            await talk(memory, saying)
-        await memory.record_external("The rain gauge shows forty millimetres. It was a wet week.", Origin.DOCUMENT)
-        await memory.light_sleep()
-
-
-async def until(claim: Callable[[], bool]) -> None:
-    """Return when `claim` holds; the caller bounds the wait."""
-    for _ in range(5000):
-        if claim():
-            return
-        await asyncio.sleep(0.001)
-    raise AssertionError("it never came true")
-
-
-async def vectors_by_model(database: Database) -> dict[str, int]:
-    return {row["model_id"]: row["vectors"] for row in await database.rows("vectors.models")}
-
-
-def database_of(memory: Memory) -> Database:
-    return memory.conversations._store.database
-
-
-# --- no embedder, no loss --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.requirement("R-94", "D1")
-@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-async def test_without_an_embedder_turns_sleep_and_recall_go_on_and_the_vectors_come_later(
-    tmp_path: Path, error: ReveriesError
-) -> None:
-    embedder = WordEmbedder()
-    embedder.error = error
-    async with open_memory(tmp_path, embedder=embedder) as memory:
-        for saying in SAYINGS:
-            await talk(memory, saying)
-        slept = await memory.light_sleep()
-        assert (slept.experiences, slept.left) == (len(SAYINGS), 0)
-        assert await found_all(memory)
-        assert error.message in memory.by_words_because
-        assert await vectors_by_model(database_of(memory)) == {}
-        embedder.error = None
-        await memory.reembedding.catch_up()
-        assert await found_all(memory)
-        assert memory.by_words_because == ""
-        progress = memory.reembedding.progress
-        assert progress.is_complete
-        assert progress.total == progress.done == 2 * len(SAYINGS) + len(memory.live.graph)
-        assert memory.live.turns.vectors.any(axis=1).all()
-    async with open_memory(tmp_path, embedder=WordEmbedder(), first_id=500) as memory:
-        assert memory.live.turns.vectors.any(axis=1).all()
-        assert memory.live.graph.vectors.any(axis=1).all()
-
-
-async def test_without_an_embedder_an_import_goes_on(tmp_path: Path) -> None:
-    embedder = WordEmbedder()
-    embedder.error = ModelMissingError("not there")
-    lines = [PastTurn(NOW - 1000.0 + n, "Ana" if n % 2 == 0 else "Bo", f"line {n} about topic{n}") for n in range(60)]
-    async with open_memory(tmp_path, embedder=embedder) as memory:
-        assert (await memory.import_turns("old", lines)).stored == 60
-        await memory.light_sleep()
-        recall = await memory.search("topic42", 3)
-        assert recall.turns[0].turn.text == "line 42 about topic42"
-        embedder.error = None
-        await memory.reembedding.catch_up()
-        assert memory.live.turns.vectors.any(axis=1).all()
-
-
-async def test_without_an_embedder_deep_sleep_goes_on_and_the_summary_counts_later(tmp_path: Path) -> None:
-    embedder = WordEmbedder()
-    async with open_memory(tmp_path, embedder=embedder) as memory:
-        await talk(memory, SAYINGS[0])
-        await memory.light_sleep()
-        embedder.error = ModelUnavailableError("gone")
-        summary = "Their sibling emigrated to Portugal."
-        slept = await memory.deep_sleep(answering(deep_answer(summary=summary)))
-        assert slept.processed == 1
-        assert (await memory.search("sister Marta", 3)).episodes
-        embedder.error = None
-        await memory.reembedding.catch_up()
-        [whole] = memory.live.graph.episodes()
-        [told] = await embedder.embed([whole.summary])
-        assert float(memory.live.graph.vector_of(whole.id) @ told) > 0.6
-        assert memory.reembedding.progress.is_complete
-
-
-async def test_an_embedder_that_hangs_does_not_hold_up_a_cue(tmp_path: Path) -> None:
-    class Hanging(WordEmbedder):
-        async def embed(self, texts: Sequence[str]) -> Vectors:
-            raise TimeoutError  # as asyncio.timeout does when the time for a cue is over
-
-    await fill(tmp_path)
-    async with open_memory(tmp_path, embedder=Hanging(), first_id=500) as memory:
-        assert await found_all(memory)
-
-
-async def test_what_was_said_while_the_embedder_was_away_is_one_episode_by_time(tmp_path: Path) -> None:
-    embedder = WordEmbedder()
-    embedder.error = ModelUnavailableError("gone")
-    async with open_memory(tmp_path, embedder=embedder) as memory:
-        await talk(memory, SAYINGS[0], SAYINGS[1])
-        await memory.light_sleep()
-        assert len(memory.live.graph) == 1
-        [one] = memory.live.graph.episodes()
-        assert one.salience < 0.9
-
-
-async def test_an_embedder_that_says_its_dimensions_late_is_waited_for(tmp_path: Path) -> None:
-    embedder = WordEmbedder("late")
-    embedder.dimensions = 0
-    embedder.error = ModelUnavailableError("not up yet")
-    async with open_memory(tmp_path, embedder=embedder) as memory:
-        await talk(memory, *SAYINGS)
-        await memory.light_sleep()
-        assert memory.live.dimensions == 0
-        assert await found_all(memory)
-        embedder.dimensions, embedder.error = 48, None
-        await memory.reembedding.catch_up()
-        assert memory.live.dimensions == 48
-        assert await found_all(memory)
-
-
-async def test_a_model_that_changed_its_length_under_its_name_is_refused_and_words_serve(tmp_path: Path) -> None:
-    await fill(tmp_path)
-    async with open_memory(tmp_path, embedder=WordEmbedder(dimensions=32), first_id=500) as memory:
-        assert await found_all(memory)
-        await talk(memory, ("The heron stood in the pond.", "Still?"))
-        await memory.light_sleep()
-        assert await found_all(memory, {"heron pond": "heron"})
-        with pytest.raises(ModelError, match="gives 32 numbers"):
-            await memory.reembedding.catch_up()
-
+if TYPE_CHECKING:
+    from reveries.memory.memory import Memory
 
 # --- a change of the model -------------------------------------------------------------------------------------------
 

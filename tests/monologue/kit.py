@@ -15,6 +15,8 @@ from reveries.safety.verdict import CONTINUE, Verdict
 from tests.fakes.clock import HandClock
 
 SETTINGS = load_settings(None).monologue
+THOUGHT = "Anna moved to Oslo. They will miss her. That is enough for now. And more that is never said."
+ENDLESS = "word " * 5000
 
 
 @dataclass

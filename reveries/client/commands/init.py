@@ -196,13 +196,14 @@ def _finish(
     """Show what would be written, and write it if that is wanted."""
     from reveries.client.render import say, show
     from reveries.client.settings_file import diff_page, draft
-    from reveries.client.setup import next_steps
+    from reveries.client.setup import caps_note, next_steps
     from reveries.config import load_settings
 
     needs_restart = None
     if found or key:
         say(f"\n{file}:", "strong")
-        show(diff_page(draft(file, found, explained=True)))
+        drafted = draft(file, found, explained=True)
+        show([*diff_page(drafted), *caps_note(drafted.settings, found)])
         if key:
             say(f"  and the key, in {key_file} (mode 0600)", "dim")
         if not is_sure and not click.confirm("Write it?", default=True):

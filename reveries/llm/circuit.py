@@ -6,11 +6,15 @@ Thinking and sleep wait with exponential back-off and full jitter, and after a f
 provider that asked for a pause, and, while the circuit is open, for the `PROBE_SECONDS` since the last failure.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from random import Random
 
 from reveries.errors import ModelFault
 from reveries.llm.base import Role
+
+OF_THE_QUESTION = frozenset({ModelFault.BAD_REQUEST, ModelFault.FORBIDDEN})
+"""What a provider that is well says of one question. It delays the role that asked, and opens no circuit."""
 
 OPEN_AFTER_FAILURES = 5
 """In a row. From then on the owner's word makes one try instead of three."""
@@ -64,6 +68,13 @@ class Failure:
     retry_after_seconds: float | None = None
 
 
+def what_it_means(failure: Failure, earlier: Iterable[Circuit]) -> Failure:
+    """`failure` as it is to be counted: a 403 that follows one is of the key, whichever role had the first."""
+    if failure.fault is ModelFault.FORBIDDEN and any(one.last_fault is ModelFault.FORBIDDEN for one in earlier):
+        return replace(failure, fault=ModelFault.KEY_REFUSED)
+    return failure
+
+
 def after_failure(circuit: Circuit, failure: Failure, now: float, chance: Random) -> Circuit:
     """The circuit after `failure`."""
     is_pause = failure.fault is ModelFault.RATE_LIMITED
@@ -77,7 +88,8 @@ def after_failure(circuit: Circuit, failure: Failure, now: float, chance: Random
         # A key does not become right by itself: nothing but the owner's word, or a new wake, asks again.
         wait = float("inf")
     opened_at = circuit.opened_at
-    if opened_at is None and (failures >= OPEN_AFTER_FAILURES or failure.fault is ModelFault.KEY_REFUSED):
+    is_ill = failures >= OPEN_AFTER_FAILURES and failure.fault not in OF_THE_QUESTION
+    if opened_at is None and (is_ill or failure.fault is ModelFault.KEY_REFUSED):
         opened_at = now
     return Circuit(
         failures=failures,

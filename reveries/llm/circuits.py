@@ -11,7 +11,16 @@ from reveries.clock import Clock
 from reveries.db.database import Database, Row
 from reveries.errors import DiskFullError, ModelFault
 from reveries.llm.base import Role
-from reveries.llm.circuit import WELL, Circuit, Failure, after_failure, after_waking, wait_seconds
+from reveries.llm.circuit import (
+    OF_THE_QUESTION,
+    WELL,
+    Circuit,
+    Failure,
+    after_failure,
+    after_waking,
+    wait_seconds,
+    what_it_means,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,26 +45,48 @@ class Circuits:
     def of(self, provider: str) -> Circuit:
         return self._known.get(provider, WELL)
 
+    def before(self, provider: str, role: Role) -> Circuit:
+        """What stands between `role` and `provider`: its circuit, or that of the role's own questions, the longer."""
+        both = (self.of(provider), self.of(_questions(provider, role)))
+        now = self._now()
+        return max(both, key=lambda circuit: (wait_seconds(circuit, role, now), not circuit.is_well))
+
     def wait_seconds(self, provider: str, role: Role) -> float:
         """How long `role` must wait before it may ask `provider`; 0 for now."""
-        return wait_seconds(self.of(provider), role, self._now())
+        return wait_seconds(self.before(provider, role), role, self._now())
 
-    async def failed(self, provider: str, failure: Failure) -> None:
-        """A call of `provider` failed."""
-        before = self.of(provider)
+    async def failed(self, provider: str, failure: Failure, role: Role | None = None) -> None:
+        """A call of `provider` failed. What it says of a question delays nobody but the `role` that asked it."""
+        of_questions = [self.of(_questions(provider, one)) for one in Role]
+        failure = what_it_means(failure, of_questions)
+        is_of_question = role is not None and failure.fault in OF_THE_QUESTION
+        name = _questions(provider, role) if role is not None and is_of_question else provider
+        before = self.of(name)
         circuit = after_failure(before, failure, self._now(), self._chance)
-        self._known[provider] = circuit
+        self._known[name] = circuit
         if circuit.is_open and not before.is_open:
             log.warning("provider.circuit_opened", provider=provider, fault=failure.fault.value)
-        await self._store(provider, circuit)
+        await self._store(name, circuit)
 
-    async def answered(self, provider: str) -> None:
-        """A call of `provider` was answered: whatever was wrong is over."""
-        if self._known.pop(provider, WELL).is_well:
+    async def answered(self, provider: str, role: Role | None = None) -> None:
+        """A call of `provider` was answered, one of `role` (None: of any): whatever was wrong for it is over."""
+        over = [name for name in self._names(provider) if self._is_over(name, provider, role)]
+        for name in over:
+            del self._known[name]
+        if not over:
             return
         log.info("provider.well_again", provider=provider)
         self.when_well(provider)
-        await self._store(provider, None)
+        for name in over:
+            await self._store(name, None)
+
+    def _names(self, provider: str) -> list[str]:
+        return [name for name in (provider, *(_questions(provider, role) for role in Role)) if name in self._known]
+
+    def _is_over(self, name: str, provider: str, role: Role | None) -> bool:
+        """After an answer to `role`: a 403 of another role is not in a row any more."""
+        is_its_own = role is None or name in (provider, _questions(provider, role))
+        return is_its_own or self._known[name].last_fault is ModelFault.FORBIDDEN
 
     def problems(self) -> list[str]:
         """A sentence for each provider that is not well, with what comes next."""
@@ -93,6 +124,11 @@ async def open_circuits(database: Database, clock: Clock, chance: Random) -> Cir
     rows = await database.rows("circuits.all")
     known = {str(row["provider"]): after_waking(_circuit(row), clock.now()) for row in rows}
     return Circuits(database, clock, chance, known)
+
+
+def _questions(provider: str, role: Role) -> str:
+    """The name of the circuit of what `provider` said of `role`'s questions alone."""
+    return f"{provider} ({role.value})"
 
 
 def _circuit(row: Row) -> Circuit:

@@ -16,6 +16,7 @@ NOT_BILLED = frozenset(
     {
         ModelFault.UNREACHABLE,
         ModelFault.KEY_REFUSED,
+        ModelFault.FORBIDDEN,
         ModelFault.BAD_REQUEST,
         ModelFault.RATE_LIMITED,
     }
@@ -32,14 +33,16 @@ _NOT_FOR_PEOPLE = re.compile(
     r"<[a-zA-Z!/]|[{}\[\]]|validation|\(char \d+\)|\bNoneType\b|has no attribute|object is not|codec|litellm|Traceback"
 )
 
-_NOT_AGAIN = frozenset({ModelFault.KEY_REFUSED, ModelFault.BAD_REQUEST, ModelFault.TIMED_OUT})
+_NOT_AGAIN = frozenset({ModelFault.KEY_REFUSED, ModelFault.FORBIDDEN, ModelFault.BAD_REQUEST, ModelFault.TIMED_OUT})
 
 
 def fault_of_status(status: int) -> ModelFault:
     """The kind of an HTTP `status` that is not a success."""
     match status:
-        case HTTPStatus.UNAUTHORIZED | HTTPStatus.PAYMENT_REQUIRED | HTTPStatus.FORBIDDEN:
+        case HTTPStatus.UNAUTHORIZED | HTTPStatus.PAYMENT_REQUIRED:
             return ModelFault.KEY_REFUSED
+        case HTTPStatus.FORBIDDEN:
+            return ModelFault.FORBIDDEN
         case HTTPStatus.TOO_MANY_REQUESTS:
             return ModelFault.RATE_LIMITED
         case HTTPStatus.REQUEST_TIMEOUT:
@@ -98,7 +101,7 @@ def told(name: str, fault: ModelFault, status: int | None, said: str = "") -> st
             return f"{name} asks for a pause{number}."
         case ModelFault.KEY_REFUSED:
             return f"{name} refused the key or the account{number}."
-        case ModelFault.BAD_REQUEST:
+        case ModelFault.BAD_REQUEST | ModelFault.FORBIDDEN:
             return f"{name} did not take the question{number}{_quoted(said)}."
         case ModelFault.BROKEN if status is not None:
             return f"{name} answered with something that is no answer{number}."

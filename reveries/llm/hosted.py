@@ -171,7 +171,7 @@ class HostedModel:
         if has_begun and fault is not ModelFault.TIMED_OUT:
             # Tokens were made: whatever it calls itself, this is no refusal.
             status, fault = None, ModelFault.BROKEN
-        if status in (401, 403):
+        if status == 401:
             return ModelUnavailableError(f"{self.name} refused the key.", advice=KEY_ADVICE, fault=fault)
         if status == 402:
             return ModelUnavailableError(

@@ -92,7 +92,8 @@ class RoleModel:
     def _when_to_come_again(self, errors: Sequence[ModelError], role: Role) -> ModelError:
         first = errors[0]
         circuits = self._circuits
-        ill = [candidate.provider for candidate in self._candidates if not circuits.of(candidate.provider).is_well]
+        providers = [candidate.provider for candidate in self._candidates]
+        ill = [provider for provider in providers if not circuits.before(provider, role).is_well]
         if isinstance(first, ModelUnavailableError) and ill:
             first.retry_after_seconds = min(circuits.wait_seconds(provider, role) for provider in ill)
         return first
@@ -124,7 +125,7 @@ class _Call:
                         self.has_spoken = self.has_spoken or isinstance(event, Delta)
                         if isinstance(event, Finished):
                             # Before it is handed on: who has the end mark comes back for nothing more.
-                            await self._circuits.answered(self._candidate.provider)
+                            await self._circuits.answered(self._candidate.provider, prompt.role)
                         yield event
             except ModelUnavailableError as error:
                 await self._failed(error)
@@ -140,7 +141,7 @@ class _Call:
         wait = self._circuits.wait_seconds(provider, role)
         if not wait:
             return
-        circuit = self._circuits.of(provider)
+        circuit = self._circuits.before(provider, role)
         if role is not Role.CONVERSATION or wait > LONGEST_WAIT_IN_A_TURN_SECONDS or circuit.is_open:
             raise ModelUnavailableError(
                 circuit.last_error or f"{provider} is not asked yet.",
@@ -151,7 +152,7 @@ class _Call:
 
     async def _failed(self, error: ModelUnavailableError) -> None:
         failure = Failure(error.fault, str(error), error.retry_after_seconds)
-        await self._circuits.failed(self._candidate.provider, failure)
+        await self._circuits.failed(self._candidate.provider, failure, self._prompt.role)
 
 
 async def _shortened(prompt: Prompt, model: ChatModel) -> Prompt:

@@ -409,7 +409,8 @@ _UNREACHABLE = (
 
 _STATUSES = (
     *(_F(str(code), _REFUSED, _status(code), ModelFault.BAD_REQUEST) for code in (400, 413, 422)),
-    *(_F(str(code), _REFUSED, _status(code), ModelFault.KEY_REFUSED) for code in (401, 402, 403)),
+    *(_F(str(code), _REFUSED, _status(code), ModelFault.KEY_REFUSED) for code in (401, 402)),
+    _F("403", _REFUSED, _status(403), ModelFault.FORBIDDEN),
     _F("404", _REFUSED, _status(404, "model 'm' not found"), is_missing=True),
     _F("408", _REFUSED, _status(408), ModelFault.TIMED_OUT),
     *(_F(str(code), _REFUSED, _status(code), ModelFault.OVERLOADED) for code in (409, 500, 502, 503, 504, 529)),

@@ -92,7 +92,8 @@ async def _a_turn(alive: Living, fault: ProviderFault, outcome: Becomes) -> None
     result, events = await alive.say(words)
     seconds = time.monotonic() - began
     tries = len(alive.provider.generations)
-    is_worth_another = fault.kind not in (ModelFault.KEY_REFUSED, ModelFault.BAD_REQUEST) and not fault.is_missing
+    not_again = (ModelFault.KEY_REFUSED, ModelFault.FORBIDDEN, ModelFault.BAD_REQUEST)
+    is_worth_another = fault.kind not in not_again and not fault.is_missing
     assert tries <= (OWNERS_TRIES if is_worth_another else 1), f"{tries} tries"
     limit = OWNERS_TRIES * seconds_to_find(fault) + TOLD_WITHIN_SECONDS
     assert seconds <= limit, f"told after {seconds:.1f} s"

@@ -135,14 +135,15 @@ async def test_a_turn_makes_three_tries_at_most(home: Home, dialect: Dialect) ->
 
 @pytest.mark.requirement("D3")
 @pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("name", ["401", "402", "403"])
-async def test_a_key_that_is_refused_is_not_tried_again(home: Home, dialect: Dialect, name: str) -> None:
+@pytest.mark.parametrize(("name", "calls"), [("401", 1), ("402", 1), ("403", 2)])
+async def test_a_key_that_is_refused_is_not_tried_again(home: Home, dialect: Dialect, name: str, calls: int) -> None:
+    """A 403 may be of the question: it is of the key when the next question has it too."""
     async with before_provider(home, dialect) as (alive, there):
         await there.inject(fault(name))
         await alive.say("Are you there?")
         assert len(there.generations) == 1
         await _think_for(alive, HOUR_SECONDS)
-        assert len(there.generations) == 1
+        assert len(there.generations) == calls
 
 
 @pytest.mark.requirement("D3")

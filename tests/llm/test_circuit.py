@@ -11,18 +11,22 @@ from reveries.llm.base import Role
 from reveries.llm.circuit import (
     OPEN_AFTER_FAILURES,
     PROBE_SECONDS,
+    SETTLED_PAUSE_SECONDS,
     WELL,
     Circuit,
     Failure,
     after_failure,
     after_waking,
     wait_seconds,
+    what_it_means,
 )
 from reveries.llm.circuits import Circuits, open_circuits
 from tests.fakes.clock import HandClock
 
 NOW = 1_800_000_000.0
 DOWN = Failure(ModelFault.UNREACHABLE, "It does not answer.")
+BAD = Failure(ModelFault.BAD_REQUEST, "400")
+FORBIDDEN = Failure(ModelFault.FORBIDDEN, "403")
 BACKGROUND = (Role.MONOLOGUE, Role.CONSOLIDATION, Role.EMBEDDING)
 
 
@@ -70,6 +74,51 @@ def test_a_refused_key_is_asked_about_by_nobody_but_the_owner() -> None:
     circuit = _failed(1, Failure(ModelFault.KEY_REFUSED, "401"))
     assert all(wait_seconds(circuit, role, NOW + 1e7) == float("inf") for role in BACKGROUND)
     assert wait_seconds(circuit, Role.CONVERSATION, NOW + PROBE_SECONDS) == 0
+
+
+@pytest.mark.requirement("D3")
+def test_a_question_that_is_not_taken_opens_nothing_and_is_not_asked_again_at_once() -> None:
+    circuit = _failed(100, BAD)
+    assert not circuit.is_open
+    assert wait_seconds(circuit, Role.MONOLOGUE, NOW) >= SETTLED_PAUSE_SECONDS
+
+
+@pytest.mark.requirement("D3")
+def test_a_403_is_of_the_key_when_it_comes_twice() -> None:
+    first = what_it_means(FORBIDDEN, [WELL, WELL])
+    assert first.fault is ModelFault.FORBIDDEN
+    once = after_failure(WELL, first, NOW, Random(1))
+    assert not once.is_open
+    assert what_it_means(FORBIDDEN, [WELL, once]).fault is ModelFault.KEY_REFUSED
+    assert what_it_means(BAD, [once]) == BAD
+
+
+@pytest.mark.requirement("D3")
+async def test_a_question_that_is_not_taken_delays_its_own_role_alone(database: Database, clock: HandClock) -> None:
+    circuits = await open_circuits(database, clock, Random(1))
+    for _ in range(2 * OPEN_AFTER_FAILURES):
+        await circuits.failed("openai", BAD, Role.MONOLOGUE)
+    again = await open_circuits(database, clock, Random(2))
+    for each in (circuits, again):
+        assert each.wait_seconds("openai", Role.MONOLOGUE) > 0
+        assert each.wait_seconds("openai", Role.CONSOLIDATION) == each.wait_seconds("openai", Role.CONVERSATION) == 0
+        assert each.of("openai").opened_at is None
+    await circuits.answered("openai", Role.CONSOLIDATION)
+    assert circuits.wait_seconds("openai", Role.MONOLOGUE) > 0
+    await circuits.answered("openai", Role.MONOLOGUE)
+    assert circuits.problems() == []
+
+
+@pytest.mark.requirement("D3")
+async def test_two_roles_forbidden_in_a_row_are_one_key_refused(database: Database, clock: HandClock) -> None:
+    circuits = await open_circuits(database, clock, Random(1))
+    await circuits.failed("openai", FORBIDDEN, Role.CONVERSATION)
+    await circuits.answered("openai", Role.MONOLOGUE)
+    await circuits.failed("openai", FORBIDDEN, Role.CONVERSATION)
+    assert not circuits.of("openai").is_open
+    await circuits.failed("openai", FORBIDDEN, Role.MONOLOGUE)
+    assert circuits.of("openai").last_fault is ModelFault.KEY_REFUSED
+    assert circuits.wait_seconds("openai", Role.CONSOLIDATION) == float("inf")
 
 
 @pytest.mark.requirement("D1")

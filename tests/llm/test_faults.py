@@ -43,7 +43,8 @@ def test_whatever_stands_in_the_header_is_a_wait_or_nothing(header: str) -> None
 @pytest.mark.parametrize(
     ("statuses", "fault"),
     [
-        ((401, 402, 403), ModelFault.KEY_REFUSED),
+        ((401, 402), ModelFault.KEY_REFUSED),
+        ((403,), ModelFault.FORBIDDEN),
         ((400, 404, 413, 422), ModelFault.BAD_REQUEST),
         ((408,), ModelFault.TIMED_OUT),
         ((429,), ModelFault.RATE_LIMITED),

@@ -34,7 +34,8 @@ should
 """
 _COMMON_WORDS = frozenset(_COMMON.split())
 _WORDS = re.compile(r"[A-Za-z0-9]+")
-_SPACES = re.compile(r"\s{2,}|\s(?![A-Za-z])")
+_SPACES = re.compile(r"\s{2,}|[^\S ]|\s(?![A-Za-z])")
+"""All but one blank before a word, which tokenizers take as its beginning."""
 _HAS_DIGIT = re.compile(r"[0-9]")
 _LETTERS = re.compile(r"[A-Za-z]+")
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")

@@ -6,9 +6,10 @@ plays some hundred of them, `make soak PART=money` ten thousand.
 
 import asyncio
 import math
+import re
 import tempfile
 from collections import defaultdict
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,17 +19,24 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
-from reveries.config import BudgetSettings, RoleBudget
+from reveries.config import BudgetSettings, RoleBudget, load_settings
 from reveries.db.database import Database, open_database
 from reveries.errors import BudgetExceededError, ModelError, ModelFault, ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
 from reveries.llm.budget import Ledger, Reservation
 from reveries.llm.caps import MICRODOLLARS, Ask, role_budget, usable_share
+from reveries.llm.embedding_cache import EmbeddingCache
+from reveries.llm.faults import NOT_BILLED
 from reveries.llm.metered import MeteredModel
-from reveries.llm.prices import Price
+from reveries.llm.metered_embedding import MeteredEmbedder
+from reveries.llm.prices import Price, price_of
+from reveries.llm.remote_embedding import RemoteEmbedder
 from reveries.llm.tokens import estimate_tokens
 from tests.fakes.clock import HandClock
 
+_KNOWN_WORDS = re.compile(r"[A-Za-z]+")
+_LOOSE_SPACES = re.compile(r"\s{2,}|[^\S ]|\s(?![A-Za-z])")
+EMBEDDER = "openai/text-embedding-3-small"
 ZONE = ZoneInfo("Europe/Zurich")
 LONGEST_OPEN_SECONDS = 300.0
 """A call that is held open is cut before so long a wait, as every adapter does."""
@@ -74,6 +82,15 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
+class Embed:
+    """Texts that are made into vectors. `is_told`: the provider says what it read. BROKEN: a reset after sending."""
+
+    texts: tuple[str, ...]
+    fails: ModelFault | None
+    is_told: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
     seconds: float
 
@@ -93,7 +110,7 @@ class NewPrice:
     price: Price
 
 
-Step = Run | Hold | Wait | SetClock | Kill | NewPrice
+Step = Run | Hold | Embed | Wait | SetClock | Kill | NewPrice
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +118,7 @@ class Schedule:
     starts_at: float
     is_believed: bool
     letters_per_token: float
-    others_per_token: float
+    share_of_worst: float
     budget: BudgetSettings
     steps: tuple[Step, ...]
 
@@ -139,11 +156,15 @@ class Provider:
     context_tokens: int = 4096
 
     def tokens(self, text: str) -> int:
-        """Never more than a careful estimate, often much less: that is what an estimate must be careful about."""
-        letters = sum(1 for char in text if char.isascii() and (char.isalpha() or char == " "))
-        return math.ceil(
-            letters / self.schedule.letters_per_token + (len(text) - letters) * self.schedule.others_per_token
-        )
+        """At the worst (`share_of_worst` 1) what a byte-level tokenizer makes where it knows no word: every byte.
+
+        What it knows: words, at `letters_per_token` letters to a token (at least one token), a blank before a word, and
+        white space in a row. None of the three is more than in the estimate, nor is a byte.
+        """
+        words = _KNOWN_WORDS.findall(text)
+        unknown = len("".join(text.split()).encode()) - sum(map(len, words)) + len(_LOOSE_SPACES.findall(text))
+        known = sum(max(1.0, len(word) / self.schedule.letters_per_token) for word in words)
+        return math.ceil(known + unknown * self.schedule.share_of_worst)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         call = self.planned[prompt.messages[0].text]
@@ -156,6 +177,8 @@ class Provider:
         self.bill.append(item)
         item.tokens, item.microdollars = read + written, self.price.microdollars(read, written)
         try:
+            if call.fails is ModelFault.BROKEN and not call.fails_after:
+                raise ModelUnavailableError("Reset after it was sent.", fault=call.fails)
             for place in range(visible):
                 if call.fails is not None and place >= call.fails_after:
                     raise ModelUnavailableError("It breaks off.", fault=call.fails)
@@ -173,6 +196,26 @@ class Provider:
     async def read_ahead(self, messages: object, role: Role) -> None: ...
 
     async def aclose(self) -> None: ...
+
+
+class BillingEmbedder(RemoteEmbedder):
+    """Embeds for the provider's bill."""
+
+    def __init__(self, provider: Provider) -> None:
+        super().__init__(EMBEDDER, load_settings(None).llm.limits)
+        self._provider = provider
+        self.step = Embed((), None, True)
+
+    async def _ask(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
+        provider, fails = self._provider, self.step.fails
+        if fails in NOT_BILLED:
+            raise ModelUnavailableError("It does not begin.", fault=fails or ModelFault.BROKEN)
+        read = sum(provider.tokens(text) for text in texts)
+        price = price_of(EMBEDDER).microdollars(read, 0)
+        provider.bill.append(Item(Role.EMBEDDING, provider.ledger_time, provider.clock.now(), read, price))
+        if fails is not None:
+            raise ModelUnavailableError("It breaks off.", fault=fails)
+        return [[1.0, 2.0]] * len(texts), read if self.step.is_told else None
 
 
 def _told(report: Report, read: int, written: int) -> Usage | None:
@@ -242,6 +285,8 @@ class Player:
             believes_usage=self.schedule.is_believed,
             find_price=lambda name: self.provider.price,
         )
+        self.embedding = BillingEmbedder(self.provider)
+        self.embedder = MeteredEmbedder(self.embedding, self.ledger, EmbeddingCache(self.database))
 
     async def play(self) -> None:
         for step in self.schedule.steps:
@@ -254,14 +299,14 @@ class Player:
         match step:
             case Run(calls, times):
                 for _ in range(times):
-                    async with asyncio.TaskGroup() as tasks:
-                        for call in calls:
-                            tasks.create_task(self._whole(call), name="call")
+                    await self._at_once(calls)
             case Hold(call):
                 stream = self._stream(call)
                 with suppress(ModelError, StopAsyncIteration):
                     await anext(stream)
                     self.open.append(stream)
+            case Embed():
+                await self._embed(step)
             case Wait(seconds):
                 if seconds > LONGEST_OPEN_SECONDS:
                     await self._end_open()
@@ -274,6 +319,20 @@ class Player:
                 self.wake()
             case NewPrice(price):
                 self.provider.price = price
+
+    async def _at_once(self, calls: Sequence[Call]) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for call in calls:
+                tasks.create_task(self._whole(call), name="call")
+
+    async def _embed(self, step: Embed) -> None:
+        self.embedding.step = step
+        try:
+            await self.embedder.embed(step.texts)
+        except BudgetExceededError:
+            self.refused += 1
+        except ModelError:
+            return
 
     def _stream(self, call: Call) -> AsyncGenerator[StreamEvent, None]:
         self.asked += 1
@@ -355,6 +414,7 @@ async def play_schedule(schedule: Schedule, folder: str | None = None) -> Played
 
 # --- schedules -------------------------------------------------------------------------------------------------------
 
+_ALPHABET = "abc def 日本09.,ሰ😀𠀀\n"
 _MOMENTS = [
     datetime(2026, 11, 21, 12, tzinfo=ZONE),
     datetime(2026, 11, 21, 23, 57, tzinfo=ZONE),
@@ -364,7 +424,16 @@ _MOMENTS = [
     datetime(2026, 3, 28, 23, 58, tzinfo=ZONE),  # and here forward.
     datetime(2026, 10, 25, 2, 30, tzinfo=ZONE),
 ]
-_FAULTS = [None, None, None, ModelFault.RATE_LIMITED, ModelFault.OVERLOADED, ModelFault.BROKEN, ModelFault.TIMED_OUT]
+_FAULTS = [
+    None,
+    None,
+    None,
+    ModelFault.UNREACHABLE,
+    ModelFault.RATE_LIMITED,
+    ModelFault.OVERLOADED,
+    ModelFault.BROKEN,
+    ModelFault.TIMED_OUT,
+]
 _WAITS = [1.0, 60.0, 200.0, 200.0, 290.0, 290.0, 3600.0, 6 * 3600.0, 86400.0, 25 * 3600.0, 31 * 86400.0]
 _SET = [-60.0, -3600.0, -86400.0, -40 * 86400.0, 3600.0, 86400.0, 33 * 86400.0]
 _PRICES = [Price(1000.0, 1000.0, "first"), Price(300.0, 2500.0, "second"), Price(0.7, 3.3, "third")]
@@ -374,7 +443,7 @@ def _calls(reports: tuple[Report, ...]) -> st.SearchStrategy[Call]:
     return st.builds(
         Call,
         role=st.sampled_from(list(Role)),
-        prompt=st.text("abc def 日本09.,", min_size=0, max_size=120),
+        prompt=st.text(_ALPHABET, min_size=0, max_size=120),
         max_tokens=st.sampled_from([1, 10, 30, 60, 200]),
         visible=st.integers(0, 40),
         hidden=st.sampled_from([0, 0, 5, 300]),
@@ -392,6 +461,12 @@ def _steps(reports: tuple[Report, ...], *, sets_clock: bool) -> st.SearchStrateg
     kinds: list[st.SearchStrategy[Step]] = [
         st.builds(Run, st.lists(calls, min_size=1, max_size=3).map(tuple), st.sampled_from([1, 2, 4, 12])),
         calls.map(Hold),
+        st.builds(
+            Embed,
+            texts=st.lists(st.text(_ALPHABET, max_size=200), min_size=1, max_size=4).map(tuple),
+            fails=st.sampled_from(_FAULTS),
+            is_told=st.booleans(),
+        ),
         st.sampled_from(_WAITS).map(Wait),
         st.just(Kill()),
         st.sampled_from(_PRICES).map(NewPrice),
@@ -429,8 +504,8 @@ def _schedules(is_believed: bool, sets_clock: bool) -> st.SearchStrategy[Schedul
         Schedule,
         starts_at=st.sampled_from([moment.timestamp() for moment in _MOMENTS]),
         is_believed=st.just(is_believed),
-        letters_per_token=st.floats(3.0, 6.0),
-        others_per_token=st.floats(0.2, 0.8),
+        letters_per_token=st.floats(4.0, 6.0),
+        share_of_worst=st.sampled_from([1.0, 1.0, 0.6, 0.2]),
         budget=_budgets(),
         steps=_steps(reports, sets_clock=sets_clock),
     )

@@ -56,6 +56,8 @@ OTHERS = {
     "short random words": _words(LOWER, 3, 3),
     "mixed case": _words(string.ascii_letters, 3, 9),
     "single letters": _words(LOWER, 1, 1),
+    "one letter a line": _words(LOWER, 1, 1).replace(" ", "\n"),
+    "one word a line": "the\ngarden\nis\nnot\nhere\n" * 20,
     "syllables": " ".join(_syllables() for _ in range(300)),
     "one run of syllables": "".join(_syllables() for _ in range(100)),
     "base64": base64.b64encode(CHANCE.randbytes(1500)).decode(),

@@ -291,8 +291,7 @@ def page() -> str:
         "",
         "Made from tests/requirements.py and the markers of the tests by docs/generate.py.",
         "",
-        f"{tested} of {len(REQUIREMENTS)} have a test. "
-        f"The plan has {PARTS} parts; the first two are here, and the third has begun.",
+        f"{tested} of {len(REQUIREMENTS)} have a test. The plan has {PARTS} parts: two are here, the third has begun.",
         "",
         "| | requirement | shown by |",
         "|---|---|---|",

@@ -3,6 +3,7 @@
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -48,6 +49,8 @@ def in_terminal(home: Home, exchange: list[tuple[bytes, bytes]], *words: str, **
     pid, terminal = pty.fork()
     if pid == 0:
         told = environment(home, TERM="xterm-256color", LINES="40", **more)
+        # What starts the tests in the background ignores Ctrl+C, and would hand that down.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.execve(sys.executable, [sys.executable, "-m", "reveries", *words], told)
     output, seen, deadline = b"", 0, time.monotonic() + 30
     try:

@@ -5,6 +5,7 @@ import random
 from pathlib import Path
 from typing import cast
 
+import msgspec
 import pytest
 
 from reveries.config import Home, load_settings
@@ -99,7 +100,10 @@ async def test_status_knows_that_the_embedder_is_not_there_before_anything_is_sa
 
 @pytest.mark.requirement("R-49", "D1")
 async def test_vectors_that_wait_are_a_problem(home: Home) -> None:
-    async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), load_settings(None)) as life:
+    # A thought would ask for a cue of its own, and find that recall goes by words.
+    settings = load_settings(None)
+    settings = msgspec.structs.replace(settings, monologue=msgspec.structs.replace(settings.monologue, enabled=False))
+    async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), settings) as life:
         embedder = cast("WordEmbedder", life.mind.models.embedder)
         embedder.error = ModelUnavailableError("No Ollama answers.", fault=ModelFault.UNREACHABLE)
         async with asyncio.TaskGroup() as tasks:

@@ -193,6 +193,7 @@ async def _start(mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, 
     tasks.create_task(server.run(listener, listening), name="server")
     schedule = Schedule(mind.database, mind.clock, _jobs(mind))
     children = {
+        "warm-up": mind.warm_up,
         "leftovers": mind.take_up_leftovers,
         "conversation": mind.conversation.run,
         "read-ahead": mind.conversation.keep_warm,

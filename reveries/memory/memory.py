@@ -21,6 +21,7 @@ from reveries.memory.store import MemoryStore
 from reveries.memory.turn_index import without_names
 from reveries.memory.upkeep import decay_and_prune, put_words_away
 from reveries.memory.views import EpisodeView, MemoryStatistics, statistics, view_episode
+from reveries.memory.warming import warm_up
 
 UNNAMED_OWNER = "You"
 """What the owner is called in the log when no name is configured."""
@@ -182,6 +183,10 @@ class Memory:
         await self.conversations.adopt_unanswered()
         await end_broken_off_runs(self._store)
         await put_words_away(self._store, self._parts.memory, self._parts.clock.now())
+
+    async def warm_up(self) -> bool:
+        """Make recall fast while it serves already; whether the compiled loops are in use then."""
+        return await warm_up(self._live.graph)
 
     async def close(self) -> None:
         """Wait until the write in hand is done. The database may be closed then."""

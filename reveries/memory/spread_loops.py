@@ -1,0 +1,324 @@
+"""The inner loops of spreading activation: energy sent along links, who surfaces, and by which way (see `spreading`).
+
+Written so that numba can compile them (see `kernels`), and so that they run as they stand where it has not.
+"""
+
+import math
+from typing import TypeVar
+
+import numpy as np
+
+from reveries.memory.loops import Float32, Float64, Int16, Int32
+
+_Numbers = TypeVar("_Numbers", Int32, Float64)
+
+MOST_RECENT, SAME_TIME = 1.5, 1.2
+"""The greatest that recency and temporal relevance can be (RA-33); neither is ever below 1."""
+_MOST_RESONANT = 1.25
+_RECENCY_DAYS = 30.0
+_DAY_SECONDS = 86_400.0
+_ANNIVERSARY_DAYS = 300
+
+
+def send_from_few(
+    starts: Int32,
+    degrees: Int32,
+    targets: Int32,
+    strengths: Float32,
+    accessibility: Float32,
+    energy: Float64,
+    active: Int32,
+    reached: Int32,
+    count: int,
+    decay: float,
+) -> tuple[int, int]:
+    """One pass from the `count` active nodes, visiting nothing else. How many are active then; links followed."""
+    followed = 0
+    hits = 0
+    for place in range(count):
+        node = active[place]
+        amount = energy[node, 0]
+        first = starts[node]
+        followed += degrees[node]
+        for slot in range(first, first + degrees[node]):
+            sent = amount * strengths[slot]
+            if sent > 0.0:
+                target = targets[slot]
+                if energy[target, 1] == 0.0:
+                    reached[hits] = target
+                    hits += 1
+                energy[target, 1] += sent
+    for place in range(hits):
+        node = reached[place]
+        taken = energy[node, 1] * decay * accessibility[node]
+        energy[node, 1] = 0.0
+        if taken > 0.0:
+            if energy[node, 0] == 0.0:
+                active[count] = node
+                count += 1
+            energy[node, 0] += taken
+    return count, followed
+
+
+def send_from_many(
+    starts: Int32,
+    degrees: Int32,
+    targets: Int32,
+    strengths: Float32,
+    accessibility: Float32,
+    energy: Float64,
+    active: Int32,
+    size: int,
+    count: int,
+    decay: float,
+) -> tuple[int, int]:
+    """The same pass over the whole graph in the order in which it lies in memory: for when much of it is active."""
+    followed = 0
+    for node in range(size):
+        amount = energy[node, 0]
+        if amount > 0.0:
+            first = starts[node]
+            followed += degrees[node]
+            for slot in range(first, first + degrees[node]):
+                energy[targets[slot], 1] += amount * strengths[slot]
+    for node in range(size):
+        sent = energy[node, 1]
+        if sent > 0.0:
+            taken = sent * decay * accessibility[node]
+            energy[node, 1] = 0.0
+            if taken > 0.0:
+                if energy[node, 0] == 0.0:
+                    active[count] = node
+                    count += 1
+                energy[node, 0] += taken
+    return count, followed
+
+
+def spread_energy(
+    starts: Int32,
+    degrees: Int32,
+    targets: Int32,
+    strengths: Float32,
+    accessibility: Float32,
+    energy: Float64,
+    active: Int32,
+    reached: Int32,
+    size: int,
+    count: int,
+    decay: float,
+    hops: int,
+    many_from: int,
+) -> tuple[int, int]:
+    """R-121: `hops` passes from the `count` nodes in `active`, whose energies stand in the first column of `energy`.
+
+    From `many_from` active nodes on, a pass sweeps the whole graph. Returns how many nodes are active, all of them in
+    `active` with their energies in the first column (the second is zero again), and how many links were followed.
+    """
+    followed = 0
+    for _ in range(hops):
+        if count >= many_from:
+            count, more = send_from_many(
+                starts, degrees, targets, strengths, accessibility, energy, active, size, count, decay
+            )
+        else:
+            count, more = send_from_few(
+                starts, degrees, targets, strengths, accessibility, energy, active, reached, count, decay
+            )
+        followed += more
+    return count, followed
+
+
+def rise(best: Float64, value: float) -> None:
+    """Keep the greatest values seen, least first: `value` takes the place of the least one if it is greater."""
+    if value <= best[0]:
+        return
+    spot = 0
+    while spot + 1 < len(best) and best[spot + 1] < value:
+        best[spot] = best[spot + 1]
+        spot += 1
+    best[spot] = value
+
+
+def select_surfaced(
+    energy: Float64,
+    active: Int32,
+    count: int,
+    accessibility: Float32,
+    valence: Float32,
+    last_accessed_at: Float64,
+    created_at: Float64,
+    week_hour: Int16,
+    year_day: Int16,
+    now: float,
+    now_week_hour: int,
+    now_year_day: int,
+    mood: float,
+    threshold: float,
+    share: float,
+    limit: int,
+) -> tuple[Int32, Float64]:
+    """R-122, R-123: which of the `count` active nodes can be among the best `limit`, and the energy they rank by.
+
+    The first column of `energy` holds a node's whole energy, the second what it had as an entry point. What cannot get
+    there, whatever recency and temporal relevance make of it (each is bounded), is passed over before those are worked
+    out. Nobody among the best `limit` is missed, ties included; the rest is for the caller to cut off.
+    """
+    most = MOST_RECENT * SAME_TIME
+    nodes = np.empty(count, dtype=np.int32)
+    ranks = np.empty(count, dtype=np.float64)
+    best = np.zeros(max(1, limit), dtype=np.float64)
+    hopeful = 0
+    for place in range(count):
+        node = active[place]
+        whole = energy[node, 0]
+        if whole * (most * _MOST_RESONANT) <= threshold:
+            continue
+        steady = accessibility[node] * (1.0 + 0.25 * mood * valence[node])
+        if whole * steady * most <= threshold:
+            continue
+        direct = energy[node, 1]
+        nodes[hopeful] = node
+        ranks[hopeful] = (direct + share * (whole - direct)) * steady
+        hopeful += 1
+        if whole * steady > threshold:
+            rise(best, ranks[hopeful - 1])
+    bar = best[0] * (1.0 - 1e-9)
+    found = 0
+    for place in range(hopeful):
+        node = nodes[place]
+        if ranks[place] * most < bar:
+            continue
+        days = max(0.0, now - last_accessed_at[node]) / _DAY_SECONDS
+        scale = 1.0 + 0.5 * math.exp(-days / _RECENCY_DAYS)
+        since = abs(math.floor((now - created_at[node]) / _DAY_SECONDS))
+        if week_hour[node] == now_week_hour or (year_day[node] == now_year_day and since >= _ANNIVERSARY_DAYS):
+            scale *= SAME_TIME
+        steady = accessibility[node] * (1.0 + 0.25 * mood * valence[node])
+        if energy[node, 0] * steady * scale > threshold:
+            nodes[found] = node
+            ranks[found] = ranks[place] * scale
+            found += 1
+    return nodes[:found], ranks[:found]
+
+
+def clear_energy(energy: Float64, active: Int32, count: int) -> None:
+    """Zero both columns for every active node."""
+    for place in range(count):
+        energy[active[place], 0] = 0.0
+        energy[active[place], 1] = 0.0
+
+
+def widened(values: _Numbers) -> _Numbers:
+    """Twice as long, the rest not set."""
+    wider = np.empty(2 * len(values), dtype=values.dtype)
+    wider[: len(values)] = values
+    return wider
+
+
+def follow_outward(
+    starts: Int32,
+    degrees: Int32,
+    targets: Int32,
+    strengths: Float32,
+    accessibility: Float32,
+    latest: Int32,
+    nodes: Int32,
+    parents: Int32,
+    ways: Float64,
+    decay: float,
+    passes: int,
+) -> tuple[Int32, Int32, Float64, int]:
+    """The strongest single ways of at most `passes` links from the given records on: records (node, the record before
+    it, energy that comes this way) and how many; `latest` names each node's best one."""
+    count = len(nodes)
+    first, last = 0, count
+    for _ in range(passes):
+        for record in range(first, last):
+            node = nodes[record]
+            if latest[node] != record and latest[node] < last:
+                continue  # A better way to it was found in the same pass.
+            for slot in range(starts[node], starts[node] + degrees[node]):
+                target = targets[slot]
+                way = ways[record] * strengths[slot] * decay * accessibility[target]
+                if way > (ways[latest[target]] if latest[target] >= 0 else 0.0):
+                    if count == len(nodes):
+                        nodes, parents, ways = widened(nodes), widened(parents), widened(ways)
+                    nodes[count], parents[count], ways[count] = target, record, way
+                    latest[target] = count
+                    count += 1
+        first, last = last, count
+    return nodes, parents, ways, count
+
+
+def last_link(
+    starts: Int32,
+    degrees: Int32,
+    used: Int32,
+    targets: Int32,
+    strengths: Float32,
+    accessibility: Float32,
+    latest: Int32,
+    ways: Float64,
+    decay: float,
+    target: int,
+) -> int:
+    """The record from which one more link makes a stronger way to `target` than is known; -1 for none."""
+    best = ways[latest[target]] if latest[target] >= 0 else 0.0
+    through = -1
+    for back in range(starts[target], starts[target] + used[target]):
+        other = targets[back]
+        if latest[other] < 0 or ways[latest[other]] * decay * accessibility[target] <= best:
+            continue
+        for slot in range(starts[other], starts[other] + degrees[other]):
+            way = ways[latest[other]] * strengths[slot] * decay * accessibility[target]
+            if targets[slot] == target and way > best:
+                best, through = way, latest[other]
+    return through
+
+
+def strongest_ways(
+    starts: Int32,
+    degrees: Int32,
+    used: Int32,
+    targets: Int32,
+    strengths: Float32,
+    accessibility: Float32,
+    latest: Int32,
+    seeds: Int32,
+    energies: Float64,
+    decay: float,
+    hops: int,
+    wanted: Int32,
+) -> Int32:
+    """For each wanted node the strongest single way of at most `hops` links from a seed to it: shape (wanted,
+    hops + 1), the node first, the seed last, then -1.
+
+    Ways are followed outward for all passes but the last, which is looked at from the wanted nodes alone. `latest` is
+    scratch: -1 for every node, before and after.
+    """
+    for place in range(len(seeds)):
+        latest[seeds[place]] = place
+    parents = np.empty(len(seeds), dtype=np.int32)
+    parents[:] = -1
+    nodes, parents, ways, count = follow_outward(
+        starts, degrees, targets, strengths, accessibility, latest, seeds, parents, energies, decay, hops - 1
+    )
+    paths = np.empty((len(wanted), hops + 1), dtype=np.int32)
+    paths[:] = -1
+    for place in range(len(wanted)):
+        record = latest[wanted[place]]
+        step = 0
+        if hops > 0:
+            through = last_link(
+                starts, degrees, used, targets, strengths, accessibility, latest, ways, decay, wanted[place]
+            )
+            if through >= 0:
+                paths[place, 0] = wanted[place]
+                record, step = through, 1
+        while record >= 0:
+            paths[place, step] = nodes[record]
+            record = parents[record]
+            step += 1
+    for record in range(count):
+        latest[nodes[record]] = -1
+    return paths

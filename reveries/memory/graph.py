@@ -5,7 +5,7 @@ itself (`spreading`) stand in flat arrays by node index. An index belongs to its
 graph; then another may get it, so nobody keeps an index past the next `apply`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -27,7 +27,7 @@ Later = Callable[[], Episode]
 
 LINK_TYPES: Final = tuple(LinkType)
 """A link's type by the number that stands for it in the arena."""
-_NUMBERS: Final = {kind: number for number, kind in enumerate(LINK_TYPES)}
+_NUMBERS: Final = {kind.value: number for number, kind in enumerate(LINK_TYPES)}
 _FIRST_CAPACITY = 64
 
 
@@ -143,7 +143,7 @@ class MemoryGraph:
         source, target = self._index.get(source_id), self._index.get(target_id)
         if source is None or target is None:
             return None
-        return self._arena.strength(source, target, _NUMBERS[kind])
+        return self._arena.strength(source, target, _NUMBERS[kind.value])
 
     def before(self, changes: ChangeSet) -> Before:
         """What stands now where `changes` would put something."""
@@ -245,20 +245,16 @@ class MemoryGraph:
             self._arena.grow_nodes(2 * capacity)
         return index
 
-    def _put_links(self, links: Iterable[Link]) -> None:
-        sources: list[int] = []
-        ends: list[int] = []
-        kinds: list[int] = []
-        strengths: list[float] = []
+    def _put_links(self, links: Sequence[Link]) -> None:
         index = self._index
-        for link in links:
-            source, end = index.get(link.source_id), index.get(link.target_id)
-            if source is not None and end is not None and source != end:
-                sources.append(source)
-                ends.append(end)
-                kinds.append(_NUMBERS[link.type])
-                strengths.append(min(1.0, max(0.0, link.strength)))
-        self._arena.put(sources, ends, kinds, strengths)
+        try:
+            sources = [index[link.source_id] for link in links]
+            ends = [index[link.target_id] for link in links]
+        except KeyError:  # Cheaper than to ask for each: few change sets name anybody who is gone.
+            self._put_links([link for link in links if link.source_id in index and link.target_id in index])
+            return
+        kinds = [_NUMBERS[link.type._value_] for link in links]
+        self._arena.put(sources, ends, kinds, [link.strength for link in links])
 
     def _alter(self, change: Touch | Fading) -> None:
         index = self._index.get(change.episode_id)

@@ -8,8 +8,9 @@ from reveries.memory import arena_loops, shadow_loops, spread_loops
 _Loop = TypeVar("_Loop", bound=Callable[..., object])
 
 _LEDGER, _INTS, _SHORTS, _BYTES, _SINGLES, _DOUBLES = "i8[::1]", "i4[::1]", "i2[::1]", "u1[::1]", "f4[::1]", "f8[::1]"
-_ARENA = f"{_LEDGER}, {_INTS}, {_INTS}, {_INTS}, i1[::1], {_INTS}, {_SINGLES}, {_BYTES}"
-_PASS = f"{_INTS}, {_INTS}, {_INTS}, {_SINGLES}, {_SINGLES}, f8[:, ::1], {_INTS}"
+_NODES = "i4[:, ::1]"
+_ARENA = f"{_LEDGER}, {_NODES}, {_INTS}, {_SINGLES}, {_BYTES}"
+_PASS = f"{_NODES}, {_INTS}, {_SINGLES}, {_SINGLES}, f8[:, ::1], {_INTS}"
 _SHADOW = f"i1[:, ::1], {_SINGLES}, {_SINGLES}, {_SINGLES}"
 
 
@@ -25,21 +26,19 @@ class Kernels:
 
     def __init__(self, prepare: Prepare, *, are_compiled: bool) -> None:
         self.are_compiled = are_compiled
-        links = f"{_INTS}, {_INTS}, {_BYTES}, {_SINGLES}"
-        self.put_links = prepare(arena_loops.put_links, f"i8({_ARENA}, {links}, i8)")
+        self.put_links = prepare(arena_loops.put_links, f"i8({_ARENA}, {_DOUBLES}, i8)")
         self.drop_node = prepare(arena_loops.drop_node, f"void({_ARENA}, i8)")
         self.spread_energy = prepare(
             spread_loops.spread_energy, f"UniTuple(i8, 2)({_PASS}, {_INTS}, i8, i8, f8, i8, i8)"
         )
-        facts = f"{_SINGLES}, {_SINGLES}, {_DOUBLES}, {_DOUBLES}, {_SHORTS}, {_SHORTS}"
+        facts = f"{_SINGLES}, {_SINGLES}, {_DOUBLES}, {_DOUBLES}"
         self.select_surfaced = prepare(
             spread_loops.select_surfaced,
             f"Tuple((i4[::1], f8[::1]))(f8[:, ::1], {_INTS}, i8, {facts}, f8, i8, i8, f8, f8, f8, i8)",
         )
         self.strongest_ways = prepare(
             spread_loops.strongest_ways,
-            f"i4[:, ::1]({_INTS}, {_INTS}, {_INTS}, {_INTS}, {_SINGLES}, {_SINGLES}, "
-            f"{_INTS}, {_INTS}, {_DOUBLES}, f8, i8, {_INTS})",
+            f"i4[:, ::1]({_NODES}, {_INTS}, {_SINGLES}, {_SINGLES}, {_INTS}, {_INTS}, {_DOUBLES}, f8, i8, {_INTS})",
         )
         self.clear_energy = prepare(spread_loops.clear_energy, f"void(f8[:, ::1], {_INTS}, i8)")
         self.shadow_rows = prepare(shadow_loops.shadow_rows, f"void(f4[:, ::1], {_SHADOW}, i8, i8)")
@@ -65,9 +64,12 @@ def compiled() -> Kernels:
         arena_loops.make_room,
         arena_loops.find_slot,
         arena_loops.leads_to,
+        arena_loops.put_link,
+        arena_loops.forget_target,
         spread_loops.send_from_few,
         spread_loops.send_from_many,
         spread_loops.rise,
+        spread_loops.year_day,
         spread_loops.widened,
         spread_loops.follow_outward,
         spread_loops.last_link,

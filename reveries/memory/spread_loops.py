@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from reveries.memory.loops import Float32, Float64, Int16, Int32
+from reveries.memory.loops import Float32, Float64, Int32
 
 _Numbers = TypeVar("_Numbers", Int32, Float64)
 
@@ -17,12 +17,18 @@ MOST_RECENT, SAME_TIME = 1.5, 1.2
 _MOST_RESONANT = 1.25
 _RECENCY_DAYS = 30.0
 _DAY_SECONDS = 86_400.0
+_HOUR_SECONDS = 3600.0
+_WEEK_HOURS = 168
+LEAST_TIME, MOST_TIME = -62_135_596_800.0, 253_402_300_799.0
+"""Year 1 and the end of year 9999: what a calendar can name."""
+START, DEGREE, USED = 0, 1, 2
+"""Columns of an arena's nodes, as in `arena_loops`: each file of loops stands alone, for numba's cache does not notice
+when another one changes."""
 _ANNIVERSARY_DAYS = 300
 
 
 def send_from_few(
-    starts: Int32,
-    degrees: Int32,
+    nodes: Int32,
     targets: Int32,
     strengths: Float32,
     accessibility: Float32,
@@ -38,9 +44,9 @@ def send_from_few(
     for place in range(count):
         node = active[place]
         amount = energy[node, 0]
-        first = starts[node]
-        followed += degrees[node]
-        for slot in range(first, first + degrees[node]):
+        first, degree = nodes[node, START], nodes[node, DEGREE]
+        followed += degree
+        for slot in range(first, first + degree):
             sent = amount * strengths[slot]
             if sent > 0.0:
                 target = targets[slot]
@@ -61,8 +67,7 @@ def send_from_few(
 
 
 def send_from_many(
-    starts: Int32,
-    degrees: Int32,
+    nodes: Int32,
     targets: Int32,
     strengths: Float32,
     accessibility: Float32,
@@ -77,9 +82,9 @@ def send_from_many(
     for node in range(size):
         amount = energy[node, 0]
         if amount > 0.0:
-            first = starts[node]
-            followed += degrees[node]
-            for slot in range(first, first + degrees[node]):
+            first, degree = nodes[node, START], nodes[node, DEGREE]
+            followed += degree
+            for slot in range(first, first + degree):
                 energy[targets[slot], 1] += amount * strengths[slot]
     for node in range(size):
         sent = energy[node, 1]
@@ -95,8 +100,7 @@ def send_from_many(
 
 
 def spread_energy(
-    starts: Int32,
-    degrees: Int32,
+    nodes: Int32,
     targets: Int32,
     strengths: Float32,
     accessibility: Float32,
@@ -117,13 +121,9 @@ def spread_energy(
     followed = 0
     for _ in range(hops):
         if count >= many_from:
-            count, more = send_from_many(
-                starts, degrees, targets, strengths, accessibility, energy, active, size, count, decay
-            )
+            count, more = send_from_many(nodes, targets, strengths, accessibility, energy, active, size, count, decay)
         else:
-            count, more = send_from_few(
-                starts, degrees, targets, strengths, accessibility, energy, active, reached, count, decay
-            )
+            count, more = send_from_few(nodes, targets, strengths, accessibility, energy, active, reached, count, decay)
         followed += more
     return count, followed
 
@@ -139,6 +139,17 @@ def rise(best: Float64, value: float) -> None:
     best[spot] = value
 
 
+def year_day(days: int) -> int:
+    """32 x month + day of a number of days since 1970-01-01, by the proleptic Gregorian calendar: in years that begin
+    in March, leap days come last and months follow one formula. Whole arrays of days will do as well."""
+    in_era = (days + 719_468) % 146_097
+    year = (in_era - in_era // 1460 + in_era // 36_524 - in_era // 146_096) // 365
+    in_year = in_era - (365 * year + year // 4 - year // 100)
+    month = (5 * in_year + 2) // 153
+    day = in_year - (153 * month + 2) // 5 + 1
+    return 32 * ((month + 2) % 12 + 1) + day
+
+
 def select_surfaced(
     energy: Float64,
     active: Int32,
@@ -147,8 +158,6 @@ def select_surfaced(
     valence: Float32,
     last_accessed_at: Float64,
     created_at: Float64,
-    week_hour: Int16,
-    year_day: Int16,
     now: float,
     now_week_hour: int,
     now_year_day: int,
@@ -190,8 +199,10 @@ def select_surfaced(
             continue
         days = max(0.0, now - last_accessed_at[node]) / _DAY_SECONDS
         scale = 1.0 + 0.5 * math.exp(-days / _RECENCY_DAYS)
-        since = abs(math.floor((now - created_at[node]) / _DAY_SECONDS))
-        if week_hour[node] == now_week_hour or (year_day[node] == now_year_day and since >= _ANNIVERSARY_DAYS):
+        created = min(max(created_at[node], LEAST_TIME), MOST_TIME)
+        hour = math.floor(created / _HOUR_SECONDS)
+        since = abs(math.floor((now - created) / _DAY_SECONDS))
+        if hour % _WEEK_HOURS == now_week_hour or (since >= _ANNIVERSARY_DAYS and year_day(hour // 24) == now_year_day):
             scale *= SAME_TIME
         steady = accessibility[node] * (1.0 + 0.25 * mood * valence[node])
         if energy[node, 0] * steady * scale > threshold:
@@ -216,13 +227,12 @@ def widened(values: _Numbers) -> _Numbers:
 
 
 def follow_outward(
-    starts: Int32,
-    degrees: Int32,
+    nodes: Int32,
     targets: Int32,
     strengths: Float32,
     accessibility: Float32,
     latest: Int32,
-    nodes: Int32,
+    stations: Int32,
     parents: Int32,
     ways: Float64,
     decay: float,
@@ -230,30 +240,28 @@ def follow_outward(
 ) -> tuple[Int32, Int32, Float64, int]:
     """The strongest single ways of at most `passes` links from the given records on: records (node, the record before
     it, energy that comes this way) and how many; `latest` names each node's best one."""
-    count = len(nodes)
+    count = len(stations)
     first, last = 0, count
     for _ in range(passes):
         for record in range(first, last):
-            node = nodes[record]
+            node = stations[record]
             if latest[node] != record and latest[node] < last:
                 continue  # A better way to it was found in the same pass.
-            for slot in range(starts[node], starts[node] + degrees[node]):
+            for slot in range(nodes[node, START], nodes[node, START] + nodes[node, DEGREE]):
                 target = targets[slot]
                 way = ways[record] * strengths[slot] * decay * accessibility[target]
                 if way > (ways[latest[target]] if latest[target] >= 0 else 0.0):
-                    if count == len(nodes):
-                        nodes, parents, ways = widened(nodes), widened(parents), widened(ways)
-                    nodes[count], parents[count], ways[count] = target, record, way
+                    if count == len(stations):
+                        stations, parents, ways = widened(stations), widened(parents), widened(ways)
+                    stations[count], parents[count], ways[count] = target, record, way
                     latest[target] = count
                     count += 1
         first, last = last, count
-    return nodes, parents, ways, count
+    return stations, parents, ways, count
 
 
 def last_link(
-    starts: Int32,
-    degrees: Int32,
-    used: Int32,
+    nodes: Int32,
     targets: Int32,
     strengths: Float32,
     accessibility: Float32,
@@ -265,11 +273,11 @@ def last_link(
     """The record from which one more link makes a stronger way to `target` than is known; -1 for none."""
     best = ways[latest[target]] if latest[target] >= 0 else 0.0
     through = -1
-    for back in range(starts[target], starts[target] + used[target]):
+    for back in range(nodes[target, START], nodes[target, START] + nodes[target, USED]):
         other = targets[back]
         if latest[other] < 0 or ways[latest[other]] * decay * accessibility[target] <= best:
             continue
-        for slot in range(starts[other], starts[other] + degrees[other]):
+        for slot in range(nodes[other, START], nodes[other, START] + nodes[other, DEGREE]):
             way = ways[latest[other]] * strengths[slot] * decay * accessibility[target]
             if targets[slot] == target and way > best:
                 best, through = way, latest[other]
@@ -277,9 +285,7 @@ def last_link(
 
 
 def strongest_ways(
-    starts: Int32,
-    degrees: Int32,
-    used: Int32,
+    nodes: Int32,
     targets: Int32,
     strengths: Float32,
     accessibility: Float32,
@@ -300,8 +306,8 @@ def strongest_ways(
         latest[seeds[place]] = place
     parents = np.empty(len(seeds), dtype=np.int32)
     parents[:] = -1
-    nodes, parents, ways, count = follow_outward(
-        starts, degrees, targets, strengths, accessibility, latest, seeds, parents, energies, decay, hops - 1
+    stations, parents, ways, count = follow_outward(
+        nodes, targets, strengths, accessibility, latest, seeds, parents, energies, decay, hops - 1
     )
     paths = np.empty((len(wanted), hops + 1), dtype=np.int32)
     paths[:] = -1
@@ -309,16 +315,14 @@ def strongest_ways(
         record = latest[wanted[place]]
         step = 0
         if hops > 0:
-            through = last_link(
-                starts, degrees, used, targets, strengths, accessibility, latest, ways, decay, wanted[place]
-            )
+            through = last_link(nodes, targets, strengths, accessibility, latest, ways, decay, wanted[place])
             if through >= 0:
                 paths[place, 0] = wanted[place]
                 record, step = through, 1
         while record >= 0:
-            paths[place, step] = nodes[record]
+            paths[place, step] = stations[record]
             record = parents[record]
             step += 1
     for record in range(count):
-        latest[nodes[record]] = -1
+        latest[stations[record]] = -1
     return paths

@@ -4,19 +4,23 @@ Three ways to the same energies: the compiled loop over what is active; the comp
 the graph is active; and whole-array operations where nothing is compiled.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from reveries.memory.arena import LinkArena
 from reveries.memory.facts import Moment, NodeFacts
-from reveries.memory.spread_loops import SAME_TIME
+from reveries.memory.loops import Int64
+from reveries.memory.spread_loops import LEAST_TIME, MOST_TIME, SAME_TIME, year_day
 
 SWEEP_SHARE = 1 / 8
 """A pass sweeps the graph when this share of its nodes is active (measured, docs/benchmarks.md)."""
 _FEWEST_TO_SWEEP = 64
 _DAY_SECONDS = 86_400.0
+_HOUR_SECONDS = 3600.0
+_WEEK_HOURS = 168
 _RECENCY_DAYS = 30.0
 _ANNIVERSARY_DAYS = 300
 
@@ -40,6 +44,7 @@ class EnergyField:
         self._arena = arena
         self._facts = facts
         self._count = 0
+        self.sweep_share = SWEEP_SHARE
         self._allot(nodes)
 
     def grow(self, nodes: int) -> None:
@@ -58,8 +63,7 @@ class EnergyField:
         if not self._arena.kernels.are_compiled:
             return self._spread_in_arrays(size, hops, decay)
         self._count, followed = self._arena.kernels.spread_energy(
-            self._arena.starts,
-            self._arena.degrees,
+            self._arena.nodes,
             self._arena.targets,
             self._arena.strengths,
             self._facts.accessibility,
@@ -70,7 +74,7 @@ class EnergyField:
             self._count,
             decay,
             hops,
-            max(_FEWEST_TO_SWEEP, int(SWEEP_SHARE * size)),
+            max(_FEWEST_TO_SWEEP, int(self.sweep_share * size)),
         )
         return followed
 
@@ -94,8 +98,6 @@ class EnergyField:
             facts.valence,
             facts.last_accessed_at,
             facts.created_at,
-            facts.week_hour,
-            facts.year_day,
             bounds.moment.now,
             bounds.moment.week_hour,
             bounds.moment.year_day,
@@ -110,9 +112,7 @@ class EnergyField:
         """For each wanted node the strongest single way from an entry point to it, both included."""
         arena = self._arena
         paths = arena.kernels.strongest_ways(
-            arena.starts,
-            arena.degrees,
-            arena.used,
+            arena.nodes,
             arena.targets,
             arena.strengths,
             self._facts.accessibility,
@@ -159,9 +159,11 @@ class EnergyField:
         whole, direct = self._energy[nodes, 0], self._energy[nodes, 1]
         days = np.maximum(0.0, moment.now - facts.last_accessed_at[nodes]) / _DAY_SECONDS
         scale = 1.0 + 0.5 * np.exp(-days / _RECENCY_DAYS)
-        since = np.abs(np.floor((moment.now - facts.created_at[nodes]) / _DAY_SECONDS))
-        is_anniversary = (facts.year_day[nodes] == moment.year_day) & (since >= _ANNIVERSARY_DAYS)
-        scale *= np.where(is_anniversary | (facts.week_hour[nodes] == moment.week_hour), SAME_TIME, 1.0)
+        created = np.clip(facts.created_at[nodes], LEAST_TIME, MOST_TIME)
+        hours = np.floor(created / _HOUR_SECONDS).astype(np.int64)
+        since = np.abs(np.floor((moment.now - created) / _DAY_SECONDS))
+        is_anniversary = (_year_days(hours // 24) == moment.year_day) & (since >= _ANNIVERSARY_DAYS)
+        scale *= np.where(is_anniversary | (hours % _WEEK_HOURS == moment.week_hour), SAME_TIME, 1.0)
         scale *= facts.accessibility[nodes] * (1.0 + 0.25 * bounds.mood * facts.valence[nodes])
         ranks = (direct + bounds.share_of_spread * (whole - direct)) * scale
         kept = whole * scale > bounds.threshold
@@ -169,3 +171,7 @@ class EnergyField:
             bar = np.partition(ranks[kept], -bounds.limit)[-bounds.limit]
             kept &= ranks >= bar
         return nodes[kept].tolist(), ranks[kept].tolist()
+
+
+def _year_days(days: Int64) -> Int64:
+    return cast("Int64", cast("Callable[[Int64], object]", year_day)(days))  # Its arithmetic holds for arrays as well.

@@ -91,6 +91,7 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
         memory = _memory(settings, database, models, clock)
         await memory.hydrate()
         stack.push_async_callback(memory.close)
+        stack.push_async_callback(memory.save_snapshot)
         mind = Mind(
             settings=settings,
             config_file=config_file,

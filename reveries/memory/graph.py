@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+import numpy as np
+
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.arena import LinkArena, PackedLinks
 from reveries.memory.changes import Before, ChangeSet, Fading, Retirement, Touch
@@ -194,10 +196,25 @@ class MemoryGraph:
         self._episodes, self._ids = list(packed.episodes), list(packed.ids)
         self._index = dict(zip(self._ids, range(count), strict=True))
 
-    def packed_links(self) -> tuple[list[str], list[int], PackedLinks]:
-        """Every episode's id with its index, and the links, targets numbered by place in that list."""
-        ids, rows = list(self._index), list(self._index.values())
-        return ids, rows, self._arena.packed(rows, self.size)
+    def packed(self) -> PackedGraph:
+        """A copy of this graph as it is now: nothing done to it later is seen in the copy. Without room behind it."""
+        rows = list(self._index.values())
+        facts = self._facts
+        return PackedGraph(
+            ids=list(self._index),
+            episodes=[episode for row in rows if (episode := self._episodes[row]) is not None],
+            vectors=self._table.rows[rows],
+            links=self._arena.packed(rows, self.size),
+            accessibility=facts.accessibility[rows].astype(np.float64),
+            valence=facts.valence[rows].astype(np.float64),
+            last_accessed_at=facts.last_accessed_at[rows],
+            created_at=facts.created_at[rows],
+        )
+
+    def without_vectors(self) -> list[Episode]:
+        """The episodes that have no vector yet."""
+        rows = np.fromiter(self._index.values(), dtype=np.int64, count=len(self._index))
+        return [self.at(row) for row in rows[~self._table.rows[rows].any(axis=1)].tolist()]
 
     def use(self, kernels: Kernels) -> None:
         """Go on with `kernels`."""

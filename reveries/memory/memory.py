@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from reveries.clock import Clock
 from reveries.config import MemorySettings, RecallSettings
 from reveries.db.database import Database
+from reveries.errors import StorageError
 from reveries.llm.base import ChatModel, Embedder, Vector
 from reveries.memory.changes import ChangeSet
 from reveries.memory.consolidation import DeepSleep, DeepSlept
@@ -25,6 +26,9 @@ from reveries.memory.warming import warm_up
 
 UNNAMED_OWNER = "You"
 """What the owner is called in the log when no name is configured."""
+
+_LONGEST_SNAPSHOT_SECONDS = 2.0
+"""Whoever sends a signal is to see the daemon gone within five seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +168,10 @@ class Memory:
     ) -> DeepSlept:
         """Consolidate (R-103..R-108): what has not been slept on lightly is first. Raises ModelError."""
         await self.light_sleep(stop=stop)
-        return await self._deep_sleep.run(model, limit=limit, trigger=trigger, progress=progress, stop=stop)
+        slept = await self._deep_sleep.run(model, limit=limit, trigger=trigger, progress=progress, stop=stop)
+        if stop is None or not stop.is_set():
+            await self.save_snapshot()
+        return slept
 
     async def unprocessed_count(self) -> int:
         """How many experiences wait for deep sleep (R-98)."""
@@ -187,6 +194,13 @@ class Memory:
     async def warm_up(self) -> bool:
         """Make recall fast while it serves already; whether the compiled loops are in use then."""
         return await warm_up(self._live.graph)
+
+    async def save_snapshot(self) -> bool:
+        """Leave a snapshot of the graph for the next wake, if that can be done soon; whether there is one now."""
+        try:
+            return await self._store.save_snapshot(_LONGEST_SNAPSHOT_SECONDS)
+        except StorageError:  # The rows are the truth, and a wake without a snapshot is only slower.
+            return False
 
     async def close(self) -> None:
         """Wait until the write in hand is done. The database may be closed then."""

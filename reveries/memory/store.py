@@ -7,19 +7,22 @@ client is ever waited for in between.
 import asyncio
 import contextlib
 import json
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 from reveries.db.database import Database, Transaction
 from reveries.llm.base import Embedder, Vector, Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
+from reveries.memory.graph import PackedGraph
+from reveries.memory.hydration import graph_of, read_graph_rows
 from reveries.memory.live import LiveMemory
-from reveries.memory.model import Episode, Experience, Link, LinkType, Turn
+from reveries.memory.model import Episode, Experience, Link, Turn
 from reveries.memory.passages import passages_of
 from reveries.memory.rows import (
-    episode_of,
     episode_row,
     experience_of,
     self_model_of,
@@ -28,6 +31,7 @@ from reveries.memory.rows import (
     vector_bytes,
     vector_of,
 )
+from reveries.memory.snapshot import read_snapshot, write_snapshot
 
 Work = Callable[[Transaction], Awaitable[ChangeSet]]
 """Runs inside the transaction: may read and write more, and returns what memory is to take over."""
@@ -52,6 +56,7 @@ class MemoryStore:
         self.embedder = embedder
         self._mind_name = mind_name
         self._writing = asyncio.Lock()
+        self._saved_stamp = b""
 
     async def commit(self, work: Work, then: Callable[[], None] | None = None) -> ChangeSet:
         """Run `work` in a transaction, write what it returns, COMMIT, then let the live memory take it over.
@@ -87,33 +92,69 @@ class MemoryStore:
             found |= dict(zip(batch, vectors, strict=True))
         return stacked([found[place] for place in range(len(texts))], self.embedder.dimensions)
 
-    async def hydrate(self) -> None:
-        """Fill the empty live memory from the file (R-3, R-154). What lacks a vector of this model gets one."""
-        sources = await self._sources()
-        vectors = await self._vectors("episode")
-        episodes = [episode_of(row, sources.get(row["id"], ())) for row in await self.database.rows("episodes.live")]
-        links = [
-            Link(row["from_id"], row["to_id"], LinkType(row["type"]), row["strength"])
-            for row in await self.database.rows("episodes.live_links")
-        ]
+    async def hydrate(self) -> bool:
+        """Fill the empty live memory from the file (R-3, R-154); whether a snapshot of the graph was of use. What lacks
+        a vector of this model gets one."""
+        packed, is_from_snapshot = await self._packed_graph()
+        self.live.graph.fill(packed)
         turns = await self._turns()
         turn_vectors = await self._vectors("turn")
         self.live.apply(
             ChangeSet(
-                episodes=tuple(episodes),
-                vectors=tuple((e.id, vectors[e.id]) for e in episodes if e.id in vectors),
-                links=tuple(links),
-                indexed=tuple(IndexedTurn(t, home, turn_vectors[t.id]) for t, home in turns if t.id in turn_vectors),
+                indexed=tuple(IndexedTurn(t, home, turn_vectors[t.id]) for t, home in turns if t.id in turn_vectors)
             )
         )
         if rows := await self.database.rows("self_model.get"):
             self.live.self_model = self_model_of(rows[0])
         await self._embed_missing(
             _Missing(
-                [episode for episode in episodes if episode.id not in vectors],
+                self.live.graph.without_vectors(),
                 [(turn, home) for turn, home in turns if turn.id not in turn_vectors],
             )
         )
+        return is_from_snapshot
+
+    async def save_snapshot(self, longest_seconds: float) -> bool:
+        """Write the graph beside the database, unless what is there is of the same state; whether one stands there now.
+
+        Given up after `longest_seconds`. Writes wait only while the graph is copied.
+        """
+        async with self.quiet():
+            stamp = await self._stamp()
+            if stamp == self._saved_stamp:
+                return True
+            packed = await asyncio.to_thread(self.live.graph.packed)
+        deadline = time.monotonic() + longest_seconds
+        done = await asyncio.to_thread(
+            write_snapshot,
+            self.snapshot_path,
+            packed,
+            stamp,
+            self.embedder.model_id,
+            lambda: time.monotonic() < deadline,
+        )
+        if done:
+            self._saved_stamp = stamp
+        return done
+
+    @property
+    def snapshot_path(self) -> Path:
+        """Where the snapshot of the graph is. Whoever erases an episode calls `erase_snapshot` on it."""
+        return self.database.path.with_suffix(".snapshot")
+
+    async def _packed_graph(self) -> tuple[PackedGraph, bool]:
+        stamp, embedder = await self._stamp(), self.embedder
+        found = await asyncio.to_thread(
+            read_snapshot, self.snapshot_path, stamp, embedder.model_id, embedder.dimensions
+        )
+        if found is not None:
+            self._saved_stamp = stamp
+            return found, True
+        rows = await read_graph_rows(self.database, embedder.model_id)
+        return await asyncio.to_thread(graph_of, rows, embedder.dimensions), False
+
+    async def _stamp(self) -> bytes:
+        return bytes((await self.database.rows("episodes.stamp"))[0]["value"])
 
     async def to_sleep_on(self) -> list[tuple[Experience, tuple[Turn, ...]]]:
         """What light sleep has not seen yet, in the order of its conversations, each with its turns or passages."""
@@ -151,12 +192,6 @@ class MemoryStore:
             return changes
 
         await self.commit(work)
-
-    async def _sources(self) -> dict[str, list[str]]:
-        sources: dict[str, list[str]] = {}
-        for row in await self.database.rows("episodes.live_sources"):
-            sources.setdefault(row["episode_id"], []).append(row["experience_id"])
-        return sources
 
     async def _vectors(self, kind: str) -> dict[str, Vector]:
         named = {"owner_kind": kind, "model_id": self.embedder.model_id}

@@ -2,18 +2,18 @@
 
 Vectors: 384 dimensions, 2,000 topics of very unequal size (Zipf), a latent direction each, noise. Links: about 12
 stored ones an episode, both ways, seven in ten to a neighbour in time, three in ten to a few that many are linked to.
-Times and saliences as they come. Real embeddings are not like this; ratios of times carry over, shares of what is found do not.
+Times and saliences as they come. Real embeddings are not like this; ratios of times carry over, shares of what is
+found do not.
 """
 
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from reveries.llm.base import Vector, Vectors
-from reveries.memory.arena import PackedLinks
-from reveries.memory.graph import LINK_TYPES, PackedGraph
+from reveries.memory.arena import PackedLinks, laid_out
+from reveries.memory.graph import LINK_TYPES, PackedGraph, pack_episode
 from reveries.memory.model import Episode, Link, Origin
 
 DIMENSIONS = 384
@@ -25,6 +25,17 @@ _PAIRS_A_NODE = 5.95
 _LOCAL_SHARE = 0.7
 _NEIGHBOURHOOD = 40
 HUBS, HUB_DEGREE = 10, 20_000
+
+
+class Made:
+    """Episodes, made when somebody wants them."""
+
+    def __call__(self, place: int) -> Episode:
+        return episode_at(place)
+
+    def raw(self, place: int) -> bytes:
+        """Packed."""
+        return pack_episode(episode_at(place))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +53,7 @@ def make_mind(episodes: int, *, hubs: bool, room: int = 4096, seed: int = 1) -> 
     return Synthetic(
         PackedGraph(
             ids=[episode_id(place) for place in range(episodes)],
-            episodes=[functools.partial(episode_at, place) for place in range(episodes)],
+            shelf=Made(),
             vectors=vectors,
             links=_links(numbers, episodes, hubs=hubs),
             accessibility=np.array([_fresh(place) for place in range(episodes)]),
@@ -139,7 +150,7 @@ def _links(numbers: np.random.Generator, nodes: int, *, hubs: bool) -> PackedLin
     strengths = numbers.beta(1.2, 2.5, len(low)).astype(np.float32)
     start, end = np.concatenate([low, high]), np.concatenate([high, low])
     order = np.argsort(start, kind="stable")
-    return PackedLinks(
+    return laid_out(
         np.bincount(start, minlength=nodes).astype(np.int32),
         end[order].astype(np.int32),
         np.tile(kinds, 2)[order],

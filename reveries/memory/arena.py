@@ -5,7 +5,6 @@ is outgrown goes on a free list of its size. When the arena is full it is packed
 """
 
 from array import array
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,12 +20,15 @@ _ROOM = 1.25
 
 @dataclass(frozen=True, slots=True)
 class PackedLinks:
-    """The links of nodes 0, 1, 2 ... one after the other: `degrees[n]` of them go out from node n."""
+    """The links of nodes 0, 1, 2 ... laid out as an arena holds them, without free blocks."""
 
-    degrees: Int32
+    nodes: Int32
+    """Shape (nodes, 4): START, DEGREE, USED, CLASS."""
     targets: Int32
     kinds: Bytes
     strengths: Float32
+    taken: int
+    """Slots below this are in blocks; what is behind them is room."""
 
 
 class LinkArena:
@@ -85,30 +87,29 @@ class LinkArena:
         found = np.flatnonzero((self.targets[links] == end) & (self.kinds[links] == kind))
         return _as_written(self.strengths[links][found[0]]) if len(found) else None
 
-    def packed(self, rows: Sequence[int], size: int) -> PackedLinks:
-        """The links of the nodes in `rows` (every node that has any), all below `size`, numbered by place in `rows`;
-        without marks and without room."""
+    def packed(self, rows: Int64, size: int) -> PackedLinks:
+        """The links of the nodes in `rows` (every node that has any), all below `size`, numbered by place in `rows`."""
         places = np.full(size, -1, dtype=np.int32)
         places[rows] = np.arange(len(rows), dtype=np.int32)
-        slots, degrees = self.slots_from(np.array(rows, dtype=np.int64))
-        return PackedLinks(degrees, places[self.targets[slots]], self.kinds[slots], self.strengths[slots])
+        slots, degrees = self.slots_from(rows)
+        return laid_out(degrees, places[self.targets[slots]], self.kinds[slots], self.strengths[slots])
 
     def fill(self, packed: PackedLinks) -> None:
-        """Put all of `packed` into this arena, which is empty. Raises ValueError where a target is no node."""
-        count = len(packed.degrees)
-        if len(packed.targets) and not 0 <= packed.targets.min() <= packed.targets.max() < count:
+        """Take `packed` over as it is; this arena is empty. Raises ValueError where a slot leads to no node."""
+        count = len(packed.nodes)
+        taken = packed.targets[: packed.taken]
+        if not len(packed.targets) == len(packed.kinds) == len(packed.strengths) >= packed.taken:
+            raise ValueError("The columns of the links are not of one length.")
+        if len(taken) and not 0 <= int(taken.min()) <= int(taken.max()) < count:
             raise ValueError("A link leads to a node that is not there.")
-        if len(packed.targets) != packed.degrees.sum():
-            raise ValueError("There are not as many links as nodes have.")
-        sources = np.repeat(np.arange(count, dtype=np.int32), packed.degrees)
-        marked, back = _one_way(sources, packed.targets, count)
-        marks = np.bincount(marked, minlength=count).astype(np.int32)
-        self._lay_out(packed.degrees, marks)
-        starts = self.nodes[:count, START]
-        slots = _slots_of(starts, packed.degrees)
-        self.targets[slots], self.kinds[slots], self.strengths[slots] = packed.targets, packed.kinds, packed.strengths
-        slots = _slots_of(starts + packed.degrees, marks)
-        self.targets[slots], self.kinds[slots] = back, BACK
+        if len(packed.targets) >= _FIRST_SLOTS:
+            self._hold(packed.targets, packed.kinds, packed.strengths)
+        else:
+            self.targets[: len(packed.targets)] = packed.targets
+            self.kinds[: len(packed.kinds)] = packed.kinds
+            self.strengths[: len(packed.strengths)] = packed.strengths
+        self._ledger[TOP] = packed.taken
+        self.nodes[:count] = packed.nodes
 
     def slots_from(self, nodes: Int64) -> tuple[Int64, Int32]:
         """The slots of the links that go out from `nodes`, one node after the other, and how many each has."""
@@ -126,40 +127,56 @@ class LinkArena:
         return self._ledger, self.nodes, self.targets, self.strengths, self.kinds
 
     def _allot(self, slots: int) -> None:
+        self._hold(np.zeros(slots, dtype=np.int32), np.zeros(slots, dtype=np.uint8), np.zeros(slots, dtype=np.float32))
+
+    def _hold(self, targets: Int32, kinds: Bytes, strengths: Float32) -> None:
+        """These slots from now on, none of them taken."""
         self._ledger: Int64 = np.full(LEDGER_SIZE, -1, dtype=np.int64)
         self._ledger[TOP] = self._ledger[FREE] = 0
-        self.targets: Int32 = np.zeros(slots, dtype=np.int32)
-        self.strengths: Float32 = np.zeros(slots, dtype=np.float32)
-        self.kinds: Bytes = np.zeros(slots, dtype=np.uint8)
-
-    def _lay_out(self, degrees: Int32, marks: Int32) -> None:
-        """Blocks in the order of the nodes, and as much room behind them again."""
-        count = len(degrees)
-        taken = degrees + marks
-        classes = np.maximum(LEAST_CLASS, np.ceil(np.log2(np.maximum(taken, 1)))).astype(np.int64)
-        sizes = np.where(taken > 0, np.left_shift(1, classes), 0)
-        ends = np.cumsum(sizes)
-        total = int(ends[-1]) if count else 0
-        self._allot(max(_FIRST_SLOTS, int(_ROOM * total)))
-        self._ledger[TOP] = total
-        self.nodes[:count, START] = np.where(taken > 0, ends - sizes, 0)
-        self.nodes[:count, DEGREE], self.nodes[:count, USED] = degrees, taken
-        self.nodes[:count, CLASS] = np.where(taken > 0, classes, -1)
+        self.targets, self.kinds, self.strengths = targets, kinds, strengths
 
     def _pack_anew(self) -> None:
         """Make room: everything into a larger arena, in the order of the nodes, free blocks left behind."""
         whole = _slots_of(self.nodes[:, START], self.nodes[:, USED])
         kept = self.targets[whole], self.kinds[whole], self.strengths[whole]
-        degrees = self.nodes[:, DEGREE].copy()
-        self._lay_out(degrees, self.nodes[:, USED] - degrees)
-        needed = 2 * int(self._ledger[TOP])
-        if needed > self.slots:
-            self.targets, self.kinds, self.strengths = (
-                np.concatenate([part, np.zeros(needed - self.slots, dtype=part.dtype)])
-                for part in (self.targets, self.kinds, self.strengths)
-            )
+        self.nodes, taken = _blocks_for(self.nodes[:, DEGREE], self.nodes[:, USED])
+        self._allot(max(2 * taken, _FIRST_SLOTS))
+        self._ledger[TOP] = taken
         slots = _slots_of(self.nodes[:, START], self.nodes[:, USED])
         self.targets[slots], self.kinds[slots], self.strengths[slots] = kept
+
+
+def laid_out(degrees: Int32, targets: Int32, kinds: Bytes, strengths: Float32) -> PackedLinks:
+    """Links given one node after the other, `degrees[n]` of node n, as an arena holds them, with some room behind.
+
+    Raises ValueError where a target is no node.
+    """
+    count = len(degrees)
+    if len(targets) and not 0 <= int(targets.min()) <= int(targets.max()) < count:
+        raise ValueError("A link leads to a node that is not there.")
+    sources = np.repeat(np.arange(count, dtype=np.int64), degrees)
+    marked, back = _one_way(sources, targets.astype(np.int64), count)
+    marks = np.bincount(marked, minlength=count).astype(np.int32)
+    nodes, taken = _blocks_for(degrees, degrees + marks)
+    room = max(_FIRST_SLOTS, int(_ROOM * taken))
+    columns = np.zeros(room, dtype=np.int32), np.zeros(room, dtype=np.uint8), np.zeros(room, dtype=np.float32)
+    slots = _slots_of(nodes[:, START], degrees)
+    columns[0][slots], columns[1][slots], columns[2][slots] = targets, kinds, strengths
+    slots = _slots_of(nodes[:, START] + degrees, marks)
+    columns[0][slots], columns[1][slots] = back, BACK
+    return PackedLinks(nodes, *columns, taken)
+
+
+def _blocks_for(degrees: Int32, used: Int32) -> tuple[Int32, int]:
+    """Blocks in the order of the nodes, and how many slots they take."""
+    nodes = _without_blocks(len(degrees))
+    classes = np.maximum(LEAST_CLASS, np.ceil(np.log2(np.maximum(used, 1)))).astype(np.int64)
+    sizes = np.where(used > 0, np.left_shift(1, classes), 0)
+    ends = np.cumsum(sizes)
+    nodes[:, START] = np.where(used > 0, ends - sizes, 0)
+    nodes[:, DEGREE], nodes[:, USED] = degrees, used
+    nodes[:, CLASS] = np.where(used > 0, classes, -1)
+    return nodes, int(ends[-1]) if len(ends) else 0
 
 
 def _without_blocks(count: int) -> Int32:
@@ -180,9 +197,17 @@ def _slots_of(starts: Int32, lengths: Int32) -> Int64:
     return np.repeat(starts.astype(np.int64) - before, lengths) + np.arange(total, dtype=np.int64)
 
 
-def _one_way(sources: Int32, targets: Int32, nodes: int) -> tuple[Int32, Int32]:
+def _one_way(sources: Int64, targets: Int64, nodes: int) -> tuple[Int64, Int64]:
     """Which nodes are linked to without linking back, and by whom; in the order of the nodes, each pair once."""
-    pairs = np.unique(sources.astype(np.int64) * nodes + targets)
-    backwards = (pairs % nodes) * nodes + pairs // nodes
-    missing = np.sort(np.setdiff1d(backwards, pairs, assume_unique=True))
-    return (missing // nodes).astype(np.int32), (missing % nodes).astype(np.int32)
+    low, high = np.minimum(sources, targets), np.maximum(sources, targets)
+    ways = np.sort(2 * (low * nodes + high) + (sources > targets))  # Both ways of a pair come to stand side by side.
+    if not len(ways):
+        return ways, ways
+    ways = ways[np.append(True, ways[1:] != ways[:-1])]
+    pairs = ways // 2
+    is_other = np.concatenate([[True], pairs[1:] != pairs[:-1], [True]])
+    lone = ways[is_other[:-1] & is_other[1:]]
+    low, high, is_down = lone // 2 // nodes, lone // 2 % nodes, (lone % 2).astype(np.bool_)
+    marked, back = np.where(is_down, low, high), np.where(is_down, high, low)
+    order = np.argsort(marked, kind="stable")
+    return marked[order], back[order]

@@ -5,10 +5,11 @@ itself (`spreading`) stand in flat arrays by node index. An index belongs to its
 graph; then another may get it, so nobody keeps an index past the next `apply`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
+import msgspec
 import numpy as np
 
 from reveries.llm.base import Vector, Vectors
@@ -16,7 +17,7 @@ from reveries.memory.arena import LinkArena, PackedLinks
 from reveries.memory.changes import Before, ChangeSet, Fading, Retirement, Touch
 from reveries.memory.facts import NodeFacts
 from reveries.memory.kernels import Kernels, interpreted
-from reveries.memory.loops import Float64
+from reveries.memory.loops import Float64, Int64
 from reveries.memory.model import Episode, Link, LinkType
 from reveries.memory.nearest import VectorTable
 from reveries.memory.spreading import EnergyField
@@ -24,13 +25,24 @@ from reveries.memory.spreading import EnergyField
 Edge = tuple[int, LinkType]
 """Where a link leads (an index) and of which type it is: one strength for each."""
 
-Later = Callable[[], Episode]
-"""An episode that is put together from its row when somebody wants it: a hundred thousand at once take seconds."""
+
+class Shelf(Protocol):
+    """Episodes as they stand in a file, by their place; put together when somebody wants one, for a hundred thousand at
+    once take seconds."""
+
+    def __call__(self, place: int) -> Episode:
+        """The episode at a place."""
+
+    def raw(self, place: int) -> bytes:
+        """The same, packed (`pack_episode`)."""
+
 
 LINK_TYPES: Final = tuple(LinkType)
 """A link's type by the number that stands for it in the arena."""
 _NUMBERS: Final = {kind.value: number for number, kind in enumerate(LINK_TYPES)}
 _FIRST_CAPACITY = 64
+_GLANCE = 8
+"""A vector whose first components are all 0 is looked at in full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +50,7 @@ class PackedGraph:
     """A whole graph, to fill an empty one with: parallel sequences, in the order in which the episodes came."""
 
     ids: Sequence[str]
-    episodes: Sequence[Episode | Later]
+    shelf: Shelf
     vectors: Vectors
     """A row for each episode, and room behind them; zeros where an episode has none."""
     links: PackedLinks
@@ -53,7 +65,8 @@ class MemoryGraph:
 
     def __init__(self, dimensions: int, kernels: Kernels | None = None) -> None:
         self.dimensions = dimensions
-        self._episodes: list[Episode | Later | None] = []
+        self._episodes: list[Episode | None] = []
+        self._shelf: Shelf | None = None
         self._ids: list[str] = []
         self._index: dict[str, int] = {}
         self._free: list[int] = []
@@ -91,12 +104,11 @@ class MemoryGraph:
     def at(self, index: int) -> Episode:
         """The episode at an index that is in use. Raises KeyError for one that is not."""
         episode = self._episodes[index]
-        if isinstance(episode, Episode):
-            return episode
         if episode is None:
-            raise KeyError(index)
-        whole = self._episodes[index] = episode()
-        return whole
+            if self._shelf is None or not self._ids[index]:
+                raise KeyError(index)
+            episode = self._episodes[index] = self._shelf(index)
+        return episode
 
     def get(self, episode_id: str) -> Episode | None:
         index = self._index.get(episode_id)
@@ -184,7 +196,7 @@ class MemoryGraph:
     def fill(self, packed: PackedGraph) -> None:
         """Fill this graph, which is empty, in one go. Raises ValueError where the parts do not fit together."""
         count = len(packed.ids)
-        if len(packed.links.degrees) != count or len(packed.episodes) != count or len(packed.vectors) < count:
+        if len(packed.links.nodes) != count or len(packed.created_at) != count or len(packed.vectors) < count:
             raise ValueError("The parts of the graph are not of one length.")
         table = VectorTable(self._kernels, self.dimensions, 0)
         table.take(packed.vectors)
@@ -193,16 +205,16 @@ class MemoryGraph:
         self._allot(table)
         self._arena.fill(packed.links)
         self._facts.fill(packed.accessibility, packed.valence, packed.last_accessed_at, packed.created_at)
-        self._episodes, self._ids = list(packed.episodes), list(packed.ids)
+        self._episodes, self._shelf, self._ids = [None] * count, packed.shelf, list(packed.ids)
         self._index = dict(zip(self._ids, range(count), strict=True))
 
     def packed(self) -> PackedGraph:
         """A copy of this graph as it is now: nothing done to it later is seen in the copy. Without room behind it."""
-        rows = list(self._index.values())
+        rows = np.fromiter(self._index.values(), dtype=np.int64, count=len(self._index))
         facts = self._facts
         return PackedGraph(
             ids=list(self._index),
-            episodes=[episode for row in rows if (episode := self._episodes[row]) is not None],
+            shelf=_Copied(rows, list(self._episodes), self._shelf),
             vectors=self._table.rows[rows],
             links=self._arena.packed(rows, self.size),
             accessibility=facts.accessibility[rows].astype(np.float64),
@@ -213,8 +225,8 @@ class MemoryGraph:
 
     def without_vectors(self) -> list[Episode]:
         """The episodes that have no vector yet."""
-        rows = np.fromiter(self._index.values(), dtype=np.int64, count=len(self._index))
-        return [self.at(row) for row in rows[~self._table.rows[rows].any(axis=1)].tolist()]
+        bare = np.flatnonzero(~self.vectors[:, :_GLANCE].any(axis=1)).tolist()
+        return [self.at(row) for row in bare if self._ids[row] and not self._table.rows[row].any()]
 
     def use(self, kernels: Kernels) -> None:
         """Go on with `kernels`."""
@@ -295,3 +307,32 @@ class MemoryGraph:
         self._episodes[index] = None
         self._ids[index] = ""
         self._free.append(index)
+
+
+class _Copied:
+    """The episodes of a graph as they were: those at hand, the others from its shelf."""
+
+    def __init__(self, rows: Int64, episodes: list[Episode | None], shelf: Shelf | None) -> None:
+        self._rows = rows
+        self._episodes = episodes
+        self._shelf = shelf
+
+    def __call__(self, place: int) -> Episode:
+        row = int(self._rows[place])
+        episode = self._episodes[row]
+        if episode is None:
+            if self._shelf is None:
+                raise KeyError(place)
+            return self._shelf(row)
+        return episode
+
+    def raw(self, place: int) -> bytes:
+        row = int(self._rows[place])
+        if self._episodes[row] is None and self._shelf is not None:
+            return self._shelf.raw(row)
+        return pack_episode(self(place))
+
+
+def pack_episode(episode: Episode) -> bytes:
+    """An episode as MessagePack."""
+    return msgspec.msgpack.encode(episode)

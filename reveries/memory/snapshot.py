@@ -12,7 +12,6 @@ import os
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -23,7 +22,8 @@ from numpy.typing import NDArray
 from reveries import __version__
 from reveries.llm.base import Vectors
 from reveries.memory.arena import PackedLinks
-from reveries.memory.graph import Later, PackedGraph
+from reveries.memory.graph import PackedGraph
+from reveries.memory.loops import Int64
 from reveries.memory.model import Episode
 
 _MAGIC: Final = b"reveries graph 1\n"
@@ -31,6 +31,7 @@ _ALIGNMENT = 64
 _CHUNK_BYTES = 1 << 23
 _CHECKED_WORDS = 1 << 17
 _ROOM_SHARE = 0.5
+_WITH_ROOM: Final = ("targets", "kinds", "strengths")
 _LEAST_ROOM = 1024
 
 Numbers = NDArray[np.generic]
@@ -59,15 +60,17 @@ class Header(msgspec.Struct, frozen=True):
 
 
 class Folded:
-    """An episode as it stands in the file, made when somebody wants it."""
+    """Episodes as they stand in the file."""
 
-    __slots__ = ("raw",)
+    def __init__(self, text: bytes, ends: Int64) -> None:
+        self._text = text
+        self._ends = ends
 
-    def __init__(self, raw: bytes) -> None:
-        self.raw = raw
+    def __call__(self, place: int) -> Episode:
+        return msgspec.msgpack.decode(self.raw(place), type=Episode)
 
-    def __call__(self) -> Episode:
-        return msgspec.msgpack.decode(self.raw, type=Episode)
+    def raw(self, place: int) -> bytes:
+        return self._text[self._ends[place - 1] if place else 0 : self._ends[place]]
 
 
 class _UnfitError(Exception):
@@ -137,49 +140,43 @@ def with_room(count: int, dimensions: int) -> Vectors:
 
 def _sections_of(taken: PackedGraph, is_wanted: Callable[[], bool]) -> list[tuple[str, Numbers]]:
     raws: list[bytes] = []
-    for place, episode in enumerate(taken.episodes):
+    for place in range(len(taken.ids)):
         if not place % 1024 and not is_wanted():
             raise _UnfitError
-        raws.append(_raw(episode))
-    lengths = np.array([len(raw) for raw in raws], dtype=np.int64)
+        raws.append(taken.shelf.raw(place))
+    links = taken.links
     return [
         ("vectors", taken.vectors.reshape(-1)),
-        ("degrees", taken.links.degrees),
-        ("targets", taken.links.targets),
-        ("kinds", taken.links.kinds),
-        ("strengths", taken.links.strengths),
+        ("nodes", links.nodes.reshape(-1)),
+        ("targets", links.targets[: links.taken]),
+        ("kinds", links.kinds[: links.taken]),
+        ("strengths", links.strengths[: links.taken]),
         ("accessibility", taken.accessibility),
         ("valence", taken.valence),
         ("last_accessed_at", taken.last_accessed_at),
         ("created_at", taken.created_at),
         ("ids", np.frombuffer("\n".join(taken.ids).encode(), dtype=np.uint8)),
-        ("episode_lengths", lengths),
+        ("episode_ends", np.cumsum([len(raw) for raw in raws], dtype=np.int64)),
         ("episodes", np.frombuffer(b"".join(raws), dtype=np.uint8)),
     ]
-
-
-def _raw(episode: Episode | Later) -> bytes:
-    if isinstance(episode, Folded):
-        return episode.raw
-    return msgspec.msgpack.encode(episode if isinstance(episode, Episode) else episode())
 
 
 def _graph_of(header: Header, found: dict[str, Numbers]) -> PackedGraph:
     count = header.count
     ids = found["ids"].tobytes().decode().split("\n") if count else []
-    ends = np.concatenate([[0], np.cumsum(found["episode_lengths"])]).tolist()
-    text = found["episodes"].tobytes()
-    if len(ids) != count or len(ends) != count + 1 or ends[-1] != len(text):
+    ends, text = found["episode_ends"].view(np.int64), found["episodes"].tobytes()
+    if len(ids) != count or len(ends) != count or (count and ends[-1] != len(text)):
         raise _UnfitError
     return PackedGraph(
         ids=ids,
-        episodes=[Folded(text[start:end]) for start, end in pairwise(ends)],
+        shelf=Folded(text, ends),
         vectors=found["vectors"].reshape(-1, header.dimensions).view(np.float32),
         links=PackedLinks(
-            found["degrees"].view(np.int32),
+            found["nodes"].reshape(-1, 4).view(np.int32),
             found["targets"].view(np.int32),
             found["kinds"].view(np.uint8),
             found["strengths"].view(np.float32),
+            next(section.length for section in header.sections if section.name == "targets"),
         ),
         accessibility=found["accessibility"].view(np.float64),
         valence=found["valence"].view(np.float64),
@@ -203,12 +200,14 @@ def _read_header(file: BinaryIO) -> Header:
 
 
 def _read_section(file: BinaryIO, section: Section, header: Header) -> Numbers:
-    """Vectors are read into an array with room behind them: nothing is copied when the next episode comes."""
+    """One array. Vectors and links have room behind them: nothing is copied when the next episode comes."""
     values: Numbers
     if section.name == "vectors":
         if section.length != header.count * header.dimensions or section.dtype != "<f4":
             raise _UnfitError
         values = with_room(header.count, header.dimensions).reshape(-1)
+    elif section.name in _WITH_ROOM:
+        values = np.zeros(section.length + section.length // 4, dtype=section.dtype)
     else:
         values = np.empty(section.length, dtype=section.dtype)
     file.seek(-(-file.tell() // _ALIGNMENT) * _ALIGNMENT)

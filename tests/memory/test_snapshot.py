@@ -1,6 +1,7 @@
 """The snapshot of the graph: the same as the rows say, noticed when stale or damaged, written whole or not at all."""
 
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,12 @@ from hypothesis import given
 from hypothesis import settings as checking
 from hypothesis import strategies as st
 
-from reveries.db.database import Database, open_database
+from reveries.db.database import Database, Transaction, open_database
+from reveries.memory.changes import ChangeSet
 from reveries.memory.graph import MemoryGraph, PackedGraph
 from reveries.memory.kernels import interpreted
 from reveries.memory.memory import Memory
+from reveries.memory.model import Link, LinkType
 from reveries.memory.snapshot import erase_snapshot, read_snapshot, write_snapshot
 from tests.fakes.clock import HandClock
 from tests.memory.kit import DIMENSIONS, NOW, WordEmbedder, open_memory
@@ -94,12 +97,20 @@ async def test_a_wake_from_the_snapshot_equals_the_live_memory_and_so_does_one_p
 )
 async def test_whoever_changes_a_row_makes_the_snapshot_stale(tmp_path: Path, change: str) -> None:
     async with open_memory(tmp_path) as memory:
-        clock = HandClock(NOW)
-        for said in ("My sister Marta lives in Lisbon.", "The wooden boat Sole needs blue paint."):
-            await do(memory, clock, "talk", said)
-            await do(memory, clock, "light", "")
-            await clock.advance(40 * 86_400)
-        assert memory.live.graph.link_count
+        await do(memory, HandClock(NOW), "talk", "My sister Marta lives in Lisbon.")
+        await memory.light_sleep()
+        told = next(memory.live.graph.episodes())
+        another = replace(told, id="another")
+        changes = ChangeSet(
+            episodes=(another,),
+            vectors=((another.id, memory.live.graph.vector_of(told.id)),),
+            links=(Link(told.id, another.id, LinkType.THEMATIC, 0.5),),
+        )
+
+        async def work(_: Transaction) -> ChangeSet:
+            return changes
+
+        await memory._store.commit(work)
         assert await memory.save_snapshot()
         database = memory._parts.database
         before = await stamp_of(database)

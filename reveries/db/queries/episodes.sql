@@ -58,7 +58,7 @@ SELECT owner_id, vector FROM vectors WHERE owner_kind = :owner_kind AND model_id
 SELECT value FROM graph_stamp WHERE id = 1;
 
 -- name: packed_links
-SELECT from_id, group_concat(to_id, char(31)) AS targets, group_concat(type, char(31)) AS types,
-    group_concat(strength, char(31)) AS strengths
+SELECT from_id, group_concat(to_id, char(31)) AS targets, group_concat(strength, ' ') AS strengths,
+    group_concat(CASE type WHEN 'causal' THEN 0 WHEN 'thematic' THEN 1 WHEN 'temporal' THEN 2 ELSE 3 END, '') AS types
 FROM episode_links
 GROUP BY from_id;

@@ -1,4 +1,4 @@
-"""A mind of any size made by chance: what `bench/speed.py` and `bench/hydrate.py` measure on.
+"""A mind of any size made by chance: what `bench/hydrate.py` measures on.
 
 Vectors: 384 dimensions, 2,000 topics of very unequal size (Zipf), a latent direction each, noise. Links: about 12
 stored ones an episode, both ways, seven in ten to a neighbour in time, three in ten to a few that many are linked to.

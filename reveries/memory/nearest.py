@@ -54,7 +54,7 @@ class VectorTable:
             self._shadow(row, row + 1)
 
     def shadow_more(self, size: int) -> bool:
-        """Shadow up to 4,096 more of the first `size` rows, in about two milliseconds; whether any are left."""
+        """Shadow up to 4,096 more of the first `size` rows; whether any are left."""
         if not self.kernels.are_compiled or self._shadowed >= size:
             return False
         if len(self._scales) < size:

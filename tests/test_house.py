@@ -224,6 +224,7 @@ def loaded_after(program: str) -> set[str]:
 
 def test_the_command_line_loads_nothing_heavy() -> None:
     heavy = {"numpy", "litellm", "textual", "aiosqlite", "onnxruntime", "xllamacpp", "tokenizers", "httpx", "ollama"}
+    heavy |= {"numba", "llvmlite"}
     assert not loaded_after("import reveries.client.cli") & (heavy | {"asyncio"})
 
 
@@ -232,11 +233,11 @@ def test_no_room_of_the_mind_loads_a_provider(room: str) -> None:
     package = importlib.import_module(f"reveries.{room}")
     modules = [f"reveries.{room}.{module.name}" for module in pkgutil.iter_modules(package.__path__)]
     loaded = loaded_after("\n".join(f"import {name}" for name in modules))
-    assert not loaded & {"litellm", "ollama", "xllamacpp", "onnxruntime", "tokenizers", "textual", "click"}
+    assert not loaded & {"litellm", "ollama", "xllamacpp", "onnxruntime", "tokenizers", "textual", "click", "numba"}
 
 
 def test_importing_the_daemon_loads_no_hosted_provider() -> None:
-    assert not loaded_after("import reveries.daemon.app") & {"litellm", "openai", "textual"}
+    assert not loaded_after("import reveries.daemon.app") & {"litellm", "openai", "textual", "numba"}
 
 
 def test_importing_does_no_work() -> None:

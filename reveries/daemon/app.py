@@ -95,6 +95,7 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
         memory = _memory(settings, database, models, answers, clock)
         await memory.hydrate()
         stack.push_async_callback(memory.close)
+        stack.push_async_callback(memory.save_snapshot)
         mind = Mind(
             settings=settings,
             config_file=config_file,
@@ -201,6 +202,7 @@ async def _start(mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, 
     tasks.create_task(server.run(listener, listening), name="server")
     schedule = Schedule(mind.database, mind.clock, _jobs(mind))
     children = {
+        "warm-up": mind.warm_up,
         "leftovers": mind.take_up_leftovers,
         "look-at-embedder": mind.look_at_embedder,
         "conversation": mind.conversation.run,

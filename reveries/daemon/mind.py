@@ -132,6 +132,10 @@ class Mind:
         """Make everything that was not slept on recallable; no model call."""
         return await self.memory.light_sleep(progress)
 
+    async def warm_up(self) -> None:
+        """Compiled loops for recall; without them it is right too, only slower."""
+        log.info("recall.loops", compiled=await self.memory.warm_up())
+
     async def take_up_leftovers(self) -> None:
         """After waking: what was not slept on yet."""
         await self.light_sleep()

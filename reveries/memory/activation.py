@@ -1,20 +1,21 @@
-"""Spreading activation (R-118..R-128), in the literal form of the specification: a snapshot of the whole map per pass
-(RA-32). Pure: the graph, the cue's vector, the time and the mood are arguments; nothing is changed by asking.
+"""Spreading activation (R-118..R-128), with the energies of the specification's literal form: a snapshot of the whole
+map per pass (RA-32). Pure: the graph, the cue's vector, the time and the mood are arguments; nothing is changed by
+asking. The loops are in `spreading`; explained is only what surfaced.
 
 Modes: `nearest_seeds` alone is R-119 to the letter and the oracle; `recall` (live.py) adds entry points found by words.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-
-import numpy as np
 
 from reveries.config import RecallSettings
 from reveries.llm.base import Vector
+from reveries.memory.facts import moment_of
 from reveries.memory.graph import MemoryGraph
 from reveries.memory.model import Episode, Factors, RecallContext, RecalledEpisode
+from reveries.memory.spreading import Bounds
 
 _DAY_SECONDS = 86_400.0
 _ANNIVERSARY_MIN_DAYS = 300
@@ -32,22 +33,17 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Energy by index, the strongest single way it came by index, and what it cost."""
+    """Energy by index, and what it cost."""
 
     energies: dict[int, float]
-    came_from: dict[int, int] = field(repr=False)
     edges_touched: int
 
 
 def nearest_seeds(graph: MemoryGraph, vector: Vector, count: int) -> list[Seed]:
     """R-119: the `count` episodes nearest to the cue, by cosine; ties by id. Negative cosines are no seeds (R-128)."""
-    if not len(graph) or count < 1:
-        return []
-    cosines = graph.vectors @ vector
-    worst = np.partition(cosines, -count)[-count] if len(cosines) > count else -1.0
-    candidates = np.flatnonzero((cosines >= worst) & (cosines > 0.0)).tolist()
-    ordered = sorted(candidates, key=lambda index: (-float(cosines[index]), graph.at(index).id))
-    return [Seed(i, min(1.0, float(cosines[i])), min(1.0, float(cosines[i]))) for i in ordered[:count]]
+    rows, cosines = graph.nearest(vector, count)
+    ordered = sorted(zip(rows, cosines, strict=True), key=lambda pair: (-pair[1], graph.id_at(pair[0])))
+    return [Seed(row, min(1.0, cosine), min(1.0, cosine)) for row, cosine in ordered[:count]]
 
 
 def recency_boost(last_accessed_at: float, now: float) -> float:
@@ -84,27 +80,12 @@ def spread(graph: MemoryGraph, energies: Mapping[int, float], max_hops: int, dec
 
     A faded episode takes up less than is sent to it (RA-29).
     """
-    active = dict(energies)
-    strongest = dict(energies)
-    came_from: dict[int, int] = {}
-    edges_touched = 0
-    for _ in range(max_hops):
-        sent: dict[int, float] = {}
-        ways = dict(strongest)
-        for node, energy in active.items():
-            edges = graph.edges(node)
-            edges_touched += len(edges)
-            for (target, _kind), strength in edges.items():
-                share = strength * decay_per_hop * graph.at(target).accessibility
-                sent[target] = sent.get(target, 0.0) + energy * share
-                way = strongest[node] * share
-                if way > ways.get(target, 0.0):
-                    ways[target], came_from[target] = way, node
-        for target, amount in sent.items():
-            active[target] = active.get(target, 0.0) + amount
-            ways.setdefault(target, 0.0)
-        strongest = ways
-    return Spread(active, came_from, edges_touched)
+    field = graph.field
+    try:
+        edges_touched = field.spread(energies, graph.size, max_hops, decay_per_hop)
+        return Spread(field.energies(), edges_touched)
+    finally:
+        field.clear()
 
 
 def activate(
@@ -121,27 +102,20 @@ def activate(
     """
     by_index = {seed.index: seed for seed in seeds}
     start = {i: e for i, seed in by_index.items() if (e := seed_energy(seed, graph.at(i), context.now)) > 0.0}
-    spreading = spread(graph, start, settings.max_hops, settings.decay_per_hop)
-    surfaced: list[RecalledEpisode] = []
-    for index, whole in spreading.energies.items():
-        episode = graph.at(index)
-        factors = factors_of(episode, context)
-        scale = factors.recency * factors.resonance * factors.temporal * factors.accessibility
-        if whole * scale > settings.activation_threshold:
-            direct = start.get(index, 0.0)
-            seed = by_index.get(index)
-            surfaced.append(
-                RecalledEpisode(
-                    episode=episode,
-                    energy=(direct + share_of_spread * (whole - direct)) * scale,
-                    seed_cosine=seed.cosine if seed else 0.0,
-                    path=_path(graph, spreading.came_from, index),
-                    factors=factors,
-                    seed_words=seed.words if seed else 0.0,
-                )
-            )
-    surfaced.sort(key=lambda found: (-found.energy, found.episode.id))
-    return tuple(surfaced[: context.limit]), spreading.edges_touched
+    bounds = Bounds(moment_of(context.now), context.mood, settings.activation_threshold, share_of_spread, context.limit)
+    field = graph.field
+    try:
+        edges_touched = field.spread(start, graph.size, settings.max_hops, settings.decay_per_hop)
+        surfaced = zip(*field.surfaced(start, bounds), strict=True)
+    finally:
+        field.clear()
+    best = sorted(surfaced, key=lambda found: (-found[1], graph.id_at(found[0])))[: context.limit]
+    ways = field.ways(start, [index for index, _ in best], settings.max_hops, settings.decay_per_hop)
+    recalled = tuple(
+        _explained(graph, index, energy, way, by_index.get(index), context)
+        for (index, energy), way in zip(best, ways, strict=True)
+    )
+    return recalled, edges_touched
 
 
 def factors_of(episode: Episode, context: RecallContext) -> Factors:
@@ -154,8 +128,15 @@ def factors_of(episode: Episode, context: RecallContext) -> Factors:
     )
 
 
-def _path(graph: MemoryGraph, came_from: Mapping[int, int], index: int) -> tuple[str, ...]:
-    path = [index]
-    while path[-1] in came_from and came_from[path[-1]] not in path:
-        path.append(came_from[path[-1]])
-    return tuple(graph.at(step).id for step in reversed(path))
+def _explained(
+    graph: MemoryGraph, index: int, energy: float, way: tuple[int, ...], seed: Seed | None, context: RecallContext
+) -> RecalledEpisode:
+    episode = graph.at(index)
+    return RecalledEpisode(
+        episode=episode,
+        energy=energy,
+        seed_cosine=seed.cosine if seed else 0.0,
+        path=tuple(graph.id_at(step) for step in way),
+        factors=factors_of(episode, context),
+        seed_words=seed.words if seed else 0.0,
+    )

@@ -1,34 +1,75 @@
 """The live graph: every episode that can be recalled, its vector and its links, in memory. No I/O, no waiting.
 
-The plain form: a growable float32 array of vectors beside lists of episodes and adjacency maps. An index is given once
-and never used again, so that whoever holds one is never shown another episode under it.
+Arrays, not objects: vectors (`nearest`), links (`arena`), what energy is multiplied with (`facts`) and the energy
+itself (`spreading`) stand in flat arrays by node index. An index belongs to its episode until that one leaves the
+graph; then another may get it, so nobody keeps an index past the next `apply`.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
 
+import msgspec
 import numpy as np
 
 from reveries.llm.base import Vector, Vectors
+from reveries.memory.arena import LinkArena, PackedLinks
 from reveries.memory.changes import Before, ChangeSet, Fading, Retirement, Touch
+from reveries.memory.facts import NodeFacts
+from reveries.memory.kernels import Kernels, interpreted
+from reveries.memory.loops import Float64, Int64
 from reveries.memory.model import Episode, Link, LinkType
+from reveries.memory.nearest import VectorTable
+from reveries.memory.spreading import EnergyField
 
 Edge = tuple[int, LinkType]
 """Where a link leads (an index) and of which type it is: one strength for each."""
 
+
+class Shelf(Protocol):
+    """Episodes as they stand in a file, by their place; put together when somebody wants one, for a hundred thousand at
+    once take seconds."""
+
+    def __call__(self, place: int) -> Episode:
+        """The episode at a place."""
+
+    def raw(self, place: int) -> bytes:
+        """The same, packed (`pack_episode`)."""
+
+
+LINK_TYPES: Final = tuple(LinkType)
+"""A link's type by the number that stands for it in the arena."""
+_NUMBERS: Final = {kind.value: number for number, kind in enumerate(LINK_TYPES)}
 _FIRST_CAPACITY = 64
+
+
+@dataclass(frozen=True, slots=True)
+class PackedGraph:
+    """A whole graph, to fill an empty one with: parallel sequences, in the order in which the episodes came."""
+
+    ids: Sequence[str]
+    shelf: Shelf
+    vectors: Vectors
+    """A row for each episode, and room behind them; zeros where an episode has none."""
+    links: PackedLinks
+    accessibility: Float64
+    valence: Float64
+    last_accessed_at: Float64
+    created_at: Float64
 
 
 class MemoryGraph:
     """Episodes by id and by index; links in their stored direction (R-81, RA-32)."""
 
-    def __init__(self, dimensions: int) -> None:
+    def __init__(self, dimensions: int, kernels: Kernels | None = None) -> None:
         self.dimensions = dimensions
-        self._vectors: Vectors = np.zeros((_FIRST_CAPACITY, dimensions), dtype=np.float32)
         self._episodes: list[Episode | None] = []
+        self._shelf: Shelf | None = None
+        self._ids: list[str] = []
         self._index: dict[str, int] = {}
-        self._links: list[dict[Edge, float]] = []
-        self._backlinks: list[set[int]] = []
+        self._free: list[int] = []
+        self._kernels = kernels or interpreted()
+        self._allot(VectorTable(self._kernels, dimensions, _FIRST_CAPACITY))
 
     def __len__(self) -> int:
         return len(self._index)
@@ -38,49 +79,63 @@ class MemoryGraph:
 
     @property
     def size(self) -> int:
-        """Indices run below this; some of them stand for nothing any more."""
+        """Indices run below this; some of them stand for nothing."""
         return len(self._episodes)
 
     @property
     def vectors(self) -> Vectors:
         """One row an index, shape (size, dimensions); zeros where nothing stands."""
-        return self._vectors[: self.size]
+        return self._table.rows[: self.size]
+
+    @property
+    def link_count(self) -> int:
+        """How many links there are, each direction for itself."""
+        return self._arena.link_count
 
     def index_of(self, episode_id: str) -> int | None:
         return self._index.get(episode_id)
+
+    def id_at(self, index: int) -> str:
+        """The id of the episode at an index that is in use."""
+        return self._ids[index]
 
     def at(self, index: int) -> Episode:
         """The episode at an index that is in use. Raises KeyError for one that is not."""
         episode = self._episodes[index]
         if episode is None:
-            raise KeyError(index)
+            if self._shelf is None or not self._ids[index]:
+                raise KeyError(index)
+            episode = self._episodes[index] = self._shelf(index)
         return episode
 
     def get(self, episode_id: str) -> Episode | None:
         index = self._index.get(episode_id)
-        return None if index is None else self._episodes[index]
+        return None if index is None else self.at(index)
 
     def vector_of(self, episode_id: str) -> Vector:
         """Raises KeyError when there is no such episode."""
-        vector: Vector = self._vectors[self._index[episode_id]]
+        vector: Vector = self._table.rows[self._index[episode_id]]
         return vector
+
+    def nearest(self, vector: Vector, count: int) -> tuple[list[int], list[float]]:
+        """The indices of the `count` episodes nearest to `vector`, ties included, in no order; and their cosines, all
+        above 0."""
+        return self._table.nearest(vector, count, self.size)
 
     def episodes(self) -> Iterator[Episode]:
         """All of them, in the order in which they came."""
-        return (episode for episode in self._episodes if episode is not None)
+        return (self.at(index) for index in self._index.values())
 
     def edges(self, index: int) -> Mapping[Edge, float]:
         """Where the links of the episode at `index` lead, with their strengths."""
-        return self._links[index]
+        return {(target, LINK_TYPES[kind]): strength for target, kind, strength in self._arena.links_from(index)}
 
     def links_of(self, episode_id: str) -> tuple[Link, ...]:
         """The links that go out from an episode, strongest first."""
         index = self._index.get(episode_id)
         if index is None:
             return ()
-        found = [
-            Link(episode_id, self.at(to).id, kind, strength) for (to, kind), strength in self._links[index].items()
-        ]
+        found = [Link(episode_id, self._ids[to], kind, strength) for (to, kind), strength in self.edges(index).items()]
         return tuple(sorted(found, key=lambda link: (-link.strength, link.target_id, link.type)))
 
     def links_into(self, episode_id: str) -> tuple[Link, ...]:
@@ -89,9 +144,9 @@ class MemoryGraph:
         if index is None:
             return ()
         return tuple(
-            Link(self.at(source).id, episode_id, kind, strength)
-            for source in sorted(self._backlinks[index])
-            for (to, kind), strength in self._links[source].items()
+            Link(self._ids[source], episode_id, kind, strength)
+            for source in self._arena.sources_of(index)
+            for (to, kind), strength in self.edges(source).items()
             if to == index
         )
 
@@ -100,7 +155,7 @@ class MemoryGraph:
         source, target = self._index.get(source_id), self._index.get(target_id)
         if source is None or target is None:
             return None
-        return self._links[source].get((target, kind))
+        return self._arena.strength(source, target, _NUMBERS[kind.value])
 
     def before(self, changes: ChangeSet) -> Before:
         """What stands now where `changes` would put something."""
@@ -121,14 +176,14 @@ class MemoryGraph:
         )
 
     def apply(self, changes: ChangeSet) -> None:
-        """Take `changes` over. What names an episode that is not here is passed over."""
+        """Take `changes` over, in place. What names an episode that is not here is passed over. Never waits."""
         for episode in changes.episodes:
             self._put(episode)
         for episode_id, vector in changes.vectors:
             if (index := self._index.get(episode_id)) is not None:
-                self._vectors[index] = vector
-        for link in changes.links:
-            self._put_link(link)
+                self._table.put(index, vector)
+        if changes.links:
+            self._put_links(changes.links)
         for touch in changes.touches:
             self._alter(touch)
         for fading in changes.fadings:
@@ -136,43 +191,107 @@ class MemoryGraph:
         for retirement in changes.retired:
             self._retire(retirement)
 
-    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> Vectors:
+    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> VectorTable:
         """`vectors`, by episode id, as the rows of this graph; zeros where there is none. Changes nothing."""
-        rows: Vectors = np.zeros((len(self._vectors), dimensions), dtype=np.float32)
+        table = VectorTable(self._kernels, dimensions, len(self._table.rows))
         for episode_id, index in self._index.items():
             if (vector := vectors.get(episode_id)) is not None:
-                rows[index] = vector
-        return rows
+                table.rows[index] = vector
+        while table.shadow_more(self.size):
+            pass
+        return table
 
-    def replace_vectors(self, dimensions: int, rows: Vectors) -> None:
-        """Put `rows`, which `arranged` made of this very graph, in the place of its vectors."""
-        self.dimensions = dimensions
-        self._vectors = rows
+    def replace_vectors(self, table: VectorTable) -> None:
+        """Put `table`, which `arranged` made of this very graph, in the place of its vectors."""
+        self.dimensions = table.dimensions
+        self._table = table
+        table.kernels = self._kernels
+
+    def fill(self, packed: PackedGraph) -> None:
+        """Fill this graph, which is empty, in one go. Raises ValueError where the parts do not fit together."""
+        count = len(packed.ids)
+        if len(packed.links.nodes) != count or len(packed.created_at) != count or len(packed.vectors) < count:
+            raise ValueError("The parts of the graph are not of one length.")
+        table = VectorTable(self._kernels, self.dimensions, 0)
+        table.take(packed.vectors)
+        if count > len(table.rows) - _FIRST_CAPACITY:
+            table.grow(count + _FIRST_CAPACITY)
+        self._allot(table)
+        self._arena.fill(packed.links)
+        self._facts.fill(packed.accessibility, packed.valence, packed.last_accessed_at, packed.created_at)
+        self._episodes, self._shelf, self._ids = [None] * count, packed.shelf, list(packed.ids)
+        self._index = dict(zip(self._ids, range(count), strict=True))
+
+    def packed(self) -> PackedGraph:
+        """A copy of this graph as it is now: nothing done to it later is seen in the copy. Without room behind it."""
+        rows = np.fromiter(self._index.values(), dtype=np.int64, count=len(self._index))
+        facts = self._facts
+        return PackedGraph(
+            ids=list(self._index),
+            shelf=_Copied(rows, list(self._episodes), self._shelf),
+            vectors=self._table.rows[rows],
+            links=self._arena.packed(rows, self.size),
+            accessibility=facts.accessibility[rows].astype(np.float64),
+            valence=facts.valence[rows].astype(np.float64),
+            last_accessed_at=facts.last_accessed_at[rows],
+            created_at=facts.created_at[rows],
+        )
+
+    def use(self, kernels: Kernels) -> None:
+        """Go on with `kernels`."""
+        self._kernels = self._table.kernels = self._arena.kernels = kernels
+
+    def shadow_slices(self) -> Iterator[None]:
+        """Make the int8 shadow that a compiled search reads, 4,096 rows a step. The graph may change between steps."""
+        while self._table.shadow_more(self.size):
+            yield
+
+    @property
+    def field(self) -> EnergyField:
+        """Where the energy of a recall stands while it lasts."""
+        return self._field
+
+    def _allot(self, table: VectorTable) -> None:
+        self._table = table
+        nodes = len(table.rows)
+        self._arena = LinkArena(self._kernels, nodes)
+        self._facts = NodeFacts(nodes)
+        self._field = EnergyField(self._arena, self._facts, nodes)
 
     def _put(self, episode: Episode) -> None:
         if episode.merged_into is not None:
             return
         index = self._index.get(episode.id)
         if index is None:
-            self._index[episode.id] = len(self._episodes)
-            self._episodes.append(episode)
-            self._links.append({})
-            self._backlinks.append(set())
-            self._grow()
-        else:
-            self._episodes[index] = episode
+            index = self._index[episode.id] = self._new_index(episode.id)
+        self._episodes[index] = episode
+        self._facts.put(index, episode)
 
-    def _grow(self) -> None:
-        if len(self._episodes) > len(self._vectors):
-            wider = np.zeros((2 * len(self._vectors), self.dimensions), dtype=np.float32)
-            wider[: len(self._vectors)] = self._vectors
-            self._vectors = wider
+    def _new_index(self, episode_id: str) -> int:
+        if self._free:
+            index = self._free.pop()
+            self._ids[index] = episode_id
+            return index
+        index = len(self._episodes)
+        self._episodes.append(None)
+        self._ids.append(episode_id)
+        capacity = len(self._table.rows)
+        if index >= capacity:
+            for part in (self._table, self._facts, self._field):
+                part.grow(2 * capacity)
+            self._arena.grow_nodes(2 * capacity)
+        return index
 
-    def _put_link(self, link: Link) -> None:
-        source, target = self._index.get(link.source_id), self._index.get(link.target_id)
-        if source is not None and target is not None and source != target:
-            self._links[source][(target, link.type)] = min(1.0, max(0.0, link.strength))
-            self._backlinks[target].add(source)
+    def _put_links(self, links: Sequence[Link]) -> None:
+        index = self._index
+        try:
+            sources = [index[link.source_id] for link in links]
+            ends = [index[link.target_id] for link in links]
+        except KeyError:  # Cheaper than to ask for each: few change sets name anybody who is gone.
+            self._put_links([link for link in links if link.source_id in index and link.target_id in index])
+            return
+        kinds = [_NUMBERS[link.type._value_] for link in links]
+        self._arena.put(sources, ends, kinds, [link.strength for link in links])
 
     def _alter(self, change: Touch | Fading) -> None:
         index = self._index.get(change.episode_id)
@@ -185,16 +304,43 @@ class MemoryGraph:
             case Fading():
                 episode = replace(episode, last_decayed_at=change.last_decayed_at)
         self._episodes[index] = episode
+        self._facts.put(index, episode)
 
     def _retire(self, retirement: Retirement) -> None:
         index = self._index.pop(retirement.episode_id, None)
         if index is None:
             return
-        for source in self._backlinks[index]:
-            self._links[source] = {edge: s for edge, s in self._links[source].items() if edge[0] != index}
-        for target, _ in self._links[index]:
-            self._backlinks[target].discard(index)
+        self._arena.drop_node(index)
+        self._table.clear(index)
         self._episodes[index] = None
-        self._links[index] = {}
-        self._backlinks[index] = set()
-        self._vectors[index] = 0.0
+        self._ids[index] = ""
+        self._free.append(index)
+
+
+class _Copied:
+    """The episodes of a graph as they were: those at hand, the others from its shelf."""
+
+    def __init__(self, rows: Int64, episodes: list[Episode | None], shelf: Shelf | None) -> None:
+        self._rows = rows
+        self._episodes = episodes
+        self._shelf = shelf
+
+    def __call__(self, place: int) -> Episode:
+        row = int(self._rows[place])
+        episode = self._episodes[row]
+        if episode is None:
+            if self._shelf is None:
+                raise KeyError(place)
+            return self._shelf(row)
+        return episode
+
+    def raw(self, place: int) -> bytes:
+        row = int(self._rows[place])
+        if self._episodes[row] is None and self._shelf is not None:
+            return self._shelf.raw(row)
+        return pack_episode(self(place))
+
+
+def pack_episode(episode: Episode) -> bytes:
+    """An episode as MessagePack."""
+    return msgspec.msgpack.encode(episode)

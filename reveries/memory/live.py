@@ -12,6 +12,7 @@ from reveries.memory.activation import Seed, activate, nearest_seeds
 from reveries.memory.changes import ChangeSet, Touch
 from reveries.memory.graph import MemoryGraph
 from reveries.memory.model import Episode, Link, Recall, RecallContext, SelfModel
+from reveries.memory.nearest import VectorTable
 from reveries.memory.ranking import TurnScores, ranked_turns, ranked_turns_of, score_turns
 from reveries.memory.turn_index import TurnIndex
 from reveries.memory.words import Floats
@@ -30,8 +31,7 @@ _CO_SURFACED = 0.02
 class Arranged:
     """The vectors of another embedding model, row by row as a live memory has them."""
 
-    dimensions: int
-    episodes: Vectors = field(repr=False)
+    episodes: VectorTable = field(repr=False)
     turns: Vectors = field(repr=False)
     window_lengths: Floats = field(repr=False)
 
@@ -58,11 +58,11 @@ class LiveMemory:
 
     def arranged(self, dimensions: int, episodes: Mapping[str, Vector], turns: Mapping[str, Vector]) -> "Arranged":
         """Other vectors for all that is here, by id. Changes nothing: may run in a thread while nothing is written."""
-        return Arranged(dimensions, self.graph.arranged(dimensions, episodes), *self.turns.arranged(dimensions, turns))
+        return Arranged(self.graph.arranged(dimensions, episodes), *self.turns.arranged(dimensions, turns))
 
     def replace_vectors(self, arranged: "Arranged") -> None:
         """Take over what `arranged` made of this very memory. Never waits, cannot fail."""
-        self.graph.replace_vectors(arranged.dimensions, arranged.episodes)
+        self.graph.replace_vectors(arranged.episodes)
         self.turns.replace_vectors(arranged.turns, arranged.window_lengths)
 
     def apply(self, changes: ChangeSet) -> None:

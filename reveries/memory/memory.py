@@ -9,7 +9,7 @@ import structlog
 from reveries.clock import Clock
 from reveries.config import MemorySettings, RecallSettings
 from reveries.db.database import Database
-from reveries.errors import DiskFullError, ModelError
+from reveries.errors import DiskFullError, ModelError, StorageError
 from reveries.llm.base import ChatModel, Embedder, Vector
 from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
@@ -26,6 +26,7 @@ from reveries.memory.store import MemoryStore, OldEmbedder
 from reveries.memory.turn_index import meant
 from reveries.memory.upkeep import decay_and_prune, put_words_away
 from reveries.memory.views import EpisodeView, MemoryStatistics, statistics, view_episode
+from reveries.memory.warming import warm_up
 
 _CUE_SECONDS = 5.0
 """Longer than the embedder takes to load and to answer on a small machine; the owner waits no longer for its vector."""
@@ -34,6 +35,9 @@ log = structlog.get_logger("memory")
 
 UNNAMED_OWNER = "You"
 """What the owner is called in the log when no name is configured."""
+
+_LONGEST_SNAPSHOT_SECONDS = 2.0
+"""Whoever sends a signal is to see the daemon gone within five seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +198,10 @@ class Memory:
     ) -> DeepSlept:
         """Consolidate (R-103..R-108): what has not been slept on lightly is first. Raises ModelError."""
         await self.light_sleep(stop=stop)
-        return await self._deep_sleep.run(model, limit=limit, trigger=trigger, progress=progress, stop=stop)
+        slept = await self._deep_sleep.run(model, limit=limit, trigger=trigger, progress=progress, stop=stop)
+        if stop is None or not stop.is_set():
+            await self.save_snapshot()
+        return slept
 
     async def unprocessed_count(self) -> int:
         """How many experiences wait for deep sleep (R-98)."""
@@ -213,6 +220,17 @@ class Memory:
         await self.conversations.adopt_unanswered()
         await end_broken_off_runs(self._store)
         await put_words_away(self._store, self._parts.memory, self._parts.clock.now())
+
+    async def warm_up(self) -> bool:
+        """Make recall fast while it serves already; whether the compiled loops are in use then."""
+        return await warm_up(self._live.graph)
+
+    async def save_snapshot(self) -> bool:
+        """Leave a snapshot of the graph for the next wake, if that can be done soon; whether there is one now."""
+        try:
+            return await self._store.save_snapshot(_LONGEST_SNAPSHOT_SECONDS)
+        except StorageError:  # The rows are the truth, and a wake without a snapshot is only slower.
+            return False
 
     async def close(self) -> None:
         """Wait until the write in hand is done. The database may be closed then."""

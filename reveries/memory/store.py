@@ -7,8 +7,10 @@ client is ever waited for in between.
 import asyncio
 import contextlib
 import json
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import structlog
@@ -17,11 +19,12 @@ from reveries.db.database import Database, Transaction
 from reveries.errors import DiskFullError, ModelError, ModelUnavailableError
 from reveries.llm.base import Embedder, Vector, Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
+from reveries.memory.graph import PackedGraph
+from reveries.memory.hydration import graph_of, read_graph_rows
 from reveries.memory.live import LiveMemory
-from reveries.memory.model import Experience, Link, LinkType, Turn
+from reveries.memory.model import Experience, Link, Turn
 from reveries.memory.passages import passages_of
 from reveries.memory.rows import (
-    episode_of,
     episode_row,
     experience_of,
     self_model_of,
@@ -30,6 +33,7 @@ from reveries.memory.rows import (
     vector_bytes,
     vector_of,
 )
+from reveries.memory.snapshot import read_snapshot, write_snapshot
 
 Work = Callable[[Transaction], Awaitable[ChangeSet]]
 """Runs inside the transaction: may read and write more, and returns what memory is to take over."""
@@ -58,6 +62,7 @@ class MemoryStore:
         """Set when something is stored without its vector, for whoever makes up for it."""
         self.mind_name = mind_name
         self._writing = asyncio.Lock()
+        self._saved: tuple[bytes, str, int] | None = None
 
     async def commit(self, work: Work, then: Callable[[], None] | None = None) -> ChangeSet:
         """Run `work` in a transaction, write what it returns, COMMIT, then let the live memory take it over.
@@ -132,32 +137,26 @@ class MemoryStore:
                 advice="It is another model under the old name: choose it by a name of its own.",
             )
 
-    async def hydrate(self, old_embedder: OldEmbedder, now: float) -> None:
-        """Fill the empty live memory from the file (R-3, R-154). What lacks a vector is found by words.
+    async def hydrate(self, old_embedder: OldEmbedder, now: float) -> bool:
+        """Fill the empty live memory from the file (R-3, R-154); whether a snapshot of the graph was of use. What lacks
+        a vector is found by words.
 
         Recall compares the vectors that the file says; `old_embedder` is asked when they are not those of `chosen`.
         """
         await self._choose_space(old_embedder, now)
-        sources = await self._sources()
-        vectors = await self._vectors("episode", self.embedder.model_id, self.live.dimensions)
-        episodes = [episode_of(row, sources.get(row["id"], ())) for row in await self.database.rows("episodes.live")]
-        links = [
-            Link(row["from_id"], row["to_id"], LinkType(row["type"]), row["strength"])
-            for row in await self.database.rows("episodes.live_links")
-        ]
+        packed, is_from_snapshot = await self._packed_graph()
+        self.live.graph.fill(packed)
         turns = await self._turns()
         turn_vectors = await self._vectors("turn", self.embedder.model_id, self.live.dimensions)
         none = self.live.no_vector
         self.live.apply(
             ChangeSet(
-                episodes=tuple(episodes),
-                vectors=tuple((e.id, vectors[e.id]) for e in episodes if e.id in vectors),
-                links=tuple(links),
                 indexed=tuple(IndexedTurn(t, home, turn_vectors.get(t.id, none)) for t, home in turns),
             )
         )
         if rows := await self.database.rows("self_model.get"):
             self.live.self_model = self_model_of(rows[0])
+        return is_from_snapshot
 
     async def _choose_space(self, old_embedder: OldEmbedder, now: float) -> None:
         recorded = await self.database.rows("vectors.serving")
@@ -176,6 +175,49 @@ class MemoryStore:
         """As the file has them, else as the embedder says (0 when it does not know yet)."""
         rows = await self.database.rows("vectors.dimensions", {"model_id": embedder.model_id})
         return int(rows[0]["dimensions"]) if rows else embedder.dimensions
+
+    async def save_snapshot(self, longest_seconds: float) -> bool:
+        """Write the graph beside the database, unless what is there is of the same state; whether one stands there now.
+
+        Given up after `longest_seconds`. Writes wait only while the graph is copied.
+        """
+        async with self.quiet():
+            state = await self._state()
+            if state == self._saved:
+                return True
+            packed = await asyncio.to_thread(self.live.graph.packed)
+        deadline = time.monotonic() + longest_seconds
+        done = await asyncio.to_thread(
+            write_snapshot,
+            self.snapshot_path,
+            packed,
+            state[0],
+            state[1],
+            lambda: time.monotonic() < deadline,
+        )
+        if done:
+            self._saved = state
+        return done
+
+    @property
+    def snapshot_path(self) -> Path:
+        """Where the snapshot of the graph is. Whoever erases an episode calls `erase_snapshot` on it."""
+        return self.database.path.with_suffix(".snapshot")
+
+    async def _packed_graph(self) -> tuple[PackedGraph, bool]:
+        state = await self._state()
+        _, model_id, dimensions = state
+        found = await asyncio.to_thread(read_snapshot, self.snapshot_path, *state)
+        if found is not None:
+            self._saved = state
+            return found, True
+        rows = await read_graph_rows(self.database, model_id)
+        return await asyncio.to_thread(graph_of, rows, dimensions), False
+
+    async def _state(self) -> tuple[bytes, str, int]:
+        """What a snapshot is of: the rows' stamp, and whose vectors are in use, and how long they are."""
+        stamp = bytes((await self.database.rows("episodes.stamp"))[0]["value"])
+        return stamp, self.embedder.model_id, self.live.dimensions
 
     async def to_sleep_on(self) -> list[tuple[Experience, tuple[Turn, ...]]]:
         """What light sleep has not seen yet, in the order of its conversations, each with its turns or passages."""
@@ -196,12 +238,6 @@ class MemoryStore:
         experience = experience_of(rows[0])
         turns = await self.database.rows("turns.of_experience", {"experience_id": experience.id})
         return experience, tuple(map(turn_of, turns)) or passages_of(experience, self.mind_name)
-
-    async def _sources(self) -> dict[str, list[str]]:
-        sources: dict[str, list[str]] = {}
-        for row in await self.database.rows("episodes.live_sources"):
-            sources.setdefault(row["episode_id"], []).append(row["experience_id"])
-        return sources
 
     async def _vectors(self, kind: str, model_id: str, dimensions: int) -> dict[str, Vector]:
         rows = await self.database.rows("episodes.live_vectors", {"owner_kind": kind, "model_id": model_id})

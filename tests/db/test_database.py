@@ -445,9 +445,12 @@ async def test_an_older_file_gets_the_schema_of_a_new_one_and_keeps_its_rows(hom
 
 
 def _shape(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    """Every table with its columns, and every index with its own."""
+    """Every table with its columns, every index with its own, every trigger as it is written."""
     with contextlib.closing(dbapi.connect(str(path))) as connection:
-        names = connection.execute("SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
+        written = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'")
         return {
-            f"{kind} {name}": connection.execute(f"PRAGMA {kind}_info('{name}')").fetchall() for kind, name in names
+            f"{kind} {name}": [(text,)]
+            if kind == "trigger"
+            else connection.execute(f"PRAGMA {kind}_info('{name}')").fetchall()
+            for kind, name, text in written.fetchall()
         }

@@ -39,7 +39,7 @@ def test_vectors_stay_in_place_while_the_graph_grows() -> None:
 
 
 @pytest.mark.requirement("R-116")
-def test_a_retired_episode_leaves_the_graph_with_its_links_and_its_index_is_not_used_again() -> None:
+def test_a_retired_episode_leaves_the_graph_with_its_links_and_its_place_is_used_again() -> None:
     graph = graph_of("a", "b")
     graph.apply(ChangeSet(links=(Link("a", "b", LinkType.THEMATIC, 0.5), Link("b", "a", LinkType.THEMATIC, 0.5))))
     graph.apply(ChangeSet(retired=(Retirement("b", "a"),)))
@@ -47,7 +47,10 @@ def test_a_retired_episode_leaves_the_graph_with_its_links_and_its_index_is_not_
     assert graph.links_of("a") == ()
     assert len(graph) == 1
     graph.apply(ChangeSet(episodes=(episode("c"),)))
-    assert graph.index_of("c") == 2
+    assert graph.index_of("c") == 1
+    assert graph.links_of("c") == graph.links_into("c") == ()
+    assert not graph.vector_of("c").any()
+    assert [one.id for one in graph.episodes()] == ["a", "c"]
 
 
 def test_what_names_nobody_is_passed_over() -> None:

@@ -51,8 +51,14 @@ JOIN raw_experiences ON raw_experiences.id = episode_sources.experience_id
 WHERE episodes.merged_into IS NULL
 ORDER BY raw_experiences.happened_at, raw_experiences.rowid;
 
--- name: live_links
-SELECT from_id, to_id, type, strength FROM episode_links;
-
 -- name: live_vectors
 SELECT owner_id, vector FROM vectors WHERE owner_kind = :owner_kind AND model_id = :model_id;
+
+-- name: stamp
+SELECT value FROM graph_stamp WHERE id = 1;
+
+-- name: packed_links
+SELECT from_id, group_concat(to_id, char(31)) AS targets, group_concat(strength, ' ') AS strengths,
+    group_concat(CASE type WHEN 'causal' THEN 0 WHEN 'thematic' THEN 1 WHEN 'temporal' THEN 2 ELSE 3 END, '') AS types
+FROM episode_links
+GROUP BY from_id;

@@ -1,0 +1,105 @@
+"""The live graph made from the rows of the database, in bulk: numbers into arrays, texts left until they are wanted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reveries.db.database import Database, Row
+from reveries.memory.arena import PackedLinks, laid_out
+from reveries.memory.graph import PackedGraph, pack_episode
+from reveries.memory.loops import Float64
+from reveries.memory.model import Episode
+from reveries.memory.rows import episode_of
+from reveries.memory.snapshot import with_room
+
+_SEPARATOR = "\x1f"
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRows:
+    """Everything in the database that the graph is made of."""
+
+    episodes: Sequence[Row]
+    sources: Sequence[Row]
+    links: Sequence[Row]
+    """One row a node: its links, joined; of each type its number in `LINK_TYPES`, one digit."""
+    vectors: Sequence[Row]
+
+
+async def read_graph_rows(database: Database, model_id: str) -> GraphRows:
+    """The rows, as they are committed."""
+    return GraphRows(
+        await database.rows("episodes.live"),
+        await database.rows("episodes.live_sources"),
+        await database.rows("episodes.packed_links"),
+        await database.rows("episodes.live_vectors", {"owner_kind": "episode", "model_id": model_id}),
+    )
+
+
+class RowShelf:
+    """Episodes as they stand in their rows."""
+
+    def __init__(self, rows: Sequence[Row], sources: Mapping[str, Sequence[str]]) -> None:
+        self._rows = rows
+        self._sources = sources
+
+    def __call__(self, place: int) -> Episode:
+        row = self._rows[place]
+        return episode_of(row, self._sources.get(row["id"], ()))
+
+    def raw(self, place: int) -> bytes:
+        return pack_episode(self(place))
+
+
+class _Places(dict[str, int]):
+    """Where an episode stands; -1 for one that is not there."""
+
+    def __missing__(self, _: str) -> int:
+        return -1
+
+
+def graph_of(rows: GraphRows, dimensions: int) -> PackedGraph:
+    """The graph that `rows` describe. An episode whose vector is missing, or of another length, has zeros."""
+    ids = [str(row["id"]) for row in rows.episodes]
+    places = _Places(zip(ids, range(len(ids)), strict=True))
+    sources: dict[str, list[str]] = {}
+    for row in rows.sources:
+        sources.setdefault(row["episode_id"], []).append(row["experience_id"])
+    vectors = with_room(len(ids), dimensions)
+    for row in rows.vectors:
+        place, raw = places[row["owner_id"]], row["vector"]
+        if place >= 0 and len(raw) == 4 * dimensions:
+            vectors[place] = np.frombuffer(raw, dtype="<f4")
+    return PackedGraph(
+        ids=ids,
+        shelf=RowShelf(rows.episodes, sources),
+        vectors=vectors,
+        links=_links_of(rows.links, places),
+        accessibility=_column(rows.episodes, "accessibility"),
+        valence=_column(rows.episodes, "valence"),
+        last_accessed_at=_column(rows.episodes, "last_accessed_at"),
+        created_at=_column(rows.episodes, "created_at"),
+    )
+
+
+def _column(rows: Sequence[Row], name: str) -> Float64:
+    return np.fromiter((row[name] for row in rows), dtype=np.float64, count=len(rows))
+
+
+def _links_of(rows: Sequence[Row], places: _Places) -> PackedLinks:
+    """Links between episodes that are both here, ordered by where they come from."""
+    counts = np.fromiter((len(row["types"]) for row in rows), dtype=np.int64, count=len(rows))
+    sources = np.repeat(np.array([places[row["from_id"]] for row in rows], dtype=np.int64), counts)
+    names = _SEPARATOR.join([row["targets"] for row in rows]).split(_SEPARATOR) if rows else []
+    targets = np.fromiter(map(places.__getitem__, names), dtype=np.int64, count=len(names))
+    kinds = np.frombuffer("".join([row["types"] for row in rows]).encode("ascii"), dtype=np.uint8) - ord("0")
+    strengths = np.fromstring(" ".join([row["strengths"] for row in rows]), dtype=np.float64, sep=" ")
+    kept = (targets >= 0) & (sources >= 0) & (targets != sources)
+    order = np.flatnonzero(kept)[np.argsort(sources[kept], kind="stable")]
+    return laid_out(
+        np.bincount(sources[order], minlength=len(places)).astype(np.int32),
+        targets[order].astype(np.int32),
+        kinds[order],
+        np.clip(strengths[order], 0.0, 1.0).astype(np.float32),
+    )

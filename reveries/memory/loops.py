@@ -1,0 +1,12 @@
+"""The arrays that the compiled loops take, by name."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Int8 = NDArray[np.int8]
+Int16 = NDArray[np.int16]
+Int32 = NDArray[np.int32]
+Int64 = NDArray[np.int64]
+Bytes = NDArray[np.uint8]
+Float32 = NDArray[np.float32]
+Float64 = NDArray[np.float64]

@@ -1,0 +1,38 @@
+"""Compiled loops come while the mind is awake, and change no answer."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from reveries.memory.changes import ChangeSet
+from reveries.memory.graph import MemoryGraph
+from reveries.memory.warming import warm_up
+from tests.memory.kit import context, open_memory, talk
+from tests.memory.test_memory import CUE, SAYINGS
+
+pytestmark = pytest.mark.timeout(300)  # The first run on a machine compiles the loops.
+
+
+@pytest.mark.requirement("R-118")
+async def test_recall_says_the_same_before_and_after_the_loops_are_compiled(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await talk(memory, *((saying, "I see.") for saying in SAYINGS))
+        await memory.light_sleep()
+        vector = await memory.embed_cue(CUE)
+        before = memory.recall(CUE, vector, context())
+        assert await memory.warm_up()
+        after = memory.recall(CUE, vector, context())
+    assert [one.episode.id for one in before.episodes] == [one.episode.id for one in after.episodes]
+    assert [one.path for one in before.episodes] == [one.path for one in after.episodes]
+    assert [one.energy for one in before.episodes] == pytest.approx([one.energy for one in after.episodes])
+
+
+async def test_warming_that_is_cancelled_ends_at_once_and_leaves_a_graph_that_works() -> None:
+    graph = MemoryGraph(4)
+    async with asyncio.timeout(5):
+        warming = asyncio.wait_for(warm_up(graph), timeout=0.05)
+        with pytest.raises(TimeoutError):
+            await warming
+    graph.apply(ChangeSet())
+    assert len(graph) == 0

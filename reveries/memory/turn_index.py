@@ -13,6 +13,7 @@ from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.lexicon import stop_words
 from reveries.memory.model import Origin, Turn
 from reveries.memory.names import subjects_of
+from reveries.memory.standing import Standing
 from reveries.memory.stemming import without_code
 from reveries.memory.surface import SURFACE, surface_of
 from reveries.memory.words import Floats, Neighbours, WordIndex, terms_of
@@ -49,6 +50,7 @@ class TurnIndex:
         self._sum: Vector = np.zeros(dimensions, dtype=np.float32)
         self.about: dict[str, list[int]] = {}
         """Which rows are about what: rows by the key of a name (see `names.subjects_of`)."""
+        self._standing: Standing | None = None
         self.openers: Counter[str] = Counter()
         """How many of those keys begin with a word."""
 
@@ -94,8 +96,19 @@ class TurnIndex:
         return self._codes.get(("speaker", name))
 
     @property
+    def standing(self) -> Standing:
+        """What holds for every cue until something changes."""
+        if self._standing is None:
+            self._standing = Standing(self)
+        return self._standing
+
+    @property
     def neighbours(self) -> Neighbours:
         """Rows before and after in the same conversation; `size` where there is none."""
+        return self.standing.neighbours
+
+    def measured_neighbours(self) -> Neighbours:
+        """The same, worked out anew."""
         size = self.size
         previous, following = self._previous[:size], self._next[:size]
         return Neighbours(np.where(previous < 0, size, previous), np.where(following < 0, size, following))
@@ -132,6 +145,8 @@ class TurnIndex:
 
     def apply(self, changes: ChangeSet) -> None:
         """Take over which turns come, go, and change hands when episodes merge. Cannot fail."""
+        if changes.indexed or changes.unindexed_turn_ids:
+            self._standing = None
         for entry in changes.indexed:
             self._put(entry)
         for retirement in changes.retired:
@@ -146,19 +161,19 @@ class TurnIndex:
             if (vector := vectors.get(turn_id)) is not None:
                 rows[row] = vector
         size = self.size
-        near = self.neighbours
+        near = self.measured_neighbours()
         padded = np.vstack([rows[:size], np.zeros((1, dimensions), dtype=np.float32)])
-        before = np.append(near.previous, size)
         lengths: Floats = np.ones(len(self._live), dtype=np.float32)
         for start in range(0, size, _ARRANGED_ROWS):
             part = slice(start, min(size, start + _ARRANGED_ROWS))
             previous = near.previous[part]
-            sums = padded[part] + padded[previous] + padded[before[previous]] + padded[near.next[part]]
+            sums = padded[part] + padded[previous] + padded[near.second_previous[part]] + padded[near.next[part]]
             lengths[part] = np.maximum(1e-6, np.linalg.norm(sums, axis=1))
         return rows, lengths
 
     def replace_vectors(self, rows: Vectors, window_lengths: Floats) -> None:
         """Put what `arranged` made of this very index in the place of its vectors."""
+        self._standing = None
         self._vectors, self._window_lengths = rows, window_lengths
         self._sum = rows[: self.size][self.live].sum(axis=0, dtype=np.float32)
 

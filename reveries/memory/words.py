@@ -8,6 +8,7 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,12 +82,39 @@ class WordScores:
     """Like `coverage`, but a word that means nearly the same counts too, by how near it is: 0 to 1."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Neighbours:
     """For each row the row before and the row after it in its conversation; `size` itself where there is none."""
 
     previous: Rows
     next: Rows
+
+    @cached_property
+    def second_previous(self) -> Rows:
+        """The row before the one before."""
+        before: Rows = np.append(self.previous, len(self.previous))[self.previous]
+        return before
+
+    @cached_property
+    def second_next(self) -> Rows:
+        """The row after the one after."""
+        after: Rows = np.append(self.next, len(self.next))[self.next]
+        return after
+
+    def gathered(self, values: Floats) -> Floats:
+        """Each row's value with those of the two before it and the one after it added."""
+        padded: Floats = np.append(values, np.float32(0.0)).astype(np.float32)
+        wide: Floats = values + padded[self.previous] + padded[self.second_previous] + padded[self.next]
+        return wide
+
+
+@dataclass(frozen=True, slots=True)
+class Norms:
+    """BM25's length normalisation, one value a row; and how many rows are live."""
+
+    turn: Floats
+    window: Floats
+    live_count: int
 
 
 class WordIndex:
@@ -118,6 +146,12 @@ class WordIndex:
         """The numbers of those `terms` that some live row holds, in order."""
         return [self._numbers[term] for term in terms if live[self._postings(term)[0]].any()]
 
+    def norms(self, live: NDArray[np.bool_], near: Neighbours) -> Norms:
+        """What `score` needs to know of every row's length; rows that are not `live` count for nothing."""
+        lengths = np.where(live, np.array(self._lengths, dtype=np.float32), np.float32(0.0))
+        count = int(np.count_nonzero(live))
+        return Norms(_norms(lengths, count), _norms(near.gathered(lengths), count), count)
+
     def terms_at(self, row: int) -> Numbers:
         """The numbers of a row's terms, in order, with repeats."""
         return self._terms[self._ends[row] : self._ends[row + 1]]
@@ -132,13 +166,14 @@ class WordIndex:
     def weight_of(self, term: str, live: NDArray[np.bool_]) -> float:
         """How telling a term is: the rarer among the `live` rows, the more (inverse document frequency)."""
         rows, _ = self._postings(term)
-        return _idf(int(live.sum()), int(live[rows].sum()))
+        return _idf(int(np.count_nonzero(live)), int(np.count_nonzero(live[rows])))
 
-    def score(self, terms: Sequence[str], live: NDArray[np.bool_], near: Neighbours) -> WordScores:
-        """Score every row against the distinct `terms`; rows that are not `live` count for nothing."""
-        tally = _Tally(
-            np.where(live, np.array(self._lengths, dtype=np.float32), np.float32(0.0)), near, int(live.sum())
-        )
+    def score(
+        self, terms: Sequence[str], live: NDArray[np.bool_], near: Neighbours, norms: Norms | None = None
+    ) -> WordScores:
+        """Score every row against the distinct `terms`; rows that are not `live` count for nothing. `norms` are those
+        of this very state, if they are at hand."""
+        tally = _Tally(norms or self.norms(live, near), near)
         for term in dict.fromkeys(terms):
             rows, counts = self._postings(term)
             kept = live[rows]
@@ -179,17 +214,18 @@ class WordIndex:
 class _Tally:
     """The scores of one cue as they add up, term by term."""
 
-    def __init__(self, lengths: Floats, near: Neighbours, live_count: int) -> None:
-        size = len(lengths)
-        self._live_count = live_count
+    def __init__(self, norms: Norms, near: Neighbours) -> None:
+        size = len(norms.turn)
+        self._live_count = norms.live_count
         self._near = near
-        self._norms = _norms(lengths, live_count)
-        self._window_norms = _norms(_gather(lengths, near), live_count)
+        self._norms = norms.turn
+        self._window_norms = norms.window
         self._turn, self._window, self._covered, self._wide_covered = (
             np.zeros(size, dtype=np.float32) for _ in range(4)
         )
         self._kindred, self._closeness = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
         self._wide = np.zeros(size + 1, dtype=np.float32)
+        self._is_reached = np.zeros(size + 1, dtype=np.bool_)
         self._total_weight = 0.0
 
     def add(self, rows: Rows, counts: Floats, kindred: Sequence[tuple[Rows, float]]) -> None:
@@ -219,17 +255,15 @@ class _Tally:
 
     def _spread(self, rows: Rows, counts: Floats) -> Rows:
         """Add `counts` to every window that a row of `rows` is part of; the rows of those windows."""
-        size = len(self._turn)
-        following = self._near.next[rows]
-        second = np.full_like(following, size)
-        inside = following < size
-        second[inside] = self._near.next[following[inside]]
-        touched = [rows, self._near.previous[rows], following, second]
-        for reached in touched:
+        near = self._near
+        for reached in (rows, near.previous[rows], near.next[rows], near.second_next[rows]):
             self._wide[reached] += counts
-        self._wide[size] = 0.0
-        unique = np.unique(np.concatenate(touched))
-        return unique[unique < size]
+            self._is_reached[reached] = True
+        self._wide[-1] = 0.0
+        self._is_reached[-1] = False
+        found = np.flatnonzero(self._is_reached)
+        self._is_reached[found] = False
+        return found
 
 
 def _idf(total: int, holding: int) -> float:
@@ -245,11 +279,3 @@ def _norms(lengths: Floats, live_count: int) -> Floats:
 def _saturated(counts: Floats, norms: Floats) -> Floats:
     """BM25's term weight."""
     return (counts * np.float32(K1 + 1.0) / (counts + norms + np.float32(1e-9))).astype(np.float32)
-
-
-def _gather(values: Floats, near: Neighbours) -> Floats:
-    """Each row's value with those of the two before it and the one after it added."""
-    padded: Floats = np.append(values, np.float32(0.0)).astype(np.float32)
-    before = np.append(near.previous, len(values))
-    wide: Floats = values + padded[near.previous] + padded[before[near.previous]] + padded[near.next]
-    return wide

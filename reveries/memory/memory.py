@@ -223,7 +223,7 @@ class Memory:
 
     async def warm_up(self) -> bool:
         """Make recall fast while it serves already; whether the compiled loops are in use then."""
-        return await warm_up(self._live.graph)
+        return await warm_up(self._live)
 
     async def save_snapshot(self) -> bool:
         """Leave a snapshot of the graph for the next wake, if that can be done soon; whether there is one now."""

@@ -1,6 +1,6 @@
-"""The live graph made from the rows of the database, in bulk: numbers into arrays, texts left until they are wanted."""
+"""The live memory made from the rows of the database, in bulk: numbers into arrays, episodes left until wanted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +9,11 @@ from reveries.db.database import Database, Row
 from reveries.memory.arena import PackedLinks, laid_out
 from reveries.memory.graph import PackedGraph, pack_episode
 from reveries.memory.loops import Float64
-from reveries.memory.model import Episode
-from reveries.memory.rows import episode_of
+from reveries.memory.model import Episode, Turn
+from reveries.memory.passages import passages_of
+from reveries.memory.rows import episode_of, experience_of, turn_of, vector_of
 from reveries.memory.snapshot import with_room
+from reveries.memory.turn_packing import PackedTurns, packed_turns
 
 _SEPARATOR = "\x1f"
 
@@ -35,6 +37,47 @@ async def read_graph_rows(database: Database, model_id: str) -> GraphRows:
         await database.rows("episodes.packed_links"),
         await database.rows("episodes.live_vectors", {"owner_kind": "episode", "model_id": model_id}),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRowsRead:
+    """Everything in the database that the index of turns is made of."""
+
+    turns: Sequence[Row]
+    wordless: Sequence[Row]
+    """Experiences without turns: their passages stand for them."""
+    vectors: Sequence[Row]
+
+
+async def read_turn_rows(database: Database, model_id: str) -> TurnRowsRead:
+    """The rows, as they are committed."""
+    return TurnRowsRead(
+        await database.rows("turns.live"),
+        await database.rows("experiences.live_passages"),
+        await database.rows("episodes.live_vectors", {"owner_kind": "turn", "model_id": model_id}),
+    )
+
+
+def turns_of(rows: TurnRowsRead, dimensions: int, mind_name: str) -> PackedTurns:
+    """The index that `rows` describe: the turns of live episodes, and the passages of what has no turns. A turn whose
+    vector is missing, or of another length, has zeros."""
+    homes: dict[str, str] = {}
+    turns: dict[str, Turn] = {}
+    for turn, home in told_turns(rows.turns, rows.wordless, mind_name):
+        turns.setdefault(turn.id, turn)
+        homes[turn.id] = home
+    size = 4 * dimensions
+    vectors = {row["owner_id"]: vector_of(row["vector"]) for row in rows.vectors if len(row["vector"]) == size}
+    return packed_turns(list(turns.values()), [homes[name] for name in turns], vectors, dimensions)
+
+
+def told_turns(turns: Sequence[Row], wordless: Sequence[Row], mind_name: str) -> Iterator[tuple[Turn, str]]:
+    """Turns and passages with the ids of their episodes."""
+    for row in turns:
+        yield turn_of(row), str(row["episode_id"])
+    for row in wordless:
+        for passage in passages_of(experience_of(row), mind_name):
+            yield passage, str(row["episode_id"])
 
 
 class RowShelf:

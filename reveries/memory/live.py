@@ -16,6 +16,7 @@ from reveries.memory.loops import Float64
 from reveries.memory.model import Episode, Link, Recall, RecallContext, SelfModel
 from reveries.memory.nearest import VectorTable
 from reveries.memory.ranking import TurnScores, ranked_turns, ranked_turns_of, score_turns
+from reveries.memory.snapshot import PackedMemory
 from reveries.memory.turn_index import TurnIndex
 from reveries.memory.turn_vectors import TurnVectors
 from reveries.memory.words import Floats
@@ -66,6 +67,15 @@ class LiveMemory:
         """Take over what `arranged` made of this very memory. Never waits, cannot fail."""
         self.graph.replace_vectors(arranged.episodes)
         self.turns.replace_vectors(*arranged.turns)
+
+    def fill(self, packed: PackedMemory) -> None:
+        """Fill this memory, which is empty, in one go. Raises ValueError where the parts do not fit together."""
+        self.graph.fill(packed.graph)
+        self.turns.fill(packed.turns)
+
+    def packed(self) -> PackedMemory:
+        """A copy of this memory as it is now: nothing done to it later is seen in the copy."""
+        return PackedMemory(self.graph.packed(), self.turns.packed())
 
     def use(self, kernels: Kernels) -> None:
         """Go on with `kernels`."""

@@ -1,11 +1,14 @@
 """The live memory made from the rows of the database, in bulk: numbers into arrays, episodes left until wanted."""
 
+import asyncio
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from reveries.db.database import Database, Row
+from reveries.llm.base import Vector
 from reveries.memory.arena import PackedLinks, laid_out
 from reveries.memory.graph import PackedGraph, pack_episode
 from reveries.memory.loops import Float64
@@ -40,35 +43,51 @@ async def read_graph_rows(database: Database, model_id: str) -> GraphRows:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnRowsRead:
-    """Everything in the database that the index of turns is made of."""
+class ToldTurns:
+    """The turns of live episodes and the passages of what has no turns, in order, with the ids of their episodes."""
 
-    turns: Sequence[Row]
-    wordless: Sequence[Row]
-    """Experiences without turns: their passages stand for them."""
-    vectors: Sequence[Row]
+    turns: Sequence[Turn]
+    homes: Sequence[str]
+    earlier: PackedTurns | None
+    """What an earlier snapshot says of them."""
+    bare_ids: Sequence[str]
+    """Of those whose vector `earlier` does not have."""
 
 
-async def read_turn_rows(database: Database, model_id: str) -> TurnRowsRead:
+async def read_turn_rows(database: Database, mind_name: str, earlier: PackedTurns | None) -> ToldTurns:
     """The rows, as they are committed."""
-    return TurnRowsRead(
-        await database.rows("turns.live"),
-        await database.rows("experiences.live_passages"),
-        await database.rows("episodes.live_vectors", {"owner_kind": "turn", "model_id": model_id}),
-    )
+    turns = await database.rows("turns.live")
+    wordless = await database.rows("experiences.live_passages")
+    return await asyncio.to_thread(_told, turns, wordless, mind_name, earlier)
 
 
-def turns_of(rows: TurnRowsRead, dimensions: int, mind_name: str) -> PackedTurns:
-    """The index that `rows` describe: the turns of live episodes, and the passages of what has no turns. A turn whose
-    vector is missing, or of another length, has zeros."""
-    homes: dict[str, str] = {}
-    turns: dict[str, Turn] = {}
-    for turn, home in told_turns(rows.turns, rows.wordless, mind_name):
-        turns.setdefault(turn.id, turn)
-        homes[turn.id] = home
+async def read_turn_vectors(database: Database, model_id: str, dimensions: int, told: ToldTurns) -> dict[str, Vector]:
+    """The vectors that no snapshot has; one of another length is none."""
+    named: dict[str, object] = {"owner_kind": "turn", "model_id": model_id}
+    if told.earlier is None:
+        rows = await database.rows("episodes.live_vectors", named)
+    else:
+        rows = await database.rows("vectors.of_owners", named | {"owner_ids": json.dumps(told.bare_ids)})
     size = 4 * dimensions
-    vectors = {row["owner_id"]: vector_of(row["vector"]) for row in rows.vectors if len(row["vector"]) == size}
-    return packed_turns(list(turns.values()), [homes[name] for name in turns], vectors, dimensions)
+    return {row["owner_id"]: vector_of(row["vector"]) for row in rows if len(row["vector"]) == size}
+
+
+def turns_of(told: ToldTurns, vectors: Mapping[str, Vector], dimensions: int) -> PackedTurns:
+    """The index of `told`. A turn whose vector is missing has zeros."""
+    return packed_turns(told.turns, told.homes, vectors, dimensions, told.earlier)
+
+
+def _told(turns: Sequence[Row], wordless: Sequence[Row], mind_name: str, earlier: PackedTurns | None) -> ToldTurns:
+    homes: dict[str, str] = {}
+    told: dict[str, Turn] = {}
+    for turn, home in told_turns(turns, wordless, mind_name):
+        told.setdefault(turn.id, turn)
+        homes[turn.id] = home
+    there = set[str]()
+    if earlier is not None:
+        there = {earlier.ids[row] for row in np.flatnonzero(np.any(earlier.values, axis=1)).tolist()}
+    bare = [name for name in told if name not in there]
+    return ToldTurns(list(told.values()), [homes[name] for name in told], earlier, bare)
 
 
 def told_turns(turns: Sequence[Row], wordless: Sequence[Row], mind_name: str) -> Iterator[tuple[Turn, str]]:

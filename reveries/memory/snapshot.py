@@ -132,6 +132,21 @@ def read_snapshot(path: Path, stamp: bytes, model_id: str, dimensions: int) -> P
         return None
 
 
+def read_earlier_turns(path: Path, model_id: str, dimensions: int) -> PackedTurns | None:
+    """The turns in a snapshot of an earlier state, for what is still so; None where there is none of this model."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            header = _read_header(file)
+            if (header.model_id, header.dimensions) != (model_id, dimensions):
+                return None
+            # One section after the other: the graph's are read over.
+            found = {section.name: _read_section(file, section, header) for section in header.sections}
+            turns = turns_of_sections(found, _lines(found["ids"]), dimensions)
+            return turns if turns.is_whole() else None
+    except (OSError, _UnfitError, msgspec.MsgspecError, ValueError, KeyError, TypeError):
+        return None
+
+
 def erase_snapshot(path: Path) -> None:
     """Overwrite and remove the file, so that nothing of an erased episode is left in it. Raises OSError."""
     for file in (path, path.with_name(f"{path.name}.partial")):
@@ -187,7 +202,7 @@ def _sections_of(memory: PackedMemory, is_wanted: Callable[[], bool]) -> list[tu
 
 def _graph_of(header: Header, found: dict[str, Numbers]) -> PackedGraph:
     count = header.count
-    ids = found["ids"].tobytes().decode().split("\n") if count else []
+    ids = _lines(found["ids"])
     ends, text = found["episode_ends"].view(np.int64), found["episodes"].tobytes()
     if len(ids) != count or len(ends) != count or (count and ends[-1] != len(text)):
         raise _UnfitError
@@ -207,6 +222,10 @@ def _graph_of(header: Header, found: dict[str, Numbers]) -> PackedGraph:
         last_accessed_at=found["last_accessed_at"].view(np.float64),
         created_at=found["created_at"].view(np.float64),
     )
+
+
+def _lines(raw: Numbers) -> list[str]:
+    return raw.tobytes().decode().split("\n") if len(raw) else []
 
 
 def _read_header(file: BinaryIO) -> Header:

@@ -20,7 +20,7 @@ from reveries.errors import DiskFullError, ModelError, ModelUnavailableError
 from reveries.llm.base import Embedder, Vector, Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.decay import FADED_BELOW
-from reveries.memory.hydration import graph_of, read_graph_rows, read_turn_rows, told_turns, turns_of
+from reveries.memory.hydration import graph_of, read_graph_rows, read_turn_rows, read_turn_vectors, told_turns, turns_of
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Experience, Link, Turn
 from reveries.memory.passages import passages_of
@@ -33,7 +33,7 @@ from reveries.memory.rows import (
     vector_bytes,
     vector_of,
 )
-from reveries.memory.snapshot import PackedMemory, read_snapshot, write_snapshot
+from reveries.memory.snapshot import PackedMemory, read_earlier_turns, read_snapshot, write_snapshot
 
 Work = Callable[[Transaction], Awaitable[ChangeSet]]
 """Runs inside the transaction: may read and write more, and returns what memory is to take over."""
@@ -201,8 +201,10 @@ class MemoryStore:
     async def _from_rows(self) -> PackedMemory:
         model_id, dimensions = self.embedder.model_id, self.live.dimensions
         graph = await asyncio.to_thread(graph_of, await read_graph_rows(self.database, model_id), dimensions)
-        rows = await read_turn_rows(self.database, model_id)
-        return PackedMemory(graph, await asyncio.to_thread(turns_of, rows, dimensions, self.mind_name))
+        earlier = await asyncio.to_thread(read_earlier_turns, self.snapshot_path, model_id, dimensions)
+        told = await read_turn_rows(self.database, self.mind_name, earlier)
+        vectors = await read_turn_vectors(self.database, model_id, dimensions, told)
+        return PackedMemory(graph, await asyncio.to_thread(turns_of, told, vectors, dimensions))
 
     async def _take_back(self) -> None:
         """What had been put away when the snapshot was made, and is of an episode that is easy to reach again."""

@@ -111,17 +111,24 @@ def read_terms(turn: Turn) -> list[str]:
 
 
 def packed_turns(
-    turns: Sequence[Turn], homes: Sequence[str], vectors: Mapping[str, Vector], dimensions: int
+    turns: Sequence[Turn],
+    homes: Sequence[str],
+    vectors: Mapping[str, Vector],
+    dimensions: int,
+    known: PackedTurns | None = None,
 ) -> PackedTurns:
-    """The index of `turns`, of episodes `homes`, in this order, as adding them one by one would make it."""
-    count = len(turns)
+    """The index of `turns`, of episodes `homes`, in this order, as adding them one by one would make it.
+
+    What stands word for word in `known`, an earlier index with vectors of the same model, is taken from there: to read
+    a text anew takes a hundred times as long. `vectors` holds what `known` has not.
+    """
     marks, speakers, conversations = _marks(turns)
     previous, following = _chained(marks)
+    read = _Read(turns, known)
     values, scales = _rounded([vectors.get(turn.id) for turn in turns], dimensions)
-    about: dict[str, list[int]] = {}
-    for row, turn in enumerate(turns):
-        for key in subjects_of(turn.text):
-            about.setdefault(key, []).append(row)
+    if known is not None:
+        bare = read.taken[~values[read.taken].any(axis=1)]
+        values[bare], scales[bare] = known.values[read.old_of[bare]], known.scales[read.old_of[bare]]
     rows = TurnRows.plain(values, scales)
     return PackedTurns(
         ids=[turn.id for turn in turns],
@@ -129,16 +136,72 @@ def packed_turns(
         shelf=Kept(turns),
         values=values,
         scales=scales,
-        live=np.ones(count, dtype=np.bool_),
+        live=np.ones(len(turns), dtype=np.bool_),
         previous=previous,
         following=following,
         window_lengths=window_lengths(rows, previous, following),
         marks=marks,
-        surface=np.array([surface_of(turn.text) for turn in turns], dtype=SURFACE),
+        surface=read.surface,
         total=summed(rows),
-        words=_words(turns),
-        names=Names(speakers, conversations, about, []),
+        words=packed_words(read.vocabulary, read.terms, read.ends),
+        names=Names(speakers, conversations, read.about, []),
     )
+
+
+def rows_known(turns: Sequence[Turn], known: PackedTurns) -> Int64:
+    """Where each of `turns` stands word for word in `known`; -1 where it does not."""
+    live = known.live.tolist()
+    place = {name: row for row, name in enumerate(known.ids) if live[row]}
+    found = (place.get(turn.id, -1) for turn in turns)
+    return np.fromiter(
+        (row if row >= 0 and known.shelf(row) == turn else -1 for row, turn in zip(found, turns, strict=True)),
+        dtype=np.int64,
+        count=len(turns),
+    )
+
+
+class _Read:
+    """What the texts of `turns` hold, read anew only where `known` does not say it."""
+
+    def __init__(self, turns: Sequence[Turn], known: PackedTurns | None) -> None:
+        count = len(turns)
+        self.old_of = rows_known(turns, known) if known else np.full(count, -1, dtype=np.int64)
+        self.taken = np.flatnonzero(self.old_of >= 0)
+        fresh = np.flatnonzero(self.old_of < 0).tolist()
+        self.surface: NDArray[np.void] = np.zeros(count, dtype=SURFACE)
+        self.surface[fresh] = np.array([surface_of(turns[row].text) for row in fresh], dtype=SURFACE)
+        self.vocabulary = list(known.words.vocabulary) if known else []
+        self.about: dict[str, list[int]] = {}
+        numbers = {term: number for number, term in enumerate(self.vocabulary)}
+        read = {row: [numbers.setdefault(term, len(numbers)) for term in read_terms(turns[row])] for row in fresh}
+        self.vocabulary = list(numbers)
+        lengths = np.zeros(count, dtype=np.int64)
+        lengths[fresh] = [len(read[row]) for row in fresh]
+        if known:
+            lengths[self.taken] = np.diff(known.words.ends)[self.old_of[self.taken]]
+        self.ends = np.append(0, np.cumsum(lengths)).astype(np.int64)
+        self.terms: Int32 = np.zeros(int(self.ends[-1]), dtype=np.int32)
+        for row in fresh:
+            self.terms[self.ends[row] : self.ends[row + 1]] = read[row]
+        if known:
+            self._take_over(known, lengths)
+        for row in fresh:
+            for key in subjects_of(turns[row].text):
+                self.about.setdefault(key, []).append(row)
+        for rows in self.about.values():
+            rows.sort()
+
+    def _take_over(self, known: PackedTurns, lengths: Int64) -> None:
+        taken, old = self.taken, self.old_of[self.taken]
+        self.surface[taken] = known.surface[old]
+        many = lengths[taken]
+        within = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
+        source, target = np.repeat(known.words.ends[old], many) + within, np.repeat(self.ends[taken], many) + within
+        self.terms[target] = known.words.terms[source]
+        new_of = dict(zip(old.tolist(), taken.tolist(), strict=True))
+        for key, rows in known.names.about.items():
+            if kept := [new_of[row] for row in rows if row in new_of]:
+                self.about[key] = kept
 
 
 def window_lengths(rows: TurnRows, previous: Int32, following: Int32) -> Float32:
@@ -206,11 +269,3 @@ def _rounded(vectors: Sequence[Vector | None], dimensions: int) -> tuple[Int8, F
         block: Vectors = np.array([vectors[row] for row in chosen], dtype=np.float32).reshape(len(chosen), dimensions)
         values[chosen], scales[chosen] = rounded_rows(block)
     return values, scales
-
-
-def _words(turns: Sequence[Turn]) -> PackedWords:
-    numbers: dict[str, int] = {}
-    rows = [[numbers.setdefault(term, len(numbers)) for term in read_terms(turn)] for turn in turns]
-    terms = np.fromiter((number for row in rows for number in row), dtype=np.int32)
-    ends = np.append(0, np.cumsum([len(row) for row in rows])).astype(np.int64)
-    return packed_words(list(numbers), terms, ends)

@@ -260,8 +260,12 @@ class WordIndex:
 
 
 def packed_words(vocabulary: Sequence[str], terms: Int32, ends: Int64) -> PackedWords:
-    """The packed index of rows whose terms are given one row after the other."""
+    """The packed index of rows whose terms are given one row after the other; of a term that no row holds nothing."""
     size = len(ends) - 1
+    is_held = np.zeros(len(vocabulary), dtype=np.bool_)
+    is_held[terms] = True
+    terms = (np.cumsum(is_held) - 1).astype(np.int32)[terms]
+    vocabulary = [vocabulary[number] for number in np.flatnonzero(is_held).tolist()]
     rows = np.repeat(np.arange(size, dtype=np.int64), np.diff(ends))
     keys, counts = np.unique(terms.astype(np.int64) * max(1, size) + rows, return_counts=True)
     found, row = np.divmod(keys, max(1, size))

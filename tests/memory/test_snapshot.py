@@ -20,6 +20,7 @@ from reveries.memory.model import Link, LinkType
 from reveries.memory.ranking import ranked_turns, score_turns
 from reveries.memory.snapshot import PackedMemory, erase_snapshot, read_snapshot, write_snapshot
 from reveries.memory.turn_index import TurnIndex
+from reveries.memory.turn_packing import packed_turns
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, WordEmbedder, open_memory, turn
 from tests.memory.reembedding_kit import fill, found_all
@@ -295,3 +296,31 @@ async def test_a_mind_that_no_embedder_ever_saw_has_a_snapshot_too(tmp_path: Pat
     async with open_memory(tmp_path, embedder=unsure, first_id=900) as memory:
         assert picture(memory) == live
         assert await found_all(memory)
+
+
+@checking(max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1), data=st.data())
+def test_an_index_made_with_the_help_of_an_earlier_one_is_the_index(seed: int, data: st.DataObject) -> None:
+    numbers = np.random.default_rng(seed)
+    sayings = st.lists(st.sampled_from([*SAYINGS, "Lisbon is a city."]), max_size=12)
+    earlier, later = data.draw(sayings), data.draw(sayings)
+    now = [turn(f"t{row}", text, conversation_id=f"c{row % 2}", position=row) for row, text in enumerate(later)]
+    homes = [f"e{row % 3}" for row in range(len(now))]
+    vectors = {one.id: numbers.standard_normal(SMALL).astype(np.float32) for one in now}
+    before = [turn(f"t{row}", text, conversation_id=f"c{row % 2}", position=row) for row, text in enumerate(earlier)]
+    same = {one.id: vectors.get(one.id, np.ones(SMALL, dtype=np.float32)) for one in before}
+    known = packed_turns(before, ["e0"] * len(before), same, SMALL)
+    taken = {one.id for one in before if one in now}
+    alone, helped, grown = TurnIndex(SMALL), TurnIndex(SMALL), TurnIndex(SMALL)
+    alone.fill(packed_turns(now, homes, vectors, SMALL))
+    left = {name: vector for name, vector in vectors.items() if name not in taken}
+    helped.fill(packed_turns(now, homes, left, SMALL, known))
+    entries = zip(now, homes, strict=True)
+    grown.apply(ChangeSet(indexed=tuple(IndexedTurn(said, home, vectors[said.id]) for said, home in entries)))
+    for other in (helped, grown):
+        assert list(other.entries()) == list(alone.entries())
+        for cue in ("Marta and the cello", "Where is Lisbon?", "Blue paint for the boat"):
+            assert [one[:2] for one in asked(other, cue)] == [one[:2] for one in asked(alone, cue)]
+            assert [one[2] for one in asked(other, cue)] == pytest.approx(
+                [one[2] for one in asked(alone, cue)], abs=1e-4
+            )

@@ -119,7 +119,7 @@ async def _parts(database: Database, store: MemoryStore) -> tuple[float, float, 
     packed = read_snapshot(store.snapshot_path, stamp, NoEmbedder.model_id, DIMENSIONS)
     assert packed is not None
     live = LiveMemory(DIMENSIONS, load_settings(None).recall)
-    live.graph.fill(packed)
+    live.fill(packed)
     graph = time.perf_counter() - began
     del packed, live
     began = time.perf_counter()

@@ -95,7 +95,7 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
         memory = _memory(settings, database, models, answers, clock)
         await memory.hydrate()
         stack.push_async_callback(memory.close)
-        stack.push_async_callback(memory.save_snapshot)
+        stack.push_async_callback(memory.save_last_snapshot)
         mind = Mind(
             settings=settings,
             config_file=config_file,

@@ -10,13 +10,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from reveries.llm.base import Vector
 from reveries.memory.cues import Cue
 from reveries.memory.names import mentioned, name_words
 from reveries.memory.turn_index import TurnIndex
 from reveries.memory.words import Floats, Neighbours, Rows, WordScores, cue_terms
 
-_SAMPLED = 4096
 _WEIGHED_BY_COMPANY = (
     "words", "meaning", "window_words", "window_meaning", "coverage", "window_coverage", "kindred", "kindred_only",
     "cosine", "words_of_best", "meaning_of_best", "typical", "length", "asks", "ends_asking", "first_person",
@@ -44,7 +42,7 @@ class Evidence:
 
 def z_scores(values: Floats, live: NDArray[np.bool_]) -> Floats:
     """How many standard deviations above the mean of the live rows."""
-    chosen = values[live]
+    chosen = values if live.all() else values[live]
     spread = float(chosen.std()) if len(chosen) else 0.0
     middle = float(chosen.mean()) if len(chosen) else 0.0
     scaled: Floats = (values - np.float32(middle)) / np.float32(spread if spread > 1e-9 else 1.0)
@@ -99,11 +97,10 @@ def _match_columns(index: TurnIndex, evidence: Evidence, rows: Rows) -> dict[str
 def _typical(index: TurnIndex, rows: Rows) -> Floats:
     """How near a turn is to what everything here has in common, in standard deviations; those of a large memory are
     taken from a few thousand of its turns."""
-    common = unit(index.mean_vector)
-    some = slice(None, None, max(1, index.size // _SAMPLED))
-    usual = (index.vectors[some] @ common)[index.live[some]]
-    middle, spread = (float(usual.mean()), float(usual.std())) if len(usual) else (0.0, 0.0)
-    near: Floats = (index.vectors[rows] @ common - np.float32(middle)) / np.float32(spread if spread > 1e-9 else 1.0)
+    middle, spread = index.standing.usual_typicality
+    near: Floats = (index.vectors[rows] @ index.standing.common - np.float32(middle)) / np.float32(
+        spread if spread > 1e-9 else 1.0
+    )
     return near
 
 
@@ -122,12 +119,11 @@ def _surface_columns(index: TurnIndex, cue: Cue, near: Neighbours, rows: Rows) -
     surface = index.surface
     mine = surface[rows]
     asks = np.append(surface["ends_asking"], False)
-    live = index.live
     length = mine["log_length"]
-    usual = surface["log_length"][live]
+    usual_length, spread = index.standing.usual_length
     names = np.minimum(mine["names"], 3).astype(np.float32) / 3.0
     return {
-        "length": (length - usual.mean()) / max(0.1, float(usual.std())),
+        "length": (length - usual_length) / max(0.1, spread),
         "short": (length < np.log(8.0)).astype(np.float32),
         "asks": mine["asks"].astype(np.float32),
         "ends_asking": mine["ends_asking"].astype(np.float32),
@@ -248,10 +244,3 @@ def _gated(
     made["wish_x_help_x_mind"] = made["wish_x_help"] * with_mind * (1.0 - columns["own"])
     made["typical_x_statement"] = columns["typical"] * np.float32(not cue.asks)
     return made
-
-
-def unit(vector: Vector) -> Vector:
-    """`vector` at length 1; zeros stay zeros."""
-    length = float(np.linalg.norm(vector))
-    scaled: Vector = (vector / np.float32(length if length > 1e-9 else 1.0)).astype(np.float32)
-    return scaled

@@ -1,17 +1,22 @@
-"""The live graph made from the rows of the database, in bulk: numbers into arrays, texts left until they are wanted."""
+"""The live memory made from the rows of the database, in bulk: numbers into arrays, episodes left until wanted."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from reveries.db.database import Database, Row
+from reveries.llm.base import Vector
 from reveries.memory.arena import PackedLinks, laid_out
 from reveries.memory.graph import PackedGraph, pack_episode
 from reveries.memory.loops import Float64
-from reveries.memory.model import Episode
-from reveries.memory.rows import episode_of
+from reveries.memory.model import Episode, Turn
+from reveries.memory.passages import passages_of
+from reveries.memory.rows import episode_of, experience_of, turn_of, vector_of
 from reveries.memory.snapshot import with_room
+from reveries.memory.turn_packing import PackedTurns, packed_turns
 
 _SEPARATOR = "\x1f"
 
@@ -35,6 +40,63 @@ async def read_graph_rows(database: Database, model_id: str) -> GraphRows:
         await database.rows("episodes.packed_links"),
         await database.rows("episodes.live_vectors", {"owner_kind": "episode", "model_id": model_id}),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ToldTurns:
+    """The turns of live episodes and the passages of what has no turns, in order, with the ids of their episodes."""
+
+    turns: Sequence[Turn]
+    homes: Sequence[str]
+    earlier: PackedTurns | None
+    """What an earlier snapshot says of them."""
+    bare_ids: Sequence[str]
+    """Of those whose vector `earlier` does not have."""
+
+
+async def read_turn_rows(database: Database, mind_name: str, earlier: PackedTurns | None) -> ToldTurns:
+    """The rows, as they are committed."""
+    turns = await database.rows("turns.live")
+    wordless = await database.rows("experiences.live_passages")
+    return await asyncio.to_thread(_told, turns, wordless, mind_name, earlier)
+
+
+async def read_turn_vectors(database: Database, model_id: str, dimensions: int, told: ToldTurns) -> dict[str, Vector]:
+    """The vectors that no snapshot has; one of another length is none."""
+    named: dict[str, object] = {"owner_kind": "turn", "model_id": model_id}
+    if told.earlier is None:
+        rows = await database.rows("episodes.live_vectors", named)
+    else:
+        rows = await database.rows("vectors.of_owners", named | {"owner_ids": json.dumps(told.bare_ids)})
+    size = 4 * dimensions
+    return {row["owner_id"]: vector_of(row["vector"]) for row in rows if len(row["vector"]) == size}
+
+
+def turns_of(told: ToldTurns, vectors: Mapping[str, Vector], dimensions: int) -> PackedTurns:
+    """The index of `told`. A turn whose vector is missing has zeros."""
+    return packed_turns(told.turns, told.homes, vectors, dimensions, told.earlier)
+
+
+def _told(turns: Sequence[Row], wordless: Sequence[Row], mind_name: str, earlier: PackedTurns | None) -> ToldTurns:
+    homes: dict[str, str] = {}
+    told: dict[str, Turn] = {}
+    for turn, home in told_turns(turns, wordless, mind_name):
+        told.setdefault(turn.id, turn)
+        homes[turn.id] = home
+    there = set[str]()
+    if earlier is not None:
+        there = {earlier.ids[row] for row in np.flatnonzero(np.any(earlier.values, axis=1)).tolist()}
+    bare = [name for name in told if name not in there]
+    return ToldTurns(list(told.values()), [homes[name] for name in told], earlier, bare)
+
+
+def told_turns(turns: Sequence[Row], wordless: Sequence[Row], mind_name: str) -> Iterator[tuple[Turn, str]]:
+    """Turns and passages with the ids of their episodes."""
+    for row in turns:
+        yield turn_of(row), str(row["episode_id"])
+    for row in wordless:
+        for passage in passages_of(experience_of(row), mind_name):
+            yield passage, str(row["episode_id"])
 
 
 class RowShelf:

@@ -42,6 +42,9 @@ class Kernels:
         )
         self.clear_energy = prepare(spread_loops.clear_energy, f"void(f8[:, ::1], {_INTS}, i8)")
         self.shadow_rows = prepare(shadow_loops.shadow_rows, f"void(f4[:, ::1], {_SHADOW}, i8, i8)")
+        self.shadow_products = prepare(
+            shadow_loops.shadow_products, f"f4[::1](i1[:, ::1], {_SINGLES}, i8, {_SHORTS}, f8)"
+        )
         self.near_in_shadow = prepare(
             shadow_loops.near_in_shadow, f"i4[::1]({_SHADOW}, {_SINGLES}, i8, {_SHORTS}, f8, f8, f8, i8)"
         )

@@ -11,10 +11,14 @@ from reveries.llm.base import Vector, Vectors
 from reveries.memory.activation import Seed, activate, nearest_seeds
 from reveries.memory.changes import ChangeSet, Touch
 from reveries.memory.graph import MemoryGraph
+from reveries.memory.kernels import Kernels
+from reveries.memory.loops import Float64
 from reveries.memory.model import Episode, Link, Recall, RecallContext, SelfModel
 from reveries.memory.nearest import VectorTable
 from reveries.memory.ranking import TurnScores, ranked_turns, ranked_turns_of, score_turns
+from reveries.memory.snapshot import PackedMemory
 from reveries.memory.turn_index import TurnIndex
+from reveries.memory.turn_vectors import TurnVectors
 from reveries.memory.words import Floats
 
 _TURNS_PER_EPISODE = 3
@@ -32,8 +36,7 @@ class Arranged:
     """The vectors of another embedding model, row by row as a live memory has them."""
 
     episodes: VectorTable = field(repr=False)
-    turns: Vectors = field(repr=False)
-    window_lengths: Floats = field(repr=False)
+    turns: tuple[TurnVectors, Floats, Float64] = field(repr=False)
 
 
 class LiveMemory:
@@ -58,12 +61,26 @@ class LiveMemory:
 
     def arranged(self, dimensions: int, episodes: Mapping[str, Vector], turns: Mapping[str, Vector]) -> "Arranged":
         """Other vectors for all that is here, by id. Changes nothing: may run in a thread while nothing is written."""
-        return Arranged(self.graph.arranged(dimensions, episodes), *self.turns.arranged(dimensions, turns))
+        return Arranged(self.graph.arranged(dimensions, episodes), self.turns.arranged(dimensions, turns))
 
     def replace_vectors(self, arranged: "Arranged") -> None:
         """Take over what `arranged` made of this very memory. Never waits, cannot fail."""
         self.graph.replace_vectors(arranged.episodes)
-        self.turns.replace_vectors(arranged.turns, arranged.window_lengths)
+        self.turns.replace_vectors(*arranged.turns)
+
+    def fill(self, packed: PackedMemory) -> None:
+        """Fill this memory, which is empty, in one go. Raises ValueError where the parts do not fit together."""
+        self.graph.fill(packed.graph)
+        self.turns.fill(packed.turns)
+
+    def packed(self) -> PackedMemory:
+        """A copy of this memory as it is now: nothing done to it later is seen in the copy."""
+        return PackedMemory(self.graph.packed(), self.turns.packed())
+
+    def use(self, kernels: Kernels) -> None:
+        """Go on with `kernels`."""
+        self.graph.use(kernels)
+        self.turns.use(kernels)
 
     def apply(self, changes: ChangeSet) -> None:
         """Take `changes` over. Never waits, cannot fail."""

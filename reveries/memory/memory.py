@@ -36,7 +36,8 @@ log = structlog.get_logger("memory")
 UNNAMED_OWNER = "You"
 """What the owner is called in the log when no name is configured."""
 
-_LONGEST_SNAPSHOT_SECONDS = 2.0
+_LONGEST_SNAPSHOT_SECONDS = 60.0
+_LONGEST_LAST_SNAPSHOT_SECONDS = 2.0
 """Whoever sends a signal is to see the daemon gone within five seconds."""
 
 
@@ -200,7 +201,7 @@ class Memory:
         await self.light_sleep(stop=stop)
         slept = await self._deep_sleep.run(model, limit=limit, trigger=trigger, progress=progress, stop=stop)
         if stop is None or not stop.is_set():
-            await self.save_snapshot()
+            await self.save_snapshot(stop)
         return slept
 
     async def unprocessed_count(self) -> int:
@@ -223,12 +224,19 @@ class Memory:
 
     async def warm_up(self) -> bool:
         """Make recall fast while it serves already; whether the compiled loops are in use then."""
-        return await warm_up(self._live.graph)
+        return await warm_up(self._live)
 
-    async def save_snapshot(self) -> bool:
-        """Leave a snapshot of the graph for the next wake, if that can be done soon; whether there is one now."""
+    async def save_snapshot(self, stop: asyncio.Event | None = None) -> bool:
+        """Leave a snapshot for the next wake, in the background and until `stop` is set; whether there is one now."""
+        return await self._save_snapshot(_LONGEST_SNAPSHOT_SECONDS, stop)
+
+    async def save_last_snapshot(self) -> bool:
+        """The same before the end, if it can be done soon."""
+        return await self._save_snapshot(_LONGEST_LAST_SNAPSHOT_SECONDS, None)
+
+    async def _save_snapshot(self, longest_seconds: float, stop: asyncio.Event | None) -> bool:
         try:
-            return await self._store.save_snapshot(_LONGEST_SNAPSHOT_SECONDS)
+            return await self._store.save_snapshot(longest_seconds, stop)
         except StorageError:  # The rows are the truth, and a wake without a snapshot is only slower.
             return False
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from reveries.llm.base import Vector
 from reveries.memory.cues import Cue, read_cue
 from reveries.memory.features import Evidence, features_of, is_alone, z_scores
+from reveries.memory.highest import highest, kth_highest
 from reveries.memory.hops import SEEDS, Lead, hop_columns, leads_from
 from reveries.memory.model import RankedTurn, Reason
 from reveries.memory.names import mentioned
@@ -59,8 +60,7 @@ class TurnScores:
     def best_rows(self, count: int) -> list[int]:
         """Rows, best first; ties go to the row that came first."""
         if len(self.fused) > count:
-            worst = np.partition(self.fused, -count)[-count]
-            rows = np.flatnonzero(self.fused >= worst)
+            rows = np.flatnonzero(self.fused >= kth_highest(self.fused, count))
         else:
             rows = np.arange(len(self.fused))
         ordered = rows[np.argsort(-self.fused[rows], kind="stable")]
@@ -79,13 +79,15 @@ class Parts:
     names: tuple[str, ...]
     values: Floats
     amounts: Floats
+    usual: Floats
+    """The mean amount of each reason."""
 
     def reasons(self, row: int) -> tuple[Reason, ...]:
         """The largest amounts of a row against the usual candidate, largest first."""
         place = int(np.searchsorted(self.rows, row))
         if place >= len(self.rows) or self.rows[place] != row:
             return ()
-        above = self.amounts[place] - self.amounts.mean(axis=0)
+        above = self.amounts[place] - self.usual
         order = np.argsort(-np.abs(above), kind="stable")[:_REASONS]
         return tuple(
             Reason(self.names[at], float(self.values[place, at]), float(above[at])) for at in order if above[at] != 0.0
@@ -120,7 +122,7 @@ def score_turns(
 def gather_evidence(index: TurnIndex, cue: str, vector: Vector) -> Evidence:
     """One pass over every turn in the index: how well words and meaning fit. At least one row must be live."""
     live, near = index.live, index.neighbours
-    words = index.words.score(cue_terms(cue), live, near)
+    words = index.words.score(cue_terms(cue), live, near, index.standing.norms)
     cosines: Floats = index.vectors @ vector
     turn_z, window_z = z_scores(words.turn, live), z_scores(words.window, live)
     meaning_z = z_scores(cosines, live)
@@ -171,12 +173,8 @@ class Look:
         held = _held_back(own, added)
         news = news_of(self._index, self._cue, own + added + held, self.match["coverage"], self.rows)
         last = np.stack([held, news], axis=1)
-        return Parts(
-            self.rows,
-            (*weights.match, *weights.hop, "held_back", "news"),
-            np.hstack([values, hop_values, np.sign(last)]),
-            np.hstack([amounts, hop_amounts, last]),
-        )
+        names, whole = (*weights.match, *weights.hop, "held_back", "news"), np.hstack([amounts, hop_amounts, last])
+        return Parts(self.rows, names, np.hstack([values, hop_values, np.sign(last)]), whole, whole.mean(axis=0))
 
     def _leads_from(self, rows: Sequence[int]) -> list[Lead]:
         for row in rows:
@@ -196,8 +194,8 @@ def candidates(evidence: Evidence, shown: NDArray[np.bool_], count: int) -> Rows
     """Rows worth a closer look: the best first guesses, and the best by words and by meaning alone; ascending."""
     chosen: list[Rows] = []
     for values, share in ((evidence.fused, count), (evidence.words.turn, count // 4), (evidence.cosines, count // 4)):
-        visible = np.where(shown, values, -np.inf)
-        best = np.argpartition(-visible, share - 1)[:share] if len(visible) > share else np.arange(len(visible))
+        visible = np.where(shown, values, np.float32(-np.inf))
+        best = highest(visible, share)
         chosen.append(best[np.isfinite(visible[best])])
     return np.unique(np.concatenate(chosen))
 
@@ -243,10 +241,7 @@ def _behind(guesses: Floats, parts: Parts) -> Floats:
 
 def _window_cosines(index: TurnIndex, cosines: Floats, near: Neighbours) -> Floats:
     """Cosine of the cue with the mean of a turn's window: the mean's product is the products' mean."""
-    padded = np.append(cosines, np.float32(0.0))
-    before = np.append(near.previous, index.size)
-    products = cosines + padded[near.previous] + padded[before[near.previous]] + padded[near.next]
-    wide: Floats = products / index.window_lengths
+    wide: Floats = near.gathered(cosines) / index.window_lengths
     return wide
 
 

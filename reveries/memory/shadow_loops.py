@@ -32,6 +32,17 @@ def shadow_rows(
         errors[row] = math.sqrt(off)
 
 
+def shadow_products(shadow: Int8, scales: Float32, size: int, cue: Int16, cue_scale: float) -> Float32:
+    """The product of each of the first `size` rows with a cue."""
+    products = np.empty(size, dtype=np.float32)
+    for row in range(size):
+        total = np.int32(0)
+        for place in range(len(cue)):
+            total = np.int32(total + np.int32(np.int32(shadow[row, place]) * np.int32(cue[place])))
+        products[row] = total * cue_scale * scales[row]
+    return products
+
+
 def near_in_shadow(
     shadow: Int8,
     scales: Float32,

@@ -1,4 +1,4 @@
-"""The live graph as one file beside the database, so that a large mind wakes in a moment.
+"""The live memory - graph and turns - as one file beside the database, so that a large mind wakes in a moment.
 
 The rows stay the truth. A snapshot carries the database's stamp, which every change to the graph's rows replaces: one
 that is stale, damaged, or written by another version is put aside, and the graph is made from the rows. It is written
@@ -11,7 +11,7 @@ import contextlib
 import os
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -24,9 +24,12 @@ from reveries.llm.base import Vectors
 from reveries.memory.arena import PackedLinks
 from reveries.memory.graph import PackedGraph
 from reveries.memory.loops import Int64
-from reveries.memory.model import Episode
+from reveries.memory.model import Episode, Turn
+from reveries.memory.snapshot_turns import turn_sections, turns_of_sections
+from reveries.memory.surface import SURFACE
+from reveries.memory.turn_packing import MARKS, PackedTurns
 
-_MAGIC: Final = b"reveries graph 1\n"
+_MAGIC: Final = b"reveries snapshot 2\n"
 _ALIGNMENT = 64
 _CHUNK_BYTES = 1 << 23
 _CHECKED_WORDS = 1 << 17
@@ -77,7 +80,15 @@ class _UnfitError(Exception):
     """The file cannot be used. Never leaves this module."""
 
 
-def write_snapshot(path: Path, taken: PackedGraph, stamp: bytes, model_id: str, is_wanted: Callable[[], bool]) -> bool:
+@dataclass(frozen=True, slots=True)
+class PackedMemory:
+    """What recall needs, whole."""
+
+    graph: PackedGraph
+    turns: PackedTurns
+
+
+def write_snapshot(path: Path, taken: PackedMemory, stamp: bytes, model_id: str, is_wanted: Callable[[], bool]) -> bool:
     """Write `taken` to `path`, in the place of what is there; whether it was done. Given up when `is_wanted` says no,
     and when the disk does not take it: then an old snapshot stands as it was. Slow: call it in a thread."""
     partial = path.with_name(f"{path.name}.partial")
@@ -87,11 +98,11 @@ def write_snapshot(path: Path, taken: PackedGraph, stamp: bytes, model_id: str, 
         with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, for its mode from the beginning.
             header = Header(
                 version=__version__,
-                fields=[field.name for field in fields(Episode)],
+                fields=_field_names(),
                 stamp=stamp,
                 model_id=model_id,
-                dimensions=taken.vectors.shape[1],
-                count=len(taken.ids),
+                dimensions=taken.graph.vectors.shape[1],
+                count=len(taken.graph.ids),
                 sections=[_section(name, values) for name, values in sections],
             )
             _write_all(file, header, [values for _, values in sections], is_wanted)
@@ -106,15 +117,32 @@ def write_snapshot(path: Path, taken: PackedGraph, stamp: bytes, model_id: str, 
     return True
 
 
-def read_snapshot(path: Path, stamp: bytes, model_id: str, dimensions: int) -> PackedGraph | None:
-    """The graph in the file; None when there is none that fits the database and the embedding model, or when a byte of
+def read_snapshot(path: Path, stamp: bytes, model_id: str, dimensions: int) -> PackedMemory | None:
+    """The memory in the file; None when there is none that fits the database and the embedding model, or when a byte of
     it is wrong. Slow: call it in a thread."""
     try:
         with path.open("rb", buffering=0) as file:
             header = _read_header(file)
             if (header.stamp, header.model_id, header.dimensions) != (stamp, model_id, dimensions):
                 return None
-            return _graph_of(header, {s.name: _read_section(file, s, header) for s in header.sections})
+            found = {section.name: _read_section(file, section, header) for section in header.sections}
+            graph = _graph_of(header, found)
+            return PackedMemory(graph, turns_of_sections(found, graph.ids, dimensions))
+    except (OSError, _UnfitError, msgspec.MsgspecError, ValueError, KeyError, TypeError):
+        return None
+
+
+def read_earlier_turns(path: Path, model_id: str, dimensions: int) -> PackedTurns | None:
+    """The turns in a snapshot of an earlier state, for what is still so; None where there is none of this model."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            header = _read_header(file)
+            if (header.model_id, header.dimensions) != (model_id, dimensions):
+                return None
+            # One section after the other: the graph's are read over.
+            found = {section.name: _read_section(file, section, header) for section in header.sections}
+            turns = turns_of_sections(found, _lines(found["ids"]), dimensions)
+            return turns if turns.is_whole() else None
     except (OSError, _UnfitError, msgspec.MsgspecError, ValueError, KeyError, TypeError):
         return None
 
@@ -138,14 +166,25 @@ def with_room(count: int, dimensions: int) -> Vectors:
     return np.zeros((count + max(_LEAST_ROOM, int(_ROOM_SHARE * count)), dimensions), dtype=np.float32)
 
 
-def _sections_of(taken: PackedGraph, is_wanted: Callable[[], bool]) -> list[tuple[str, Numbers]]:
-    raws: list[bytes] = []
+def _field_names() -> list[str]:
+    """What is packed of episodes and turns: another program's are not read."""
+    return [field.name for kind in (Episode, Turn) for field in fields(kind)] + [
+        *(MARKS.names or ()),
+        *(SURFACE.names or ()),
+    ]
+
+
+def _sections_of(memory: PackedMemory, is_wanted: Callable[[], bool]) -> list[tuple[str, Numbers]]:
+    taken, raws = memory.graph, list[bytes]()
     for place in range(len(taken.ids)):
         if not place % 1024 and not is_wanted():
             raise _UnfitError
         raws.append(taken.shelf.raw(place))
-    links = taken.links
+    links, turns = taken.links, turn_sections(memory.turns, taken.ids, is_wanted)
+    if turns is None:
+        raise _UnfitError
     return [
+        *turns,
         ("vectors", taken.vectors.reshape(-1)),
         ("nodes", links.nodes.reshape(-1)),
         ("targets", links.targets[: links.taken]),
@@ -163,7 +202,7 @@ def _sections_of(taken: PackedGraph, is_wanted: Callable[[], bool]) -> list[tupl
 
 def _graph_of(header: Header, found: dict[str, Numbers]) -> PackedGraph:
     count = header.count
-    ids = found["ids"].tobytes().decode().split("\n") if count else []
+    ids = _lines(found["ids"])
     ends, text = found["episode_ends"].view(np.int64), found["episodes"].tobytes()
     if len(ids) != count or len(ends) != count or (count and ends[-1] != len(text)):
         raise _UnfitError
@@ -185,6 +224,10 @@ def _graph_of(header: Header, found: dict[str, Numbers]) -> PackedGraph:
     )
 
 
+def _lines(raw: Numbers) -> list[str]:
+    return raw.tobytes().decode().split("\n") if len(raw) else []
+
+
 def _read_header(file: BinaryIO) -> Header:
     start = file.read(len(_MAGIC) + 8)
     if len(start) != len(_MAGIC) + 8 or not start.startswith(_MAGIC):
@@ -194,7 +237,7 @@ def _read_header(file: BinaryIO) -> Header:
     if len(raw) != length or zlib.crc32(raw) != check:
         raise _UnfitError
     header = msgspec.msgpack.decode(raw, type=Header)
-    if header.version != __version__ or header.fields != [field.name for field in fields(Episode)]:
+    if header.version != __version__ or header.fields != _field_names():
         raise _UnfitError
     return header
 

@@ -19,8 +19,8 @@ from reveries.db.database import Database, Transaction
 from reveries.errors import DiskFullError, ModelError, ModelUnavailableError
 from reveries.llm.base import Embedder, Vector, Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
-from reveries.memory.graph import PackedGraph
-from reveries.memory.hydration import graph_of, read_graph_rows
+from reveries.memory.decay import FADED_BELOW
+from reveries.memory.hydration import graph_of, read_graph_rows, read_turn_rows, read_turn_vectors, told_turns, turns_of
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Experience, Link, Turn
 from reveries.memory.passages import passages_of
@@ -33,7 +33,7 @@ from reveries.memory.rows import (
     vector_bytes,
     vector_of,
 )
-from reveries.memory.snapshot import read_snapshot, write_snapshot
+from reveries.memory.snapshot import PackedMemory, read_earlier_turns, read_snapshot, write_snapshot
 
 Work = Callable[[Transaction], Awaitable[ChangeSet]]
 """Runs inside the transaction: may read and write more, and returns what memory is to take over."""
@@ -144,19 +144,16 @@ class MemoryStore:
         Recall compares the vectors that the file says; `old_embedder` is asked when they are not those of `chosen`.
         """
         await self._choose_space(old_embedder, now)
-        packed, is_from_snapshot = await self._packed_graph()
-        self.live.graph.fill(packed)
-        turns = await self._turns()
-        turn_vectors = await self._vectors("turn", self.embedder.model_id, self.live.dimensions)
-        none = self.live.no_vector
-        self.live.apply(
-            ChangeSet(
-                indexed=tuple(IndexedTurn(t, home, turn_vectors.get(t.id, none)) for t, home in turns),
-            )
-        )
+        state = await self._state()
+        found = await asyncio.to_thread(read_snapshot, self.snapshot_path, *state)
+        if found is not None:
+            self._saved = state
+        await asyncio.to_thread(self.live.fill, found or await self._from_rows())
+        if found is not None:
+            await self._take_back()
         if rows := await self.database.rows("self_model.get"):
             self.live.self_model = self_model_of(rows[0])
-        return is_from_snapshot
+        return found is not None
 
     async def _choose_space(self, old_embedder: OldEmbedder, now: float) -> None:
         recorded = await self.database.rows("vectors.serving")
@@ -176,43 +173,57 @@ class MemoryStore:
         rows = await self.database.rows("vectors.dimensions", {"model_id": embedder.model_id})
         return int(rows[0]["dimensions"]) if rows else embedder.dimensions
 
-    async def save_snapshot(self, longest_seconds: float) -> bool:
-        """Write the graph beside the database, unless what is there is of the same state; whether one stands there now.
+    async def save_snapshot(self, longest_seconds: float, stop: asyncio.Event | None = None) -> bool:
+        """Write the live memory beside the database, unless what is there is of the same state; whether one stands
+        there now.
 
-        Given up after `longest_seconds`. Writes wait only while the graph is copied.
+        Given up after `longest_seconds`, and when `stop` is set. Writes wait only while the memory is copied.
         """
-        async with self.quiet():
-            state = await self._state()
-            if state == self._saved:
-                return True
-            packed = await asyncio.to_thread(self.live.graph.packed)
-        deadline = time.monotonic() + longest_seconds
-        done = await asyncio.to_thread(
-            write_snapshot,
-            self.snapshot_path,
-            packed,
-            state[0],
-            state[1],
-            lambda: time.monotonic() < deadline,
-        )
+        wanted = _Wanted(time.monotonic() + longest_seconds, stop)
+        try:
+            async with self.quiet():
+                state = await self._state()
+                if state == self._saved:
+                    return True
+                packed = await asyncio.to_thread(self.live.packed)
+            done = await asyncio.to_thread(write_snapshot, self.snapshot_path, packed, state[0], state[1], wanted)
+        finally:
+            wanted.is_over = True  # Whoever is cancelled leaves no thread at work.
         if done:
             self._saved = state
         return done
 
     @property
     def snapshot_path(self) -> Path:
-        """Where the snapshot of the graph is. Whoever erases an episode calls `erase_snapshot` on it."""
+        """Where the snapshot is. Whoever erases an episode calls `erase_snapshot` on it."""
         return self.database.path.with_suffix(".snapshot")
 
-    async def _packed_graph(self) -> tuple[PackedGraph, bool]:
-        state = await self._state()
-        _, model_id, dimensions = state
-        found = await asyncio.to_thread(read_snapshot, self.snapshot_path, *state)
-        if found is not None:
-            self._saved = state
-            return found, True
-        rows = await read_graph_rows(self.database, model_id)
-        return await asyncio.to_thread(graph_of, rows, dimensions), False
+    async def _from_rows(self) -> PackedMemory:
+        model_id, dimensions = self.embedder.model_id, self.live.dimensions
+        graph = await asyncio.to_thread(graph_of, await read_graph_rows(self.database, model_id), dimensions)
+        earlier = await asyncio.to_thread(read_earlier_turns, self.snapshot_path, model_id, dimensions)
+        told = await read_turn_rows(self.database, self.mind_name, earlier)
+        vectors = await read_turn_vectors(self.database, model_id, dimensions, told)
+        return PackedMemory(graph, await asyncio.to_thread(turns_of, told, vectors, dimensions))
+
+    async def _take_back(self) -> None:
+        """What had been put away when the snapshot was made, and is of an episode that is easy to reach again."""
+        away = self.live.turns.away
+        if not away:
+            return
+        rows = await self.database.rows("turns.come_back", {"turn_ids": json.dumps(away), "least": FADED_BELOW})
+        sources = json.dumps(sorted({name.partition("#")[0] for name in away}))
+        asked = {"experience_ids": sources, "least": FADED_BELOW}
+        wordless = await self.database.rows("experiences.passages_come_back", asked)
+        missing = frozenset(away)
+        told = [(turn, home) for turn, home in told_turns(rows, wordless, self.mind_name) if turn.id in missing]
+        ids = json.dumps([turn.id for turn, _ in told])
+        named = {"owner_kind": "turn", "model_id": self.embedder.model_id, "owner_ids": ids}
+        found = await self.database.rows("vectors.of_owners", named)
+        vectors = {row["owner_id"]: vector_of(row["vector"]) for row in found}
+        none = self.live.no_vector
+        indexed = tuple(IndexedTurn(turn, home, vectors.get(turn.id, none)) for turn, home in told)
+        self.live.apply(fitted(ChangeSet(indexed=indexed), self.live.dimensions))
 
     async def _state(self) -> tuple[bytes, str, int]:
         """What a snapshot is of: the rows' stamp, and whose vectors are in use, and how long they are."""
@@ -243,13 +254,6 @@ class MemoryStore:
         rows = await self.database.rows("episodes.live_vectors", {"owner_kind": kind, "model_id": model_id})
         size = 4 * dimensions
         return {row["owner_id"]: vector_of(row["vector"]) for row in rows if len(row["vector"]) == size}
-
-    async def _turns(self) -> list[tuple[Turn, str]]:
-        """Every turn of a live episode, and the passages of what has no turns, with the episode's id."""
-        turns = [(turn_of(row), str(row["episode_id"])) for row in await self.database.rows("turns.live")]
-        for row in await self.database.rows("experiences.live_passages"):
-            turns += [(passage, str(row["episode_id"])) for passage in passages_of(experience_of(row), self.mind_name)]
-        return turns
 
     async def _write(self, transaction: Transaction, changes: ChangeSet) -> None:
         await _many(transaction, "episodes.put", [episode_row(episode) for episode in changes.episodes])
@@ -291,6 +295,19 @@ class MemoryStore:
         await _many(transaction, "vectors.drop_episode", [{"owner_id": name} for name in sorted(provisional)])
         if provisional:
             self.unvectored.set()
+
+
+class _Wanted:
+    """Whether a snapshot is still wanted; asked from a thread."""
+
+    def __init__(self, deadline: float, stop: asyncio.Event | None) -> None:
+        self._deadline = deadline
+        self._stop = stop
+        self.is_over = False
+
+    def __call__(self) -> bool:
+        is_stopped = self._stop is not None and self._stop.is_set()
+        return not self.is_over and not is_stopped and time.monotonic() < self._deadline
 
 
 class SilentEmbedder:

@@ -8,23 +8,34 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reveries.llm.base import Vector, Vectors
+from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn
+from reveries.memory.kernels import Kernels
 from reveries.memory.lexicon import stop_words
+from reveries.memory.loops import Float64, Int32
 from reveries.memory.model import Origin, Turn
 from reveries.memory.names import subjects_of
+from reveries.memory.standing import Standing
 from reveries.memory.stemming import without_code
 from reveries.memory.surface import SURFACE, surface_of
+from reveries.memory.turn_packing import (
+    MARKS,
+    SESSION_SECONDS,
+    Names,
+    PackedTurns,
+    TurnShelf,
+    openers_of,
+    pack_turn,
+    read_terms,
+    summed,
+    unpack_turn,
+    window_lengths,
+)
+from reveries.memory.turn_vectors import TurnRows, TurnVectors
 from reveries.memory.words import Floats, Neighbours, WordIndex, terms_of
 
 _FIRST_CAPACITY = 256
-_ARRANGED_ROWS = 8192
-MARKS = np.dtype([("said_at", np.float64), ("speaker", np.int32), ("conversation", np.int32), ("own", np.bool_)])
-"""A turn's unix seconds, the numbers of its speaker and its conversation, and whether the mind itself said it."""
-
 _OWN_CHARS = 320
-_SESSION_SECONDS = 6 * 3600.0
-"""Turns further apart than this are no context of each other."""
 
 
 class TurnIndex:
@@ -32,23 +43,28 @@ class TurnIndex:
 
     def __init__(self, dimensions: int) -> None:
         self.words = WordIndex()
-        self._turns: list[Turn] = []
+        self._turns: list[Turn | None] = []
+        self._ids: list[str] = []
+        self._away: dict[str, None] = {}
         self._episode_ids: list[str] = []
         self._rows: dict[str, int] = {}
         self._rows_by_episode: dict[str, list[int]] = {}
         self._last_rows: dict[str, int] = {}
         self._speakers: dict[str, int] = {}
-        self._vectors: Vectors = np.zeros((_FIRST_CAPACITY, dimensions), dtype=np.float32)
+        self._shelf: TurnShelf | None = None
+        self._vectors = TurnVectors(dimensions, _FIRST_CAPACITY)
         self._live: NDArray[np.bool_] = np.zeros(_FIRST_CAPACITY, dtype=np.bool_)
-        self._previous: NDArray[np.int64] = np.full(_FIRST_CAPACITY, -1, dtype=np.int64)
-        self._next: NDArray[np.int64] = np.full(_FIRST_CAPACITY, -1, dtype=np.int64)
+        self._previous: Int32 = np.full(_FIRST_CAPACITY, -1, dtype=np.int32)
+        self._next: Int32 = np.full(_FIRST_CAPACITY, -1, dtype=np.int32)
         self._window_lengths: Floats = np.ones(_FIRST_CAPACITY, dtype=np.float32)
         self._marks: NDArray[np.void] = np.zeros(_FIRST_CAPACITY, dtype=MARKS)
         self._surface: NDArray[np.void] = np.zeros(_FIRST_CAPACITY, dtype=SURFACE)
-        self._codes: dict[tuple[str, str], int] = {}
-        self._sum: Vector = np.zeros(dimensions, dtype=np.float32)
+        self._speaker_codes: dict[str, int] = {}
+        self._conversation_codes: dict[str, int] = {}
+        self._sum: Float64 = np.zeros(dimensions, dtype=np.float64)
         self.about: dict[str, list[int]] = {}
         """Which rows are about what: rows by the key of a name (see `names.subjects_of`)."""
+        self._standing: Standing | None = None
         self.openers: Counter[str] = Counter()
         """How many of those keys begin with a word."""
 
@@ -61,8 +77,14 @@ class TurnIndex:
         return len(self._turns)
 
     @property
-    def vectors(self) -> Vectors:
-        return self._vectors[: self.size]
+    def vectors(self) -> TurnRows:
+        """The vectors by row: zeros where there is none."""
+        return self._vectors.rows(self.size)
+
+    @property
+    def away(self) -> Sequence[str]:
+        """The ids of turns that left (R-66) and have not come back."""
+        return tuple(self._away)
 
     @property
     def window_lengths(self) -> Floats:
@@ -86,18 +108,29 @@ class TurnIndex:
     @property
     def mean_vector(self) -> Vector:
         """The mean of the live vectors: what everything here has in common. Not of unit length."""
-        mean: Vector = self._sum / np.float32(max(1, len(self._rows)))
+        mean: Vector = (self._sum / max(1, len(self._rows))).astype(np.float32)
         return mean
 
     def speaker_code(self, name: str) -> int | None:
         """The number that stands for a speaker in `marks`."""
-        return self._codes.get(("speaker", name))
+        return self._speaker_codes.get(name)
+
+    @property
+    def standing(self) -> Standing:
+        """What holds for every cue until something changes."""
+        if self._standing is None:
+            self._standing = Standing(self)
+        return self._standing
 
     @property
     def neighbours(self) -> Neighbours:
         """Rows before and after in the same conversation; `size` where there is none."""
+        return self.standing.neighbours
+
+    def measured_neighbours(self) -> Neighbours:
+        """The same, worked out anew."""
         size = self.size
-        previous, following = self._previous[:size], self._next[:size]
+        previous, following = self._previous[:size].astype(np.int64), self._next[:size].astype(np.int64)
         return Neighbours(np.where(previous < 0, size, previous), np.where(following < 0, size, following))
 
     @property
@@ -111,7 +144,12 @@ class TurnIndex:
         return frozenset(name.casefold() for name in self.speakers)
 
     def turn(self, row: int) -> Turn:
-        return self._turns[row]
+        turn = self._turns[row]
+        if turn is None:
+            if self._shelf is None:
+                raise KeyError(row)
+            return self._shelf(row)
+        return turn
 
     def episode_id(self, row: int) -> str:
         return self._episode_ids[row]
@@ -124,14 +162,16 @@ class TurnIndex:
         return self._rows_by_episode.get(episode_id, ())
 
     def turns_of(self, episode_id: str) -> list[Turn]:
-        return [self._turns[row] for row in self.rows_of(episode_id)]
+        return [self.turn(row) for row in self.rows_of(episode_id)]
 
     def entries(self) -> Iterable[tuple[Turn, str]]:
         """Every live turn with its episode's id."""
-        return ((self._turns[row], self._episode_ids[row]) for row in sorted(self._rows.values()))
+        return ((self.turn(row), self._episode_ids[row]) for row in sorted(self._rows.values()))
 
     def apply(self, changes: ChangeSet) -> None:
         """Take over which turns come, go, and change hands when episodes merge. Cannot fail."""
+        if changes.indexed or changes.unindexed_turn_ids:
+            self._standing = None
         for entry in changes.indexed:
             self._put(entry)
         for retirement in changes.retired:
@@ -139,53 +179,118 @@ class TurnIndex:
         for turn_id in changes.unindexed_turn_ids:
             self._remove(turn_id)
 
-    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> tuple[Vectors, Floats]:
-        """`vectors`, by turn id, as the rows of this index, and the lengths of their windows. Changes nothing."""
-        rows: Vectors = np.zeros((len(self._live), dimensions), dtype=np.float32)
+    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> tuple[TurnVectors, Floats, Float64]:
+        """`vectors`, by turn id, as the rows of this index, the lengths of their windows, and their sum. Changes
+        nothing."""
+        table, size = TurnVectors(dimensions, len(self._live)), self.size
         for turn_id, row in self._rows.items():
             if (vector := vectors.get(turn_id)) is not None:
-                rows[row] = vector
-        size = self.size
-        near = self.neighbours
-        padded = np.vstack([rows[:size], np.zeros((1, dimensions), dtype=np.float32)])
-        before = np.append(near.previous, size)
+                table.put(row, vector)
         lengths: Floats = np.ones(len(self._live), dtype=np.float32)
-        for start in range(0, size, _ARRANGED_ROWS):
-            part = slice(start, min(size, start + _ARRANGED_ROWS))
-            previous = near.previous[part]
-            sums = padded[part] + padded[previous] + padded[before[previous]] + padded[near.next[part]]
-            lengths[part] = np.maximum(1e-6, np.linalg.norm(sums, axis=1))
-        return rows, lengths
+        lengths[:size] = window_lengths(table.rows(size), self._previous[:size], self._next[:size])
+        return table, lengths, summed(table.rows(size))
 
-    def replace_vectors(self, rows: Vectors, window_lengths: Floats) -> None:
+    def replace_vectors(self, table: TurnVectors, lengths: Floats, total: Float64) -> None:
         """Put what `arranged` made of this very index in the place of its vectors."""
-        self._vectors, self._window_lengths = rows, window_lengths
-        self._sum = rows[: self.size][self.live].sum(axis=0, dtype=np.float32)
+        self._standing = None
+        table.kernels = self._vectors.kernels
+        self._vectors, self._window_lengths, self._sum = table, lengths, total
+
+    def use(self, kernels: Kernels) -> None:
+        """Go on with `kernels`."""
+        self._vectors.kernels = kernels
+
+    def fill(self, packed: PackedTurns) -> None:
+        """Fill this index, which is empty, in one go. Raises ValueError where the parts do not fit together."""
+        if not packed.is_whole() or packed.values.shape[1] != self._vectors.dimensions:
+            raise ValueError("The parts of the index of turns do not fit together.")
+        self.words.fill(packed.words)
+        names, count = packed.names, len(packed.ids)
+        self._turns, self._shelf = [None] * count, packed.shelf
+        self._ids, self._episode_ids = list(packed.ids), list(packed.homes)
+        self._vectors.values, self._vectors.scales = packed.values, packed.scales
+        self._live, self._previous, self._next = packed.live, packed.previous, packed.following
+        self._window_lengths, self._marks, self._surface = packed.window_lengths, packed.marks, packed.surface
+        self._sum, self.about, self.openers = packed.total, names.about, openers_of(names.about)
+        self._speaker_codes = {name: code for code, name in enumerate(names.speakers)}
+        self._conversation_codes = {name: code for code, name in enumerate(names.conversations)}
+        self._away = dict.fromkeys(names.away)
+        self._find_rows(names)
+
+    def _find_rows(self, names: Names) -> None:
+        """Where what stands in the columns is to be found."""
+        live, count = self._live, len(self._ids)
+        rows = np.flatnonzero(live).tolist()
+        if len(rows) == count:
+            self._rows = dict(zip(self._ids, rows, strict=True))
+        else:
+            self._rows = {self._ids[row]: row for row in rows}
+        for row in rows:
+            self._rows_by_episode.setdefault(self._episode_ids[row], []).append(row)
+        said = np.bincount(self._marks["speaker"][live], minlength=len(names.speakers)).tolist()
+        self._speakers = dict(zip(names.speakers, said, strict=True))
+        last = np.zeros(len(names.conversations), dtype=np.int64)
+        last[self._marks["conversation"]] = np.arange(count)
+        self._last_rows = dict(zip(names.conversations, last.tolist(), strict=True))
+
+    def packed(self) -> PackedTurns:
+        """A copy of this index as it is now: nothing done to it later is seen in the copy. Of what is not live nothing
+        is left but its place."""
+        size, live = self.size, self.live.copy()
+        surface = self.surface.copy()
+        surface[~live] = np.zeros(1, dtype=SURFACE)
+        return PackedTurns(
+            ids=list(self._ids),
+            homes=list(self._episode_ids),
+            shelf=_Copied(list(self._turns), self._shelf, live),
+            values=self._vectors.values[:size].copy(),
+            scales=self._vectors.scales[:size].copy(),
+            live=live,
+            previous=self._previous[:size].copy(),
+            following=self._next[:size].copy(),
+            window_lengths=self._window_lengths[:size].copy(),
+            marks=self._marks[:size].copy(),
+            surface=surface,
+            total=self._sum.copy(),
+            words=self.words.packed(live),
+            names=Names(
+                list(self._speaker_codes),
+                list(self._conversation_codes),
+                {key: list(rows) for key, rows in self.about.items()},
+                list(self._away),
+            ),
+        )
 
     def _put(self, entry: IndexedTurn) -> None:
         row = self._rows.get(entry.turn.id)
         if row is not None:
-            self._sum += entry.vector - self._vectors[row]
-            self._vectors[row] = entry.vector
+            self._put_vector(row, entry.vector)
             self._measure_windows_around(row)
             self._move(row, entry.episode_id)
             return
-        row = self.words.add(terms_of(f"{entry.turn.speaker} {entry.turn.text}"))
+        row = self.words.add(read_terms(entry.turn))
+        self._away.pop(entry.turn.id, None)
+        self._ids.append(entry.turn.id)
         self._turns.append(entry.turn)
         self._episode_ids.append(entry.episode_id)
         self._grow()
         self._rows[entry.turn.id] = row
         self._rows_by_episode.setdefault(entry.episode_id, []).append(row)
         self._speakers[entry.turn.speaker] = self._speakers.get(entry.turn.speaker, 0) + 1
-        self._sum += entry.vector
-        self._vectors[row] = entry.vector
+        self._put_vector(row, entry.vector)
         self._live[row] = True
         self._mark(row, entry.turn)
         self._join_neighbour(row)
 
+    def _put_vector(self, row: int, vector: Vector) -> None:
+        rows = self._vectors.rows(row + 1)
+        self._sum -= rows[[row]][0]
+        self._vectors.put(row, vector)
+        self._sum += rows[[row]][0]
+
     def _mark(self, row: int, turn: Turn) -> None:
-        speaker = self._code("speaker", turn.speaker)
-        conversation = self._code("conversation", turn.conversation_id)
+        speaker = self._speaker_codes.setdefault(turn.speaker, len(self._speaker_codes))
+        conversation = self._conversation_codes.setdefault(turn.conversation_id, len(self._conversation_codes))
         self._marks[row] = (turn.said_at, speaker, conversation, turn.origin is Origin.SELF)
         self._surface[row] = surface_of(turn.text)
         for key in subjects_of(turn.text):
@@ -193,14 +298,11 @@ class TurnIndex:
                 self.openers[key.split()[0]] += 1
             self.about.setdefault(key, []).append(row)
 
-    def _code(self, kind: str, name: str) -> int:
-        return self._codes.setdefault((kind, name), len(self._codes))
-
     def _join_neighbour(self, row: int) -> None:
-        turn = self._turns[row]
+        turn = self.turn(row)
         last = self._last_rows.get(turn.conversation_id)
         self._last_rows[turn.conversation_id] = row
-        if last is not None and abs(turn.said_at - self._turns[last].said_at) <= _SESSION_SECONDS:
+        if last is not None and abs(turn.said_at - float(self._marks["said_at"][last])) <= SESSION_SECONDS:
             self._previous[row], self._next[last] = last, row
         self._measure_windows_around(row)
 
@@ -210,7 +312,7 @@ class TurnIndex:
         second = int(self._next[following]) if following >= 0 else -1
         for changed in (int(self._previous[row]), row, following, second):
             if changed >= 0:
-                window = self._vectors[self._window(changed)].sum(axis=0)
+                window = self.vectors[self._window(changed)].sum(axis=0)
                 self._window_lengths[changed] = max(1e-6, float(np.linalg.norm(window)))
 
     def _window(self, row: int) -> list[int]:
@@ -222,13 +324,14 @@ class TurnIndex:
         capacity = len(self._live)
         if len(self._turns) <= capacity:
             return
-        self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
-        self._live = np.concatenate([self._live, np.zeros_like(self._live)])
-        self._previous = np.concatenate([self._previous, np.full_like(self._previous, -1)])
-        self._next = np.concatenate([self._next, np.full_like(self._next, -1)])
-        self._window_lengths = np.concatenate([self._window_lengths, np.ones_like(self._window_lengths)])
-        self._marks = np.concatenate([self._marks, np.zeros_like(self._marks)])
-        self._surface = np.concatenate([self._surface, np.zeros_like(self._surface)])
+        more = max(capacity // 4, _FIRST_CAPACITY)
+        self._vectors.grow(capacity + more)
+        self._live = np.append(self._live, np.zeros(more, dtype=np.bool_))
+        self._previous = np.append(self._previous, np.full(more, -1, dtype=np.int32))
+        self._next = np.append(self._next, np.full(more, -1, dtype=np.int32))
+        self._window_lengths = np.append(self._window_lengths, np.ones(more, dtype=np.float32))
+        self._marks = np.append(self._marks, np.zeros(more, dtype=MARKS))
+        self._surface = np.append(self._surface, np.zeros(more, dtype=SURFACE))
 
     def _hand_over(self, old_id: str, new_id: str) -> None:
         for row in list(self._rows_by_episode.get(old_id, ())):
@@ -250,10 +353,10 @@ class TurnIndex:
             return
         self._live[row] = False
         self._rows_by_episode[self._episode_ids[row]].remove(row)
-        turn = self._turns[row]
+        turn = self.turn(row)
+        self._away[turn_id] = None
         self._speakers[turn.speaker] -= 1
-        self._sum -= self._vectors[row]
-        self._vectors[row] = 0.0
+        self._put_vector(row, np.zeros(self._vectors.dimensions, dtype=np.float32))
         for key in subjects_of(turn.text):
             self.about[key].remove(row)
             if not self.about[key]:
@@ -261,6 +364,28 @@ class TurnIndex:
                 self.openers[key.split()[0]] -= 1
         self._measure_windows_around(row)
         self._turns[row] = replace(turn, text="")
+
+
+class _Copied:
+    """The turns of an index as they were: those at hand, the others from its shelf."""
+
+    def __init__(self, turns: list[Turn | None], shelf: TurnShelf | None, live: NDArray[np.bool_]) -> None:
+        self._turns = turns
+        self._shelf = shelf
+        self._live = live
+
+    def __call__(self, row: int) -> Turn:
+        return unpack_turn(self.raw(row))
+
+    def raw(self, row: int) -> bytes:
+        turn = self._turns[row]
+        if not self._live[row]:
+            return b""
+        if turn is not None:
+            return pack_turn(turn)
+        if self._shelf is None:
+            raise KeyError(row)
+        return self._shelf.raw(row)
 
 
 def meant(text: str, names: Iterable[str]) -> str:

@@ -9,15 +9,15 @@ import asyncio
 import contextlib
 import sys
 
-from reveries.memory.graph import MemoryGraph
 from reveries.memory.kernels import compiled
+from reveries.memory.live import LiveMemory
 
 _COMPILE = "import os; os.nice(10); from reveries.memory.kernels import compiled; compiled()"
 _LONGEST_SECONDS = 300.0
 
 
-async def warm_up(graph: MemoryGraph) -> bool:
-    """Let `graph` go on with compiled loops, then shadow its vectors. False where numba cannot be had or cannot keep
+async def warm_up(live: LiveMemory) -> bool:
+    """Let `live` go on with compiled loops, then shadow its vectors. False where numba cannot be had or cannot keep
     what it compiles: everything works then, larger graphs more slowly."""
     if not await _compile_in_a_child():
         return False
@@ -25,8 +25,8 @@ async def warm_up(graph: MemoryGraph) -> bool:
         kernels = await asyncio.to_thread(compiled)
     except (ImportError, RuntimeError):  # RuntimeError: there is no place for numba's cache.
         return False
-    graph.use(kernels)
-    for _ in graph.shadow_slices():
+    live.use(kernels)
+    for _ in live.graph.shadow_slices():
         await asyncio.sleep(0)
     return True
 

@@ -8,11 +8,13 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reveries.memory.lexicon import associations, stop_words
+from reveries.memory.loops import Int16, Int32, Int64
 from reveries.memory.stemming import stem, words_of
 
 Floats = NDArray[np.float32]
@@ -21,6 +23,7 @@ Numbers = NDArray[np.int32]
 
 K1 = 1.0
 B = 0.5
+_MOST_COUNTED = 32_767
 
 
 _ASKING = frozenset(
@@ -81,42 +84,115 @@ class WordScores:
     """Like `coverage`, but a word that means nearly the same counts too, by how near it is: 0 to 1."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Neighbours:
     """For each row the row before and the row after it in its conversation; `size` itself where there is none."""
 
     previous: Rows
     next: Rows
 
+    @cached_property
+    def second_previous(self) -> Rows:
+        """The row before the one before."""
+        before: Rows = np.append(self.previous, len(self.previous))[self.previous]
+        return before
+
+    @cached_property
+    def second_next(self) -> Rows:
+        """The row after the one after."""
+        after: Rows = np.append(self.next, len(self.next))[self.next]
+        return after
+
+    def gathered(self, values: Floats) -> Floats:
+        """Each row's value with those of the two before it and the one after it added."""
+        padded: Floats = np.append(values, np.float32(0.0)).astype(np.float32)
+        wide: Floats = values + padded[self.previous] + padded[self.second_previous] + padded[self.next]
+        return wide
+
+
+@dataclass(frozen=True, slots=True)
+class Norms:
+    """BM25's length normalisation, one value a row; and how many rows are live."""
+
+    turn: Floats
+    window: Floats
+    live_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class PackedWords:
+    """A whole word index, without its dead rows."""
+
+    vocabulary: Sequence[str]
+    """Terms by number."""
+    term_ends: Int64
+    """Where the rows of each term end."""
+    rows: Int32
+    counts: Int16
+    terms: Int32
+    """The terms of each row, in order, with repeats."""
+    ends: Int64
+    """Where the terms of each row end; shape (rows + 1,), from 0."""
+
 
 class WordIndex:
-    """Which term stands how often in which row. Rows are numbered from 0 in the order in which they are added."""
+    """Which term stands how often in which row. Rows are numbered from 0 in the order in which they are added.
+
+    What it was filled with is packed, term after term; what comes later stands behind it.
+    """
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
-        self._rows: list[array[int]] = []
-        self._counts: list[array[int]] = []
-        self._lengths = array("i")
-        self._terms: Numbers = np.zeros(1024, dtype=np.int32)
-        self._ends = array("q", [0])
+        self._packed = packed_words([], np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64))
+        self._rows: dict[int, array[int]] = {}
+        self._counts: dict[int, array[int]] = {}
+        self._size = 0
+        self._terms: Int32 = np.zeros(1024, dtype=np.int32)
+        self._ends: Int64 = np.zeros(256, dtype=np.int64)
 
     def __len__(self) -> int:
-        return len(self._lengths)
+        return self._size
 
     def add(self, terms: Sequence[str]) -> int:
         """Add a row; its number."""
-        row = len(self._lengths)
+        row = self._size
         numbers = [self._number_of(term) for term in terms]
         for number, count in Counter(numbers).items():
-            self._rows[number].append(row)
-            self._counts[number].append(count)
-        self._lengths.append(len(numbers))
+            self._rows.setdefault(number, array("i")).append(row)
+            self._counts.setdefault(number, array("h")).append(min(count, _MOST_COUNTED))
         self._keep(numbers)
+        self._size += 1
         return row
+
+    def fill(self, packed: PackedWords) -> None:
+        """Take `packed` over; this index is empty. Raises ValueError where its parts do not fit together."""
+        size, ends = len(packed.ends) - 1, packed.term_ends
+        if len(ends) != len(packed.vocabulary) or len(packed.rows) != len(packed.counts):
+            raise ValueError("The columns of the words are not of one length.")
+        if len(packed.rows) != (int(ends[-1]) if len(ends) else 0) or len(packed.terms) != int(packed.ends[-1]):
+            raise ValueError("The words end elsewhere than they say.")
+        if len(packed.rows) and not 0 <= int(packed.rows.min()) <= int(packed.rows.max()) < size:
+            raise ValueError("A word stands in a row that is not there.")
+        self._packed, self._size = packed, size
+        self._numbers = dict(zip(packed.vocabulary, range(len(packed.vocabulary)), strict=True))
+        self._terms, self._ends = packed.terms, packed.ends
+
+    def packed(self, live: NDArray[np.bool_]) -> PackedWords:
+        """A copy of what the `live` rows hold."""
+        lengths = np.diff(self._ends[: self._size + 1])
+        terms = self._terms[: self._ends[self._size]][np.repeat(live, lengths)]
+        ends = np.append(0, np.cumsum(np.where(live, lengths, 0))).astype(np.int64)
+        return packed_words(list(self._numbers), terms, ends)
 
     def numbers_of(self, terms: Sequence[str], live: NDArray[np.bool_]) -> list[int]:
         """The numbers of those `terms` that some live row holds, in order."""
         return [self._numbers[term] for term in terms if live[self._postings(term)[0]].any()]
+
+    def norms(self, live: NDArray[np.bool_], near: Neighbours) -> Norms:
+        """What `score` needs to know of every row's length; rows that are not `live` count for nothing."""
+        lengths = np.where(live, np.diff(self._ends[: self._size + 1]), 0).astype(np.float32)
+        count = int(np.count_nonzero(live))
+        return Norms(_norms(lengths, count), _norms(near.gathered(lengths), count), count)
 
     def terms_at(self, row: int) -> Numbers:
         """The numbers of a row's terms, in order, with repeats."""
@@ -124,21 +200,23 @@ class WordIndex:
 
     def terms_in(self, rows: Rows) -> tuple[Numbers, Rows]:
         """The terms of several rows, one after another, and for each the place in `rows` that it belongs to."""
-        pieces = [self.terms_at(row) for row in rows.tolist()]
-        if not pieces:
-            return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
-        return np.concatenate(pieces), np.repeat(np.arange(len(rows)), [len(piece) for piece in pieces])
+        starts = self._ends[rows]
+        lengths = self._ends[rows + 1] - starts
+        before = np.cumsum(lengths) - lengths
+        places = np.repeat(np.arange(len(rows)), lengths)
+        return self._terms[np.repeat(starts - before, lengths) + np.arange(len(places))], places
 
     def weight_of(self, term: str, live: NDArray[np.bool_]) -> float:
         """How telling a term is: the rarer among the `live` rows, the more (inverse document frequency)."""
         rows, _ = self._postings(term)
-        return _idf(int(live.sum()), int(live[rows].sum()))
+        return _idf(int(np.count_nonzero(live)), int(np.count_nonzero(live[rows])))
 
-    def score(self, terms: Sequence[str], live: NDArray[np.bool_], near: Neighbours) -> WordScores:
-        """Score every row against the distinct `terms`; rows that are not `live` count for nothing."""
-        tally = _Tally(
-            np.where(live, np.array(self._lengths, dtype=np.float32), np.float32(0.0)), near, int(live.sum())
-        )
+    def score(
+        self, terms: Sequence[str], live: NDArray[np.bool_], near: Neighbours, norms: Norms | None = None
+    ) -> WordScores:
+        """Score every row against the distinct `terms`; rows that are not `live` count for nothing. `norms` are those
+        of this very state, if they are at hand."""
+        tally = _Tally(norms or self.norms(live, near), near)
         for term in dict.fromkeys(terms):
             rows, counts = self._postings(term)
             kept = live[rows]
@@ -146,17 +224,27 @@ class WordIndex:
         return tally.scores()
 
     def _keep(self, numbers: Sequence[int]) -> None:
-        end = self._ends[-1] + len(numbers)
-        while end > len(self._terms):
-            self._terms = np.concatenate([self._terms, np.zeros_like(self._terms)])
-        self._terms[self._ends[-1] : end] = numbers
-        self._ends.append(end)
+        start = int(self._ends[self._size])
+        end = start + len(numbers)
+        if end > len(self._terms):
+            self._terms = np.append(self._terms, np.zeros(max(end, 1024), dtype=np.int32))
+        if self._size + 2 > len(self._ends):
+            self._ends = np.append(self._ends, np.zeros(max(len(self._ends), 256), dtype=np.int64))
+        self._terms[start:end] = numbers
+        self._ends[self._size + 1] = end
 
     def _postings(self, term: str) -> tuple[Rows, Floats]:
         number = self._numbers.get(term)
         if number is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
-        return np.array(self._rows[number], dtype=np.int64), np.array(self._counts[number], dtype=np.float32)
+        packed = self._packed
+        known = number < len(packed.term_ends)
+        part = slice(packed.term_ends[number - 1] if number else 0, packed.term_ends[number]) if known else slice(0)
+        rows, counts = packed.rows[part], packed.counts[part]
+        if number in self._rows:
+            rows = np.append(rows, np.array(self._rows[number], dtype=np.int32))
+            counts = np.append(counts, np.array(self._counts[number], dtype=np.int16))
+        return rows.astype(np.int64), counts.astype(np.float32)
 
     def _kindred(self, term: str, live: NDArray[np.bool_]) -> list[tuple[Rows, float]]:
         """The rows of the words that mean nearly the same, with how near: farthest first."""
@@ -168,28 +256,44 @@ class WordIndex:
         return found
 
     def _number_of(self, term: str) -> int:
-        number = self._numbers.get(term)
-        if number is None:
-            number = self._numbers[term] = len(self._rows)
-            self._rows.append(array("q"))
-            self._counts.append(array("i"))
-        return number
+        return self._numbers.setdefault(term, len(self._numbers))
+
+
+def packed_words(vocabulary: Sequence[str], terms: Int32, ends: Int64) -> PackedWords:
+    """The packed index of rows whose terms are given one row after the other; of a term that no row holds nothing."""
+    size = len(ends) - 1
+    is_held = np.zeros(len(vocabulary), dtype=np.bool_)
+    is_held[terms] = True
+    terms = (np.cumsum(is_held) - 1).astype(np.int32)[terms]
+    vocabulary = [vocabulary[number] for number in np.flatnonzero(is_held).tolist()]
+    rows = np.repeat(np.arange(size, dtype=np.int64), np.diff(ends))
+    keys, counts = np.unique(terms.astype(np.int64) * max(1, size) + rows, return_counts=True)
+    found, row = np.divmod(keys, max(1, size))
+    return PackedWords(
+        vocabulary,
+        np.cumsum(np.bincount(found, minlength=len(vocabulary))).astype(np.int64),
+        row.astype(np.int32),
+        np.minimum(counts, _MOST_COUNTED).astype(np.int16),
+        terms,
+        ends,
+    )
 
 
 class _Tally:
     """The scores of one cue as they add up, term by term."""
 
-    def __init__(self, lengths: Floats, near: Neighbours, live_count: int) -> None:
-        size = len(lengths)
-        self._live_count = live_count
+    def __init__(self, norms: Norms, near: Neighbours) -> None:
+        size = len(norms.turn)
+        self._live_count = norms.live_count
         self._near = near
-        self._norms = _norms(lengths, live_count)
-        self._window_norms = _norms(_gather(lengths, near), live_count)
+        self._norms = norms.turn
+        self._window_norms = norms.window
         self._turn, self._window, self._covered, self._wide_covered = (
             np.zeros(size, dtype=np.float32) for _ in range(4)
         )
         self._kindred, self._closeness = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
         self._wide = np.zeros(size + 1, dtype=np.float32)
+        self._is_reached = np.zeros(size + 1, dtype=np.bool_)
         self._total_weight = 0.0
 
     def add(self, rows: Rows, counts: Floats, kindred: Sequence[tuple[Rows, float]]) -> None:
@@ -219,17 +323,15 @@ class _Tally:
 
     def _spread(self, rows: Rows, counts: Floats) -> Rows:
         """Add `counts` to every window that a row of `rows` is part of; the rows of those windows."""
-        size = len(self._turn)
-        following = self._near.next[rows]
-        second = np.full_like(following, size)
-        inside = following < size
-        second[inside] = self._near.next[following[inside]]
-        touched = [rows, self._near.previous[rows], following, second]
-        for reached in touched:
+        near = self._near
+        for reached in (rows, near.previous[rows], near.next[rows], near.second_next[rows]):
             self._wide[reached] += counts
-        self._wide[size] = 0.0
-        unique = np.unique(np.concatenate(touched))
-        return unique[unique < size]
+            self._is_reached[reached] = True
+        self._wide[-1] = 0.0
+        self._is_reached[-1] = False
+        found = np.flatnonzero(self._is_reached)
+        self._is_reached[found] = False
+        return found
 
 
 def _idf(total: int, holding: int) -> float:
@@ -245,11 +347,3 @@ def _norms(lengths: Floats, live_count: int) -> Floats:
 def _saturated(counts: Floats, norms: Floats) -> Floats:
     """BM25's term weight."""
     return (counts * np.float32(K1 + 1.0) / (counts + norms + np.float32(1e-9))).astype(np.float32)
-
-
-def _gather(values: Floats, near: Neighbours) -> Floats:
-    """Each row's value with those of the two before it and the one after it added."""
-    padded: Floats = np.append(values, np.float32(0.0)).astype(np.float32)
-    before = np.append(near.previous, len(values))
-    wide: Floats = values + padded[near.previous] + padded[before[near.previous]] + padded[near.next]
-    return wide

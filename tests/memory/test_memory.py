@@ -41,7 +41,7 @@ def picture(memory: Memory) -> dict[str, object]:
         "vectors": {one.id: graph.vector_of(one.id).tobytes() for one in graph.episodes()},
         "links": {one.id: graph.links_of(one.id) for one in graph.episodes()},
         "turns": {said.id: (said, home) for said, home in turns.entries()},
-        "turn_vectors": {said.id: turns.vectors[turns.row_of(said.id)].tobytes() for said, _ in turns.entries()},
+        "turn_vectors": {said.id: turns.vectors[[turns.row_of(said.id) or 0]].tobytes() for said, _ in turns.entries()},
         "self_model": memory.self_model,
         "gap": memory.open_gap,
     }

@@ -12,18 +12,21 @@ from hypothesis import strategies as st
 
 from reveries.db.database import Database, Transaction, open_database
 from reveries.errors import ModelUnavailableError
-from reveries.memory.changes import ChangeSet
-from reveries.memory.graph import MemoryGraph, PackedGraph
+from reveries.memory.changes import ChangeSet, IndexedTurn
+from reveries.memory.graph import MemoryGraph
 from reveries.memory.kernels import interpreted
 from reveries.memory.memory import Memory
 from reveries.memory.model import Link, LinkType
-from reveries.memory.snapshot import erase_snapshot, read_snapshot, write_snapshot
+from reveries.memory.ranking import ranked_turns, score_turns
+from reveries.memory.snapshot import PackedMemory, erase_snapshot, read_snapshot, write_snapshot
+from reveries.memory.turn_index import TurnIndex
+from reveries.memory.turn_packing import packed_turns
 from tests.fakes.clock import HandClock
-from tests.memory.kit import NOW, WordEmbedder, open_memory
+from tests.memory.kit import NOW, WordEmbedder, open_memory, turn
 from tests.memory.reembedding_kit import fill, found_all
 from tests.memory.test_graph_oracle import DIMENSIONS as SMALL
 from tests.memory.test_graph_oracle import lived
-from tests.memory.test_memory import DEEDS, do, picture, recalled
+from tests.memory.test_memory import DEEDS, SAYINGS, do, picture, recalled
 
 STAMP = b"s" * 16
 MODEL = "model"
@@ -33,14 +36,42 @@ def always() -> bool:
     return True
 
 
-def packed_life(seed: int, steps: int = 12) -> PackedGraph:
-    return lived(seed, interpreted(), steps).graph.packed()
+def packed_life(seed: int, steps: int = 12) -> PackedMemory:
+    graph = lived(seed, interpreted(), steps).graph
+    return PackedMemory(graph.packed(), told(seed, [one.id for one in graph.episodes()]).packed())
 
 
-def refilled(packed: PackedGraph) -> MemoryGraph:
+def told(seed: int, homes: list[str]) -> TurnIndex:
+    """An index that some turns came to, left, and came to again."""
+    index, numbers = TurnIndex(SMALL), np.random.default_rng(seed)
+    for row in range(int(numbers.integers(0, 30)) if homes else 0):
+        said = turn(
+            f"t{row}", SAYINGS[int(numbers.integers(len(SAYINGS)))], conversation_id=f"c{row % 3}", position=row
+        )
+        vector = numbers.standard_normal(SMALL).astype(np.float32)
+        index.apply(ChangeSet(indexed=(IndexedTurn(said, homes[row % len(homes)], vector),)))
+        if not row % 7:
+            index.apply(ChangeSet(unindexed_turn_ids=(f"t{int(numbers.integers(row + 1))}",)))
+    return index
+
+
+def refilled(packed: PackedMemory) -> MemoryGraph:
     graph = MemoryGraph(SMALL)
-    graph.fill(packed)
+    graph.fill(packed.graph)
     return graph
+
+
+def asked(index: TurnIndex, cue: str) -> list[tuple[str, str, float]]:
+    """What the index answers, in full."""
+    vector = np.random.default_rng(1).standard_normal(SMALL).astype(np.float32)
+    scores = score_turns(index, cue, vector, NOW)
+    return [(one.turn.id, one.episode_id, one.score) for one in ranked_turns(index, scores, 50)]
+
+
+def refilled_turns(packed: PackedMemory) -> TurnIndex:
+    index = TurnIndex(SMALL)
+    index.fill(packed.turns)
+    return index
 
 
 def shown(graph: MemoryGraph) -> dict[str, object]:
@@ -54,7 +85,7 @@ async def stamp_of(database: Database) -> bytes:
     return bytes((await database.rows("episodes.stamp"))[0]["value"])
 
 
-async def kept(memory: Memory, folder: Path, embedder: WordEmbedder | None = None) -> PackedGraph | None:
+async def kept(memory: Memory, folder: Path, embedder: WordEmbedder | None = None) -> PackedMemory | None:
     """What a wake would find in the snapshot."""
     stamp, asked = await stamp_of(memory._parts.database), embedder or WordEmbedder()
     return read_snapshot(folder / "memory.snapshot", stamp, asked.model_id, asked.dimensions)
@@ -89,6 +120,9 @@ async def test_a_wake_from_the_snapshot_equals_the_live_memory_and_so_does_one_p
 @pytest.mark.parametrize(
     "change",
     [
+        "DELETE FROM vectors WHERE owner_kind = 'turn'",
+        "UPDATE turns SET text = 'another'",
+        "UPDATE raw_experiences SET content = 'another'",
         "UPDATE episodes SET salience = 0.5",
         "DELETE FROM episode_sources",
         "INSERT INTO episode_links SELECT min(id), max(id), 'causal', 0.5 FROM episodes",
@@ -161,6 +195,10 @@ def test_a_graph_read_back_is_the_graph(tmp_path_factory: pytest.TempPathFactory
     found = read_snapshot(file, STAMP, MODEL, SMALL)
     assert found is not None
     assert shown(refilled(found)) == shown(refilled(packed))
+    before, after = told(seed, [one.id for one in refilled(packed).episodes()]), refilled_turns(found)
+    assert list(after.entries()) == list(before.entries())
+    assert after.away == before.away
+    assert asked(after, "Marta and the cello") == asked(before, "Marta and the cello")
 
 
 @checking(max_examples=60)
@@ -178,6 +216,7 @@ def test_a_damaged_byte_is_noticed(tmp_path_factory: pytest.TempPathFactory, dat
     found = read_snapshot(file, STAMP, MODEL, SMALL)
     # A bit between two sections belongs to nothing.
     assert found is None or shown(refilled(found)) == shown(refilled(packed))
+    assert found is None or list(refilled_turns(found).entries()) == list(refilled_turns(packed).entries())
 
 
 def test_a_snapshot_of_something_else_is_not_used(tmp_path: Path) -> None:
@@ -214,7 +253,9 @@ def test_an_erased_snapshot_is_gone(tmp_path: Path) -> None:
 
 def test_an_empty_graph_and_one_with_later_growth_work(tmp_path: Path) -> None:
     file = tmp_path / "graph"
-    assert write_snapshot(file, MemoryGraph(SMALL).packed(), STAMP, MODEL, always)
+    assert write_snapshot(
+        file, PackedMemory(MemoryGraph(SMALL).packed(), TurnIndex(SMALL).packed()), STAMP, MODEL, always
+    )
     found = read_snapshot(file, STAMP, MODEL, SMALL)
     assert found is not None
     graph = refilled(found)
@@ -255,3 +296,31 @@ async def test_a_mind_that_no_embedder_ever_saw_has_a_snapshot_too(tmp_path: Pat
     async with open_memory(tmp_path, embedder=unsure, first_id=900) as memory:
         assert picture(memory) == live
         assert await found_all(memory)
+
+
+@checking(max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1), data=st.data())
+def test_an_index_made_with_the_help_of_an_earlier_one_is_the_index(seed: int, data: st.DataObject) -> None:
+    numbers = np.random.default_rng(seed)
+    sayings = st.lists(st.sampled_from([*SAYINGS, "Lisbon is a city."]), max_size=12)
+    earlier, later = data.draw(sayings), data.draw(sayings)
+    now = [turn(f"t{row}", text, conversation_id=f"c{row % 2}", position=row) for row, text in enumerate(later)]
+    homes = [f"e{row % 3}" for row in range(len(now))]
+    vectors = {one.id: numbers.standard_normal(SMALL).astype(np.float32) for one in now}
+    before = [turn(f"t{row}", text, conversation_id=f"c{row % 2}", position=row) for row, text in enumerate(earlier)]
+    same = {one.id: vectors.get(one.id, np.ones(SMALL, dtype=np.float32)) for one in before}
+    known = packed_turns(before, ["e0"] * len(before), same, SMALL)
+    taken = {one.id for one in before if one in now}
+    alone, helped, grown = TurnIndex(SMALL), TurnIndex(SMALL), TurnIndex(SMALL)
+    alone.fill(packed_turns(now, homes, vectors, SMALL))
+    left = {name: vector for name, vector in vectors.items() if name not in taken}
+    helped.fill(packed_turns(now, homes, left, SMALL, known))
+    entries = zip(now, homes, strict=True)
+    grown.apply(ChangeSet(indexed=tuple(IndexedTurn(said, home, vectors[said.id]) for said, home in entries)))
+    for other in (helped, grown):
+        assert list(other.entries()) == list(alone.entries())
+        for cue in ("Marta and the cello", "Where is Lisbon?", "Blue paint for the boat"):
+            assert [one[:2] for one in asked(other, cue)] == [one[:2] for one in asked(alone, cue)]
+            assert [one[2] for one in asked(other, cue)] == pytest.approx(
+                [one[2] for one in asked(alone, cue)], abs=1e-4
+            )

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from reveries.memory.changes import ChangeSet
-from reveries.memory.graph import MemoryGraph
+from reveries.memory.live import LiveMemory
 from reveries.memory.warming import warm_up
-from tests.memory.kit import context, open_memory, talk
+from tests.memory.kit import context, open_memory, settings, talk
 from tests.memory.test_memory import CUE, SAYINGS
 
 pytestmark = pytest.mark.timeout(300)  # The first run on a machine compiles the loops.
@@ -29,10 +29,10 @@ async def test_recall_says_the_same_before_and_after_the_loops_are_compiled(tmp_
 
 
 async def test_warming_that_is_cancelled_ends_at_once_and_leaves_a_graph_that_works() -> None:
-    graph = MemoryGraph(4)
+    live = LiveMemory(4, settings())
     async with asyncio.timeout(5):
-        warming = asyncio.wait_for(warm_up(graph), timeout=0.05)
+        warming = asyncio.wait_for(warm_up(live), timeout=0.05)
         with pytest.raises(TimeoutError):
             await warming
-    graph.apply(ChangeSet())
-    assert len(graph) == 0
+    live.apply(ChangeSet())
+    assert len(live.graph) == 0

@@ -1,7 +1,7 @@
 -- From schema 2 (part two) to 3.
 
--- graph: a random value, another one after every change to what the live graph is made of, whoever makes it: a snapshot
--- of the graph that holds another value is stale (memory/snapshot.py).
+-- graph: a random value, another one after every change to what the live memory is made of, whoever makes it: a snapshot
+-- that holds another value is stale (memory/snapshot.py).
 CREATE TABLE graph_stamp (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     value BLOB NOT NULL
@@ -25,9 +25,18 @@ CREATE TRIGGER episode_links_update_stamps AFTER UPDATE ON episode_links
 BEGIN UPDATE graph_stamp SET value = randomblob(16) WHERE id = 1; END;
 CREATE TRIGGER episode_links_delete_stamps AFTER DELETE ON episode_links
 BEGIN UPDATE graph_stamp SET value = randomblob(16) WHERE id = 1; END;
-CREATE TRIGGER vectors_insert_stamps AFTER INSERT ON vectors WHEN new.owner_kind = 'episode'
+CREATE TRIGGER vectors_insert_stamps AFTER INSERT ON vectors
 BEGIN UPDATE graph_stamp SET value = randomblob(16) WHERE id = 1; END;
-CREATE TRIGGER vectors_update_stamps AFTER UPDATE ON vectors WHEN new.owner_kind = 'episode'
+CREATE TRIGGER vectors_update_stamps AFTER UPDATE ON vectors
 BEGIN UPDATE graph_stamp SET value = randomblob(16) WHERE id = 1; END;
-CREATE TRIGGER vectors_delete_stamps AFTER DELETE ON vectors WHEN old.owner_kind = 'episode'
+CREATE TRIGGER vectors_delete_stamps AFTER DELETE ON vectors
+BEGIN UPDATE graph_stamp SET value = randomblob(16) WHERE id = 1; END;
+CREATE TRIGGER turns_update_stamps
+AFTER UPDATE OF conversation_id, position, origin, speaker, text, said_at ON turns
+BEGIN UPDATE graph_stamp SET value = randomblob(16) WHERE id = 1; END;
+CREATE TRIGGER turns_delete_stamps AFTER DELETE ON turns
+BEGIN UPDATE graph_stamp SET value = randomblob(16) WHERE id = 1; END;
+CREATE TRIGGER raw_experiences_update_stamps AFTER UPDATE OF happened_at, content, origin ON raw_experiences
+BEGIN UPDATE graph_stamp SET value = randomblob(16) WHERE id = 1; END;
+CREATE TRIGGER raw_experiences_delete_stamps AFTER DELETE ON raw_experiences
 BEGIN UPDATE graph_stamp SET value = randomblob(16) WHERE id = 1; END;

@@ -64,3 +64,13 @@ INSERT INTO monologue_log (
 ) VALUES (
     :id, :began_at, :ended_at, :why_began, :why_ended, :text, :tokens, :recalled, :experience_id, :model, :checksum
 );
+
+-- name: passages_come_back
+SELECT raw_experiences.*, episode_sources.episode_id
+FROM raw_experiences
+JOIN episode_sources ON episode_sources.experience_id = raw_experiences.id
+JOIN episodes ON episodes.id = episode_sources.episode_id
+WHERE episodes.merged_into IS NULL AND episodes.accessibility >= :least
+    AND raw_experiences.id IN (SELECT value FROM json_each(:experience_ids))
+    AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.experience_id = raw_experiences.id)
+ORDER BY raw_experiences.rowid;

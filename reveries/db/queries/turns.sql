@@ -51,3 +51,12 @@ JOIN episode_sources ON episode_sources.experience_id = turns.experience_id
 JOIN episodes ON episodes.id = episode_sources.episode_id
 WHERE episodes.merged_into IS NULL
 ORDER BY turns.rowid;
+
+-- name: come_back
+SELECT turns.*, episode_sources.episode_id
+FROM turns
+JOIN episode_sources ON episode_sources.experience_id = turns.experience_id
+JOIN episodes ON episodes.id = episode_sources.episode_id
+WHERE episodes.merged_into IS NULL AND episodes.accessibility >= :least
+    AND turns.id IN (SELECT value FROM json_each(:turn_ids))
+ORDER BY turns.rowid;

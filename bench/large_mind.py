@@ -2,9 +2,9 @@
 
     python bench/large_mind.py --episodes 100000 [--turns-per-episode 2] [--keep FOLDER] [--json]
 
-Writes a home made by chance (`synthetic`: topics and links; its turns are words drawn by Zipf's law), lets a real daemon
-wake on it, once from the rows and once from the snapshot, and asks it as a client does, with the real embedder. Replies
-come from a pretended provider in this process, so that a turn's time up to its first request is the daemon's own.
+Writes a home made by chance (`synthetic`: topics and links; its turns are words drawn by Zipf's law), lets a real
+daemon wake on it, once from the rows and once from the snapshot, and asks it as a client does, with the real embedder.
+Replies come from a pretended provider in this process: a turn's time up to its first request is the daemon's own.
 """
 
 import argparse
@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # tests is not part of the p
 from reveries import protocol
 from reveries.config import Home, load_settings
 from reveries.db.database import Transaction, open_database
-from reveries.llm.base import Vectors
+from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.graph import LINK_TYPES
 from reveries.memory.live import LiveMemory
@@ -82,10 +82,11 @@ class Talk:
         places = np.searchsorted(self._shares, self._numbers.random(count))
         return " ".join(self._words[min(int(place), VOCABULARY - 1)] for place in places)
 
-    def vector(self, near: np.ndarray) -> np.ndarray:
+    def vector(self, near: Vector) -> Vector:
         """A vector near to another, of length 1."""
         row = near + 0.03 * self._noise.standard_normal(DIMENSIONS).astype(np.float32)
-        return (row / np.linalg.norm(row)).astype(np.float32)
+        unit: Vector = (row / np.linalg.norm(row)).astype(np.float32)
+        return unit
 
 
 def main() -> None:
@@ -93,7 +94,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--episodes", type=int, default=10_000)
     parser.add_argument("--turns-per-episode", type=int, default=2)
-    parser.add_argument("--keep", type=Path, help="a folder for the home: made when it is not there, used again when it is")
+    parser.add_argument(
+        "--keep", type=Path, help="a folder for the home: made when it is not there, used again when it is"
+    )
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rv") as folder:

@@ -187,7 +187,7 @@ def _sections_of(memory: PackedMemory, is_wanted: Callable[[], bool]) -> list[tu
         raise _UnfitError
     return [
         *turns,
-        ("vectors", taken.vectors.reshape(-1)),
+        ("vectors", taken.vectors[: len(taken.ids)].reshape(-1)),
         ("nodes", links.nodes.reshape(-1)),
         ("targets", links.targets[: links.taken]),
         ("kinds", links.kinds[: links.taken]),

@@ -42,7 +42,7 @@ async def warm_up(live: LiveMemory, own_cache: Path) -> bool:
 async def _compile_in_a_child(cache: Path | None) -> bool:
     if cache is not None:
         try:
-            cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+            await asyncio.to_thread(cache.mkdir, mode=0o700, parents=True, exist_ok=True)
         except OSError:
             return False
     child = await asyncio.create_subprocess_exec(

@@ -13,6 +13,7 @@ import numpy as np
 
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.arena import PackedLinks, laid_out
+from reveries.memory.facts import PackedFacts
 from reveries.memory.graph import LINK_TYPES, PackedGraph, pack_episode
 from reveries.memory.model import Episode, Link, Origin
 
@@ -56,10 +57,7 @@ def make_mind(episodes: int, *, hubs: bool, room: int = 4096, seed: int = 1) -> 
             shelf=Made(),
             vectors=vectors,
             links=_links(numbers, episodes, hubs=hubs),
-            accessibility=np.array([_fresh(place) for place in range(episodes)]),
-            valence=np.array([_valence(place) for place in range(episodes)]),
-            last_accessed_at=np.array([_accessed(place) for place in range(episodes)]),
-            created_at=np.array([_created(place) for place in range(episodes)]),
+            facts=_facts(episodes),
         ),
         topics,
     )
@@ -88,7 +86,7 @@ def episode_at(place: int) -> Episode:
         access_count=place % 7,
         summary=f"You spoke about matter {place % 977} and about what came of plan {place % 131} in the end.",
         exemplars=(),
-        salience=0.2 + 0.8 * ((place * 37) % 101) / 101,
+        salience=_salience(place),
         confidence=1.0,
         valence=_valence(place),
         topics=(f"matter {place % 977}", f"plan {place % 131}"),
@@ -156,6 +154,24 @@ def _links(numbers: np.random.Generator, nodes: int, *, hubs: bool) -> PackedLin
         np.tile(kinds, 2)[order],
         np.tile(strengths, 2)[order],
     )
+
+
+def _facts(episodes: int) -> PackedFacts:
+    places = range(episodes)
+    return PackedFacts(
+        accessibility=np.array([_fresh(place) for place in places]),
+        valence=np.array([_valence(place) for place in places]),
+        salience=np.array([_salience(place) for place in places]),
+        last_accessed_at=np.array([_accessed(place) for place in places]),
+        created_at=np.array([_created(place) for place in places]),
+        ended_at=np.array([_created(place) + 600.0 for place in places]),
+        conversation=np.full(episodes, -1, dtype=np.int32),
+        conversations=[],
+    )
+
+
+def _salience(place: int) -> float:
+    return 0.2 + 0.8 * ((place * 37) % 101) / 101
 
 
 def _created(place: int) -> float:

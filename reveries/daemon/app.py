@@ -236,6 +236,7 @@ def _jobs(mind: Mind) -> list[Job]:
     return [
         Job("deep_sleep", _every(minutes=5), mind.consolidate_if_due),
         Job("backup", _every(hours=1), mind.back_up),
+        Job("snapshot", _every(minutes=15), mind.leave_snapshot),
     ]
 
 

@@ -198,6 +198,13 @@ class Mind:
             return "light sleep only: the budget is used up"
         return f"{report.processed} processed, {report.left} left"
 
+    async def leave_snapshot(self) -> None:
+        """While nobody talks: what the next wake reads instead of every row. A word of the owner ends it."""
+        if self.conversation.is_talking or self._pass_lock.locked():
+            return
+        self._words_came.clear()
+        await self.memory.save_snapshot(self._words_came)
+
     async def back_up(self) -> str:
         """A verified copy of the memory; the newest few are kept."""
         name = f"memory-{int(self.clock.now())}.db"

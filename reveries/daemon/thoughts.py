@@ -187,15 +187,16 @@ class ThoughtsOfMemory:
 
     def _surfacing(self) -> Episode | None:
         now = self._clock.now()
+        graph, before = self._memory.live.graph, now - _SURFACED_AGAIN_SECONDS
         ready = [
-            episode
-            for episode in self._memory.live.graph.episodes()
-            if episode.salience >= _ASSOCIATION_SALIENCE
-            and now - self._surfaced_at.get(episode.id, episode.ended_at) > _SURFACED_AGAIN_SECONDS
+            (name, weight)
+            for name, weight in graph.salient(_ASSOCIATION_SALIENCE, before)
+            if self._surfaced_at.get(name, before - 1.0) < before
         ]
         if not ready:
             return None
-        return self._chance.choices(ready, weights=[e.salience * e.accessibility for e in ready])[0]
+        chosen = self._chance.choices([name for name, _ in ready], weights=[weight for _, weight in ready])[0]
+        return graph.get(chosen)
 
     def _silence(self, now: float) -> str:
         gap = self._memory.open_gap

@@ -154,8 +154,7 @@ class Forming:
         conversation_id = piece.experience.conversation_id
         if conversation_id is None:
             return None
-        own = [episode for episode in self._live.graph.episodes() if episode.conversation_id == conversation_id]
-        last = max(own, key=lambda episode: (episode.ended_at, episode.created_at), default=None)
+        last = self._live.graph.last_of(conversation_id)
         if last is None or last.depth != "light":
             return None
         vectors = self._live.turn_vectors_of(last.id)

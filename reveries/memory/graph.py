@@ -15,7 +15,7 @@ import numpy as np
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.arena import LinkArena, PackedLinks
 from reveries.memory.changes import Before, ChangeSet, Fading, Retirement, Touch
-from reveries.memory.facts import NodeFacts
+from reveries.memory.facts import NodeFacts, PackedFacts
 from reveries.memory.kernels import Kernels, interpreted
 from reveries.memory.loops import Float64, Int64
 from reveries.memory.model import Episode, Link, LinkType
@@ -52,10 +52,7 @@ class PackedGraph:
     vectors: Vectors
     """A row for each episode, and room behind them; zeros where an episode has none."""
     links: PackedLinks
-    accessibility: Float64
-    valence: Float64
-    last_accessed_at: Float64
-    created_at: Float64
+    facts: PackedFacts
 
 
 class MemoryGraph:
@@ -68,6 +65,7 @@ class MemoryGraph:
         self._ids: list[str] = []
         self._index: dict[str, int] = {}
         self._free: list[int] = []
+        self._homes: dict[str, str] | None = None
         self._kernels = kernels or interpreted()
         self._allot(VectorTable(self._kernels, dimensions, _FIRST_CAPACITY))
 
@@ -125,6 +123,51 @@ class MemoryGraph:
     def episodes(self) -> Iterator[Episode]:
         """All of them, in the order in which they came."""
         return (self.at(index) for index in self._index.values())
+
+    def latest_before(self, time: float, conversation_id: str | None, without: str) -> Episode | None:
+        """The episode that began last, no later than `time`; of that conversation, if one of it did. `without` is
+        nobody."""
+        facts, own = self._facts, self._index.get(without, -1)
+        nodes = facts.nodes_of(conversation_id) if conversation_id else np.zeros(0, dtype=np.int64)
+        for among in (nodes, facts.nodes()):
+            earlier = among[(facts.created_at[among] <= time) & (among != own)]
+            if (found := facts.first_of_latest(earlier, facts.created_at)) is not None:
+                return self.at(found)
+        return None
+
+    def last_of(self, conversation_id: str) -> Episode | None:
+        """The episode that a conversation has come to."""
+        facts = self._facts
+        found = facts.first_of_latest(facts.nodes_of(conversation_id), facts.ended_at, facts.created_at)
+        return None if found is None else self.at(found)
+
+    def salient(self, least: float, ended_before: float) -> list[tuple[str, float]]:
+        """Ids of the episodes of at least that salience that ended before then; each with salience x accessibility."""
+        facts, nodes = self._facts, self._facts.nodes()
+        nodes = nodes[(facts.salience[nodes] >= least) & (facts.ended_at[nodes] < ended_before)]
+        weights = (facts.salience[nodes] * facts.accessibility[nodes]).tolist()
+        return [(self._ids[node], weight) for node, weight in zip(nodes.tolist(), weights, strict=True)]
+
+    def less_accessible(self, than: float) -> list[str]:
+        """Ids of the episodes below that accessibility."""
+        facts, nodes = self._facts, self._facts.nodes()
+        return [self._ids[node] for node in nodes[facts.accessibility[nodes] < than].tolist()]
+
+    def saliences(self) -> Float64:
+        """Of every episode, in no order."""
+        return self._facts.salience[self._facts.nodes()]
+
+    def ids_beginning(self, prefix: str) -> list[str]:
+        """Ids of the episodes whose id begins so."""
+        return [name for name in self._index if name.startswith(prefix)]
+
+    def home_of(self, experience_id: str) -> Episode | None:
+        """The episode that an experience lives in. The first time every episode is looked at."""
+        if self._homes is None:
+            self._homes = {}
+            for episode in self.episodes():
+                self._homes.update(dict.fromkeys(episode.experience_ids, episode.id))
+        return self.get(self._homes.get(experience_id, ""))
 
     def edges(self, index: int) -> Mapping[Edge, float]:
         """Where the links of the episode at `index` lead, with their strengths."""
@@ -210,7 +253,7 @@ class MemoryGraph:
     def fill(self, packed: PackedGraph) -> None:
         """Fill this graph, which is empty, in one go. Raises ValueError where the parts do not fit together."""
         count = len(packed.ids)
-        if len(packed.links.nodes) != count or len(packed.created_at) != count or len(packed.vectors) < count:
+        if len(packed.links.nodes) != count or not packed.facts.is_whole(count) or len(packed.vectors) < count:
             raise ValueError("The parts of the graph are not of one length.")
         table = VectorTable(self._kernels, self.dimensions, 0)
         table.take(packed.vectors)
@@ -218,23 +261,19 @@ class MemoryGraph:
             table.grow(count + _FIRST_CAPACITY)
         self._allot(table)
         self._arena.fill(packed.links)
-        self._facts.fill(packed.accessibility, packed.valence, packed.last_accessed_at, packed.created_at)
+        self._facts.fill(packed.facts)
         self._episodes, self._shelf, self._ids = [None] * count, packed.shelf, list(packed.ids)
         self._index = dict(zip(self._ids, range(count), strict=True))
 
     def packed(self) -> PackedGraph:
         """A copy of this graph as it is now: nothing done to it later is seen in the copy. Without room behind it."""
         rows = np.fromiter(self._index.values(), dtype=np.int64, count=len(self._index))
-        facts = self._facts
         return PackedGraph(
             ids=list(self._index),
             shelf=_Copied(rows, list(self._episodes), self._shelf),
             vectors=self._table.rows[rows],
             links=self._arena.packed(rows, self.size),
-            accessibility=facts.accessibility[rows].astype(np.float64),
-            valence=facts.valence[rows].astype(np.float64),
-            last_accessed_at=facts.last_accessed_at[rows],
-            created_at=facts.created_at[rows],
+            facts=self._facts.packed(rows),
         )
 
     def use(self, kernels: Kernels) -> None:
@@ -266,6 +305,8 @@ class MemoryGraph:
             index = self._index[episode.id] = self._new_index(episode.id)
         self._episodes[index] = episode
         self._facts.put(index, episode)
+        if self._homes is not None:
+            self._homes.update(dict.fromkeys(episode.experience_ids, episode.id))
 
     def _new_index(self, episode_id: str) -> int:
         if self._free:
@@ -312,6 +353,7 @@ class MemoryGraph:
             return
         self._arena.drop_node(index)
         self._table.clear(index)
+        self._facts.clear(index)
         self._episodes[index] = None
         self._ids[index] = ""
         self._free.append(index)

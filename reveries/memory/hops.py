@@ -104,13 +104,8 @@ def hop_columns(
 def _bridges(index: TurnIndex, cue: str, seeds: Sequence[int], rows: Rows) -> tuple[Floats, Floats]:
     """For each seed and row: how telling the names are that both hold and the cue does not, and how much of what the
     cue asks beyond the seed the row holds; 0 to about 1."""
-    live = index.live
-    wanted = {
-        number: index.words.weight_of(term, live)
-        for term in cue_terms(cue)
-        for number in index.words.numbers_of([term], live)
-    }
-    names = [_telling_names(index, seed, wanted.keys(), live) for seed in seeds]
+    wanted = dict(found for term in cue_terms(cue) if (found := index.standing.telling(term)) is not None)
+    names = [_telling_names(index, seed, wanted.keys()) for seed in seeds]
     union = sorted({number for found in names for number in found} | wanted.keys())
     column_of = {number: column for column, number in enumerate(union)}
     held = _presence(index, rows, np.array(union, dtype=np.int32))
@@ -127,16 +122,12 @@ def _bridges(index: TurnIndex, cue: str, seeds: Sequence[int], rows: Rows) -> tu
     return shared.astype(np.float32), rest.astype(np.float32)
 
 
-def _telling_names(index: TurnIndex, seed: int, wanted: Collection[int], live: NDArray[np.bool_]) -> dict[int, float]:
+def _telling_names(index: TurnIndex, seed: int, wanted: Collection[int]) -> dict[int, float]:
     """The weights of the capitalised words of a turn that the cue does not hold, by number."""
     spelled = _CAPITALISED.findall(index.turn(seed).text[:_SEARCHED_CHARS])
     terms = set(terms_of(" ".join(word for word in spelled if word.casefold() not in index.speaker_words)))
-    return {
-        number: index.words.weight_of(term, live)
-        for term in terms
-        for number in index.words.numbers_of([term], live)
-        if number not in wanted
-    }
+    found = (index.standing.telling(term) for term in terms)
+    return {held[0]: held[1] for held in found if held is not None and held[0] not in wanted}
 
 
 def _presence(index: TurnIndex, rows: Rows, numbers: NDArray[np.int32]) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 from reveries.db.database import Database, Row
 from reveries.llm.base import Vector
 from reveries.memory.arena import PackedLinks, laid_out
+from reveries.memory.facts import PackedFacts
 from reveries.memory.graph import PackedGraph, pack_episode
 from reveries.memory.loops import Float64
 from reveries.memory.model import Episode, Turn
@@ -138,10 +139,23 @@ def graph_of(rows: GraphRows, dimensions: int) -> PackedGraph:
         shelf=RowShelf(rows.episodes, sources),
         vectors=vectors,
         links=_links_of(rows.links, places),
-        accessibility=_column(rows.episodes, "accessibility"),
-        valence=_column(rows.episodes, "valence"),
-        last_accessed_at=_column(rows.episodes, "last_accessed_at"),
-        created_at=_column(rows.episodes, "created_at"),
+        facts=_facts_of(rows.episodes),
+    )
+
+
+def _facts_of(rows: Sequence[Row]) -> PackedFacts:
+    codes: dict[str, int] = {}
+    named = (row["conversation_id"] for row in rows)
+    conversation = [codes.setdefault(name, len(codes)) if name else -1 for name in named]
+    return PackedFacts(
+        accessibility=_column(rows, "accessibility"),
+        valence=_column(rows, "valence"),
+        salience=_column(rows, "salience"),
+        last_accessed_at=_column(rows, "last_accessed_at"),
+        created_at=_column(rows, "created_at"),
+        ended_at=_column(rows, "ended_at"),
+        conversation=np.array(conversation, dtype=np.int32),
+        conversations=list(codes),
     )
 
 

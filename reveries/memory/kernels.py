@@ -1,6 +1,7 @@
 """The inner loops, compiled or as they stand: whoever holds a `Kernels` calls them the same way."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol, TypeVar, cast
 
 from reveries.memory import arena_loops, shadow_loops, spread_loops
@@ -55,10 +56,14 @@ def interpreted() -> Kernels:
     return Kernels(_as_it_stands, are_compiled=False)
 
 
-def compiled() -> Kernels:
+def compiled(cache: Path | None = None) -> Kernels:
     """The loops as machine code: compiled on the first call on a machine (seconds), loaded from numba's cache on later
-    ones. Call it in a thread. Raises ImportError where numba cannot be had."""
+    ones: in `cache`, else beside the modules or in the user's own cache folder, where they can be written. Call it in a
+    thread. Raises ImportError where numba cannot be had, RuntimeError where it has no place for its cache."""
     import numba  # 60 MB and a fifth of a second: only who wakes needs it.
+
+    if cache is not None:
+        vars(numba.config)["CACHE_DIR"] = str(cache)
     from numba.extending import register_jitable
 
     for helper in (

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-import numpy as np
-
 from reveries.llm.base import Vector
 from reveries.memory.graph import MemoryGraph
 from reveries.memory.model import Episode, Link, LinkType
@@ -67,21 +65,16 @@ def chained(earlier: Episode, later: Episode) -> tuple[Episode, Episode]:
 
 def predecessor(graph: MemoryGraph, episode: Episode) -> Episode | None:
     """What came just before `episode`: the latest that began no later, of its own conversation if there is one."""
-    earlier = [other for other in graph.episodes() if other.id != episode.id and other.created_at <= episode.created_at]
-    own = [other for other in earlier if other.conversation_id and other.conversation_id == episode.conversation_id]
-    return max(own or earlier, key=lambda other: other.created_at, default=None) if (own or earlier) else None
+    return graph.latest_before(episode.created_at, episode.conversation_id, without=episode.id)
 
 
 def nearest(
     graph: MemoryGraph, vector: Vector, count: int, least: float, without: AbstractSet[str] = frozenset()
 ) -> list[tuple[Episode, float]]:
     """The `count` nearest episodes of at least cosine `least` with their cosines, nearest first; ties by id."""
-    if not len(graph):
-        return []
-    cosines = graph.vectors @ vector
-    rows = np.flatnonzero(cosines >= max(least, 1e-6)).tolist()
-    found = [(graph.at(row), min(1.0, float(cosines[row]))) for row in rows]
-    found = [pair for pair in found if pair[0].id not in without]
+    rows, cosines = graph.nearest(vector, count + len(without))
+    near = [(graph.at(row), min(1.0, cosine)) for row, cosine in zip(rows, cosines, strict=True) if cosine >= least]
+    found = [pair for pair in near if pair[0].id not in without]
     return sorted(found, key=lambda pair: (-pair[1], pair[0].id))[:count]
 
 

@@ -133,7 +133,7 @@ class LiveMemory:
 
     def home_of(self, experience_id: str) -> Episode | None:
         """The live episode that an experience lives in."""
-        return next((e for e in self.graph.episodes() if experience_id in e.experience_ids), None)
+        return self.graph.home_of(experience_id)
 
     def turn_vectors_of(self, episode_id: str) -> Vectors:
         """The vectors of an episode's turns, one row a turn."""

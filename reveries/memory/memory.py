@@ -224,7 +224,7 @@ class Memory:
 
     async def warm_up(self) -> bool:
         """Make recall fast while it serves already; whether the compiled loops are in use then."""
-        return await warm_up(self._live)
+        return await warm_up(self._live, self._parts.database.path.parent / "cache" / "loops")
 
     async def save_snapshot(self, stop: asyncio.Event | None = None) -> bool:
         """Leave a snapshot for the next wake, in the background and until `stop` is set; whether there is one now."""

@@ -58,11 +58,13 @@ MAX_NAME_WORDS = 8
 
 def name_words(text: str) -> list[str]:
     """The words of `text` as names are compared by: lower case, no accents, no possessive, no initials."""
-    plain = "".join(
-        mark for mark in unicodedata.normalize("NFKD", text.replace("\u2019", "'")) if not unicodedata.combining(mark)
-    ).casefold()
+    plain = (text if text.isascii() else _without_accents(text.replace("\u2019", "'"))).casefold()
     words = [word.removesuffix("'s").replace(".", "") for word in _WORD.findall(plain)]
     return [word for word in words if len(word) > 1 or word.isdigit()]
+
+
+def _without_accents(text: str) -> str:
+    return "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
 
 
 def subjects_of(text: str) -> tuple[str, ...]:

@@ -66,9 +66,9 @@ class TurnScores:
         ordered = rows[np.argsort(-self.fused[rows], kind="stable")]
         return [int(row) for row in ordered[:count] if np.isfinite(self.fused[row])]
 
-    def reasons(self, row: int) -> tuple[Reason, ...]:
-        """What moved a turn most, up or down; () for one that was not looked at closely."""
-        return () if self.parts is None else self.parts.reasons(row)
+    def reasons(self, rows: Sequence[int]) -> list[tuple[Reason, ...]]:
+        """What moved each turn most, up or down; () for one that was not looked at closely."""
+        return [()] * len(rows) if self.parts is None else self.parts.reasons(rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +82,25 @@ class Parts:
     usual: Floats
     """The mean amount of each reason."""
 
-    def reasons(self, row: int) -> tuple[Reason, ...]:
-        """The largest amounts of a row against the usual candidate, largest first."""
-        place = int(np.searchsorted(self.rows, row))
-        if place >= len(self.rows) or self.rows[place] != row:
-            return ()
-        above = self.amounts[place] - self.usual
-        order = np.argsort(-np.abs(above), kind="stable")[:_REASONS]
-        return tuple(
-            Reason(self.names[at], float(self.values[place, at]), float(above[at])) for at in order if above[at] != 0.0
+    def reasons(self, rows: Sequence[int]) -> list[tuple[Reason, ...]]:
+        """For each of `rows` its largest amounts against the usual candidate, largest first."""
+        places = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        above = self.amounts[places] - self.usual
+        order = np.argsort(-np.abs(above), axis=1, kind="stable")[:, :_REASONS]
+        columns = (
+            order.tolist(),
+            np.take_along_axis(self.values[places], order, axis=1).tolist(),
+            np.take_along_axis(above, order, axis=1).tolist(),
+            (self.rows[places] == rows).tolist(),
         )
+        return [
+            tuple(
+                Reason(self.names[at], value, amount)
+                for at, value, amount in zip(ats, values, amounts, strict=True)
+                if is_known and amount != 0.0
+            )
+            for ats, values, amounts, is_known in zip(*columns, strict=True)
+        ]
 
 
 def score_turns(
@@ -202,18 +211,21 @@ def candidates(evidence: Evidence, shown: NDArray[np.bool_], count: int) -> Rows
 
 def ranked_turns(index: TurnIndex, scores: TurnScores, count: int) -> tuple[RankedTurn, ...]:
     """The best turns with their episodes."""
-    return tuple(_ranked(index, scores, row) for row in scores.best_rows(count))
+    return _ranked(index, scores, scores.best_rows(count))
 
 
 def ranked_turns_of(index: TurnIndex, scores: TurnScores, episode_id: str, count: int) -> tuple[RankedTurn, ...]:
     """The best turns of one episode."""
     rows = [row for row in index.rows_of(episode_id) if np.isfinite(scores.fused[row])]
     rows.sort(key=lambda row: (-float(scores.fused[row]), row))
-    return tuple(_ranked(index, scores, row) for row in rows[:count])
+    return _ranked(index, scores, rows[:count])
 
 
-def _ranked(index: TurnIndex, scores: TurnScores, row: int) -> RankedTurn:
-    return RankedTurn(index.turn(row), index.episode_id(row), float(scores.fused[row]), scores.reasons(row))
+def _ranked(index: TurnIndex, scores: TurnScores, rows: Sequence[int]) -> tuple[RankedTurn, ...]:
+    return tuple(
+        RankedTurn(index.turn(row), index.episode_id(row), float(scores.fused[row]), reasons)
+        for row, reasons in zip(rows, scores.reasons(rows) if rows else (), strict=True)
+    )
 
 
 def _weighed(columns: Mapping[str, Floats], weights: Mapping[str, float], count: int) -> tuple[Floats, Floats]:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from reveries import __version__
 from reveries.llm.base import Vectors
 from reveries.memory.arena import PackedLinks
+from reveries.memory.facts import PackedFacts
 from reveries.memory.graph import PackedGraph
 from reveries.memory.loops import Int64
 from reveries.memory.model import Episode, Turn
@@ -36,6 +37,7 @@ _CHECKED_WORDS = 1 << 17
 _ROOM_SHARE = 0.5
 _WITH_ROOM: Final = ("targets", "kinds", "strengths")
 _LEAST_ROOM = 1024
+_FACTS: Final = ("accessibility", "valence", "salience", "last_accessed_at", "created_at", "ended_at", "conversation")
 
 Numbers = NDArray[np.generic]
 
@@ -185,15 +187,13 @@ def _sections_of(memory: PackedMemory, is_wanted: Callable[[], bool]) -> list[tu
         raise _UnfitError
     return [
         *turns,
-        ("vectors", taken.vectors.reshape(-1)),
+        ("vectors", taken.vectors[: len(taken.ids)].reshape(-1)),
         ("nodes", links.nodes.reshape(-1)),
         ("targets", links.targets[: links.taken]),
         ("kinds", links.kinds[: links.taken]),
         ("strengths", links.strengths[: links.taken]),
-        ("accessibility", taken.accessibility),
-        ("valence", taken.valence),
-        ("last_accessed_at", taken.last_accessed_at),
-        ("created_at", taken.created_at),
+        *((name, getattr(taken.facts, name)) for name in _FACTS),
+        ("conversations", np.frombuffer("\n".join(taken.facts.conversations).encode(), dtype=np.uint8)),
         ("ids", np.frombuffer("\n".join(taken.ids).encode(), dtype=np.uint8)),
         ("episode_ends", np.cumsum([len(raw) for raw in raws], dtype=np.int64)),
         ("episodes", np.frombuffer(b"".join(raws), dtype=np.uint8)),
@@ -217,10 +217,16 @@ def _graph_of(header: Header, found: dict[str, Numbers]) -> PackedGraph:
             found["strengths"].view(np.float32),
             next(section.length for section in header.sections if section.name == "targets"),
         ),
-        accessibility=found["accessibility"].view(np.float64),
-        valence=found["valence"].view(np.float64),
-        last_accessed_at=found["last_accessed_at"].view(np.float64),
-        created_at=found["created_at"].view(np.float64),
+        facts=PackedFacts(
+            accessibility=found["accessibility"].view(np.float64),
+            valence=found["valence"].view(np.float64),
+            salience=found["salience"].view(np.float64),
+            last_accessed_at=found["last_accessed_at"].view(np.float64),
+            created_at=found["created_at"].view(np.float64),
+            ended_at=found["ended_at"].view(np.float64),
+            conversation=found["conversation"].view(np.int32),
+            conversations=_lines(found["conversations"]),
+        ),
     )
 
 

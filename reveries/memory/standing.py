@@ -19,6 +19,7 @@ class Standing:
 
     def __init__(self, index: "TurnIndex") -> None:
         self._index = index
+        self._telling: dict[str, tuple[int, float] | None] = {}
 
     @cached_property
     def neighbours(self) -> Neighbours:
@@ -29,6 +30,14 @@ class Standing:
     def norms(self) -> Norms:
         """BM25's length normalisation."""
         return self._index.words.norms(self._index.live, self.neighbours)
+
+    def telling(self, term: str) -> tuple[int, float] | None:
+        """A term's number, and how telling it is: the rarer, the more. None for one that no live row holds."""
+        if term not in self._telling:
+            words, live = self._index.words, self._index.live
+            numbers = words.numbers_of([term], live)
+            self._telling[term] = (numbers[0], words.weight_of(term, live)) if numbers else None
+        return self._telling[term]
 
     @cached_property
     def common(self) -> Vector:

@@ -35,8 +35,8 @@ async def put_words_away(store: MemoryStore, settings: MemorySettings, now: floa
     past = {row["id"] for row in await store.database.rows("experiences.past_retention", named)}
     worn = tuple(
         turn.id
-        for episode in store.live.graph.episodes()
-        if past and episode.accessibility < FADED_BELOW
+        for name in (store.live.graph.less_accessible(FADED_BELOW) if past else ())
+        if (episode := store.live.graph.get(name)) is not None
         for turn in store.live.turns.turns_of(episode.id)
         if turn.experience_id in past and turn.id not in {quoted.turn_id for quoted in episode.exemplars}
     )

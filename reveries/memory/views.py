@@ -58,9 +58,9 @@ def find_episode(live: LiveMemory, id_or_prefix: str) -> Episode:
     """The episode called so, or whose id alone begins so. Raises NotFoundError."""
     if (episode := live.graph.get(id_or_prefix)) is not None:
         return episode
-    found = [episode for episode in live.graph.episodes() if episode.id.startswith(id_or_prefix)]
-    if len(found) == 1 and len(id_or_prefix) >= _SHORTEST_PREFIX:
-        return found[0]
+    found = live.graph.ids_beginning(id_or_prefix)
+    if len(found) == 1 and len(id_or_prefix) >= _SHORTEST_PREFIX and (only := live.graph.get(found[0])) is not None:
+        return only
     if found:
         raise NotFoundError(
             f"{len(found)} episodes have an id that begins with {id_or_prefix}.", advice="Give more of its letters."
@@ -92,7 +92,7 @@ async def statistics(database: Database, live: LiveMemory) -> MemoryStatistics:
     """The memory in numbers. Changes nothing."""
     counts = (await database.rows("statistics.counts"))[0]
     links = {row["type"]: row["links"] for row in await database.rows("statistics.links")}
-    saliences = [episode.salience for episode in live.graph.episodes()]
+    saliences = live.graph.saliences()
     runs = await database.rows("consolidation.last_run")
     last = (
         ""
@@ -106,9 +106,9 @@ async def statistics(database: Database, live: LiveMemory) -> MemoryStatistics:
         turns=counts["turns"],
         episodes=len(live.graph),
         links=links,
-        mean_salience=sum(saliences) / len(saliences) if saliences else 0.0,
-        min_salience=min(saliences, default=0.0),
-        faded=sum(episode.accessibility < FADED_BELOW for episode in live.graph.episodes()),
+        mean_salience=float(saliences.mean()) if len(saliences) else 0.0,
+        min_salience=float(saliences.min()) if len(saliences) else 0.0,
+        faded=len(live.graph.less_accessible(FADED_BELOW)),
         database_bytes=counts["database_bytes"],
         last_consolidation=last,
     )

@@ -111,4 +111,4 @@ def test_what_was_not_looked_at_closely_comes_behind_in_the_order_of_the_first_g
     assert scores.parts is not None
     behind = np.setdiff1d(np.arange(2 * CANDIDATES), scores.parts.rows)
     assert scores.fused[behind].max() < scores.fused[scores.parts.rows].min()
-    assert scores.reasons(int(behind[0])) == ()
+    assert scores.reasons([int(behind[0])]) == [()]

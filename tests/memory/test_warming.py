@@ -1,6 +1,8 @@
 """Compiled loops come while the mind is awake, and change no answer."""
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,11 +30,25 @@ async def test_recall_says_the_same_before_and_after_the_loops_are_compiled(tmp_
     assert [one.energy for one in before.episodes] == pytest.approx([one.energy for one in after.episodes])
 
 
-async def test_warming_that_is_cancelled_ends_at_once_and_leaves_a_graph_that_works() -> None:
+async def test_warming_that_is_cancelled_ends_at_once_and_leaves_a_graph_that_works(tmp_path: Path) -> None:
     live = LiveMemory(4, settings())
     async with asyncio.timeout(5):
-        warming = asyncio.wait_for(warm_up(live), timeout=0.05)
+        warming = asyncio.wait_for(warm_up(live, tmp_path), timeout=0.05)
         with pytest.raises(TimeoutError):
             await warming
     live.apply(ChangeSet())
     assert len(live.graph) == 0
+
+
+def test_loops_are_compiled_into_the_folder_that_is_given(tmp_path: Path) -> None:
+    """In a process of its own: where numba keeps its cache holds for a whole process."""
+    program = (
+        "import pathlib, sys\n"
+        "from reveries.memory.kernels import compiled\n"
+        "print(compiled(pathlib.Path(sys.argv[1])).are_compiled)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=240, check=True
+    )
+    assert told.stdout.strip() == "True"
+    assert list(tmp_path.rglob("*.nbi"))

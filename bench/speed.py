@@ -1,0 +1,354 @@
+"""How fast a mind of N episodes recalls, learns and wakes: ratios of things that are timed in one run.
+
+    python bench/speed.py --episodes 100000 [--turns-per-episode 1] [--hubs] [--json]
+
+The mind is made by chance (`synthetic.py`, `synthetic_turns.py`); recall is `LiveMemory.recall`, what a chat turn
+calls, with the settings that ship. Times are processor time of the one thread, median and 99th percentile, unless
+"wall" is said; what is compared is timed cue by cue, in turns. Ratios hold on a busy machine, single times do not.
+
+A "matvec" is numpy's float32 product of one cue with the vectors of all episodes; "all vectors" are those of the turns
+as well. Peers: personalised PageRank of igraph (what HippoRAG ranks by) on the same links; it runs until it converges,
+which is another computation than three hops. `--peer-python` names an interpreter that has mem0 (see peer_mem0.py).
+"""
+
+import argparse
+import asyncio
+import gc
+import json
+import os
+import platform
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from synthetic import DIMENSIONS, HUB_DEGREE, HUBS, NOW, Synthetic, cues, episode_at, make_mind, new_links
+from synthetic_turns import SyntheticCue, Talk
+
+from reveries.config import load_settings
+from reveries.errors import ReveriesError
+from reveries.llm.assets import find_weights
+from reveries.llm.onnx_embedding import OnnxEmbedder
+from reveries.memory.activation import nearest_seeds, seed_energy
+from reveries.memory.arena_loops import TOP
+from reveries.memory.changes import ChangeSet
+from reveries.memory.kernels import compiled
+from reveries.memory.live import LiveMemory
+from reveries.memory.model import RecallContext
+from reveries.memory.snapshot import PackedMemory, read_snapshot, write_snapshot
+from reveries.memory.turn_packing import packed_turns
+
+_STAMP = b"s" * 16
+_MODEL = "synthetic-384"
+_LIMIT = 10
+_WARM_UPS = 5
+_ADDED = 500
+_LINKS = 12
+
+
+@dataclass
+class Times:
+    """Seconds of one thing, cue by cue."""
+
+    seconds: list[float] = field(default_factory=list)
+
+    def of(self, work: Callable[[], object]) -> None:
+        """Time `work` once."""
+        began = time.thread_time()
+        work()
+        self.seconds.append(time.thread_time() - began)
+
+    def ms(self, share: float = 50.0) -> float:
+        """A percentile in milliseconds."""
+        return float(np.percentile(self.seconds, share)) * 1000.0
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--episodes", type=int, default=10_000)
+    parser.add_argument("--turns-per-episode", type=int, default=1)
+    parser.add_argument("--cues", type=int, default=200)
+    parser.add_argument("--hubs", action="store_true", help=f"the same again with {HUBS} hubs of degree {HUB_DEGREE}")
+    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--peer-python", help="an interpreter that has mem0; without it mem0 is left out")
+    parser.add_argument("--json", action="store_true")
+    chosen = parser.parse_args()
+    report = measured(chosen)
+    if chosen.json:
+        print(json.dumps(report, indent=2))
+        return
+    for name, value in report.items():
+        print(f"{name:44} {value}")
+
+
+def measured(chosen: argparse.Namespace) -> dict[str, object]:
+    """Everything, by name."""
+    load_before = os.getloadavg()[0]
+    report: dict[str, object] = {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        "episodes": chosen.episodes,
+        "turns": chosen.episodes * chosen.turns_per_episode,
+    }
+    mind = make_mind(chosen.episodes, hubs=False)
+    talk = Talk(mind, chosen.episodes * chosen.turns_per_episode)
+    with tempfile.TemporaryDirectory() as folder:
+        live = _woken(mind, talk, Path(folder), report)
+    report |= _ram(live, chosen.episodes)
+    report |= _recall(live, mind, list(talk.cues(chosen.cues)))
+    report |= _first_token(live, list(talk.cues(min(50, chosen.cues))))
+    report |= _spreading(live, mind, 3 if chosen.no_peers else 20, with_peers=not chosen.no_peers)
+    report |= _adding(live, report)
+    del live, talk, mind
+    gc.collect()
+    if chosen.hubs:
+        report |= _with_hubs(chosen)
+    if chosen.peer_python:
+        report |= _mem0(chosen)
+    report["load_average"] = f"{load_before:.1f} before, {os.getloadavg()[0]:.1f} after"
+    return report
+
+
+def _woken(mind: Synthetic, talk: Talk, folder: Path, report: dict[str, object]) -> LiveMemory:
+    """A live memory that woke from its snapshot, with compiled loops; how long that took goes into `report`."""
+    entries = list(talk.turns(0, talk.count))
+    began = time.process_time()
+    turns = packed_turns(
+        [entry.turn for entry in entries],
+        [entry.episode_id for entry in entries],
+        {entry.turn.id: entry.vector for entry in entries},
+        DIMENSIONS,
+    )
+    report["reading_turns_anew_us_each"] = round(1e6 * (time.process_time() - began) / max(1, len(entries)), 1)
+    file = folder / "memory.snapshot"
+    assert write_snapshot(file, PackedMemory(mind.packed, turns), _STAMP, _MODEL, lambda: True)
+    del entries, turns
+    gc.collect()
+    before = _rss()
+    live, ratios, seconds = None, [], []
+    for _ in range(3):
+        live = None
+        gc.collect()
+        read = _wall(lambda: _read_bytes(file))
+        began = time.perf_counter()
+        packed = read_snapshot(file, _STAMP, _MODEL, DIMENSIONS)
+        assert packed is not None
+        live = LiveMemory(DIMENSIONS, load_settings(None).recall)
+        live.fill(packed)
+        seconds.append(time.perf_counter() - began)
+        ratios.append(seconds[-1] / read)
+        del packed
+    assert live is not None
+    report |= {
+        "snapshot_mb": round(file.stat().st_size / 1e6, 1),
+        "hydration_wall_s": round(float(np.median(seconds)), 3),
+        "hydration / reading the bytes": round(float(np.median(ratios)), 2),
+        "rss_mb_of_the_memory": round((_rss() - before) / 1e6, 1),
+    }
+    live.use(compiled())
+    for _ in live.graph.shadow_slices():
+        pass
+    return live
+
+
+def _recall(live: LiveMemory, mind: Synthetic, asked: Sequence[SyntheticCue]) -> dict[str, object]:
+    bare = LiveMemory(DIMENSIONS, load_settings(None).recall)
+    bare.graph = live.graph
+    count = len(mind.packed.ids)
+    vectors = live.graph.vectors[:count]
+    everything = np.concatenate([vectors, live.turns.vectors[slice(0, live.turns.size)]])
+    context = RecallContext(now=NOW, limit=_LIMIT)
+    matvec, wide, no_words, whole = Times(), Times(), Times(), Times()
+    edges: list[int] = []
+    for place, cue in enumerate([*asked[:_WARM_UPS], *asked]):
+        if place == _WARM_UPS:
+            matvec, wide, no_words, whole, edges = Times(), Times(), Times(), Times(), []
+        matvec.of(lambda cue=cue: vectors @ cue.vector)  # type: ignore[misc]
+        wide.of(lambda cue=cue: everything @ cue.vector)  # type: ignore[misc]
+        no_words.of(lambda cue=cue: bare.recall(cue.text, cue.vector, context))  # type: ignore[misc]
+        whole.of(lambda cue=cue, edges=edges: edges.append(live.recall(cue.text, cue.vector, context).edges_touched))  # type: ignore[misc]
+    slow = np.argsort(whole.seconds)[-max(1, len(edges) // 20) :]
+    return {
+        "matvec_ms": round(matvec.ms(), 3),
+        "matvec_all_vectors_ms": round(wide.ms(), 3),
+        "recall_no_words_ms": round(no_words.ms(), 3),
+        "recall_ms": round(whole.ms(), 3),
+        "recall without words / matvec": round(no_words.ms() / matvec.ms(), 2),
+        "recall / matvec": round(whole.ms() / matvec.ms(), 2),
+        "recall / matvec over all vectors": round(whole.ms() / wide.ms(), 2),
+        "recall_no_words_p99_ms": round(no_words.ms(99), 3),
+        "recall_p99_ms": round(whole.ms(99), 3),
+        "matvec_p99_ms": round(matvec.ms(99), 3),
+        "edges_touched_p50": int(np.median(edges)),
+        "edges_touched_p99": int(np.percentile(edges, 99)),
+        "edges_touched_by_the_slowest_twentieth": int(np.median(np.array(edges)[slow])),
+    }
+
+
+def _first_token(live: LiveMemory, asked: Sequence[SyntheticCue]) -> dict[str, object]:
+    """Embedding a cue with the model that ships, and recalling by it: what a turn adds before the model begins."""
+    try:
+        files = find_weights("all-minilm-l6-v2")
+    except ReveriesError:
+        return {"before_the_first_token_wall_ms": "no embedding model here"}
+    embedder = OnnxEmbedder(files / "model.onnx", files / "tokenizer.json")
+    context = RecallContext(now=NOW, limit=_LIMIT)
+    times, worked = [], []
+    with asyncio.Runner() as runner:
+        runner.run(embedder.embed(["warm"]))
+        for cue in asked:
+            began, began_work = time.perf_counter(), time.process_time()
+            vector = runner.run(embedder.embed([cue.text]))[0]
+            live.recall(cue.text, vector, context)
+            times.append(time.perf_counter() - began)
+            worked.append(time.process_time() - began_work)
+        runner.run(embedder.aclose())
+    return {
+        "before_the_first_token_cpu_ms": round(1000 * float(np.median(worked)), 1),
+        "before_the_first_token_cpu_p95_ms": round(1000 * float(np.percentile(worked, 95)), 1),
+        "before_the_first_token_wall_ms": round(1000 * float(np.median(times)), 1),
+        "before_the_first_token_wall_p95_ms": round(1000 * float(np.percentile(times, 95)), 1),
+    }
+
+
+def _spreading(live: LiveMemory, mind: Synthetic, peer_cues: int, *, with_peers: bool) -> dict[str, object]:
+    """Our spreading, and PageRank from the same seeds over the same links."""
+    settings = load_settings(None).recall
+    graph, ours, theirs = live.graph, Times(), Times()
+    starts = []
+    for cue in cues(mind, 200):
+        seeds = nearest_seeds(graph, cue, settings.seeds)
+        starts.append({seed.index: seed_energy(seed, graph.at(seed.index), NOW) for seed in seeds})
+    for start in starts:
+        ours.of(lambda start=start: graph.field.spread(start, graph.size, settings.max_hops, settings.decay_per_hop))  # type: ignore[misc]
+        graph.field.clear()
+    report: dict[str, object] = {
+        "spreading_ms": round(ours.ms(), 4),
+        "spreading_p99_ms": round(ours.ms(99), 4),
+    }
+    if not with_peers:
+        return report
+    import igraph
+
+    links = mind.packed.links
+    degrees = links.nodes[:, 1]
+    sources = np.repeat(np.arange(len(degrees)), degrees)
+    slots = np.concatenate([np.arange(first, first + many) for first, many in links.nodes[:, :2].tolist()])
+    peer = igraph.Graph(n=len(degrees), edges=np.stack([sources, links.targets[slots]], axis=1), directed=True)
+    weights = links.strengths[slots].astype(float).tolist()
+    for start in starts[:peer_cues]:
+        reset = np.zeros(len(degrees))
+        reset[list(start)] = list(start.values())
+        named = reset.tolist()
+        theirs.of(lambda named=named: peer.personalized_pagerank(reset=named, weights=weights))  # type: ignore[misc]
+    report["igraph_pagerank_ms"] = round(theirs.ms(), 2)
+    report["igraph PageRank / spreading"] = round(theirs.ms() / ours.ms())
+    return report
+
+
+def _adding(live: LiveMemory, report: Mapping[str, object]) -> dict[str, object]:
+    """An episode with its vector and twelve links, both ways."""
+    count, times = len(live.graph), Times()
+    for place in range(count, count + _ADDED):
+        episode = episode_at(place)
+        changes = ChangeSet(
+            episodes=(episode,),
+            vectors=((episode.id, live.graph.vectors[place % count].copy()),),
+            links=new_links(place, _LINKS, count),
+        )
+        times.of(lambda changes=changes: live.graph.apply(changes))  # type: ignore[misc]
+    return {
+        "add_episode_us": round(1000 * times.ms(), 1),
+        "add_episode_p99_us": round(1000 * times.ms(99), 1),
+        "recall / adding an episode": round(float(str(report["recall_ms"])) / times.ms()),
+        "recall without words / adding an episode": round(float(str(report["recall_no_words_ms"])) / times.ms()),
+    }
+
+
+def _ram(live: LiveMemory, episodes: int) -> dict[str, object]:
+    """Bytes of arrays in use, without the room behind them; beside the arrays stand ids and texts."""
+    graph, turns = live.graph, live.turns
+    facts, arena, count = graph._facts, graph._arena, max(1, turns.size)
+    links = int(arena._ledger[TOP]) * 9 + 16 * episodes
+    columns = [value for value in vars(facts).values() if isinstance(value, np.ndarray)]
+    spread = 8 + 8 + 4 + 4 + 4
+    words, near = turns.words._packed, turns.standing.neighbours
+    held = (words.rows, words.counts, words.terms, words.ends, words.term_ends)
+    rows = (turns._live, turns._previous, turns._next, turns._window_lengths, turns._marks, turns._surface)
+    worked_out = (near.previous, near.next, near.second_previous, near.second_next, turns.standing.norms.turn)
+    turn_bytes = sum(part.nbytes for part in (*held, *worked_out, turns.standing.norms.window))
+    turn_bytes += sum(part.itemsize * count for part in rows) + count * (DIMENSIONS + 4)
+    return {
+        "bytes_per_episode_float32": 4 * DIMENSIONS,
+        "bytes_per_episode_links": round(links / episodes),
+        "bytes_per_episode_facts_and_energy": sum(column.itemsize for column in columns) + spread,
+        "RAM per episode, kB": round(
+            (4 * DIMENSIONS + links / episodes + sum(c.itemsize for c in columns) + spread) / 1000, 3
+        ),
+        "RAM per episode for int8, kB": round((DIMENSIONS + 16) / 1000, 3),
+        "RAM per turn, kB": round(turn_bytes / count / 1000, 3) if turns.size else 0.0,
+    }
+
+
+def _with_hubs(chosen: argparse.Namespace) -> dict[str, object]:
+    """Recall without words over a graph with hubs, cues near to what is linked to one."""
+    mind = make_mind(chosen.episodes, hubs=True)
+    live = LiveMemory(DIMENSIONS, load_settings(None).recall)
+    live.graph.fill(mind.packed)
+    live.use(compiled())
+    for _ in live.graph.shadow_slices():
+        pass
+    vectors, context = live.graph.vectors, RecallContext(now=NOW, limit=_LIMIT)
+    matvec, recall, edges = Times(), Times(), []
+    for cue in cues(mind, chosen.cues):
+        matvec.of(lambda cue=cue: vectors @ cue)  # type: ignore[misc]
+        recall.of(lambda cue=cue: edges.append(live.recall("", cue, context).edges_touched))  # type: ignore[misc]
+    return {
+        "hubs: recall_no_words_ms": round(recall.ms(), 3),
+        "hubs: recall_no_words_p99_ms": round(recall.ms(99), 3),
+        "hubs: recall without words / matvec": round(recall.ms() / matvec.ms(), 2),
+        "hubs: edges_touched_p50": int(np.median(edges)),
+        "hubs: edges_touched_p99": int(np.percentile(edges, 99)),
+    }
+
+
+def _mem0(chosen: argparse.Namespace) -> dict[str, object]:
+    """mem0's search over so many memories, in its own interpreter."""
+    program = Path(__file__).with_name("peer_mem0.py")
+    count = min(chosen.episodes, 10_000)
+    told = subprocess.run(
+        [chosen.peer_python, str(program), str(count)], capture_output=True, text=True, check=False, timeout=900
+    )
+    if told.returncode:
+        return {"mem0": f"could not be run: {told.stderr.strip().splitlines()[-1:]}"}
+    return {f"mem0 at {count}: {name}": value for name, value in json.loads(told.stdout.splitlines()[-1]).items()}
+
+
+def _read_bytes(file: Path) -> None:
+    raw = np.empty(file.stat().st_size, dtype=np.uint8)
+    with file.open("rb", buffering=0) as opened:
+        done = 0
+        while got := opened.readinto(raw.data[done:]):
+            done += got
+
+
+def _wall(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def _rss() -> int:
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+if __name__ == "__main__":
+    main()

@@ -70,6 +70,8 @@ class SelfModelChange:
 class ChangeSet:
     """Everything that one decision changes. Applying it to the live memory cannot fail and never waits."""
 
+    removed_ids: tuple[str, ...] = ()
+    """Episodes that leave the live memory with all their links before anything below is put: what undoing takes."""
     episodes: tuple[Episode, ...] = ()
     """Put: new, or in the place of the one with the same id."""
     vectors: tuple[tuple[str, Vector], ...] = ()
@@ -95,13 +97,40 @@ class ChangeSet:
 
 
 @dataclass(frozen=True, slots=True)
+class ExperienceBefore:
+    """What sleep thought of an experience until then."""
+
+    experience_id: str
+    salience: float
+    valence: float
+    light_slept: bool
+    processed: bool
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
 class Before:
-    """What stood where a change set put something: enough to undo it."""
+    """What stood where a change set put something: enough to undo it, with the vectors that are kept beside it."""
 
     episodes: tuple[Episode, ...] = ()
     links: tuple[Link, ...] = ()
     new_episode_ids: tuple[str, ...] = ()
     new_links: tuple[Link, ...] = ()
+    experiences: tuple[ExperienceBefore, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A change set as `consolidation_changes` has it."""
+
+    before: Before
+    episodes: tuple[Episode, ...] = ()
+    links: tuple[Link, ...] = ()
+    retired: tuple[Retirement, ...] = ()
+    light_slept_ids: tuple[str, ...] = ()
+    processed: tuple[Processed, ...] = ()
+    self_model: SelfModelChange | None = None
+    removed_ids: tuple[str, ...] = ()
 
 
 def join(parts: Iterable[ChangeSet]) -> ChangeSet:
@@ -110,6 +139,7 @@ def join(parts: Iterable[ChangeSet]) -> ChangeSet:
     for part in parts:
         joined = replace(
             joined,
+            removed_ids=joined.removed_ids + part.removed_ids,
             episodes=joined.episodes + part.episodes,
             vectors=joined.vectors + part.vectors,
             links=joined.links + part.links,
@@ -129,6 +159,7 @@ def join(parts: Iterable[ChangeSet]) -> ChangeSet:
 def to_json(changes: ChangeSet, before: Before) -> str:
     """`changes` and what stood there before, for `consolidation_changes`. Vectors are left out: they can be remade."""
     shown = {
+        "removed_ids": changes.removed_ids,
         "episodes": changes.episodes,
         "links": changes.links,
         "touches": changes.touches,
@@ -142,3 +173,8 @@ def to_json(changes: ChangeSet, before: Before) -> str:
         "before": before,
     }
     return msgspec.json.encode(shown).decode("utf-8")
+
+
+def from_json(text: str) -> Recorded:
+    """What `to_json` wrote. Raises msgspec.ValidationError for what it did not."""
+    return msgspec.json.decode(text, type=Recorded)

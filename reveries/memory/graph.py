@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from reveries.llm.base import Vector, Vectors
-from reveries.memory.changes import Before, ChangeSet, Fading, Retirement, Touch
+from reveries.memory.changes import Before, ChangeSet, Fading, Touch
 from reveries.memory.model import Episode, Link, LinkType
 
 Edge = tuple[int, LinkType]
@@ -122,6 +122,8 @@ class MemoryGraph:
 
     def apply(self, changes: ChangeSet) -> None:
         """Take `changes` over. What names an episode that is not here is passed over."""
+        for episode_id in changes.removed_ids:
+            self._drop(episode_id)
         for episode in changes.episodes:
             self._put(episode)
         for episode_id, vector in changes.vectors:
@@ -134,7 +136,7 @@ class MemoryGraph:
         for fading in changes.fadings:
             self._alter(fading)
         for retirement in changes.retired:
-            self._retire(retirement)
+            self._drop(retirement.episode_id)
 
     def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> Vectors:
         """`vectors`, by episode id, as the rows of this graph; zeros where there is none. Changes nothing."""
@@ -186,8 +188,8 @@ class MemoryGraph:
                 episode = replace(episode, last_decayed_at=change.last_decayed_at)
         self._episodes[index] = episode
 
-    def _retire(self, retirement: Retirement) -> None:
-        index = self._index.pop(retirement.episode_id, None)
+    def _drop(self, episode_id: str) -> None:
+        index = self._index.pop(episode_id, None)
         if index is None:
             return
         for source in self._backlinks[index]:

@@ -12,6 +12,7 @@ from reveries.db.database import Database
 from reveries.errors import DiskFullError, ModelError
 from reveries.llm.base import ChatModel, Embedder, Vector
 from reveries.llm.structured import AnswerRecorder
+from reveries.memory.asking import Question, drop_question, open_question, question_of
 from reveries.memory.changes import ChangeSet
 from reveries.memory.consolidation import DeepSleep, DeepSlept
 from reveries.memory.conversations import Conversation, Conversations, Exchange, Names, Thought
@@ -20,10 +21,13 @@ from reveries.memory.importing import Import, Imported, PastTurn
 from reveries.memory.light_sleep import LightSleep, LightSlept, Progress
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Experience, Gap, Origin, Recall, RecallContext, SelfModel, Turn
+from reveries.memory.preview import DryRun, Preview
 from reveries.memory.reembedding import Reembedding
+from reveries.memory.run_log import RunDetail, RunEntry, recent_runs, run_detail
 from reveries.memory.runs import end_broken_off_runs
 from reveries.memory.store import MemoryStore, OldEmbedder
 from reveries.memory.turn_index import meant
+from reveries.memory.undoing import TakenBack, Undo
 from reveries.memory.upkeep import decay_and_prune, put_words_away
 from reveries.memory.views import EpisodeView, MemoryStatistics, statistics, view_episode
 
@@ -68,6 +72,8 @@ class Memory:
         self._gaps = Gaps(parts.database, parts.new_id)
         self._light_sleep = LightSleep(self._store, parts.clock, parts.new_id)
         self._deep_sleep = DeepSleep(self._store, names, parts.memory, parts.clock, parts.new_id, parts.answers)
+        self._dry_run = DryRun(self._store, names, parts.memory, parts.clock, parts.answers)
+        self._undo = Undo(self._store, parts.clock, parts.new_id)
         self.conversations = Conversations(self._store, self._gaps, names, parts.new_id)
 
     # --- recall ------------------------------------------------------------------------------------------------------
@@ -197,8 +203,42 @@ class Memory:
         return await self._deep_sleep.run(model, limit=limit, trigger=trigger, progress=progress, stop=stop)
 
     async def unprocessed_count(self) -> int:
-        """How many experiences wait for deep sleep (R-98)."""
+        """How many experiences wait for deep sleep to begin by itself (R-98)."""
         return await self._deep_sleep.unprocessed_count()
+
+    async def dry_run(
+        self,
+        model: ChatModel,
+        *,
+        limit: int | None = None,
+        progress: Progress | None = None,
+        stop: asyncio.Event | None = None,
+    ) -> Preview:
+        """What deep sleep would do now with what has been slept on lightly. Changes nothing. Raises ModelError."""
+        return await self._dry_run.run(model, limit=limit, progress=progress, stop=stop)
+
+    async def sleep_log(self, limit: int) -> list[RunEntry]:
+        """The latest passes of sleep, newest first."""
+        return await recent_runs(self._parts.database, limit)
+
+    async def sleep_run(self, run: str) -> RunDetail:
+        """What one pass did, change by change. Raises NotFoundError."""
+        return await run_detail(self._parts.database, run)
+
+    async def take_back(self, run: str, *, through: bool = False) -> list[TakenBack]:
+        """Undo a pass; with `through` first those that built upon it. Raises NotFoundError, UndoError."""
+        return await self._undo.take_back(run, through=through)
+
+    async def sleep_question(self) -> Question | None:
+        """What a pass asks before it does more."""
+        return await open_question(self._store)
+
+    async def answer_sleep(self, run: str, *, do_it: bool) -> str:
+        """Do what the pass asked about, or drop it; a line about it. Raises NotFoundError."""
+        question = await question_of(self._store, run)
+        if do_it:
+            return await self._deep_sleep.apply_asked(question)
+        return await drop_question(self._store, question, self._parts.clock.now())
 
     async def decay_and_prune(self) -> ChangeSet:
         """Let time do its work on what nobody thought of (R-104)."""

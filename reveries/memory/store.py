@@ -186,16 +186,21 @@ class MemoryStore:
         return [(e, tuple(turns.get(e.id) or passages_of(e, self.mind_name))) for e in experiences]
 
     async def next_to_process(
-        self, max_attempts: int, passed_over: Sequence[str]
+        self, max_attempts: int, passed_over: Sequence[str], *, with_held: bool = True
     ) -> tuple[Experience | None, tuple[Turn, ...]]:
         """The most salient experience that waits for deep sleep, with its turns or passages; None when none does."""
-        named = {"max_attempts": max_attempts, "passed_over": json.dumps(list(passed_over))}
+        passed = json.dumps(list(passed_over))
+        named = {"max_attempts": max_attempts, "passed_over": passed, "with_held": int(with_held)}
         rows = await self.database.rows("experiences.next_to_process", named)
         if not rows:
             return None, ()
         experience = experience_of(rows[0])
+        return experience, await self.turns_of(experience)
+
+    async def turns_of(self, experience: Experience) -> tuple[Turn, ...]:
+        """The turns of an experience, or its passages when it has none."""
         turns = await self.database.rows("turns.of_experience", {"experience_id": experience.id})
-        return experience, tuple(map(turn_of, turns)) or passages_of(experience, self.mind_name)
+        return tuple(map(turn_of, turns)) or passages_of(experience, self.mind_name)
 
     async def _sources(self) -> dict[str, list[str]]:
         sources: dict[str, list[str]] = {}

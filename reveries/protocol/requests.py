@@ -6,6 +6,8 @@ import msgspec
 
 from reveries.protocol.message import Message, RequestId, Text
 
+RunId = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+
 
 class Hello(Message, frozen=True):
     """The first frame of a connection."""
@@ -66,6 +68,43 @@ class Consolidate(Message, frozen=True):
 
     request_id: RequestId
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
+class PreviewSleep(Message, frozen=True):
+    """Ask the model as `Consolidate` would, and change nothing. `Progress`, then `SleepPreview`."""
+
+    request_id: RequestId
+    limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
+class AskSleepLog(Message, frozen=True):
+    """Answered by `SleepLog`."""
+
+    request_id: RequestId
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 20
+
+
+class InspectSleep(Message, frozen=True):
+    """Answered by `SleepRunDetail`. `run_id` may be the beginning of one."""
+
+    request_id: RequestId
+    run_id: RunId
+
+
+class UndoSleep(Message, frozen=True):
+    """Take a pass back; with `through`, before it those that built upon it. Answered by `SleepUndone`."""
+
+    request_id: RequestId
+    run_id: RunId
+    through: bool = False
+
+
+class AnswerSleep(Message, frozen=True):
+    """The owner's word on what a pass asks: do it, or drop it. Answered by `SleepAnswered`."""
+
+    request_id: RequestId
+    run_id: RunId
+    do_it: bool
 
 
 class AskMemory(Message, frozen=True):
@@ -149,4 +188,5 @@ Request = (
     Hello | Attach | Detach | Say | Cancel | AskStatus | Observe | AskThoughts | Consolidate | AskMemory | Search
     | Inspect | AskConfig | ApplyConfig | Import | Sleep | AskModels | ProbeModels
     | AskUsage
+    | PreviewSleep | AskSleepLog | InspectSleep | UndoSleep | AnswerSleep
 )  # fmt: skip

@@ -56,3 +56,7 @@ SELECT from_id, to_id, type, strength FROM episode_links;
 
 -- name: live_vectors
 SELECT owner_id, vector FROM vectors WHERE owner_kind = :owner_kind AND model_id = :model_id;
+
+-- name: links_around
+SELECT from_id, to_id, type, strength FROM episode_links
+WHERE from_id IN (SELECT value FROM json_each(:ids)) OR to_id IN (SELECT value FROM json_each(:ids));

@@ -192,6 +192,44 @@ GOLDEN: Final[list[tuple[Request | Frame, str]]] = [
             "a764726f70706564"
         ),
     ),
+    (
+        protocol.AskContradictions(request_id=9, with_settled=False),
+        ("0000002f83a174b161736b636f6e74726164696374696f6e73aa726571756573745f696409ac776974685f736574746c6564c2"),
+    ),
+    (
+        protocol.SettleContradiction(request_id=9, conflict_id="c0", keep="both"),
+        (
+            "0000003c84a174b3736574746c65636f6e74726164696374696f6eaa726571756573745f696409ab636f6e666c696374"
+            "5f6964a26330a46b656570a4626f7468"
+        ),
+    ),
+    (
+        protocol.Contradictions(
+            request_id=9,
+            contradictions=[
+                protocol.Contradiction(
+                    conflict_id="c0",
+                    kind="update",
+                    reason="why",
+                    earlier=protocol.ClaimSaid(
+                        quote="I live in Lisbon.", speaker="Ana", said_at=1.5, origin="owner", turn_id="t1"
+                    ),
+                    later=protocol.ClaimSaid(
+                        quote="I live in Lisbon.", speaker="Ana", said_at=1.5, origin="owner", turn_id="t1"
+                    ),
+                    settled="",
+                )
+            ],
+        ),
+        (
+            "0000010883a174ae636f6e74726164696374696f6e73aa726571756573745f696409ae636f6e74726164696374696f6e"
+            "739186ab636f6e666c6963745f6964a26330a46b696e64a6757064617465a6726561736f6ea3776879a76561726c6965"
+            "7285a571756f7465b149206c69766520696e204c6973626f6e2ea7737065616b6572a3416e61a7736169645f6174cb3f"
+            "f8000000000000a66f726967696ea56f776e6572a77475726e5f6964a27431a56c6174657285a571756f7465b149206c"
+            "69766520696e204c6973626f6e2ea7737065616b6572a3416e61a7736169645f6174cb3ff8000000000000a66f726967"
+            "696ea56f776e6572a77475726e5f6964a27431a7736574746c6564a0"
+        ),
+    ),
 ]
 """What stands here never changes within a protocol version: clients that others wrote depend on it."""
 

@@ -6,6 +6,7 @@ from reveries.client.wording import ago, dollars, moment, plural, span
 from reveries.plaintext import one_line
 from reveries.protocol import (
     ChangedEpisode,
+    Contradictions,
     SleepChange,
     SleepLog,
     SleepPreview,
@@ -16,6 +17,7 @@ from reveries.protocol import (
 
 _EMPTY = line()
 _ID_CHARS = 10
+_SETTLED = {"earlier": "You said that A holds.", "later": "You said that B holds.", "both": "You said that both hold."}
 _WHY = {
     "arrival": "something new",
     "time": "it was time",
@@ -81,6 +83,27 @@ def preview_page(preview: SleepPreview) -> Page:
 def undone_page(undone: SleepUndone) -> Page:
     """What was taken back, in the order in which it was done."""
     return [line(one_line(one.line, 300)) for one in undone.undone]
+
+
+def contradictions_page(found: Contradictions) -> Page:
+    """Both sides of each, with who said it and when, and what became of it."""
+    if not found.contradictions:
+        return [line("Nothing that is known contradicts itself.")]
+    page: Page = []
+    for one in found.contradictions:
+        page.append(
+            line(
+                Part(f"  {one_line(one.conflict_id)}", "accent"),
+                Part(f"  {one_line(one.kind)}: {one_line(one.reason)}", "dim"),
+            )
+        )
+        for name, said in (("A", one.earlier), ("B", one.later)):
+            page += paragraph(f"{name}  \u201c{one_line(said.quote, 300)}\u201d", indent=4)
+            page.append(line(Part(f"       {one_line(said.speaker, 80)}, {moment(said.said_at)}", "dim")))
+        if settled := _SETTLED.get(one.settled):
+            page.append(line(Part(f"    {settled}", "good")))
+        page.append(_EMPTY)
+    return [*page, line(Part("  Which holds: reveries memory contradictions settle ID --keep A|B|both", "dim"))]
 
 
 def _counts(run: SleepRun) -> str:

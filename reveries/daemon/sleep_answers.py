@@ -6,11 +6,19 @@ from typing import assert_never
 from reveries import protocol
 from reveries.daemon.mind import Mind
 from reveries.llm.budget import RoleUsage
+from reveries.memory.claims import Claim, Conflict
 from reveries.memory.preview import Preview
 from reveries.memory.run_log import ChangeDiff, EpisodeDiff, RunDetail, RunEntry
 from reveries.plaintext import one_line, plain
 
-SleepQuestion = protocol.AskSleepLog | protocol.InspectSleep | protocol.UndoSleep | protocol.AnswerSleep
+SleepQuestion = (
+    protocol.AskSleepLog
+    | protocol.InspectSleep
+    | protocol.UndoSleep
+    | protocol.AnswerSleep
+    | protocol.AskContradictions
+    | protocol.SettleContradiction
+)
 
 _SUMMARY_CHARS = 700
 _MAX_CHARS = 1_000_000
@@ -33,6 +41,12 @@ async def answer_about_sleep(mind: Mind, request: SleepQuestion) -> protocol.Fra
         case protocol.AnswerSleep():
             line = await mind.answer_sleep(request.run_id, do_it=request.do_it)
             return protocol.SleepAnswered(number, request.run_id, plain(line))
+        case protocol.AskContradictions():
+            found = await mind.memory.contradictions(with_settled=request.with_settled)
+            return protocol.Contradictions(number, [_contradiction(one) for one in found])
+        case protocol.SettleContradiction():
+            settled = await mind.memory.settle_contradiction(request.conflict_id, request.keep)
+            return protocol.Contradictions(number, [_contradiction(settled)])
         case _:
             assert_never(request)
 
@@ -114,6 +128,27 @@ def _episode(diff: EpisodeDiff) -> protocol.ChangedEpisode:
         added_quotes=_plain_lines(diff.added_quotes),
         old_salience=diff.old_salience,
         new_salience=diff.new_salience,
+    )
+
+
+def _contradiction(conflict: Conflict) -> protocol.Contradiction:
+    return protocol.Contradiction(
+        conflict_id=conflict.id,
+        kind=conflict.kind,
+        reason=conflict.reason,
+        earlier=_said(conflict.earlier),
+        later=_said(conflict.later),
+        settled=conflict.settled,
+    )
+
+
+def _said(claim: Claim) -> protocol.ClaimSaid:
+    return protocol.ClaimSaid(
+        quote=one_line(claim.quote, _SUMMARY_CHARS),
+        speaker=one_line(claim.speaker, 80),
+        said_at=claim.said_at,
+        origin=claim.origin.value,
+        turn_id=claim.turn_id,
     )
 
 

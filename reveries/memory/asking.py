@@ -9,7 +9,9 @@ from reveries.config import MemorySettings
 from reveries.db.database import Transaction
 from reveries.errors import NotFoundError
 from reveries.memory.changes import ChangeSet
+from reveries.memory.claims import UPDATE
 from reveries.memory.graph import MemoryGraph
+from reveries.memory.judging import allowed_at_once
 from reveries.memory.questions import Abstraction, SelfAnswer
 from reveries.memory.rows import experience_of
 from reveries.memory.store import MemoryStore
@@ -35,21 +37,24 @@ class Question:
 
 def allowance(graph: MemoryGraph, settings: MemorySettings) -> float:
     """How many episodes one pass may take out of reach before it asks."""
-    if settings.ask_above_share >= 1.0:
-        return float("inf")
-    return max(float(settings.ask_above_count), settings.ask_above_share * len(graph))
+    return allowed_at_once(len(graph), settings)
 
 
 def question_text(decision: Decision, spent: int, graph: MemoryGraph) -> str:
     """One sentence on what was done and one on what would be."""
     told = [
-        f"\u201c{one_line(source.summary, 80)}\u201d into \u201c{one_line(target.summary, 80)}\u201d"
+        f"merge \u201c{one_line(source.summary, 80)}\u201d into \u201c{one_line(target.summary, 80)}\u201d"
         for entry in decision.changes.retired
         if (source := graph.get(entry.episode_id)) is not None and (target := graph.get(entry.merged_into)) is not None
     ]
+    told += [
+        f"rank \u201c{one_line(found.earlier.quote, 80)}\u201d under \u201c{one_line(found.later.quote, 80)}\u201d"
+        for found in decision.changes.conflicts
+        if found.kind == UPDATE
+    ]
     return (
-        f"This pass has merged away {spent} of {len(graph) + spent} episodes: as many as it may without asking. "
-        f"Next it would merge {' and '.join(told)}."
+        f"This pass has merged away or superseded {spent} of {len(graph) + spent} episodes: as many as it may. "
+        f"Next it would {' and '.join(told)}."
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from reveries.llm.base import Vector
+from reveries.memory.claims import Claim, Conflict, Settlement
 from reveries.memory.model import Episode, Link, SelfModel, Turn
 
 
@@ -90,6 +91,12 @@ class ChangeSet:
     """Experiences."""
     processed: tuple[Processed, ...] = ()
     self_model: SelfModelChange | None = None
+    claims: tuple[Claim, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    settlements: tuple[Settlement, ...] = ()
+    gone_claim_ids: tuple[str, ...] = ()
+    gone_conflict_ids: tuple[str, ...] = ()
+    """What undoing takes back of them: out of the live memory; out of the file it is taken beside this."""
 
     @property
     def is_empty(self) -> bool:
@@ -131,6 +138,8 @@ class Recorded:
     processed: tuple[Processed, ...] = ()
     self_model: SelfModelChange | None = None
     removed_ids: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
 
 
 def join(parts: Iterable[ChangeSet]) -> ChangeSet:
@@ -152,6 +161,11 @@ def join(parts: Iterable[ChangeSet]) -> ChangeSet:
             light_slept_ids=joined.light_slept_ids + part.light_slept_ids,
             processed=joined.processed + part.processed,
             self_model=part.self_model or joined.self_model,
+            claims=joined.claims + part.claims,
+            conflicts=joined.conflicts + part.conflicts,
+            settlements=joined.settlements + part.settlements,
+            gone_claim_ids=joined.gone_claim_ids + part.gone_claim_ids,
+            gone_conflict_ids=joined.gone_conflict_ids + part.gone_conflict_ids,
         )
     return joined
 
@@ -170,6 +184,8 @@ def to_json(changes: ChangeSet, before: Before) -> str:
         "light_slept_ids": changes.light_slept_ids,
         "processed": changes.processed,
         "self_model": changes.self_model,
+        "claims": changes.claims,
+        "conflicts": changes.conflicts,
         "before": before,
     }
     return msgspec.json.encode(shown).decode("utf-8")

@@ -13,6 +13,7 @@ from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.encoding import entities_of, topics_of, valence_of
 from reveries.memory.extracts import exemplars_of, summary_of
 from reveries.memory.graph import MemoryGraph
+from reveries.memory.judging import Judged, judge_turns, within
 from reveries.memory.linking import (
     EMOTIONAL_COSINE,
     chained,
@@ -36,7 +37,15 @@ _MAX_ENTITIES = 20
 class Forming:
     """One batch of light sleep: what has been formed so far is what the next episode is linked to."""
 
-    def __init__(self, live: LiveMemory, now: float, new_id: Callable[[], str], gaps: Mapping[float, Gap]) -> None:
+    def __init__(
+        self,
+        live: LiveMemory,
+        now: float,
+        new_id: Callable[[], str],
+        gaps: Mapping[float, Gap],
+        allowed_updates: float = float("inf"),
+    ) -> None:
+        self._allowed = allowed_updates
         self._live = live
         self._now = now
         self._new_id = new_id
@@ -53,13 +62,26 @@ class Forming:
             previous: Episode | None = None
             for segment in segments(group, self._last_run(group[0])):
                 previous = self._form(segment, previous)
+        judged = self._judge([turn for piece in pieces for turn in piece.turns])
         return ChangeSet(
+            claims=tuple(judged.claims),
+            conflicts=tuple(judged.conflicts),
             episodes=tuple(self._draft.episodes()),
             vectors=tuple(self._vectors.items()),
             links=tuple(self._links),
             indexed=tuple(self._indexed),
             light_slept_ids=tuple(piece.experience.id for piece in pieces),
         )
+
+    def _judge(self, turns: Sequence[Turn]) -> Judged:
+        """What is claimed, beside what was claimed before."""
+        index = self._live.turns
+
+        def weight(term: str) -> float:
+            return index.words.weight_of(term, index.live)
+
+        judged = judge_turns(turns, self._live.claims, self._live.turns_holding, weight, self._now)
+        return within(judged, self._allowed)
 
     def _form(self, segment: Segment, previous: Episode | None) -> Episode:
         old = self._get(segment.episode_id) if segment.episode_id else None

@@ -14,6 +14,7 @@ from reveries.llm.base import ChatModel, Embedder, Vector
 from reveries.llm.structured import AnswerRecorder
 from reveries.memory.asking import Question, drop_question, open_question, question_of
 from reveries.memory.changes import ChangeSet
+from reveries.memory.claims import CONTRADICTION, Conflict
 from reveries.memory.consolidation import DeepSleep, DeepSlept
 from reveries.memory.conversations import Conversation, Conversations, Exchange, Names, Thought
 from reveries.memory.gaps import Gaps
@@ -25,6 +26,7 @@ from reveries.memory.preview import DryRun, Preview
 from reveries.memory.reembedding import Reembedding
 from reveries.memory.run_log import RunDetail, RunEntry, recent_runs, run_detail
 from reveries.memory.runs import end_broken_off_runs
+from reveries.memory.settling import settle
 from reveries.memory.store import MemoryStore, OldEmbedder
 from reveries.memory.turn_index import meant
 from reveries.memory.undoing import TakenBack, Undo
@@ -70,7 +72,7 @@ class Memory:
         """Why the last cue had no vector; empty when it had one."""
         self.reembedding = Reembedding(self._store, parts.clock)
         self._gaps = Gaps(parts.database, parts.new_id)
-        self._light_sleep = LightSleep(self._store, parts.clock, parts.new_id)
+        self._light_sleep = LightSleep(self._store, parts.clock, parts.new_id, parts.memory)
         self._deep_sleep = DeepSleep(self._store, names, parts.memory, parts.clock, parts.new_id, parts.answers)
         self._dry_run = DryRun(self._store, names, parts.memory, parts.clock, parts.answers)
         self._undo = Undo(self._store, parts.clock, parts.new_id)
@@ -243,6 +245,22 @@ class Memory:
     async def decay_and_prune(self) -> ChangeSet:
         """Let time do its work on what nobody thought of (R-104)."""
         return await decay_and_prune(self._store, self._parts.memory, self._parts.clock.now())
+
+    # --- contradictions ----------------------------------------------------------------------------------------------
+
+    async def contradictions(self, *, with_settled: bool = False) -> list[Conflict]:
+        """Claims that cannot both hold, latest found first: those that wait for the owner's word, or all of them with
+        the updates that took effect."""
+        found = [
+            one
+            for one in self._live.claims.conflicts.values()
+            if with_settled or (one.kind == CONTRADICTION and not one.settled)
+        ]
+        return sorted(found, key=lambda one: (-one.found_at, one.id))
+
+    async def settle_contradiction(self, conflict: str, keep: str) -> Conflict:
+        """The owner's word on a conflict: "earlier", "later" or "both" hold. Raises NotFoundError."""
+        return await settle(self._store, conflict, keep, self._parts.clock.now())
 
     # --- life --------------------------------------------------------------------------------------------------------
 

@@ -212,6 +212,15 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
+class Replacement:
+    """What was said later in the place of something."""
+
+    turn_id: str
+    quote: str
+    said_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class RankedTurn:
     """A source turn that answers the cue."""
 
@@ -220,6 +229,8 @@ class RankedTurn:
     score: float
     reasons: tuple[Reason, ...] = ()
     """What moved it most, up or down, largest first."""
+    replaced_by: Replacement | None = None
+    """What holds now in the place of what it says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,6 +119,7 @@ class Sketch:
         self._live = live
         self.graph = MemoryGraph(live.graph.dimensions)
         self.self_model: SelfModel = live.self_model
+        self.claims = live.claims
         self._known: set[str] = set()
         self._merged_into: dict[str, str] = {}
 

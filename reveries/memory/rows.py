@@ -12,6 +12,7 @@ import numpy as np
 from reveries.db.checksums import checksum
 from reveries.db.database import Row
 from reveries.llm.base import Vector
+from reveries.memory.claims import Claim, Conflict
 from reveries.memory.model import (
     Episode,
     Exemplar,
@@ -24,6 +25,9 @@ from reveries.memory.model import (
     Turn,
 )
 
+_CLAIM_TEXTS = (
+    "id", "subject", "relation", "value", "quote", "turn_id", "experience_id", "speaker", "found_by",
+)  # fmt: skip
 _OWNER_ID = "default"
 """`relationship` is keyed by user; there is one (RA-20)."""
 
@@ -212,6 +216,38 @@ def self_model_of(row: Row) -> SelfModel:
         anticipations=_strings(row["anticipations"]),
         updated_at=row["updated_at"],
     )
+
+
+def claim_row(claim: Claim) -> dict[str, object]:
+    return {
+        **{name: getattr(claim, name) for name in _CLAIM_TEXTS},
+        "said_at": claim.said_at,
+        "is_change": int(claim.is_change),
+        "origin": claim.origin.value,
+        "tainted": int(claim.tainted),
+        "checksum": checksum(claim.value, claim.quote),
+    }
+
+
+def claim_of_row(row: Row) -> Claim:
+    return Claim(
+        **{name: row[name] for name in _CLAIM_TEXTS},
+        said_at=row["said_at"],
+        is_change=bool(row["is_change"]),
+        origin=Origin(row["origin"]),
+        tainted=bool(row["tainted"]),
+    )
+
+
+def conflict_row(conflict: Conflict) -> dict[str, object]:
+    return {
+        "id": conflict.id,
+        "earlier_id": conflict.earlier.id,
+        "later_id": conflict.later.id,
+        "kind": conflict.kind,
+        "reason": conflict.reason,
+        "found_at": conflict.found_at,
+    }
 
 
 def gap_of(row: Row) -> Gap:

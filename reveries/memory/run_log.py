@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from reveries.db.database import Database, Row
 from reveries.errors import NotFoundError, UndoError
 from reveries.memory.changes import Recorded, SelfModelChange, from_json
+from reveries.memory.claims import UPDATE, Conflict
 from reveries.memory.model import Episode, Link
 
 _SELF_FIELDS = ("narrative", "communication_style", "current_focus")
@@ -116,7 +117,15 @@ def diff_of(experience_id: str, line: str, recorded: Recorded) -> ChangeDiff:
         new_links=recorded.before.new_links,
         stronger_links=len(recorded.before.links),
         self_model=self_lines(recorded.self_model),
+        superseded=tuple(_conflict_line(conflict) for conflict in recorded.conflicts),
     )
+
+
+def _conflict_line(conflict: Conflict) -> str:
+    earlier, later = f"\u201c{conflict.earlier.quote}\u201d", f"\u201c{conflict.later.quote}\u201d"
+    if conflict.kind == UPDATE:
+        return f"{earlier} ranks under {later}. {conflict.reason}"
+    return f"{earlier} and {later} contradict each other. {conflict.reason}"
 
 
 def self_lines(change: SelfModelChange | None) -> tuple[str, ...]:

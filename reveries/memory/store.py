@@ -17,10 +17,14 @@ from reveries.db.database import Database, Transaction
 from reveries.errors import DiskFullError, ModelError, ModelUnavailableError
 from reveries.llm.base import Embedder, Vector, Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
+from reveries.memory.claims import Conflict
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Experience, Link, LinkType, Turn
 from reveries.memory.passages import passages_of
 from reveries.memory.rows import (
+    claim_of_row,
+    claim_row,
+    conflict_row,
     episode_of,
     episode_row,
     experience_of,
@@ -156,6 +160,7 @@ class MemoryStore:
                 indexed=tuple(IndexedTurn(t, home, turn_vectors.get(t.id, none)) for t, home in turns),
             )
         )
+        self.live.apply(await self._claims())
         if rows := await self.database.rows("self_model.get"):
             self.live.self_model = self_model_of(rows[0])
 
@@ -213,6 +218,22 @@ class MemoryStore:
         size = 4 * dimensions
         return {row["owner_id"]: vector_of(row["vector"]) for row in rows if len(row["vector"]) == size}
 
+    async def _claims(self) -> ChangeSet:
+        claims = {row["id"]: claim_of_row(row) for row in await self.database.rows("claims.all")}
+        conflicts = [
+            Conflict(
+                id=row["id"],
+                earlier=claims[row["earlier_id"]],
+                later=claims[row["later_id"]],
+                kind=row["kind"],
+                reason=row["reason"],
+                found_at=row["found_at"],
+                settled=row["settled"],
+            )
+            for row in await self.database.rows("claims.conflicts")
+        ]
+        return ChangeSet(claims=tuple(claims.values()), conflicts=tuple(conflicts))
+
     async def _turns(self) -> list[tuple[Turn, str]]:
         """Every turn of a live episode, and the passages of what has no turns, with the episode's id."""
         turns = [(turn_of(row), str(row["episode_id"])) for row in await self.database.rows("turns.live")]
@@ -238,6 +259,9 @@ class MemoryStore:
             "experiences.mark_processed",
             [{"id": p.experience_id, "salience": p.salience, "valence": p.valence} for p in changes.processed],
         )
+        await _many(transaction, "claims.put", [claim_row(claim) for claim in changes.claims])
+        await _many(transaction, "claims.put_conflict", [conflict_row(conflict) for conflict in changes.conflicts])
+        await _many(transaction, "claims.settle", [asdict(settled) for settled in changes.settlements])
         if changes.self_model is not None:
             await transaction.run("self_model.put", self_model_row(changes.self_model.after))
 

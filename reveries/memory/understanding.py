@@ -12,8 +12,11 @@ from reveries.errors import ModelAnswerError
 from reveries.llm.base import ChatModel, Vector, Vectors
 from reveries.llm.structured import AnswerRecorder, ask
 from reveries.memory.changes import ChangeSet, SelfModelChange, join
+from reveries.memory.claim_index import ClaimIndex
+from reveries.memory.claims import UPDATE, Claim
 from reveries.memory.deepening import Deepened, deepened
 from reveries.memory.graph import MemoryGraph
+from reveries.memory.judging import judge_claims
 from reveries.memory.model import Episode, Experience, SelfModel, Turn
 from reveries.memory.questions import (
     Abstraction,
@@ -26,6 +29,7 @@ from reveries.memory.questions import (
 )
 from reveries.memory.segments import unit_mean
 from reveries.memory.self_model import changed, trusted_words
+from reveries.memory.stated import stated_claims
 from reveries.plaintext import one_line
 
 
@@ -37,6 +41,11 @@ class Understood:
     turns: tuple[Turn, ...]
     abstraction: Abstraction
     self_answer: SelfAnswer | None
+
+    @property
+    def claims(self) -> list[Claim]:
+        """What the model found to be claimed, as far as it stands there."""
+        return stated_claims(self.abstraction.facts, self.turns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +61,8 @@ class Decision:
 
     @property
     def cost(self) -> int:
-        """How many episodes it merges away."""
-        return len(self.changes.retired)
+        """How many episodes it merges away, and how many claims it supersedes."""
+        return len(self.changes.retired) + sum(found.kind == UPDATE for found in self.changes.conflicts)
 
 
 class Surroundings(Protocol):
@@ -64,6 +73,9 @@ class Surroundings(Protocol):
 
     @property
     def self_model(self) -> SelfModel: ...
+
+    @property
+    def claims(self) -> ClaimIndex: ...
 
     def turn_vectors_of(self, episode_id: str) -> Vectors:
         """The vectors of an episode's turns, one row a turn."""
@@ -106,8 +118,15 @@ def decide(
     result = deepened(around.graph, home, understood.experience, understood.abstraction, vector, settings)
     self_change = _self_change(around.self_model, understood, result.episode_id, now)
     provisional = () if summary_vector.any() else (result.episode_id,)
+    judged = judge_claims(understood.claims, around.claims, now)
+    more = ChangeSet(
+        self_model=self_change,
+        provisional_ids=provisional,
+        claims=tuple(judged.claims),
+        conflicts=tuple(judged.conflicts),
+    )
     return Decision(
-        changes=join([result.changes, ChangeSet(self_model=self_change, provisional_ids=provisional)]),
+        changes=join([result.changes, more]),
         episode_id=result.episode_id,
         line=_line(understood, result, self_change),
         is_new=home.depth == "light" and not result.merged_id,

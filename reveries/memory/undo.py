@@ -106,6 +106,9 @@ def built_upon(changes: Sequence[RecordedChange], later: Recorded) -> bool:
         return True
     if any(ours.put[name] & theirs.put[name] for name in ours.put.keys() & theirs.put.keys()):
         return True
+    made = {claim.id for change in changes for claim in change.recorded.claims}
+    if any(made & {conflict.earlier.id, conflict.later.id} for conflict in later.conflicts):
+        return True
     return bool(ours.self_fields & theirs.self_fields)
 
 

@@ -14,7 +14,7 @@ from reveries.clock import Clock
 from reveries.db.database import Row, Transaction
 from reveries.errors import UndoError
 from reveries.llm.base import Vector
-from reveries.memory.changes import ChangeSet, IndexedTurn, SelfModelChange, from_json
+from reveries.memory.changes import ChangeSet, IndexedTurn, SelfModelChange, from_json, join
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Link, LinkType
 from reveries.memory.rows import vector_of
@@ -79,6 +79,7 @@ class Undo:
             line = _line(entry, undoing)
             await self._begin(transaction, entry, undo_id, now)
             put = await self._change_set(transaction, entry.id, undoing)
+            put = join([put, await _erase_claims(transaction, changes)])
             await self._put_back_experiences(transaction, undoing, now)
             await record_change(transaction, self._store, undo_id, None, put, line, {})
             await record_self_change(transaction, undo_id, put.self_model, now)
@@ -185,6 +186,15 @@ class Undo:
         rows = [row for turn, _ in live.turns.entries() if turn.experience_id in names
                 and (row := live.turns.row_of(turn.id)) is not None]  # fmt: skip
         return unit_mean(np.vstack([live.turns.vectors[row] for row in rows])) if rows else live.no_vector
+
+
+async def _erase_claims(transaction: Transaction, changes: Sequence[RecordedChange]) -> ChangeSet:
+    """Take what a pass found to be claimed out of the file; what is to leave the live memory."""
+    conflicts = [conflict.id for change in changes for conflict in change.recorded.conflicts]
+    claims = [claim.id for change in changes for claim in change.recorded.claims]
+    await transaction.run_many("undo.drop_conflict", [{"id": name} for name in conflicts])
+    await transaction.run_many("undo.drop_claim", [{"id": name} for name in claims])
+    return ChangeSet(gone_conflict_ids=tuple(conflicts), gone_claim_ids=tuple(claims))
 
 
 def _turns_home(live: LiveMemory, undoing: Undoing) -> tuple[tuple[IndexedTurn, ...], tuple[str, ...]]:

@@ -167,6 +167,9 @@ from reveries.protocol.requests import (
     AskConfig as AskConfig,
 )
 from reveries.protocol.requests import (
+    AskContradictions as AskContradictions,
+)
+from reveries.protocol.requests import (
     AskMemory as AskMemory,
 )
 from reveries.protocol.requests import (
@@ -230,6 +233,9 @@ from reveries.protocol.requests import (
     Search as Search,
 )
 from reveries.protocol.requests import (
+    SettleContradiction as SettleContradiction,
+)
+from reveries.protocol.requests import (
     Sleep as Sleep,
 )
 from reveries.protocol.requests import (
@@ -237,6 +243,15 @@ from reveries.protocol.requests import (
 )
 from reveries.protocol.sleep_frames import (
     ChangedEpisode as ChangedEpisode,
+)
+from reveries.protocol.sleep_frames import (
+    ClaimSaid as ClaimSaid,
+)
+from reveries.protocol.sleep_frames import (
+    Contradiction as Contradiction,
+)
+from reveries.protocol.sleep_frames import (
+    Contradictions as Contradictions,
 )
 from reveries.protocol.sleep_frames import (
     NewLink as NewLink,

@@ -1,6 +1,6 @@
 """What a client may ask."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -107,6 +107,22 @@ class AnswerSleep(Message, frozen=True):
     do_it: bool
 
 
+class AskContradictions(Message, frozen=True):
+    """Claims that cannot both hold; with `with_settled` also what was settled, and updates that took effect. Answered
+    by `Contradictions`."""
+
+    request_id: RequestId
+    with_settled: bool = False
+
+
+class SettleContradiction(Message, frozen=True):
+    """The owner's word: the earlier, the later, or both hold. Answered by `Contradictions`, with that one alone."""
+
+    request_id: RequestId
+    conflict_id: RunId
+    keep: Literal["earlier", "later", "both"]
+
+
 class AskMemory(Message, frozen=True):
     """Answered by `MemoryStats`."""
 
@@ -189,4 +205,5 @@ Request = (
     | Inspect | AskConfig | ApplyConfig | Import | Sleep | AskModels | ProbeModels
     | AskUsage
     | PreviewSleep | AskSleepLog | InspectSleep | UndoSleep | AnswerSleep
+    | AskContradictions | SettleContradiction
 )  # fmt: skip

@@ -105,3 +105,32 @@ class SleepAnswered(Message, frozen=True):
     request_id: int
     run_id: str
     line: str
+
+
+class ClaimSaid(msgspec.Struct, frozen=True):
+    """One side of a contradiction, with the sentence that states it."""
+
+    quote: str
+    speaker: str
+    said_at: float
+    origin: str
+    turn_id: str
+
+
+class Contradiction(msgspec.Struct, frozen=True):
+    """Two claims that cannot both hold. `kind` is "contradiction" or "update"; `settled` is "earlier", "later", "both"
+    or empty."""
+
+    conflict_id: str
+    kind: str
+    reason: str
+    earlier: ClaimSaid
+    later: ClaimSaid
+    settled: str
+
+
+class Contradictions(Message, frozen=True):
+    """Those found last first."""
+
+    request_id: int
+    contradictions: list[Contradiction]

@@ -95,3 +95,22 @@ def test_a_dry_run_says_that_nothing_was_changed_and_what_it_cost(home: Home) ->
     assert "4 experiences more wait." in ran.out
     assert told["tokens"] == 4200
     assert not [request for request in fake.received if isinstance(request, protocol.Consolidate)]
+
+
+def test_contradictions_are_shown_with_both_quotes_and_settled_on_the_owners_word(home: Home) -> None:
+    sides = [protocol.ClaimSaid(f"I live in {city}.", "Ana", NOW, "owner", "t1") for city in ("Lisbon", "Porto")]
+    found = protocol.Contradictions(
+        0, [protocol.Contradiction("c0ffee12", "contradiction", "Both within a day.", sides[0], sides[1], "")]
+    )
+    with awake_in_thread(home, asleep(AskContradictions=found, SettleContradiction=found)) as fake:
+        ran = reveries(home, "memory", "contradictions")
+        told = json.loads(reveries(home, "memory", "contradictions", "--json").out)
+        settled = reveries(home, "memory", "contradictions", "settle", "c0ff", "--keep", "B")
+        wrong = reveries(home, "memory", "contradictions", "settle", "c0ff", "--keep", "C")
+    assert "A  \u201cI live in Lisbon.\u201d" in ran.out
+    assert "B  \u201cI live in Porto.\u201d" in ran.out
+    assert told["contradictions"][0]["later"]["quote"] == "I live in Porto."
+    assert settled.code == 0
+    assert wrong.code == 2
+    asked = [request for request in fake.received if isinstance(request, protocol.SettleContradiction)]
+    assert [(one.conflict_id, one.keep) for one in asked] == [("c0ff", "later")]

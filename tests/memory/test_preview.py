@@ -69,7 +69,7 @@ async def test_a_pass_that_would_merge_away_more_than_its_share_stops_and_asks(t
         await boats(memory, 4)
         slept = await memory.deep_sleep(one_boat(4))
         assert (slept.merged, len(memory.live.graph)) == (1, 3)
-        assert "merged away 1 of 4 episodes" in slept.question
+        assert "superseded 1 of 4 episodes" in slept.question
         assert BOAT in slept.question
         (newest, *_) = await memory.sleep_log(1)
         assert (newest.outcome, newest.question) == ("asks", slept.question)

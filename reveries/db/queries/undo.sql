@@ -23,3 +23,9 @@ DELETE FROM held_experiences WHERE experience_id = :experience_id;
 
 -- name: drop_pending
 DELETE FROM consolidation_pending WHERE run_id = :run_id;
+
+-- name: drop_conflict
+DELETE FROM claim_conflicts WHERE id = :id;
+
+-- name: drop_claim
+DELETE FROM claims WHERE id = :id;

@@ -98,6 +98,8 @@ class LightSleep:
             changes = forming.form(pieces)
             formed = forming.episode_count
             line = f"{len(pieces)} experiences became {formed} new episodes."
+            if changes.processed:
+                line += f" {len(changes.processed)} said nothing new."
             if changes.conflicts:
                 line += f" {len(changes.conflicts)} claims are at odds with another."
             counts = {"processed": len(pieces), "created": formed}
@@ -111,6 +113,7 @@ class LightSleep:
         speakers = self._store.live.turns.speakers | {turn.speaker for _, turns in batch for turn in turns}
         texts = [meant_by(turn, speakers) for _, turns in batch for turn in turns]
         vectors = await self._store.embed_or_none(texts)
+        vectors[[turn.is_echo for _, turns in batch for turn in turns]] = 0.0
         pieces: list[Piece] = []
         start = 0
         for experience, turns in batch:

@@ -153,11 +153,18 @@ class Memory:
         return await self.conversations.say(conversation_id, text, self._parts.clock.now())
 
     async def record_exchange(
-        self, owner_turn: Turn, reply_text: str, *, recall: Recall | None = None, end_reason: str = ""
+        self,
+        owner_turn: Turn,
+        reply_text: str,
+        *,
+        recall: Recall | None = None,
+        end_reason: str = "",
+        shown: Sequence[str] = (),
     ) -> Exchange:
-        """Store the reply, the experience and what recall reinforced, in one transaction; `end_reason` marks a part."""
+        """Store the reply, the experience and what recall reinforced, in one transaction; `end_reason` marks a part,
+        `shown` is what the model had before it: what the reply repeats of it is not learned again."""
         return await self.conversations.record_exchange(
-            owner_turn, reply_text, self._parts.clock.now(), recall, end_reason
+            owner_turn, reply_text, self._parts.clock.now(), recall, end_reason, shown
         )
 
     async def recent_turns(self, conversation_id: str, limit: int) -> list[Turn]:

@@ -109,7 +109,7 @@ def self_question(asker: Asker, words: str) -> Prompt:
 
 def quotable(turns: Sequence[Turn]) -> list[str]:
     """The sentences that may be quoted: those that say something, in order, not too long, no repeats."""
-    found = [sentence for turn in turns for sentence in sentences_of(turn.text)]
+    found = [sentence for turn in turns for sentence in sentences_of(turn.fresh)]
     telling = [s for s in found if len(s) <= _MAX_QUOTE_CHARS and terms_of(s)]
     return list(dict.fromkeys(telling))[:_MAX_QUOTABLE]
 
@@ -154,14 +154,15 @@ def abstraction_of(answer: DeepAnswer, turns: Sequence[Turn]) -> Abstraction:
 def _verbatim(quoted: QuoteAnswer, turns: Sequence[Turn]) -> Exemplar | None:
     quote = quoted.quote.strip()
     for turn in turns:
-        if quote and quote in turn.text:
+        if quote and quote in turn.fresh:
             return exemplar(quote, turn, tidy(quoted.significance, 120))
     return None
 
 
 def told_turns(turns: Sequence[Turn]) -> str:
     """Turns as the model reads them; a text that is too long loses its middle."""
-    text = "\n".join(f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in turns)
+    new = [(turn.speaker, turn.fresh) for turn in turns if turn.fresh]
+    text = "\n".join(f"{speaker}: {said}" if speaker else said for speaker, said in new)
     if len(text) <= _MAX_CONTENT_CHARS:
         return text
     half = _MAX_CONTENT_CHARS // 2

@@ -13,6 +13,7 @@ from reveries.db.checksums import checksum
 from reveries.db.database import Row
 from reveries.llm.base import Vector
 from reveries.memory.claims import Claim, Conflict
+from reveries.memory.echoes import Span
 from reveries.memory.model import (
     Episode,
     Exemplar,
@@ -28,6 +29,8 @@ from reveries.memory.model import (
 _CLAIM_TEXTS = (
     "id", "subject", "relation", "value", "quote", "turn_id", "experience_id", "speaker", "found_by",
 )  # fmt: skip
+ALL = "all"
+"""In the place of echoes: nothing of the turn is new, so it has no vector and no place in the live index."""
 _OWNER_ID = "default"
 """`relationship` is keyed by user; there is one (RA-20)."""
 
@@ -51,6 +54,7 @@ def turn_row(turn: Turn, import_key: bytes | None = None) -> dict[str, object]:
         "is_partial": int(turn.is_partial),
         "import_key": import_key,
         "checksum": checksum(turn.speaker, turn.text),
+        "echoes": _json(ALL if turn.is_echo else turn.echoes),
     }
 
 
@@ -66,6 +70,7 @@ def turn_of(row: Row) -> Turn:
         said_at=row["said_at"],
         is_partial=bool(row["is_partial"]),
         tainted=bool(row["tainted"]),
+        echoes=_spans(row["echoes"], row["text"]),
     )
 
 
@@ -78,6 +83,7 @@ def experience_row(experience: Experience, turn_count: int) -> dict[str, object]
         "topics": experience.topics,
         "partial": experience.is_partial,
         "reason": experience.end_reason,
+        "echoes": experience.echoes,
     }
     return {
         "id": experience.id,
@@ -111,6 +117,7 @@ def experience_of(row: Row) -> Experience:
         processed=bool(row["processed"]),
         is_partial=bool(metadata.get("partial", False)),
         end_reason=metadata.get("reason", ""),
+        echoes=tuple((start, end) for start, end in metadata.get("echoes", ())),
     )
 
 
@@ -264,6 +271,13 @@ def vector_of(raw: bytes) -> Vector:
 
 def _strings(raw: str) -> tuple[str, ...]:
     return tuple(json.loads(raw))
+
+
+def _spans(raw: str, text: str) -> tuple[Span, ...]:
+    if raw == "[]":
+        return ()
+    found = json.loads(raw)
+    return ((0, len(text)),) if found == ALL else tuple((start, end) for start, end in found)
 
 
 def _json(value: object) -> str:

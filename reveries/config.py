@@ -129,6 +129,8 @@ class MemorySettings(_Section, frozen=True):
     self_model_salience: Fraction
     merge_cosine: Fraction
     merge_window_hours: NotNegative
+    ask_above_share: Fraction
+    ask_above_count: Annotated[int, msgspec.Meta(ge=0)]
 
 
 class RecallSettings(_Section, frozen=True):

@@ -211,6 +211,12 @@ class NotFoundError(ReveriesError):
     code = "not_found"
 
 
+class UndoError(ReveriesError):
+    """A pass of sleep cannot be taken back as it is asked."""
+
+    code = "undo"
+
+
 def exit_code_of(code: str) -> int:
     """The exit code that belongs to a wire `code`; 1 for one that this version does not know."""
     return _CLASSES[code].exit_code if code in _CLASSES else 1

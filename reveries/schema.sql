@@ -47,6 +47,7 @@ CREATE TABLE turns (
     is_partial INTEGER NOT NULL DEFAULT 0 CHECK (is_partial IN (0, 1)),
     import_key BLOB UNIQUE,        -- hash of what an imported line is, so that importing twice stores nothing twice
     checksum BLOB NOT NULL,
+    echoes TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(echoes)),   -- [start, end] of what only repeats what was recalled
     UNIQUE (conversation_id, position)
 ) STRICT;
 CREATE INDEX turns_by_experience ON turns (experience_id);
@@ -77,6 +78,7 @@ CREATE TABLE episodes (
     checksum BLOB NOT NULL
 ) STRICT;
 CREATE INDEX episodes_by_time ON episodes (created_at);
+CREATE INDEX episodes_by_merger ON episodes (merged_into) WHERE merged_into IS NOT NULL;
 
 CREATE TABLE episode_sources (
     episode_id TEXT NOT NULL REFERENCES episodes (id),
@@ -92,6 +94,7 @@ CREATE TABLE episode_links (
     strength REAL NOT NULL CHECK (strength BETWEEN 0 AND 1),
     PRIMARY KEY (from_id, to_id, type)  -- one row a type: R-149 allows one link, RA-18 says why we take more
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX episode_links_by_target ON episode_links (to_id);
 
 -- Vectors by what they belong to and which model made them. float32, little-endian, unit length.
 CREATE TABLE vectors (
@@ -262,6 +265,73 @@ CREATE TABLE consolidation_changes (
     log TEXT NOT NULL
 ) STRICT;
 CREATE INDEX consolidation_changes_by_run ON consolidation_changes (run_id, id);
+
+-- Runs that were taken back, and the run that did it.
+CREATE TABLE consolidation_undone (
+    run_id TEXT PRIMARY KEY REFERENCES consolidation_runs (id),
+    undo_id TEXT NOT NULL UNIQUE REFERENCES consolidation_runs (id),
+    undone_at REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The vectors that a change put others in the place of. Of one model: after a change of the embedder they are made anew.
+CREATE TABLE consolidation_vectors (
+    change_id INTEGER NOT NULL REFERENCES consolidation_changes (id),
+    episode_id TEXT NOT NULL,
+    model_id TEXT NOT NULL,
+    vector BLOB NOT NULL,
+    PRIMARY KEY (change_id, episode_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX consolidation_vectors_by_episode ON consolidation_vectors (episode_id);
+
+-- What a run would do next and has not done: it waits for the owner's word. `answer` is the model's, checked.
+CREATE TABLE consolidation_pending (
+    run_id TEXT PRIMARY KEY REFERENCES consolidation_runs (id),
+    experience_id TEXT NOT NULL REFERENCES raw_experiences (id),
+    asked_at REAL NOT NULL,
+    question TEXT NOT NULL,
+    answer TEXT NOT NULL CHECK (json_valid(answer))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX consolidation_pending_by_experience ON consolidation_pending (experience_id);
+
+-- Experiences that sleep takes up again only when the owner asks for it: what it made of them was taken back or refused.
+CREATE TABLE held_experiences (
+    experience_id TEXT PRIMARY KEY REFERENCES raw_experiences (id),
+    held_at REAL NOT NULL,
+    why TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What somebody said of something, one value for each subject and relation: two of them cannot both hold now.
+CREATE TABLE claims (
+    id TEXT PRIMARY KEY,
+    subject TEXT NOT NULL,
+    relation TEXT NOT NULL,
+    value TEXT NOT NULL,
+    quote TEXT NOT NULL,           -- the sentence, word for word
+    is_change INTEGER NOT NULL CHECK (is_change IN (0, 1)),   -- it says itself that something is different now
+    turn_id TEXT NOT NULL,         -- a turn, or a passage of an experience that has none
+    experience_id TEXT NOT NULL REFERENCES raw_experiences (id),
+    speaker TEXT NOT NULL,
+    said_at REAL NOT NULL,
+    found_by TEXT NOT NULL CHECK (found_by IN ('pattern', 'model')),
+    origin TEXT NOT NULL CHECK (origin IN ('owner', 'self', 'tool', 'document', 'channel', 'system')),
+    tainted INTEGER NOT NULL CHECK (tainted IN (0, 1)),
+    checksum BLOB NOT NULL
+) STRICT;
+CREATE INDEX claims_by_experience ON claims (experience_id);
+
+-- Two claims of which only one can hold. An update ranks the earlier under the later; a contradiction waits to be settled.
+CREATE TABLE claim_conflicts (
+    id TEXT PRIMARY KEY,
+    earlier_id TEXT NOT NULL REFERENCES claims (id),
+    later_id TEXT NOT NULL REFERENCES claims (id),
+    kind TEXT NOT NULL CHECK (kind IN ('update', 'contradiction')),
+    reason TEXT NOT NULL,
+    found_at REAL NOT NULL,
+    settled TEXT NOT NULL DEFAULT '' CHECK (settled IN ('', 'earlier', 'later', 'both')),
+    settled_at REAL
+) STRICT;
+CREATE INDEX claim_conflicts_by_earlier ON claim_conflicts (earlier_id);
+CREATE INDEX claim_conflicts_by_later ON claim_conflicts (later_id);
 
 -- One row a call: reserved before it, settled after it. A row that was never settled keeps its worst case.
 -- `outcome`: reserved (it runs), answered, broken off, released (never made), not believed (what the provider said was

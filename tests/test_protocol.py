@@ -55,6 +55,181 @@ GOLDEN: Final[list[tuple[Request | Frame, str]]] = [
             " a46d696e64 a752657665726965 ab6177616b655f73696e6365 cb3ff8000000000000"
         ),
     ),
+    (
+        protocol.PreviewSleep(request_id=4, limit=3),
+        ("0000002383a174ac70726576696577736c656570aa726571756573745f696404a56c696d697403"),
+    ),
+    (
+        protocol.AskSleepLog(request_id=5, limit=20),
+        ("0000002283a174ab61736b736c6565706c6f67aa726571756573745f696405a56c696d697414"),
+    ),
+    (
+        protocol.InspectSleep(request_id=6, run_id="r1"),
+        ("0000002683a174ac696e7370656374736c656570aa726571756573745f696406a672756e5f6964a27231"),
+    ),
+    (
+        protocol.UndoSleep(request_id=7, run_id="r1", through=True),
+        ("0000002c84a174a9756e646f736c656570aa726571756573745f696407a672756e5f6964a27231a77468726f756768c3"),
+    ),
+    (
+        protocol.AnswerSleep(request_id=8, run_id="r1", do_it=False),
+        ("0000002c84a174ab616e73776572736c656570aa726571756573745f696408a672756e5f6964a27231a5646f5f6974c2"),
+    ),
+    (
+        protocol.SleepLog(
+            request_id=5,
+            runs=[
+                protocol.SleepRun(
+                    run_id="r1",
+                    depth="deep",
+                    trigger="owner",
+                    began_at=1.5,
+                    ended_at=None,
+                    processed=1,
+                    created=1,
+                    merged=0,
+                    fallbacks=0,
+                    outcome="done",
+                    undone_by="",
+                    undoes="",
+                    question="",
+                )
+            ],
+        ),
+        (
+            "000000af83a174a8736c6565706c6f67aa726571756573745f696405a472756e73918da672756e5f6964a27231a56465"
+            "707468a464656570a774726967676572a56f776e6572a8626567616e5f6174cb3ff8000000000000a8656e6465645f61"
+            "74c0a970726f63657373656401a76372656174656401a66d657267656400a966616c6c6261636b7300a76f7574636f6d"
+            "65a4646f6e65a9756e646f6e655f6279a0a6756e646f6573a0a87175657374696f6ea0"
+        ),
+    ),
+    (
+        protocol.SleepRunDetail(
+            request_id=6,
+            run=protocol.SleepRun(
+                run_id="r1",
+                depth="deep",
+                trigger="owner",
+                began_at=1.5,
+                ended_at=None,
+                processed=1,
+                created=1,
+                merged=0,
+                fallbacks=0,
+                outcome="done",
+                undone_by="",
+                undoes="",
+                question="",
+            ),
+            changes=[
+                protocol.SleepChange(
+                    experience_id="x1",
+                    line="a walk",
+                    episodes=[
+                        protocol.ChangedEpisode(
+                            episode_id="e1",
+                            what="changed",
+                            old_summary="old",
+                            new_summary="new",
+                            merged_into="",
+                            added_quotes=["q"],
+                            old_salience=None,
+                            new_salience=0.5,
+                        )
+                    ],
+                    new_links=[protocol.NewLink(source_id="e1", target_id="e2", type="causal", strength=0.5)],
+                    stronger_links=1,
+                    superseded=["s"],
+                    self_model=["+ t"],
+                )
+            ],
+            left_off=0,
+        ),
+        (
+            "000001dd85a174ae736c65657072756e64657461696caa726571756573745f696406a372756e8da672756e5f6964a272"
+            "31a56465707468a464656570a774726967676572a56f776e6572a8626567616e5f6174cb3ff8000000000000a8656e64"
+            "65645f6174c0a970726f63657373656401a76372656174656401a66d657267656400a966616c6c6261636b7300a76f75"
+            "74636f6d65a4646f6e65a9756e646f6e655f6279a0a6756e646f6573a0a87175657374696f6ea0a76368616e67657391"
+            "87ad657870657269656e63655f6964a27831a46c696e65a6612077616c6ba8657069736f6465739188aa657069736f64"
+            "655f6964a26531a477686174a76368616e676564ab6f6c645f73756d6d617279a36f6c64ab6e65775f73756d6d617279"
+            "a36e6577ab6d65726765645f696e746fa0ac61646465645f71756f74657391a171ac6f6c645f73616c69656e6365c0ac"
+            "6e65775f73616c69656e6365cb3fe0000000000000a96e65775f6c696e6b739184a9736f757263655f6964a26531a974"
+            "61726765745f6964a26532a474797065a663617573616ca8737472656e677468cb3fe0000000000000ae7374726f6e67"
+            "65725f6c696e6b7301aa7375706572736564656491a173aa73656c665f6d6f64656c91a32b2074a86c6566745f6f6666"
+            "00"
+        ),
+    ),
+    (
+        protocol.SleepPreview(
+            request_id=4,
+            changes=[],
+            fallbacks=0,
+            left=1,
+            would_ask=False,
+            was_interrupted=False,
+            seconds=0.5,
+            calls=2,
+            tokens=300,
+            dollars=0.0,
+        ),
+        (
+            "000000858ba174ac736c65657070726576696577aa726571756573745f696404a76368616e67657390a966616c6c6261"
+            "636b7300a46c65667401a9776f756c645f61736bc2af7761735f696e746572727570746564c2a77365636f6e6473cb3f"
+            "e0000000000000a563616c6c7302a6746f6b656e73cd012ca7646f6c6c617273cb0000000000000000"
+        ),
+    ),
+    (
+        protocol.SleepUndone(request_id=7, undone=[protocol.UndoneRun(run_id="r1", undo_id="r2", line="back")]),
+        (
+            "0000004383a174ab736c656570756e646f6e65aa726571756573745f696407a6756e646f6e659183a672756e5f6964a2"
+            "7231a7756e646f5f6964a27232a46c696e65a46261636b"
+        ),
+    ),
+    (
+        protocol.SleepAnswered(request_id=8, run_id="r1", line="dropped"),
+        (
+            "0000003484a174ad736c656570616e737765726564aa726571756573745f696408a672756e5f6964a27231a46c696e65"
+            "a764726f70706564"
+        ),
+    ),
+    (
+        protocol.AskContradictions(request_id=9, with_settled=False),
+        ("0000002f83a174b161736b636f6e74726164696374696f6e73aa726571756573745f696409ac776974685f736574746c6564c2"),
+    ),
+    (
+        protocol.SettleContradiction(request_id=9, conflict_id="c0", keep="both"),
+        (
+            "0000003c84a174b3736574746c65636f6e74726164696374696f6eaa726571756573745f696409ab636f6e666c696374"
+            "5f6964a26330a46b656570a4626f7468"
+        ),
+    ),
+    (
+        protocol.Contradictions(
+            request_id=9,
+            contradictions=[
+                protocol.Contradiction(
+                    conflict_id="c0",
+                    kind="update",
+                    reason="why",
+                    earlier=protocol.ClaimSaid(
+                        quote="I live in Lisbon.", speaker="Ana", said_at=1.5, origin="owner", turn_id="t1"
+                    ),
+                    later=protocol.ClaimSaid(
+                        quote="I live in Lisbon.", speaker="Ana", said_at=1.5, origin="owner", turn_id="t1"
+                    ),
+                    settled="",
+                )
+            ],
+        ),
+        (
+            "0000010883a174ae636f6e74726164696374696f6e73aa726571756573745f696409ae636f6e74726164696374696f6e"
+            "739186ab636f6e666c6963745f6964a26330a46b696e64a6757064617465a6726561736f6ea3776879a76561726c6965"
+            "7285a571756f7465b149206c69766520696e204c6973626f6e2ea7737065616b6572a3416e61a7736169645f6174cb3f"
+            "f8000000000000a66f726967696ea56f776e6572a77475726e5f6964a27431a56c6174657285a571756f7465b149206c"
+            "69766520696e204c6973626f6e2ea7737065616b6572a3416e61a7736169645f6174cb3ff8000000000000a66f726967"
+            "696ea56f776e6572a77475726e5f6964a27431a7736574746c6564a0"
+        ),
+    ),
 ]
 """What stands here never changes within a protocol version: clients that others wrote depend on it."""
 

@@ -63,16 +63,21 @@ def thoughts_page(thoughts: list[ThoughtEntry], now: float) -> Page:
 
 def consolidated_page(done: Consolidated) -> Page:
     """What a pass did, in one sentence and what is left."""
-    if not done.processed and not done.left and not done.was_interrupted:
+    if not done.processed and not done.left and not done.was_interrupted and not done.question:
         return [line("There was nothing to sleep on.")]
     made = f"{plural(done.created, 'new episode')}, {done.merged} merged"
     doubt = f", {plural(done.fallbacks, 'fallback')} without the model" if done.fallbacks else ""
     head = "Interrupted after" if done.was_interrupted else "Slept on"
     rest = f"{plural(done.left, 'experience')} left." if done.left else "Nothing is left."
-    return [
+    page = [
         line(f"{head} {plural(done.processed, 'experience')} in {span(done.seconds)}: {made}{doubt}."),
         line(Part(rest, "dim")),
     ]
+    if done.question:
+        run = one_line(done.run_id)
+        page += paragraph(done.question, indent=0, style="warn")
+        page += [line(f"  reveries consolidate confirm {run}"), line(f"  reveries consolidate drop {run}")]
+    return page
 
 
 def _found_episode(episode: FoundEpisode, now: float) -> Page:

@@ -167,7 +167,11 @@ def how_long_ago(at: float, now: float) -> str:
 def _turn_line(ranked: RankedTurn, now: float) -> str:
     turn = ranked.turn
     when = how_long_ago(turn.said_at, now)
-    return f'- {when}, {_speaker(turn.origin, turn.speaker)}: "{one_line(turn.text, QUOTE_CHARS)}"'
+    line = f'- {when}, {_speaker(turn.origin, turn.speaker)}: "{one_line(turn.text, QUOTE_CHARS)}"'
+    if (by := ranked.replaced_by) is None:
+        return line
+    since = datetime.fromtimestamp(by.said_at).astimezone().strftime("%-d %B %Y")
+    return f'{line} (that was earlier; since {since}: "{one_line(by.quote, QUOTE_CHARS)}")'
 
 
 def _episode_line(found: RecalledEpisode, now: float) -> str:

@@ -268,7 +268,11 @@ class Conversation:
         await self._generate(asked, draft, events)
         is_whole = draft.reason in ("stop", "length")
         exchange = await self._memory.record_exchange(
-            owner_turn, draft.text, recall=recall, end_reason="" if is_whole else draft.reason
+            owner_turn,
+            draft.text,
+            recall=recall,
+            end_reason="" if is_whole else draft.reason,
+            shown=(self._system(), asked),
         )
         reply_turn = exchange.reply
         if reply_turn is not None:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import assert_never
 
 import msgspec
 
@@ -14,10 +13,11 @@ from reveries.daemon.mind import Mind, Progress
 from reveries.daemon.models_overview import answer_frame
 from reveries.daemon.server import Session
 from reveries.daemon.settings_in_force import masked_toml
+from reveries.daemon.sleep_answers import SleepQuestion, answer_about_sleep, preview_frame
 from reveries.daemon.usage import usage_report
 from reveries.daemon.wire import detail_frame, found_frame, recalled_frame, said_turn, stats_frame
 from reveries.errors import StorageLostError
-from reveries.llm.base import Usage
+from reveries.llm.base import Role, Usage
 from reveries.memory.importing import PastTurn
 from reveries.memory.model import Recall, Turn
 from reveries.plaintext import one_line, plain
@@ -53,8 +53,8 @@ class Handlers:
                 await self._say(session, request)
             case protocol.Observe():
                 await self._observe(session, request)
-            case protocol.Consolidate():
-                await self._consolidate(session, request)
+            case protocol.Consolidate() | protocol.PreviewSleep():
+                await self._deep_sleep(session, request)
             case protocol.Import():
                 await self._import(session, request)
             case protocol.ProbeModels():
@@ -78,7 +78,8 @@ class Handlers:
         | protocol.AskConfig
         | protocol.ApplyConfig
         | protocol.AskModels
-        | protocol.AskUsage,
+        | protocol.AskUsage
+        | SleepQuestion,
     ) -> None:
         mind, number = self._mind, request.request_id
         match request:
@@ -104,7 +105,7 @@ class Handlers:
             case protocol.AskModels():
                 answer = msgspec.structs.replace(await mind.models_overview(), request_id=number)
             case _:
-                assert_never(request)
+                answer = await answer_about_sleep(mind, request)
         session.outbox.send(answer)
 
     def gone(self, session: Session) -> None:
@@ -176,6 +177,12 @@ class Handlers:
             else:
                 session.outbox.send(frame)
 
+    async def _deep_sleep(self, session: Session, request: protocol.Consolidate | protocol.PreviewSleep) -> None:
+        if isinstance(request, protocol.PreviewSleep):
+            await self._preview_sleep(session, request)
+        else:
+            await self._consolidate(session, request)
+
     async def _consolidate(self, session: Session, request: protocol.Consolidate) -> None:
         report = await self._mind.consolidate(
             request.limit, trigger="owner", progress=_progress(session, request.request_id, "consolidating")
@@ -192,8 +199,17 @@ class Handlers:
                 seconds=report.seconds,
                 was_interrupted=report.was_interrupted,
                 log=[plain(line) for line in report.log],
+                question=plain(report.question),
             )
         )
+
+    async def _preview_sleep(self, session: Session, request: protocol.PreviewSleep) -> None:
+        ledger = self._mind.ledger
+        before = {use.role: use for use in await ledger.usage_today()}[Role.CONSOLIDATION]
+        progress = _progress(session, request.request_id, "looking at what waits")
+        preview = await self._mind.preview_sleep(request.limit, progress)
+        after = {use.role: use for use in await ledger.usage_today()}[Role.CONSOLIDATION]
+        session.outbox.send(preview_frame(request.request_id, preview, before, after))
 
     async def _test_models(self, session: Session, request: protocol.ProbeModels) -> None:
         def tell(what: str, done: int, total: int) -> None:

@@ -30,7 +30,9 @@ from reveries.llm.budget import Ledger
 from reveries.memory.consolidation import DeepSlept
 from reveries.memory.light_sleep import LightSlept
 from reveries.memory.memory import Memory
-from reveries.memory.model import Turn
+from reveries.memory.model import SelfModel, Turn
+from reveries.memory.preview import Preview
+from reveries.memory.undoing import TakenBack
 from reveries.monologue.loop import Monologue, ThoughtState
 from reveries.monologue.thought import Reactivation, Reason
 from reveries.safety.journal import SafetyJournal
@@ -155,36 +157,65 @@ class Mind:
 
     async def consolidate(self, limit: int | None, *, trigger: str, progress: Progress | None = None) -> DeepSlept:
         """One pass of deep sleep (R-99). Thinking rests meanwhile; a word of the owner ends the pass early (R-102)."""
+        async with self._asleep(trigger):
+            return await self.memory.deep_sleep(
+                self.models.consolidation, limit=limit, trigger=trigger, progress=progress, stop=self._words_came
+            )
+
+    async def preview_sleep(self, limit: int | None, progress: Progress | None = None) -> Preview:
+        """What a pass would do. The model is asked, nothing is changed."""
+        async with self._asleep("dry run"):
+            return await self.memory.dry_run(
+                self.models.consolidation, limit=limit, progress=progress, stop=self._words_came
+            )
+
+    async def take_back(self, run: str, *, through: bool) -> list[TakenBack]:
+        """Undo a pass of sleep. Raises NotFoundError, UndoError."""
+        before = self.memory.self_model
+        try:
+            return await self.memory.take_back(run, through=through)
+        finally:
+            self._heed_self_model(before)
+
+    async def answer_sleep(self, run: str, *, do_it: bool) -> str:
+        """The owner's word on what a pass asks. Raises NotFoundError."""
+        before = self.memory.self_model
+        try:
+            return await self.memory.answer_sleep(run, do_it=do_it)
+        finally:
+            self._heed_self_model(before)
+
+    @contextlib.asynccontextmanager
+    async def _asleep(self, why: str) -> AsyncIterator[None]:
+        """While a pass runs: one at a time, and thinking rests."""
         async with self._pass_lock:
             self._words_came.clear()
             self.monologue.pause()
-            self.tell_state("consolidating", trigger)
+            self.tell_state("consolidating", why)
             before = self.memory.self_model
             try:
-                return await self.memory.deep_sleep(
-                    self.models.consolidation,
-                    limit=limit,
-                    trigger=trigger,
-                    progress=progress,
-                    stop=self._words_came,
-                )
+                yield
             finally:
                 self._last_pass_ended = self.clock.now()
-                if self.memory.self_model is not before:
-                    self.conversation.want_warmth()
+                self._heed_self_model(before)
                 if not self.conversation.is_talking:
                     self.monologue.resume()
                 self.tell_state(*self.state())
 
+    def _heed_self_model(self, before: SelfModel) -> None:
+        """The prompt of the conversation begins with the self-model: let a changed one be read ahead."""
+        if self.memory.self_model is not before:
+            self.conversation.want_warmth()
+
     async def consolidate_if_due(self) -> str | None:
         """The automatic pass: when idle, after some hours or many experiences (R-97, R-98)."""
-        stats = await self.memory.stats()
         pressure = SleepPressure(
-            unprocessed=stats.unprocessed,
+            unprocessed=await self.memory.unprocessed_count(),
             seconds_since_last=self.clock.now() - self._last_pass_ended,
             is_talking=self.conversation.is_talking or self._pass_lock.locked(),
             is_thinking=self.monologue.state is ThoughtState.THINKING,
             is_out_of_budget=self._sleep_waits.seconds_left(self.clock) > 0,
+            asks_owner=await self.memory.sleep_question() is not None,
         )
         why = why_sleep_is_due(pressure, self.settings.memory)
         if why is None:
@@ -353,7 +384,15 @@ class Mind:
 
     async def _notices(self) -> list[str]:
         changed = self.memory.reembedding.notice
-        return [*await self.journal.notices(), *([changed] if changed else []), *self._waits_for_budget()]
+        asks = await self._asks_about_sleep()
+        return [*await self.journal.notices(), *([changed] if changed else []), *asks, *self._waits_for_budget()]
+
+    async def _asks_about_sleep(self) -> list[str]:
+        question = await self.memory.sleep_question()
+        if question is None:
+            return []
+        how = f"reveries consolidate confirm {question.run_id}, or: reveries consolidate drop {question.run_id}"
+        return [f"Deep sleep waits for your word. {question.text} {how}"]
 
 
 def _keep_newest(folder: Path) -> None:

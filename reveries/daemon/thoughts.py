@@ -101,6 +101,7 @@ class ThoughtsOfMemory:
                 recalled_ids=tuple(memory.episode_id for memory in thought.memories),
                 is_partial=thought.is_partial,
                 is_tainted=any(memory.tainted for memory in thought.memories),
+                shown=tuple(memory.text for memory in thought.memories),
             )
         )
         async with self._database.transaction() as transaction:

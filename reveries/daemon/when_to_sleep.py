@@ -16,11 +16,15 @@ class SleepPressure:
     is_thinking: bool
     is_out_of_budget: bool = False
     """Nothing may be spent on sleep yet. Light sleep needs no model and goes on."""
+    asks_owner: bool = False
+    """An earlier pass waits for the owner's word."""
 
 
 def why_sleep_is_due(pressure: SleepPressure, settings: MemorySettings) -> str | None:
     """ "volume" or "time" when a pass should begin now, else None. Nothing to process is never due."""
-    if pressure.is_talking or pressure.is_thinking or pressure.is_out_of_budget or pressure.unprocessed == 0:
+    if pressure.is_talking or pressure.is_thinking or pressure.is_out_of_budget or pressure.asks_owner:
+        return None
+    if pressure.unprocessed == 0:
         return None
     if pressure.unprocessed > settings.consolidation_volume:
         return "volume"

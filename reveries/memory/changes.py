@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from reveries.llm.base import Vector
+from reveries.memory.claims import Claim, Conflict, Settlement
 from reveries.memory.model import Episode, Link, SelfModel, Turn
 
 
@@ -70,6 +71,8 @@ class SelfModelChange:
 class ChangeSet:
     """Everything that one decision changes. Applying it to the live memory cannot fail and never waits."""
 
+    removed_ids: tuple[str, ...] = ()
+    """Episodes that leave the live memory with all their links before anything below is put: what undoing takes."""
     episodes: tuple[Episode, ...] = ()
     """Put: new, or in the place of the one with the same id."""
     vectors: tuple[tuple[str, Vector], ...] = ()
@@ -88,6 +91,12 @@ class ChangeSet:
     """Experiences."""
     processed: tuple[Processed, ...] = ()
     self_model: SelfModelChange | None = None
+    claims: tuple[Claim, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    settlements: tuple[Settlement, ...] = ()
+    gone_claim_ids: tuple[str, ...] = ()
+    gone_conflict_ids: tuple[str, ...] = ()
+    """What undoing takes back of them: out of the live memory; out of the file it is taken beside this."""
 
     @property
     def is_empty(self) -> bool:
@@ -95,13 +104,42 @@ class ChangeSet:
 
 
 @dataclass(frozen=True, slots=True)
+class ExperienceBefore:
+    """What sleep thought of an experience until then."""
+
+    experience_id: str
+    salience: float
+    valence: float
+    light_slept: bool
+    processed: bool
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
 class Before:
-    """What stood where a change set put something: enough to undo it."""
+    """What stood where a change set put something: enough to undo it, with the vectors that are kept beside it."""
 
     episodes: tuple[Episode, ...] = ()
     links: tuple[Link, ...] = ()
     new_episode_ids: tuple[str, ...] = ()
     new_links: tuple[Link, ...] = ()
+    experiences: tuple[ExperienceBefore, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A change set as `consolidation_changes` has it."""
+
+    before: Before
+    episodes: tuple[Episode, ...] = ()
+    links: tuple[Link, ...] = ()
+    retired: tuple[Retirement, ...] = ()
+    light_slept_ids: tuple[str, ...] = ()
+    processed: tuple[Processed, ...] = ()
+    self_model: SelfModelChange | None = None
+    removed_ids: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
 
 
 def join(parts: Iterable[ChangeSet]) -> ChangeSet:
@@ -110,6 +148,7 @@ def join(parts: Iterable[ChangeSet]) -> ChangeSet:
     for part in parts:
         joined = replace(
             joined,
+            removed_ids=joined.removed_ids + part.removed_ids,
             episodes=joined.episodes + part.episodes,
             vectors=joined.vectors + part.vectors,
             links=joined.links + part.links,
@@ -122,6 +161,11 @@ def join(parts: Iterable[ChangeSet]) -> ChangeSet:
             light_slept_ids=joined.light_slept_ids + part.light_slept_ids,
             processed=joined.processed + part.processed,
             self_model=part.self_model or joined.self_model,
+            claims=joined.claims + part.claims,
+            conflicts=joined.conflicts + part.conflicts,
+            settlements=joined.settlements + part.settlements,
+            gone_claim_ids=joined.gone_claim_ids + part.gone_claim_ids,
+            gone_conflict_ids=joined.gone_conflict_ids + part.gone_conflict_ids,
         )
     return joined
 
@@ -129,6 +173,7 @@ def join(parts: Iterable[ChangeSet]) -> ChangeSet:
 def to_json(changes: ChangeSet, before: Before) -> str:
     """`changes` and what stood there before, for `consolidation_changes`. Vectors are left out: they can be remade."""
     shown = {
+        "removed_ids": changes.removed_ids,
         "episodes": changes.episodes,
         "links": changes.links,
         "touches": changes.touches,
@@ -139,6 +184,13 @@ def to_json(changes: ChangeSet, before: Before) -> str:
         "light_slept_ids": changes.light_slept_ids,
         "processed": changes.processed,
         "self_model": changes.self_model,
+        "claims": changes.claims,
+        "conflicts": changes.conflicts,
         "before": before,
     }
     return msgspec.json.encode(shown).decode("utf-8")
+
+
+def from_json(text: str) -> Recorded:
+    """What `to_json` wrote. Raises msgspec.ValidationError for what it did not."""
+    return msgspec.json.decode(text, type=Recorded)

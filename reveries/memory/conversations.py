@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from reveries.db.checksums import checksum
 from reveries.db.database import Database, Row, Transaction
 from reveries.memory.changes import ChangeSet
+from reveries.memory.echoes import echoes
 from reveries.memory.encoding import salience_of, topics_of, valence_of
 from reveries.memory.gaps import Gaps
-from reveries.memory.model import Experience, ExperienceKind, Gap, Origin, Recall, Turn
+from reveries.memory.model import Episode, Experience, ExperienceKind, Gap, Origin, Recall, Turn
 from reveries.memory.rows import experience_row, storable, turn_of, turn_row
 from reveries.memory.store import MemoryStore
 
@@ -55,6 +56,8 @@ class Thought:
     is_partial: bool = False
     is_tainted: bool = False
     """Tainted memories were before its eyes."""
+    shown: tuple[str, ...] = ()
+    """What it had before it besides the recalled episodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +111,19 @@ class Conversations:
         return turn
 
     async def record_exchange(
-        self, owner_turn: Turn, reply_text: str, now: float, recall: Recall | None, end_reason: str = ""
+        self,
+        owner_turn: Turn,
+        reply_text: str,
+        now: float,
+        recall: Recall | None,
+        end_reason: str = "",
+        shown: Sequence[str] = (),
     ) -> Exchange:
         """Store a reply, the exchange as an experience (R-89), and what recall reinforced (R-125), in one transaction.
 
         `end_reason` says why the reply is only a part of one; empty for a whole one. An empty reply is no turn, but the
-        owner's words become an experience all the same (R-93).
+        owner's words become an experience all the same (R-93). `shown` is what the model had before it besides the
+        history: what the reply repeats of it is not learned again.
         """
         is_tainted = recall is not None and any(found.episode.tainted for found in recall.episodes)
         reply = None
@@ -129,6 +139,7 @@ class Conversations:
                 said_at=now,
                 is_partial=bool(end_reason),
                 tainted=is_tainted,
+                echoes=echoes(storable(reply_text), [owner_turn.text, *shown, *_recalled_texts(recall)]),
             )
         experience = self._exchange([owner_turn, *([reply] if reply else [])], end_reason)
 
@@ -199,7 +210,12 @@ class Conversations:
         if not text.strip():
             return None
         experience = self._experience(ExperienceKind.MONOLOGUE, text, thought.began_at, Origin.SELF, thought.is_tainted)
-        experience = replace(experience, is_partial=thought.is_partial, end_reason=thought.why_ended)
+        experience = replace(
+            experience,
+            is_partial=thought.is_partial,
+            end_reason=thought.why_ended,
+            echoes=echoes(text, [*thought.shown, *self._texts_of(thought.recalled_ids)]),
+        )
         log = {
             "id": thought.id,
             "began_at": thought.began_at,
@@ -235,6 +251,13 @@ class Conversations:
 
         await self._store.commit(work)
         return experience
+
+    def _texts_of(self, episode_ids: Sequence[str]) -> list[str]:
+        """What recalled episodes say: their summaries, quotes and turns."""
+        live = self._store.live
+        episodes = [episode for name in episode_ids if (episode := live.graph.get(name)) is not None]
+        said = [turn.text for episode in episodes for turn in live.turns.turns_of(episode.id)]
+        return [*(text for episode in episodes for text in _episode_texts(episode)), *said]
 
     async def _conversation(self, row: Row) -> Conversation:
         counted = await self._database.rows("turns.count_in", {"conversation_id": row["id"]})
@@ -284,6 +307,19 @@ class Conversations:
             tainted=tainted,
             topics=topics_of(text),
         )
+
+
+def _recalled_texts(recall: Recall | None) -> list[str]:
+    if recall is None:
+        return []
+    texts = [ranked.turn.text for ranked in recall.turns]
+    for found in recall.episodes:
+        texts += [*_episode_texts(found.episode), *(ranked.turn.text for ranked in found.turns)]
+    return texts
+
+
+def _episode_texts(episode: Episode) -> list[str]:
+    return [episode.summary, *(quoted.quote for quoted in episode.exemplars)]
 
 
 async def _next_position(transaction: Transaction, conversation_id: str) -> int:

@@ -55,7 +55,7 @@ def telling(sentence: str) -> float:
 def telling_sentences(turns: Iterable[Turn], limit: int) -> list[Sentence]:
     """The `limit` most telling sentences of `turns`, most telling first; ties go to what was said first. What tells far
     less than the first is left out."""
-    found = [Sentence(text, turn, telling(text)) for turn in turns for text in sentences_of(turn.text)]
+    found = [Sentence(text, turn, telling(text)) for turn in turns for text in sentences_of(turn.fresh)]
     least = _LEAST_SHARE * max((sentence.telling for sentence in found), default=0.0)
     found = [sentence for sentence in found if sentence.telling > 0.0 and sentence.telling >= least]
     return sorted(found, key=lambda sentence: -sentence.telling)[:limit]

@@ -9,10 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from reveries.llm.base import Vector
-from reveries.memory.changes import ChangeSet, IndexedTurn
+from reveries.memory.changes import ChangeSet, IndexedTurn, Processed
 from reveries.memory.encoding import entities_of, topics_of, valence_of
 from reveries.memory.extracts import exemplars_of, summary_of
 from reveries.memory.graph import MemoryGraph
+from reveries.memory.judging import Judged, judge_turns, within
 from reveries.memory.linking import (
     EMOTIONAL_COSINE,
     chained,
@@ -24,19 +25,28 @@ from reveries.memory.linking import (
 )
 from reveries.memory.live import LiveMemory
 from reveries.memory.merge import appended, united
-from reveries.memory.model import Episode, Gap, Link, Origin, Turn
+from reveries.memory.model import Episode, ExperienceKind, Gap, Link, Origin, Turn
 from reveries.memory.segments import Piece, Run, Segment, by_conversation, segments, unit_mean
 
 _NEAR_COUNT = 12
 _NOVELTY_WEIGHT = 0.15
 _FAMILIAR_COSINE = 0.6
 _MAX_ENTITIES = 20
+_SAME_THOUGHT_COSINE = 0.98
 
 
 class Forming:
     """One batch of light sleep: what has been formed so far is what the next episode is linked to."""
 
-    def __init__(self, live: LiveMemory, now: float, new_id: Callable[[], str], gaps: Mapping[float, Gap]) -> None:
+    def __init__(
+        self,
+        live: LiveMemory,
+        now: float,
+        new_id: Callable[[], str],
+        gaps: Mapping[float, Gap],
+        allowed_updates: float = float("inf"),
+    ) -> None:
+        self._allowed = allowed_updates
         self._live = live
         self._now = now
         self._new_id = new_id
@@ -49,17 +59,52 @@ class Forming:
 
     def form(self, pieces: Sequence[Piece]) -> ChangeSet:
         """Episodes out of `pieces`, in their order."""
-        for group in by_conversation(pieces):
+        kept = [piece for piece in pieces if not self._says_nothing_new(piece)]
+        for group in by_conversation(kept):
             previous: Episode | None = None
             for segment in segments(group, self._last_run(group[0])):
                 previous = self._form(segment, previous)
+        judged = self._judge([turn for piece in pieces for turn in piece.turns])
         return ChangeSet(
+            claims=tuple(judged.claims),
+            conflicts=tuple(judged.conflicts),
             episodes=tuple(self._draft.episodes()),
             vectors=tuple(self._vectors.items()),
             links=tuple(self._links),
             indexed=tuple(self._indexed),
             light_slept_ids=tuple(piece.experience.id for piece in pieces),
+            processed=tuple(
+                Processed(piece.experience.id, piece.experience.salience, piece.experience.valence)
+                for piece in pieces
+                if piece.experience.id not in {one.experience.id for one in kept}
+            ),
         )
+
+    def _says_nothing_new(self, piece: Piece) -> bool:
+        """System text, mere echoes, and thoughts that the mind has had in as many words: they stay in the file and
+        become no memory."""
+        experience = piece.experience
+        if experience.origin is Origin.SYSTEM or all(turn.is_echo for turn in piece.turns):
+            return True
+        return experience.kind is ExperienceKind.MONOLOGUE and self._was_thought_before(piece)
+
+    def _was_thought_before(self, piece: Piece) -> bool:
+        index = self._live.turns
+        own = np.flatnonzero(index.live & index.marks["own"])
+        if not len(own):
+            return False
+        nearest_before = (piece.vectors @ index.vectors[own].T).max(axis=1)
+        return bool((nearest_before >= _SAME_THOUGHT_COSINE).all())
+
+    def _judge(self, turns: Sequence[Turn]) -> Judged:
+        """What is claimed, beside what was claimed before."""
+        index = self._live.turns
+
+        def weight(term: str) -> float:
+            return index.words.weight_of(term, index.live)
+
+        judged = judge_turns(turns, self._live.claims, self._live.turns_holding, weight, self._now)
+        return within(judged, self._allowed)
 
     def _form(self, segment: Segment, previous: Episode | None) -> Episode:
         old = self._get(segment.episode_id) if segment.episode_id else None
@@ -84,6 +129,7 @@ class Forming:
             IndexedTurn(turn, episode.id, row)
             for piece in segment.pieces
             for turn, row in zip(piece.turns, piece.vectors, strict=True)
+            if not turn.is_echo
         ]
         return self._get(episode.id) or episode
 
@@ -93,7 +139,7 @@ class Forming:
         origins = [experience.origin for experience in experiences]
         novelty = max(0.0, _FAMILIAR_COSINE - nearest_cosine)
         gap = self._gaps.get(first.happened_at)
-        said = "\n".join(turn.text for turn in turns)
+        said = "\n".join(turn.fresh for turn in turns)
         return Episode(
             id=self._new_id(),
             created_at=first.happened_at,
@@ -119,7 +165,7 @@ class Forming:
 
     def _continued(self, old: Episode, segment: Segment, new_turns: Sequence[Turn]) -> Episode:
         turns = [*self._live.turns.turns_of(old.id), *new_turns]
-        said = "\n".join(turn.text for turn in turns)
+        said = "\n".join(turn.fresh for turn in turns)
         return replace(
             old,
             ended_at=max(old.ended_at, *(turn.said_at for turn in new_turns)),

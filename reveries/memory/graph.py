@@ -14,7 +14,7 @@ import numpy as np
 
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.arena import LinkArena, PackedLinks
-from reveries.memory.changes import Before, ChangeSet, Fading, Retirement, Touch
+from reveries.memory.changes import Before, ChangeSet, Fading, Touch
 from reveries.memory.facts import NodeFacts, PackedFacts
 from reveries.memory.kernels import Kernels, interpreted
 from reveries.memory.loops import Float64, Int64
@@ -220,6 +220,8 @@ class MemoryGraph:
 
     def apply(self, changes: ChangeSet) -> None:
         """Take `changes` over, in place. What names an episode that is not here is passed over. Never waits."""
+        for episode_id in changes.removed_ids:
+            self._drop(episode_id)
         for episode in changes.episodes:
             self._put(episode)
         for episode_id, vector in changes.vectors:
@@ -232,7 +234,7 @@ class MemoryGraph:
         for fading in changes.fadings:
             self._alter(fading)
         for retirement in changes.retired:
-            self._retire(retirement)
+            self._drop(retirement.episode_id)
 
     def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> VectorTable:
         """`vectors`, by episode id, as the rows of this graph; zeros where there is none. Changes nothing."""
@@ -347,8 +349,8 @@ class MemoryGraph:
         self._episodes[index] = episode
         self._facts.put(index, episode)
 
-    def _retire(self, retirement: Retirement) -> None:
-        index = self._index.pop(retirement.episode_id, None)
+    def _drop(self, episode_id: str) -> None:
+        index = self._index.pop(episode_id, None)
         if index is None:
             return
         self._arena.drop_node(index)

@@ -9,11 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from reveries.clock import Clock
+from reveries.config import MemorySettings
 from reveries.db.database import Transaction
 from reveries.memory.changes import ChangeSet
 from reveries.memory.forming import Forming
 from reveries.memory.gaps import gaps_ended_between
 from reveries.memory.importing import adopt_imported
+from reveries.memory.judging import allowed_at_once
 from reveries.memory.model import Experience, Turn
 from reveries.memory.runs import begin_run, end_run, record_change
 from reveries.memory.segments import Piece
@@ -39,7 +41,8 @@ class LightSlept:
 class LightSleep:
     """One at a time: a second one waits for the first and finds less to do."""
 
-    def __init__(self, store: MemoryStore, clock: Clock, new_id: Callable[[], str]) -> None:
+    def __init__(self, store: MemoryStore, clock: Clock, new_id: Callable[[], str], settings: MemorySettings) -> None:
+        self._settings = settings
         self._store = store
         self._clock = clock
         self._new_id = new_id
@@ -90,10 +93,15 @@ class LightSleep:
             nonlocal formed
             times = [piece.experience.happened_at for piece in pieces]
             gaps = await gaps_ended_between(transaction, min(times), max(times))
-            forming = Forming(self._store.live, now, self._new_id, gaps)
+            allowed = allowed_at_once(len(self._store.live.graph), self._settings)
+            forming = Forming(self._store.live, now, self._new_id, gaps, allowed)
             changes = forming.form(pieces)
             formed = forming.episode_count
             line = f"{len(pieces)} experiences became {formed} new episodes."
+            if changes.processed:
+                line += f" {len(changes.processed)} said nothing new."
+            if changes.conflicts:
+                line += f" {len(changes.conflicts)} claims are at odds with another."
             counts = {"processed": len(pieces), "created": formed}
             await record_change(transaction, self._store, run_id, None, changes, line, counts)
             return changes
@@ -105,6 +113,7 @@ class LightSleep:
         speakers = self._store.live.turns.speakers | {turn.speaker for _, turns in batch for turn in turns}
         texts = [meant_by(turn, speakers) for _, turns in batch for turn in turns]
         vectors = await self._store.embed_or_none(texts)
+        vectors[[turn.is_echo for _, turns in batch for turn in turns]] = 0.0
         pieces: list[Piece] = []
         start = 0
         for experience, turns in batch:

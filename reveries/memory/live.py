@@ -10,11 +10,14 @@ from reveries.config import RecallSettings
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.activation import Seed, activate, nearest_seeds
 from reveries.memory.changes import ChangeSet, Touch
+from reveries.memory.claim_index import ClaimIndex
+from reveries.memory.denials import LEAST_SHARE, Denial
 from reveries.memory.graph import MemoryGraph
 from reveries.memory.kernels import Kernels
 from reveries.memory.loops import Float64
-from reveries.memory.model import Episode, Link, Recall, RecallContext, SelfModel
+from reveries.memory.model import Episode, Link, Recall, RecallContext, SelfModel, Turn
 from reveries.memory.nearest import VectorTable
+from reveries.memory.outranking import outranked_last
 from reveries.memory.ranking import TurnScores, ranked_turns, ranked_turns_of, score_turns
 from reveries.memory.snapshot import PackedMemory
 from reveries.memory.turn_index import TurnIndex
@@ -27,6 +30,7 @@ SHARE_OF_SPREAD = 0.02
 """How much energy that came over links counts in the order. On two imported conversations (457 questions) an episode
 that holds the answer is among the first 5 / 10 in 85 / 92 % with 0.02, in 86 / 90 % with 0, in 76 / 88 % with 0.1, and
 in 46 / 61 % in the specification's form, where what has many links comes first."""
+_DENIAL_CANDIDATES = 20
 _REINFORCEMENT = 0.1
 _CO_SURFACED = 0.02
 
@@ -45,6 +49,7 @@ class LiveMemory:
     def __init__(self, dimensions: int, settings: RecallSettings, *, is_literal: bool = False) -> None:
         self.graph = MemoryGraph(dimensions)
         self.turns = TurnIndex(dimensions)
+        self.claims = ClaimIndex()
         self.self_model = SelfModel()
         self._settings = settings
         self._is_literal = is_literal
@@ -86,6 +91,7 @@ class LiveMemory:
         """Take `changes` over. Never waits, cannot fail."""
         self.graph.apply(changes)
         self.turns.apply(changes)
+        self.claims.apply(changes)
         if changes.self_model is not None:
             self.self_model = changes.self_model.after
 
@@ -99,7 +105,7 @@ class LiveMemory:
             seeds = self._with_word_seeds(seeds, vector, scores)
         share = 1.0 if self._is_literal else SHARE_OF_SPREAD
         surfaced, edges_touched = activate(self.graph, seeds, context, self._settings, share)
-        return Recall(
+        found = Recall(
             cue=cue,
             vector=vector,
             episodes=tuple(
@@ -109,6 +115,7 @@ class LiveMemory:
             turns=ranked_turns(self.turns, scores, max(_LEAST_RANKED_TURNS, context.limit)),
             edges_touched=edges_touched,
         )
+        return outranked_last(found, self.claims)
 
     def _with_word_seeds(self, seeds: Sequence[Seed], vector: Vector, scores: TurnScores) -> list[Seed]:
         """`seeds` and the episodes of the best source turns: an episode's own vector blurs what one turn says exactly.
@@ -134,6 +141,17 @@ class LiveMemory:
     def home_of(self, experience_id: str) -> Episode | None:
         """The live episode that an experience lives in."""
         return self.graph.home_of(experience_id)
+
+    def turns_holding(self, denial: Denial, speaker: str) -> list[Turn]:
+        """The turns of a speaker that hold most of what a denial speaks of, most first."""
+        index = self.turns
+        if not len(index):
+            return []
+        coverage = index.words.score(sorted(denial.terms), index.live, index.neighbours).coverage
+        rows: list[int] = np.flatnonzero(index.live & (coverage >= LEAST_SHARE)).tolist()
+        rows.sort(key=lambda row: (-float(coverage[row]), row))
+        own = [index.turn(row) for row in rows if index.turn(row).speaker.casefold() == speaker.casefold()]
+        return own[:_DENIAL_CANDIDATES]
 
     def turn_vectors_of(self, episode_id: str) -> Vectors:
         """The vectors of an episode's turns, one row a turn."""

@@ -12,7 +12,9 @@ from reveries.db.database import Database
 from reveries.errors import DiskFullError, ModelError, StorageError
 from reveries.llm.base import ChatModel, Embedder, Vector
 from reveries.llm.structured import AnswerRecorder
+from reveries.memory.asking import Question, drop_question, open_question, question_of
 from reveries.memory.changes import ChangeSet
+from reveries.memory.claims import CONTRADICTION, Conflict
 from reveries.memory.consolidation import DeepSleep, DeepSlept
 from reveries.memory.conversations import Conversation, Conversations, Exchange, Names, Thought
 from reveries.memory.gaps import Gaps
@@ -20,10 +22,14 @@ from reveries.memory.importing import Import, Imported, PastTurn
 from reveries.memory.light_sleep import LightSleep, LightSlept, Progress
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Experience, Gap, Origin, Recall, RecallContext, SelfModel, Turn
+from reveries.memory.preview import DryRun, Preview
 from reveries.memory.reembedding import Reembedding
+from reveries.memory.run_log import RunDetail, RunEntry, recent_runs, run_detail
 from reveries.memory.runs import end_broken_off_runs
+from reveries.memory.settling import settle
 from reveries.memory.store import MemoryStore, OldEmbedder
 from reveries.memory.turn_index import meant
+from reveries.memory.undoing import TakenBack, Undo
 from reveries.memory.upkeep import decay_and_prune, put_words_away
 from reveries.memory.views import EpisodeView, MemoryStatistics, statistics, view_episode
 from reveries.memory.warming import warm_up
@@ -71,8 +77,10 @@ class Memory:
         """Why the last cue had no vector; empty when it had one."""
         self.reembedding = Reembedding(self._store, parts.clock)
         self._gaps = Gaps(parts.database, parts.new_id)
-        self._light_sleep = LightSleep(self._store, parts.clock, parts.new_id)
+        self._light_sleep = LightSleep(self._store, parts.clock, parts.new_id, parts.memory)
         self._deep_sleep = DeepSleep(self._store, names, parts.memory, parts.clock, parts.new_id, parts.answers)
+        self._dry_run = DryRun(self._store, names, parts.memory, parts.clock, parts.answers)
+        self._undo = Undo(self._store, parts.clock, parts.new_id)
         self.conversations = Conversations(self._store, self._gaps, names, parts.new_id)
 
     # --- recall ------------------------------------------------------------------------------------------------------
@@ -150,11 +158,18 @@ class Memory:
         return await self.conversations.say(conversation_id, text, self._parts.clock.now())
 
     async def record_exchange(
-        self, owner_turn: Turn, reply_text: str, *, recall: Recall | None = None, end_reason: str = ""
+        self,
+        owner_turn: Turn,
+        reply_text: str,
+        *,
+        recall: Recall | None = None,
+        end_reason: str = "",
+        shown: Sequence[str] = (),
     ) -> Exchange:
-        """Store the reply, the experience and what recall reinforced, in one transaction; `end_reason` marks a part."""
+        """Store the reply, the experience and what recall reinforced, in one transaction; `end_reason` marks a part,
+        `shown` is what the model had before it: what the reply repeats of it is not learned again."""
         return await self.conversations.record_exchange(
-            owner_turn, reply_text, self._parts.clock.now(), recall, end_reason
+            owner_turn, reply_text, self._parts.clock.now(), recall, end_reason, shown
         )
 
     async def recent_turns(self, conversation_id: str, limit: int) -> list[Turn]:
@@ -205,12 +220,62 @@ class Memory:
         return slept
 
     async def unprocessed_count(self) -> int:
-        """How many experiences wait for deep sleep (R-98)."""
+        """How many experiences wait for deep sleep to begin by itself (R-98)."""
         return await self._deep_sleep.unprocessed_count()
+
+    async def dry_run(
+        self,
+        model: ChatModel,
+        *,
+        limit: int | None = None,
+        progress: Progress | None = None,
+        stop: asyncio.Event | None = None,
+    ) -> Preview:
+        """What deep sleep would do now with what has been slept on lightly. Changes nothing. Raises ModelError."""
+        return await self._dry_run.run(model, limit=limit, progress=progress, stop=stop)
+
+    async def sleep_log(self, limit: int) -> list[RunEntry]:
+        """The latest passes of sleep, newest first."""
+        return await recent_runs(self._parts.database, limit)
+
+    async def sleep_run(self, run: str) -> RunDetail:
+        """What one pass did, change by change. Raises NotFoundError."""
+        return await run_detail(self._parts.database, run)
+
+    async def take_back(self, run: str, *, through: bool = False) -> list[TakenBack]:
+        """Undo a pass; with `through` first those that built upon it. Raises NotFoundError, UndoError."""
+        return await self._undo.take_back(run, through=through)
+
+    async def sleep_question(self) -> Question | None:
+        """What a pass asks before it does more."""
+        return await open_question(self._store)
+
+    async def answer_sleep(self, run: str, *, do_it: bool) -> str:
+        """Do what the pass asked about, or drop it; a line about it. Raises NotFoundError."""
+        question = await question_of(self._store, run)
+        if do_it:
+            return await self._deep_sleep.apply_asked(question)
+        return await drop_question(self._store, question, self._parts.clock.now())
 
     async def decay_and_prune(self) -> ChangeSet:
         """Let time do its work on what nobody thought of (R-104)."""
         return await decay_and_prune(self._store, self._parts.memory, self._parts.clock.now())
+
+    # --- contradictions ----------------------------------------------------------------------------------------------
+
+    async def contradictions(self, *, with_settled: bool = False) -> list[Conflict]:
+        """Claims that cannot both hold, latest found first: those that wait for the owner's word, or all of them with
+        the updates that took effect."""
+        found = [
+            one
+            for one in self._live.claims.conflicts.values()
+            if with_settled or (one.kind == CONTRADICTION and not one.settled)
+        ]
+        return sorted(found, key=lambda one: (-one.found_at, one.id))
+
+    async def settle_contradiction(self, conflict: str, keep: str) -> Conflict:
+        """The owner's word on a conflict: "earlier", "later" or "both" hold. Raises NotFoundError."""
+        return await settle(self._store, conflict, keep, self._parts.clock.now())
 
     # --- life --------------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from reveries.llm.base import Vector
+from reveries.memory.echoes import Span, fresh_text
 
 
 class Origin(StrEnum):
@@ -52,6 +53,18 @@ class Turn:
     """The reply was cut off: stopped by the owner, by the breaker or by a failing model."""
     tainted: bool = False
     """Somebody who is not the owner may have had a hand in it; whatever is derived from it inherits this."""
+    echoes: tuple[Span, ...] = ()
+    """Where it only repeats what the mind had before it: recalled memories, rules, the words just said."""
+
+    @property
+    def fresh(self) -> str:
+        """What of the text is new: summaries, quotes, claims and vectors are made of this alone."""
+        return fresh_text(self.text, self.echoes)
+
+    @property
+    def is_echo(self) -> bool:
+        """Nothing of it is new."""
+        return bool(self.echoes) and not self.fresh
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +89,8 @@ class Experience:
     is_partial: bool = False
     end_reason: str = ""
     """For a thought: why it ended (R-43)."""
+    echoes: tuple[Span, ...] = ()
+    """Where a thought only repeats what it had before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +227,15 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
+class Replacement:
+    """What was said later in the place of something."""
+
+    turn_id: str
+    quote: str
+    said_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class RankedTurn:
     """A source turn that answers the cue."""
 
@@ -220,6 +244,8 @@ class RankedTurn:
     score: float
     reasons: tuple[Reason, ...] = ()
     """What moved it most, up or down, largest first."""
+    replaced_by: Replacement | None = None
+    """What holds now in the place of what it says."""
 
 
 @dataclass(frozen=True, slots=True)

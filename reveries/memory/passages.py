@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from reveries.memory.echoes import Span, within
 from reveries.memory.extracts import sentences_of
 from reveries.memory.model import Experience, Origin, Turn
 
@@ -24,14 +25,21 @@ def passages_of(experience: Experience, mind_name: str) -> tuple[Turn, ...]:
         is_partial=experience.is_partial,
         tainted=experience.tainted,
     )
-    return tuple(
-        replace(whole, id=f"{experience.id}#{place}", position=place, text=text)
-        for place, text in enumerate(_pieces(experience.content))
-    )
+    passages = [
+        replace(
+            whole,
+            id=f"{experience.id}#{place}",
+            position=place,
+            text=experience.content[start:end],
+            echoes=within(experience.echoes, start, end),
+        )
+        for place, (start, end) in enumerate(_pieces(experience.content))
+    ]
+    return tuple(passage for passage in passages if not passage.is_echo)
 
 
-def _pieces(content: str) -> list[str]:
-    """`content` in verbatim pieces of whole sentences, where they are not too long by themselves."""
+def _pieces(content: str) -> list[Span]:
+    """Where to cut `content` into verbatim pieces of whole sentences, where those are not too long by themselves."""
     spans: list[tuple[int, int]] = []
     at = 0
     for sentence in sentences_of(content):
@@ -41,4 +49,4 @@ def _pieces(content: str) -> list[str]:
             spans[-1] = (spans[-1][0], at)
         else:
             spans += [(cut, min(at, cut + _PASSAGE_CHARS)) for cut in range(start, at, _PASSAGE_CHARS)]
-    return [content[start:end] for start, end in spans]
+    return spans

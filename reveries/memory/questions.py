@@ -29,6 +29,15 @@ class QuoteAnswer(msgspec.Struct, frozen=True):
     significance: str = ""
 
 
+class FactAnswer(msgspec.Struct, frozen=True):
+    """Something that was said to be so now: whose what is which value, and the sentence that says it."""
+
+    quote: str
+    about: str = ""
+    what: str = ""
+    value: str = ""
+
+
 class DeepAnswer(msgspec.Struct, frozen=True):
     """R-109 and R-110 in one. Fields in the order in which they are asked: what was said first, then how it weighs."""
 
@@ -37,6 +46,7 @@ class DeepAnswer(msgspec.Struct, frozen=True):
     topics: list[str] = []
     exemplars: list[QuoteAnswer] = []
     patterns: list[str] = []
+    facts: list[FactAnswer] = []
     reasoning: str = ""
 
 
@@ -61,6 +71,7 @@ class Abstraction:
     salience: float
     confidence: float
     reasoning: str
+    facts: tuple[FactAnswer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +109,7 @@ def self_question(asker: Asker, words: str) -> Prompt:
 
 def quotable(turns: Sequence[Turn]) -> list[str]:
     """The sentences that may be quoted: those that say something, in order, not too long, no repeats."""
-    found = [sentence for turn in turns for sentence in sentences_of(turn.text)]
+    found = [sentence for turn in turns for sentence in sentences_of(turn.fresh)]
     telling = [s for s in found if len(s) <= _MAX_QUOTE_CHARS and terms_of(s)]
     return list(dict.fromkeys(telling))[:_MAX_QUOTABLE]
 
@@ -107,12 +118,14 @@ def deep_schema(quotes: Sequence[str]) -> Mapping[str, object]:
     """The JSON schema of a deep answer whose quotes can only be `quotes`."""
     quote = {"type": "string", "enum": list(quotes)} if quotes else _string(1)
     exemplar_schema = _object({"quote": quote, "significance": _string(120)})
+    fact_schema = _object({"quote": quote, "about": _string(40), "what": _string(40), "value": _string(60)})
     return _object(
         {
             "summary": _string(500),
             "topics": _strings(5, 40),
             "exemplars": {"type": "array", "items": exemplar_schema, "maxItems": 3 if quotes else 0},
             "patterns": _strings(2, 120),
+            "facts": {"type": "array", "items": fact_schema, "maxItems": 2 if quotes else 0},
             "reasoning": _string(300),
             "salience": {"type": "number", "minimum": 0, "maximum": 1},
         }
@@ -134,20 +147,22 @@ def abstraction_of(answer: DeepAnswer, turns: Sequence[Turn]) -> Abstraction:
         salience=round(max(0.0, min(1.0, salience)), 3),
         confidence=round(0.2 + confidence, 3),
         reasoning=tidy(answer.reasoning, 300),
+        facts=tuple(answer.facts[:2]),
     )
 
 
 def _verbatim(quoted: QuoteAnswer, turns: Sequence[Turn]) -> Exemplar | None:
     quote = quoted.quote.strip()
     for turn in turns:
-        if quote and quote in turn.text:
+        if quote and quote in turn.fresh:
             return exemplar(quote, turn, tidy(quoted.significance, 120))
     return None
 
 
 def told_turns(turns: Sequence[Turn]) -> str:
     """Turns as the model reads them; a text that is too long loses its middle."""
-    text = "\n".join(f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in turns)
+    new = [(turn.speaker, turn.fresh) for turn in turns if turn.fresh]
+    text = "\n".join(f"{speaker}: {said}" if speaker else said for speaker, said in new)
     if len(text) <= _MAX_CONTENT_CHARS:
         return text
     half = _MAX_CONTENT_CHARS // 2

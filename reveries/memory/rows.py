@@ -12,6 +12,8 @@ import numpy as np
 from reveries.db.checksums import checksum
 from reveries.db.database import Row
 from reveries.llm.base import Vector
+from reveries.memory.claims import Claim, Conflict
+from reveries.memory.echoes import Span
 from reveries.memory.model import (
     Episode,
     Exemplar,
@@ -24,6 +26,11 @@ from reveries.memory.model import (
     Turn,
 )
 
+_CLAIM_TEXTS = (
+    "id", "subject", "relation", "value", "quote", "turn_id", "experience_id", "speaker", "found_by",
+)  # fmt: skip
+ALL = "all"
+"""In the place of echoes: nothing of the turn is new, so it has no vector and no place in the live index."""
 _OWNER_ID = "default"
 """`relationship` is keyed by user; there is one (RA-20)."""
 
@@ -47,6 +54,7 @@ def turn_row(turn: Turn, import_key: bytes | None = None) -> dict[str, object]:
         "is_partial": int(turn.is_partial),
         "import_key": import_key,
         "checksum": checksum(turn.speaker, turn.text),
+        "echoes": _json(ALL if turn.is_echo else turn.echoes),
     }
 
 
@@ -62,6 +70,7 @@ def turn_of(row: Row) -> Turn:
         said_at=row["said_at"],
         is_partial=bool(row["is_partial"]),
         tainted=bool(row["tainted"]),
+        echoes=_spans(row["echoes"], row["text"]),
     )
 
 
@@ -74,6 +83,7 @@ def experience_row(experience: Experience, turn_count: int) -> dict[str, object]
         "topics": experience.topics,
         "partial": experience.is_partial,
         "reason": experience.end_reason,
+        "echoes": experience.echoes,
     }
     return {
         "id": experience.id,
@@ -107,6 +117,7 @@ def experience_of(row: Row) -> Experience:
         processed=bool(row["processed"]),
         is_partial=bool(metadata.get("partial", False)),
         end_reason=metadata.get("reason", ""),
+        echoes=tuple((start, end) for start, end in metadata.get("echoes", ())),
     )
 
 
@@ -214,6 +225,38 @@ def self_model_of(row: Row) -> SelfModel:
     )
 
 
+def claim_row(claim: Claim) -> dict[str, object]:
+    return {
+        **{name: getattr(claim, name) for name in _CLAIM_TEXTS},
+        "said_at": claim.said_at,
+        "is_change": int(claim.is_change),
+        "origin": claim.origin.value,
+        "tainted": int(claim.tainted),
+        "checksum": checksum(claim.value, claim.quote),
+    }
+
+
+def claim_of_row(row: Row) -> Claim:
+    return Claim(
+        **{name: row[name] for name in _CLAIM_TEXTS},
+        said_at=row["said_at"],
+        is_change=bool(row["is_change"]),
+        origin=Origin(row["origin"]),
+        tainted=bool(row["tainted"]),
+    )
+
+
+def conflict_row(conflict: Conflict) -> dict[str, object]:
+    return {
+        "id": conflict.id,
+        "earlier_id": conflict.earlier.id,
+        "later_id": conflict.later.id,
+        "kind": conflict.kind,
+        "reason": conflict.reason,
+        "found_at": conflict.found_at,
+    }
+
+
 def gap_of(row: Row) -> Gap:
     return Gap(row["id"], row["conversation_id"], row["started_at"], row["ended_at"], row["significance"])
 
@@ -228,6 +271,13 @@ def vector_of(raw: bytes) -> Vector:
 
 def _strings(raw: str) -> tuple[str, ...]:
     return tuple(json.loads(raw))
+
+
+def _spans(raw: str, text: str) -> tuple[Span, ...]:
+    if raw == "[]":
+        return ()
+    found = json.loads(raw)
+    return ((0, len(text)),) if found == ALL else tuple((start, end) for start, end in found)
 
 
 def _json(value: object) -> str:

@@ -1,11 +1,14 @@
 """Each pass of sleep is a row, each thing it did another, with what stood there before: the log, and how to undo it."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import msgspec
 
 from reveries.db.database import Transaction
-from reveries.memory.changes import ChangeSet, SelfModelChange, to_json
+from reveries.memory.changes import Before, ChangeSet, ExperienceBefore, SelfModelChange, to_json
+from reveries.memory.rows import vector_bytes
 from reveries.memory.store import MemoryStore
 
 
@@ -49,17 +52,50 @@ async def record_change(
     line: str,
     counts: Mapping[str, int],
 ) -> None:
-    """Write down what a pass does, in the transaction that does it: the change set, what stood there before, a line for
-    people, and the pass's counts (processed, created, merged, fallbacks; what is not named is 0)."""
+    """Write down what a pass does, in the transaction that does it and before anything of it is written: the change
+    set, what stood there before, a line for people, and the pass's counts (processed, created, merged, fallbacks; what
+    is not named is 0)."""
+    before = store.live.graph.before(changes)
+    named = {*changes.light_slept_ids, *(entry.experience_id for entry in changes.processed)}
+    before = replace(before, experiences=await experiences_before(transaction, named | {experience_id or ""}))
     record = {
         "run_id": run_id,
         "experience_id": experience_id,
-        "change_set": to_json(changes, store.live.graph.before(changes)),
+        "change_set": to_json(changes, before),
         "log": line,
     }
     await transaction.run("consolidation.record", record)
+    await _keep_vectors(transaction, store, changes, before)
     none = {"processed": 0, "created": 0, "merged": 0, "fallbacks": 0}
     await transaction.run("consolidation.count", {"id": run_id, **none, **counts})
+
+
+async def experiences_before(transaction: Transaction, ids: Iterable[str]) -> tuple[ExperienceBefore, ...]:
+    """What the file says of experiences now."""
+    rows = await transaction.rows("experiences.standing", {"ids": json.dumps(sorted(ids))})
+    return tuple(
+        ExperienceBefore(
+            experience_id=row["id"],
+            salience=row["salience"],
+            valence=row["valence"],
+            light_slept=bool(row["light_slept"]),
+            processed=bool(row["processed"]),
+            attempts=row["attempts"],
+        )
+        for row in rows
+    )
+
+
+async def _keep_vectors(transaction: Transaction, store: MemoryStore, changes: ChangeSet, before: Before) -> None:
+    """The vectors that are about to be replaced, beside the change that was recorded last."""
+    old = {episode.id for episode in before.episodes}
+    rows = [
+        {"episode_id": name, "model_id": store.embedder.model_id, "vector": vector_bytes(vector)}
+        for name, _ in changes.vectors
+        if name in old and (vector := store.live.graph.vector_of(name)).any()
+    ]
+    if rows:
+        await transaction.run_many("consolidation.keep_vector", rows)
 
 
 async def record_self_change(transaction: Transaction, run_id: str, change: SelfModelChange | None, now: float) -> None:

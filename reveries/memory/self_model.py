@@ -24,7 +24,7 @@ def trusted_words(experience: Experience, turns: Sequence[Turn]) -> str:
     if own:
         return "\n".join(own)
     is_own_thought = experience.origin is Origin.SELF and not experience.tainted
-    return experience.content if is_own_thought and not experience.conversation_id else ""
+    return "\n".join(turn.fresh for turn in turns) if is_own_thought and not experience.conversation_id else ""
 
 
 def changed(

@@ -19,12 +19,16 @@ from reveries.db.database import Database, Transaction
 from reveries.errors import DiskFullError, ModelError, ModelUnavailableError
 from reveries.llm.base import Embedder, Vector, Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
+from reveries.memory.claims import Conflict
 from reveries.memory.decay import FADED_BELOW
 from reveries.memory.hydration import graph_of, read_graph_rows, read_turn_rows, read_turn_vectors, told_turns, turns_of
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Experience, Link, Turn
 from reveries.memory.passages import passages_of
 from reveries.memory.rows import (
+    claim_of_row,
+    claim_row,
+    conflict_row,
     episode_row,
     experience_of,
     self_model_of,
@@ -151,6 +155,7 @@ class MemoryStore:
         await asyncio.to_thread(self.live.fill, found or await self._from_rows())
         if found is not None:
             await self._take_back()
+        self.live.apply(await self._claims())
         if rows := await self.database.rows("self_model.get"):
             self.live.self_model = self_model_of(rows[0])
         return found is not None
@@ -239,21 +244,42 @@ class MemoryStore:
         return [(e, tuple(turns.get(e.id) or passages_of(e, self.mind_name))) for e in experiences]
 
     async def next_to_process(
-        self, max_attempts: int, passed_over: Sequence[str]
+        self, max_attempts: int, passed_over: Sequence[str], *, with_held: bool = True
     ) -> tuple[Experience | None, tuple[Turn, ...]]:
         """The most salient experience that waits for deep sleep, with its turns or passages; None when none does."""
-        named = {"max_attempts": max_attempts, "passed_over": json.dumps(list(passed_over))}
+        passed = json.dumps(list(passed_over))
+        named = {"max_attempts": max_attempts, "passed_over": passed, "with_held": int(with_held)}
         rows = await self.database.rows("experiences.next_to_process", named)
         if not rows:
             return None, ()
         experience = experience_of(rows[0])
+        return experience, await self.turns_of(experience)
+
+    async def turns_of(self, experience: Experience) -> tuple[Turn, ...]:
+        """The turns of an experience, or its passages when it has none."""
         turns = await self.database.rows("turns.of_experience", {"experience_id": experience.id})
-        return experience, tuple(map(turn_of, turns)) or passages_of(experience, self.mind_name)
+        return tuple(map(turn_of, turns)) or passages_of(experience, self.mind_name)
 
     async def _vectors(self, kind: str, model_id: str, dimensions: int) -> dict[str, Vector]:
         rows = await self.database.rows("episodes.live_vectors", {"owner_kind": kind, "model_id": model_id})
         size = 4 * dimensions
         return {row["owner_id"]: vector_of(row["vector"]) for row in rows if len(row["vector"]) == size}
+
+    async def _claims(self) -> ChangeSet:
+        claims = {row["id"]: claim_of_row(row) for row in await self.database.rows("claims.all")}
+        conflicts = [
+            Conflict(
+                id=row["id"],
+                earlier=claims[row["earlier_id"]],
+                later=claims[row["later_id"]],
+                kind=row["kind"],
+                reason=row["reason"],
+                found_at=row["found_at"],
+                settled=row["settled"],
+            )
+            for row in await self.database.rows("claims.conflicts")
+        ]
+        return ChangeSet(claims=tuple(claims.values()), conflicts=tuple(conflicts))
 
     async def _write(self, transaction: Transaction, changes: ChangeSet) -> None:
         await _many(transaction, "episodes.put", [episode_row(episode) for episode in changes.episodes])
@@ -273,6 +299,9 @@ class MemoryStore:
             "experiences.mark_processed",
             [{"id": p.experience_id, "salience": p.salience, "valence": p.valence} for p in changes.processed],
         )
+        await _many(transaction, "claims.put", [claim_row(claim) for claim in changes.claims])
+        await _many(transaction, "claims.put_conflict", [conflict_row(conflict) for conflict in changes.conflicts])
+        await _many(transaction, "claims.settle", [asdict(settled) for settled in changes.settlements])
         if changes.self_model is not None:
             await transaction.run("self_model.put", self_model_row(changes.self_model.after))
 

@@ -397,7 +397,7 @@ def meant(text: str, names: Iterable[str]) -> str:
 def meant_by(turn: Turn, names: Iterable[str]) -> str:
     """What of a turn is compared by meaning. Of the mind's own long replies the beginning, which says what they answer:
     the rest would cost four times as much to embed and is found by its words."""
-    told = meant(turn.text, names)
+    told = meant(turn.fresh, names)
     if turn.origin is not Origin.SELF or len(told) <= _OWN_CHARS:
         return told
     return told[:_OWN_CHARS].rsplit(None, 1)[0]

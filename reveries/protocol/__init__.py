@@ -158,16 +158,25 @@ from reveries.protocol.model_frames import (
     WeightsOffer as WeightsOffer,
 )
 from reveries.protocol.requests import (
+    AnswerSleep as AnswerSleep,
+)
+from reveries.protocol.requests import (
     ApplyConfig as ApplyConfig,
 )
 from reveries.protocol.requests import (
     AskConfig as AskConfig,
 )
 from reveries.protocol.requests import (
+    AskContradictions as AskContradictions,
+)
+from reveries.protocol.requests import (
     AskMemory as AskMemory,
 )
 from reveries.protocol.requests import (
     AskModels as AskModels,
+)
+from reveries.protocol.requests import (
+    AskSleepLog as AskSleepLog,
 )
 from reveries.protocol.requests import (
     AskStatus as AskStatus,
@@ -203,7 +212,13 @@ from reveries.protocol.requests import (
     Inspect as Inspect,
 )
 from reveries.protocol.requests import (
+    InspectSleep as InspectSleep,
+)
+from reveries.protocol.requests import (
     Observe as Observe,
+)
+from reveries.protocol.requests import (
+    PreviewSleep as PreviewSleep,
 )
 from reveries.protocol.requests import (
     ProbeModels as ProbeModels,
@@ -218,7 +233,52 @@ from reveries.protocol.requests import (
     Search as Search,
 )
 from reveries.protocol.requests import (
+    SettleContradiction as SettleContradiction,
+)
+from reveries.protocol.requests import (
     Sleep as Sleep,
+)
+from reveries.protocol.requests import (
+    UndoSleep as UndoSleep,
+)
+from reveries.protocol.sleep_frames import (
+    ChangedEpisode as ChangedEpisode,
+)
+from reveries.protocol.sleep_frames import (
+    ClaimSaid as ClaimSaid,
+)
+from reveries.protocol.sleep_frames import (
+    Contradiction as Contradiction,
+)
+from reveries.protocol.sleep_frames import (
+    Contradictions as Contradictions,
+)
+from reveries.protocol.sleep_frames import (
+    NewLink as NewLink,
+)
+from reveries.protocol.sleep_frames import (
+    SleepAnswered as SleepAnswered,
+)
+from reveries.protocol.sleep_frames import (
+    SleepChange as SleepChange,
+)
+from reveries.protocol.sleep_frames import (
+    SleepLog as SleepLog,
+)
+from reveries.protocol.sleep_frames import (
+    SleepPreview as SleepPreview,
+)
+from reveries.protocol.sleep_frames import (
+    SleepRun as SleepRun,
+)
+from reveries.protocol.sleep_frames import (
+    SleepRunDetail as SleepRunDetail,
+)
+from reveries.protocol.sleep_frames import (
+    SleepUndone as SleepUndone,
+)
+from reveries.protocol.sleep_frames import (
+    UndoneRun as UndoneRun,
 )
 from reveries.protocol.status_frames import (
     Status as Status,

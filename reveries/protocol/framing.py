@@ -27,6 +27,14 @@ from reveries.protocol.memory_frames import EpisodeDetail, Found, MemoryStats
 from reveries.protocol.message import MAX_FRAME_BYTES
 from reveries.protocol.model_frames import ModelsOverview, ModelsProbed, UsageReport
 from reveries.protocol.requests import Request
+from reveries.protocol.sleep_frames import (
+    Contradictions,
+    SleepAnswered,
+    SleepLog,
+    SleepPreview,
+    SleepRunDetail,
+    SleepUndone,
+)
 from reveries.protocol.status_frames import Status
 from reveries.protocol.thought_frames import Consolidated, ThoughtBegan, ThoughtEnded, Thoughts, ThoughtToken
 
@@ -38,6 +46,7 @@ Frame = (
     | ThoughtBegan | ThoughtToken | ThoughtEnded | Thoughts | Consolidated | MemoryStats | Found | EpisodeDetail
     | Config | ConfigApplied | Imported | Status | ModelsOverview | ModelsProbed
     | UsageReport
+    | SleepLog | SleepRunDetail | SleepPreview | SleepUndone | SleepAnswered | Contradictions
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()

@@ -1,10 +1,12 @@
 """What a client may ask."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
 from reveries.protocol.message import Message, RequestId, Text
+
+RunId = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 
 
 class Hello(Message, frozen=True):
@@ -66,6 +68,59 @@ class Consolidate(Message, frozen=True):
 
     request_id: RequestId
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
+class PreviewSleep(Message, frozen=True):
+    """Ask the model as `Consolidate` would, and change nothing. `Progress`, then `SleepPreview`."""
+
+    request_id: RequestId
+    limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
+class AskSleepLog(Message, frozen=True):
+    """Answered by `SleepLog`."""
+
+    request_id: RequestId
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 20
+
+
+class InspectSleep(Message, frozen=True):
+    """Answered by `SleepRunDetail`. `run_id` may be the beginning of one."""
+
+    request_id: RequestId
+    run_id: RunId
+
+
+class UndoSleep(Message, frozen=True):
+    """Take a pass back; with `through`, before it those that built upon it. Answered by `SleepUndone`."""
+
+    request_id: RequestId
+    run_id: RunId
+    through: bool = False
+
+
+class AnswerSleep(Message, frozen=True):
+    """The owner's word on what a pass asks: do it, or drop it. Answered by `SleepAnswered`."""
+
+    request_id: RequestId
+    run_id: RunId
+    do_it: bool
+
+
+class AskContradictions(Message, frozen=True):
+    """Claims that cannot both hold; with `with_settled` also what was settled, and updates that took effect. Answered
+    by `Contradictions`."""
+
+    request_id: RequestId
+    with_settled: bool = False
+
+
+class SettleContradiction(Message, frozen=True):
+    """The owner's word: the earlier, the later, or both hold. Answered by `Contradictions`, with that one alone."""
+
+    request_id: RequestId
+    conflict_id: RunId
+    keep: Literal["earlier", "later", "both"]
 
 
 class AskMemory(Message, frozen=True):
@@ -149,4 +204,6 @@ Request = (
     Hello | Attach | Detach | Say | Cancel | AskStatus | Observe | AskThoughts | Consolidate | AskMemory | Search
     | Inspect | AskConfig | ApplyConfig | Import | Sleep | AskModels | ProbeModels
     | AskUsage
+    | PreviewSleep | AskSleepLog | InspectSleep | UndoSleep | AnswerSleep
+    | AskContradictions | SettleContradiction
 )  # fmt: skip

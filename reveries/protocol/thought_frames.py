@@ -47,7 +47,7 @@ class Thoughts(Message, frozen=True):
 
 
 class Consolidated(Message, frozen=True):
-    """What a pass did. `log` has one line for each experience."""
+    """What a pass did. `log` has one line for each experience; `question` is what it asks before it does more."""
 
     request_id: int
     run_id: str
@@ -59,3 +59,4 @@ class Consolidated(Message, frozen=True):
     seconds: float
     was_interrupted: bool
     log: list[str]
+    question: str = ""

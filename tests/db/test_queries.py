@@ -98,9 +98,7 @@ def test_every_foreign_key_that_points_up_has_an_index(schema: "dbapi.Connection
     }
     assert unindexed == {
         ("consolidation_changes", "experience_id"),
-        ("episode_links", "to_id"),
         ("episodes", "conversation_id"),
-        ("episodes", "merged_into"),
         ("gaps", "conversation_id"),
         ("monologue_log", "experience_id"),
     }

@@ -148,6 +148,8 @@ class Script:
     episode: protocol.EpisodeDetail | None = None
     status: protocol.Status | None = None
     probed: protocol.ModelsProbed = field(default_factory=probed)
+    sleep: dict[str, Frame] = field(default_factory=dict)
+    """By request name: what is answered about passes of sleep."""
     failures: dict[str, protocol.Failed] = field(default_factory=dict)
     """By request name: what is answered instead."""
     needs_restart: list[str] = field(default_factory=list)
@@ -314,6 +316,8 @@ class FakeMind:
                 return _numbered(STATS, number)
             case protocol.Search():
                 return _numbered(script.found, number) if script.found else protocol.Found(number, [], [], 0, 0.001)
+            case _ if frame := script.sleep.get(type(request).__name__):
+                return _numbered(frame, number)
             case _:
                 if script.episode is None:
                     return protocol.Failed(number, "not_found", "No episode begins with that.", "Search for it.")

@@ -111,12 +111,10 @@ async def open_memory(
                 database=database,
                 embedder=embedder or WordEmbedder(),
                 clock=clock or HandClock(NOW),
-                memory=memory_settings(),
-                recall=settings(),
+                **({"memory": memory_settings(), "recall": settings()} | parts),  # type: ignore[arg-type]
                 owner_name="Ana",
                 mind_name="Reverie",
                 new_id=lambda: f"id{next(count):06}",
-                **parts,  # type: ignore[arg-type]
             )
         )
         await memory.hydrate()

@@ -1,4 +1,4 @@
-"""Memory's own statements delete nothing: only `forget` ever will."""
+"""By itself memory deletes nothing: only `forget` ever will, and what a pass wrote goes on the owner's word: `undo`."""
 
 import re
 from pathlib import Path
@@ -16,3 +16,13 @@ def test_no_statement_of_memory_deletes_a_row() -> None:
     for name in _OF_MEMORY:
         text = (folder / f"{name}.sql").read_text(encoding="utf-8")
         assert not re.search(r"\b(DELETE|DROP|TRUNCATE|REPLACE INTO)\b", text, re.IGNORECASE), name
+
+
+def test_the_statements_that_take_back_are_asked_for_on_the_owners_word_alone() -> None:
+    package = Path(reveries.db.queries.__file__).parents[2]
+    asked = {file.name for file in package.rglob("*.py") if '"undo.' in file.read_text(encoding="utf-8")}
+    # `consolidation` and `asking` end what a row says of waiting for the owner, never what is remembered.
+    assert asked == {"undoing.py", "consolidation.py", "asking.py"}
+    for name in ("consolidation.py", "asking.py"):
+        text = (package / "memory" / name).read_text(encoding="utf-8")
+        assert set(re.findall(r'"undo\.(\w+)"', text)) <= {"drop_pending", "release"}

@@ -44,6 +44,8 @@ def picture(memory: Memory) -> dict[str, object]:
         "turn_vectors": {said.id: turns.vectors[[turns.row_of(said.id) or 0]].tobytes() for said, _ in turns.entries()},
         "self_model": memory.self_model,
         "gap": memory.open_gap,
+        "claims": dict(memory.live.claims.claims),
+        "conflicts": dict(memory.live.claims.conflicts),
     }
 
 

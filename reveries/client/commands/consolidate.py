@@ -1,6 +1,7 @@
-"""`reveries consolidate`: deep sleep, now."""
+"""`reveries consolidate`: deep sleep, now; what sleep did, with the owner's word on it: log, undo, confirm, drop."""
 
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -9,21 +10,107 @@ if TYPE_CHECKING:
     from reveries.client.connection import Connection
 
 _INTERRUPTED = 130
+_Answer = TypeVar("_Answer")
 
 
-@click.command("consolidate", short_help="Sleep on what happened, now.")
+@click.group(
+    "consolidate", short_help="Sleep on what happened, now; see and undo what sleep did.", invoke_without_command=True
+)
 @click.option(
     "--limit", type=click.IntRange(1), default=None, help="At most so many experiences, the most salient first."
 )
+@click.option("--dry-run", is_flag=True, help="Ask the model and show what would change. Nothing is changed.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def command(limit: int | None, as_json: bool) -> int:
+@click.pass_context
+def command(ctx: click.Context, limit: int | None, dry_run: bool, as_json: bool) -> int:
     """Sleep on what happened, now: ask the model about each experience and let it become memory. Ctrl+C ends it after
-    the experience in hand; what was done stays done."""
+    the experience in hand; what was done stays done, and can be taken back."""
+    if ctx.invoked_subcommand is not None:
+        return 0
+    return _preview(limit, as_json) if dry_run else _sleep(limit, as_json)
+
+
+@command.command("log")
+@click.argument("run", required=False)
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="At most so many passes.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def log(run: str | None, limit: int, as_json: bool) -> None:
+    """Which passes of sleep there were, newest first; with RUN (the beginning of its ID is enough) what it did, episode
+    by episode."""
+    from reveries import protocol
+    from reveries.client.calling import ask
+    from reveries.client.render import show, show_json
+    from reveries.client.sleep_page import log_page, run_page
+
+    if run is None:
+        passes = ask(lambda new_id: protocol.AskSleepLog(new_id, limit), protocol.SleepLog)
+        show_json(passes) if as_json else show(log_page(passes, time.time()))
+        return
+    name = _run_name(run)
+    detail = ask(lambda new_id: protocol.InspectSleep(new_id, name), protocol.SleepRunDetail)
+    show_json(detail) if as_json else show(run_page(detail, time.time()))
+
+
+@command.command("undo")
+@click.argument("run")
+@click.option("--through", is_flag=True, help="Take back first, newest first, the passes that built upon it.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def undo(run: str, through: bool, as_json: bool) -> None:
+    """Take back what the pass RUN did: episodes, links, merges, the self-model. What was said is never touched, and
+    deep sleep takes it up again only when you ask: reveries consolidate."""
+    from reveries import protocol
+    from reveries.client.calling import ask
+    from reveries.client.render import show, show_json
+    from reveries.client.sleep_page import undone_page
+
+    name = _run_name(run)
+    undone = ask(lambda new_id: protocol.UndoSleep(new_id, name, through), protocol.SleepUndone)
+    show_json(undone) if as_json else show(undone_page(undone))
+
+
+@command.command("confirm")
+@click.argument("run")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def confirm(run: str, as_json: bool) -> None:
+    """Let the pass RUN do what it asks about."""
+    _answer(run, do_it=True, as_json=as_json)
+
+
+@command.command("drop")
+@click.argument("run")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def drop(run: str, as_json: bool) -> None:
+    """Leave undone what the pass RUN asks about."""
+    _answer(run, do_it=False, as_json=as_json)
+
+
+def _answer(run: str, *, do_it: bool, as_json: bool) -> None:
+    from reveries import protocol
+    from reveries.client.calling import ask
+    from reveries.client.render import say, show_json
+
+    name = _run_name(run)
+    answered = ask(lambda new_id: protocol.AnswerSleep(new_id, name, do_it), protocol.SleepAnswered)
+    show_json(answered) if as_json else say(answered.line)
+
+
+def _run_name(run: str) -> str:
+    from reveries.errors import UsageError
+
+    if not 0 < len(run) <= 100:
+        raise UsageError("That is no pass's ID.", advice="They stand in: reveries consolidate log")
+    return run
+
+
+def _sleep(limit: int | None, as_json: bool) -> int:
+    from reveries import protocol
     from reveries.client.calling import call
     from reveries.client.memory_page import consolidated_page
     from reveries.client.render import say, show, show_json
 
-    done = call(lambda mind: _consolidate(mind, limit))
+    done = call(
+        lambda mind: _watched(mind, protocol.Consolidate(mind.new_id(), limit), protocol.Consolidated, "sleeping on it")
+    )
     if as_json:
         show_json(done)
     else:
@@ -33,20 +120,37 @@ def command(limit: int | None, as_json: bool) -> int:
     return _INTERRUPTED if done.was_interrupted else 0
 
 
-async def _consolidate(mind: "Connection", limit: int | None) -> "protocol.Consolidated":
+def _preview(limit: int | None, as_json: bool) -> int:
+    from reveries import protocol
+    from reveries.client.calling import call
+    from reveries.client.render import show, show_json
+    from reveries.client.sleep_page import preview_page
+
+    seen = call(
+        lambda mind: _watched(
+            mind, protocol.PreviewSleep(mind.new_id(), limit), protocol.SleepPreview, "looking at what waits"
+        )
+    )
+    show_json(seen) if as_json else show(preview_page(seen))
+    return _INTERRUPTED if seen.was_interrupted else 0
+
+
+async def _watched(
+    mind: "Connection",
+    request: "protocol.Consolidate | protocol.PreviewSleep",
+    answer: type[_Answer],
+    what: str,
+) -> _Answer:
+    """The answer to a request that takes long, with a progress bar; Ctrl+C stops it."""
     from reveries import protocol
     from reveries.client.calling import ctrl_c
     from reveries.client.progress import progress_bar
     from reveries.errors import ProtocolError
 
-    request_id = mind.new_id()
-    with progress_bar("sleeping on it") as moved, ctrl_c(lambda: mind.cancel_soon(request_id)):
-        async for frame in mind.request(protocol.Consolidate(request_id, limit)):
-            match frame:
-                case protocol.Progress():
-                    moved(frame.what, frame.done, frame.total)
-                case protocol.Consolidated():
-                    return frame
-                case _:
-                    pass
+    with progress_bar(what) as moved, ctrl_c(lambda: mind.cancel_soon(request.request_id)):
+        async for frame in mind.request(request):
+            if isinstance(frame, protocol.Progress):
+                moved(frame.what, frame.done, frame.total)
+            elif isinstance(frame, answer):
+                return frame
     raise ProtocolError("The mind did not say what its sleep came to.", advice="See: reveries status")

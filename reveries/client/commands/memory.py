@@ -4,6 +4,8 @@ import time
 
 import click
 
+from reveries.client.commands import contradictions
+
 
 @click.group("memory", short_help="What it remembers: search, inspect.", invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
@@ -64,3 +66,6 @@ def inspect(episode_id: str, as_json: bool) -> None:
         show_json(episode)
     else:
         show(episode_page(episode, time.time()))
+
+
+command.add_command(contradictions.command)

@@ -62,3 +62,7 @@ SELECT from_id, group_concat(to_id, char(31)) AS targets, group_concat(strength,
     group_concat(CASE type WHEN 'causal' THEN 0 WHEN 'thematic' THEN 1 WHEN 'temporal' THEN 2 ELSE 3 END, '') AS types
 FROM episode_links
 GROUP BY from_id;
+
+-- name: links_around
+SELECT from_id, to_id, type, strength FROM episode_links
+WHERE from_id IN (SELECT value FROM json_each(:ids)) OR to_id IN (SELECT value FROM json_each(:ids));

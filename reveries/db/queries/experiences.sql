@@ -33,12 +33,14 @@ UPDATE raw_experiences SET attempts = attempts + 1 WHERE id = :id;
 -- name: next_to_process
 SELECT * FROM raw_experiences
 WHERE processed = 0 AND light_slept = 1 AND attempts < :max_attempts
+    AND (:with_held OR id NOT IN (SELECT experience_id FROM held_experiences))
     AND id NOT IN (SELECT value FROM json_each(:passed_over))
 ORDER BY salience DESC, happened_at, rowid
 LIMIT 1;
 
 -- name: count_unprocessed
-SELECT count(*) AS unprocessed FROM raw_experiences WHERE processed = 0 AND attempts < :max_attempts;
+SELECT count(*) AS unprocessed FROM raw_experiences WHERE processed = 0 AND attempts < :max_attempts
+    AND (:with_held OR id NOT IN (SELECT experience_id FROM held_experiences));
 
 -- name: live_passages
 SELECT raw_experiences.*, episode_sources.episode_id
@@ -74,3 +76,17 @@ WHERE episodes.merged_into IS NULL AND episodes.accessibility >= :least
     AND raw_experiences.id IN (SELECT value FROM json_each(:experience_ids))
     AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.experience_id = raw_experiences.id)
 ORDER BY raw_experiences.rowid;
+
+-- name: standing
+SELECT id, salience, valence, light_slept, processed, attempts FROM raw_experiences
+WHERE id IN (SELECT value FROM json_each(:ids))
+ORDER BY id;
+
+-- name: put_back
+UPDATE raw_experiences
+SET salience = :salience, valence = :valence, light_slept = :light_slept, processed = :processed, attempts = :attempts
+WHERE id = :experience_id;
+
+-- name: hold
+INSERT INTO held_experiences (experience_id, held_at, why) VALUES (:experience_id, :held_at, :why)
+ON CONFLICT (experience_id) DO UPDATE SET held_at = excluded.held_at, why = excluded.why;

@@ -1,9 +1,10 @@
 -- name: insert
 INSERT INTO turns (
-    id, conversation_id, experience_id, position, origin, tainted, speaker, text, said_at, is_partial, import_key, checksum
+    id, conversation_id, experience_id, position, origin, tainted, speaker, text, said_at, is_partial, import_key, checksum,
+    echoes
 ) VALUES (
     :id, :conversation_id, :experience_id, :position, :origin, :tainted, :speaker, :text, :said_at, :is_partial,
-    :import_key, :checksum
+    :import_key, :checksum, :echoes
 );
 
 -- name: adopt
@@ -49,7 +50,7 @@ SELECT turns.*, episode_sources.episode_id
 FROM turns
 JOIN episode_sources ON episode_sources.experience_id = turns.experience_id
 JOIN episodes ON episodes.id = episode_sources.episode_id
-WHERE episodes.merged_into IS NULL
+WHERE episodes.merged_into IS NULL AND turns.echoes <> '"all"'
 ORDER BY turns.rowid;
 
 -- name: come_back

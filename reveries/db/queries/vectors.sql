@@ -34,7 +34,7 @@ WHERE owner_kind = :owner_kind AND model_id = :model_id AND owner_id IN (SELECT 
 -- name: turns_without
 SELECT turns.*, turns.rowid AS place
 FROM turns
-WHERE turns.rowid > :after
+WHERE turns.rowid > :after AND turns.echoes <> '"all"'
     AND EXISTS (
         SELECT 1 FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
         WHERE episode_sources.experience_id = turns.experience_id AND episodes.merged_into IS NULL
@@ -71,7 +71,7 @@ SELECT count(*) AS total, count(vectors.owner_id) AS done
 FROM turns
 LEFT JOIN vectors
     ON vectors.owner_kind = 'turn' AND vectors.owner_id = turns.id AND vectors.model_id = :model_id
-WHERE EXISTS (
+WHERE turns.echoes <> '"all"' AND EXISTS (
     SELECT 1 FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
     WHERE episode_sources.experience_id = turns.experience_id AND episodes.merged_into IS NULL
 );

@@ -1,0 +1,31 @@
+-- What is done on the owner's word alone: rows that a pass wrote are taken away again. Nothing else of memory deletes.
+
+-- name: drop_link
+DELETE FROM episode_links WHERE from_id = :from_id AND to_id = :to_id AND type = :type;
+
+-- name: drop_links
+DELETE FROM episode_links WHERE from_id = :id OR to_id = :id;
+
+-- name: drop_source
+DELETE FROM episode_sources WHERE episode_id = :episode_id AND experience_id = :experience_id;
+
+-- name: drop_sources
+DELETE FROM episode_sources WHERE episode_id = :id;
+
+-- name: drop_episode
+DELETE FROM episodes WHERE id = :id;
+
+-- name: drop_turn_vector
+DELETE FROM vectors WHERE owner_kind = 'turn' AND owner_id = :owner_id;
+
+-- name: release
+DELETE FROM held_experiences WHERE experience_id = :experience_id;
+
+-- name: drop_pending
+DELETE FROM consolidation_pending WHERE run_id = :run_id;
+
+-- name: drop_conflict
+DELETE FROM claim_conflicts WHERE id = :id;
+
+-- name: drop_claim
+DELETE FROM claims WHERE id = :id;

@@ -1,0 +1,90 @@
+"""What of the mind's own words only repeats what was put before it: recalled memories, rules, the words just said. It
+is kept as said and never learned again as new. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+RUN_WORDS = 6
+"""So many words in a row that stand in what was shown are no coincidence."""
+
+Span = tuple[int, int]
+"""Where it begins and ends, in characters."""
+
+_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+_TAIL = re.compile(r"[^\w\s]*")
+_LETTER = re.compile(r"\w")
+
+
+def echoes(text: str, shown: Iterable[str]) -> tuple[Span, ...]:
+    """The parts of `text` that stand word for word in one of `shown`, in order; case and punctuation do not matter."""
+    words = _words(text)
+    if len(words) < RUN_WORDS:
+        return _whole(text, words, shown)
+    known = {run for source in shown for run in _runs([word for word, _, _ in _words(source)])}
+    covered = [False] * len(words)
+    for at, run in enumerate(_runs([word for word, _, _ in words])):
+        if run in known:
+            covered[at : at + RUN_WORDS] = [True] * RUN_WORDS
+    return tuple(_spans(text, words, covered))
+
+
+def fresh_text(text: str, spans: Sequence[Span]) -> str:
+    """`text` without `spans`, each cut a line's end: no sentence is made of what stood apart."""
+    if not spans:
+        return text
+    pieces: list[str] = []
+    at = 0
+    for start, end in spans:
+        pieces.append(text[at:start])
+        at = end
+    pieces.append(text[at:])
+    left = "\n".join(piece.strip() for piece in pieces if _LETTER.search(piece))
+    return left if len(_words(left)) > _REMNANT_WORDS else ""
+
+
+_REMNANT_WORDS = 3
+"""So few words between echoes ("You said:") say nothing."""
+
+
+def within(spans: Iterable[Span], start: int, end: int) -> tuple[Span, ...]:
+    """The parts of `spans` between `start` and `end`, counted from `start`."""
+    cut = ((max(a, start) - start, min(b, end) - start) for a, b in spans)
+    return tuple((a, b) for a, b in cut if a < b)
+
+
+def _whole(text: str, words: Sequence[tuple[str, int, int]], shown: Iterable[str]) -> tuple[Span, ...]:
+    """A text too short for a run is an echo when it is, whole, a sentence's worth of what was shown."""
+    said = [word for word, _, _ in words]
+    if len(said) <= _REMNANT_WORDS:
+        return ()
+    mark = f" {' '.join(said)} "
+    sources = (f" {' '.join(word for word, _, _ in _words(source))} " for source in shown)
+    return ((0, len(text)),) if any(mark in source for source in sources) else ()
+
+
+def _words(text: str) -> list[tuple[str, int, int]]:
+    return [(match.group().casefold().replace("\u2019", "'"), *match.span()) for match in _WORD.finditer(text)]
+
+
+def _runs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    return (tuple(words[at : at + RUN_WORDS]) for at in range(len(words) - RUN_WORDS + 1))
+
+
+def _spans(text: str, words: Sequence[tuple[str, int, int]], covered: Sequence[bool]) -> Iterator[Span]:
+    start: int | None = None
+    end = 0
+    for (_, begins, ends), is_covered in zip(words, covered, strict=True):
+        if is_covered:
+            start = begins if start is None else start
+            end = ends
+        elif start is not None:
+            yield start, _with_tail(text, end)
+            start = None
+    if start is not None:
+        yield start, _with_tail(text, end)
+
+
+def _with_tail(text: str, end: int) -> int:
+    """Past the punctuation that closes it."""
+    match = _TAIL.match(text, end)
+    return match.end() if match else end

@@ -8,8 +8,6 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from reveries.clock import Clock
 from reveries.db.database import Row, Transaction
 from reveries.errors import UndoError

@@ -20,6 +20,7 @@ from reveries.memory.asking import Question, allowance, note_question, open_ques
 from reveries.memory.changes import ChangeSet
 from reveries.memory.conversations import Names
 from reveries.memory.deepening import fallen_back
+from reveries.memory.linking import possible_causes
 from reveries.memory.model import Experience, Turn
 from reveries.memory.questions import Asker
 from reveries.memory.runs import begin_run, end_run, record_change, record_self_change
@@ -175,7 +176,9 @@ class DeepSleep:
 
     async def _understand(self, model: ChatModel, experience: Experience, turns: tuple[Turn, ...]) -> Understood:
         asker = Asker(self._names.owner, self._names.mind, self._store.live.self_model)
-        return await understand(model, asker, experience, turns, self._settings, self._answers)
+        home = self._store.live.home_of(experience.id)
+        earlier = possible_causes(self._store.live.graph, home) if home is not None else ()
+        return await understand(model, asker, experience, turns, earlier, self._settings, self._answers)
 
     async def _keep(self, this: _Pass, understood: Understood, asked_in: str = "") -> None:
         """Everything that follows from one experience, in one transaction (R-107). `asked_in` is the pass that asked

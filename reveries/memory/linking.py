@@ -1,7 +1,7 @@
 """Which episodes a new one is linked to, and how strongly (R-80, RA-19). Pure: it decides, nothing is changed.
 
 Thematic: the nearest few by cosine. Temporal: what came just before. Emotional: near in meaning and felt alike. All in
-both directions; causal links take a judgement and are left to deep sleep.
+both directions. Causal: what deep sleep says of the few that it was shown, from the cause to the effect alone.
 """
 
 import math
@@ -21,6 +21,9 @@ _EMOTIONAL_VALENCE = 0.3
 _MAX_EMOTIONAL = 2
 _TEMPORAL_STRENGTH = 0.5
 _TEMPORAL_LEAST = 0.1
+_CAUSAL_STRENGTH = 0.6
+CAUSE_COSINE = 0.4
+_MAX_CAUSES = 3
 _DAY_SECONDS = 86_400.0
 
 
@@ -76,6 +79,31 @@ def nearest(
     near = [(graph.at(row), min(1.0, cosine)) for row, cosine in zip(rows, cosines, strict=True) if cosine >= least]
     found = [pair for pair in near if pair[0].id not in without]
     return sorted(found, key=lambda pair: (-pair[1], pair[0].id))[:count]
+
+
+def possible_causes(graph: MemoryGraph, episode: Episode) -> tuple[Episode, ...]:
+    """The few earlier episodes that may have led to one: what came just before it, and the nearest in meaning. Nothing
+    tainted beside what is not."""
+    found = [*episode.before]
+    found += [other.id for other, _ in nearest(graph, graph.vector_of(episode.id), 6, CAUSE_COSINE, {episode.id})]
+    earlier = [
+        other
+        for name in dict.fromkeys(found)
+        if (other := graph.get(name)) is not None
+        and other.ended_at <= episode.created_at
+        and (episode.tainted or not other.tainted)
+    ]
+    return tuple(earlier[:_MAX_CAUSES])
+
+
+def causal_link(graph: MemoryGraph, cause_id: str, effect_id: str) -> tuple[Link, ...]:
+    """The link from a cause to its effect, in that direction alone (RA-19); () when either is not there, or the other
+    way round is already believed."""
+    is_known = cause_id in graph and effect_id in graph and cause_id != effect_id
+    if not is_known or graph.strength_of(effect_id, cause_id, LinkType.CAUSAL) is not None:
+        return ()
+    there = graph.strength_of(cause_id, effect_id, LinkType.CAUSAL) or 0.0
+    return (Link(cause_id, effect_id, LinkType.CAUSAL, _CAUSAL_STRENGTH),) if there < _CAUSAL_STRENGTH else ()
 
 
 def both_ways(links: Iterable[Link]) -> tuple[Link, ...]:

@@ -20,7 +20,7 @@ from reveries.memory.changes import ChangeSet, from_json, to_json
 from reveries.memory.consolidation import MAX_ATTEMPTS
 from reveries.memory.conversations import Names
 from reveries.memory.graph import MemoryGraph
-from reveries.memory.linking import nearest
+from reveries.memory.linking import nearest, possible_causes
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Experience, SelfModel
 from reveries.memory.questions import Asker
@@ -89,7 +89,9 @@ class DryRun:
             seen.append(experience.id)
             try:
                 asker = Asker(self._names.owner, self._names.mind, sketch.self_model)
-                understood = await understand(model, asker, experience, turns, self._settings, self._answers)
+                home = self._store.live.home_of(experience.id)
+                earlier = possible_causes(self._store.live.graph, home) if home is not None else ()
+                understood = await understand(model, asker, experience, turns, earlier, self._settings, self._answers)
             except ModelAnswerError as error:
                 diffs.append(_unusable(experience, error))
                 fallbacks += 1

@@ -12,7 +12,7 @@ import msgspec
 
 from reveries.llm.base import Message, Prompt, Role
 from reveries.memory.extracts import exemplar, sentences_of
-from reveries.memory.model import Exemplar, SelfModel, Turn
+from reveries.memory.model import Episode, Exemplar, SelfModel, Turn
 from reveries.memory.words import terms_of
 from reveries.prompts import prompt
 
@@ -20,6 +20,9 @@ _MAX_QUOTABLE = 24
 _MAX_QUOTE_CHARS = 300
 _MAX_CONTENT_CHARS = 6000
 _ANSWER_TOKENS = 600
+_EARLIER_CHARS = 160
+NAMES, NO_CAUSE = ("A", "B", "C"), "none"
+"""What the earlier episodes are called in the question, and the answer that it was none of them."""
 _CALM = 0.2
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -46,6 +49,8 @@ class DeepAnswer(msgspec.Struct, frozen=True):
     topics: list[str] = []
     exemplars: list[QuoteAnswer] = []
     patterns: list[str] = []
+    led_by: str = ""
+    """The letter of the episode that led to it, where some were shown."""
     facts: list[FactAnswer] = []
     reasoning: str = ""
 
@@ -72,6 +77,8 @@ class Abstraction:
     confidence: float
     reasoning: str
     facts: tuple[FactAnswer, ...] = ()
+    cause_id: str = ""
+    """The episode that led to it, one of those shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +90,20 @@ class Asker:
     model: SelfModel
 
 
-def deep_question(asker: Asker, turns: Sequence[Turn]) -> Prompt:
-    """R-109 and R-110 about one experience. The rules come first and stay the same from call to call."""
+def deep_question(asker: Asker, turns: Sequence[Turn], earlier: Sequence[Episode] = ()) -> Prompt:
+    """R-109 and R-110 about one experience, and which of the `earlier` episodes led to it. The rules come first and
+    stay the same from call to call."""
     rules = prompt("deep_sleep", mind=asker.mind, owner=asker.owner, self_model=told_self_model(asker.model))
+    told = fenced(told_turns(turns))
+    if earlier:
+        before = [f"{name}: {tidy(one.summary, _EARLIER_CHARS)}" for name, one in zip(NAMES, earlier, strict=False)]
+        told = "Earlier:\n" + fenced("\n".join(before)) + "\nWhat happened:\n" + told
     return Prompt(
         role=Role.CONSOLIDATION,
-        messages=(Message("system", rules), Message("user", fenced(told_turns(turns)))),
+        messages=(Message("system", rules), Message("user", told)),
         max_tokens=_ANSWER_TOKENS,
         temperature=_CALM,
-        schema=deep_schema(quotable(turns)),
+        schema=deep_schema(quotable(turns), len(earlier)),
     )
 
 
@@ -114,8 +126,8 @@ def quotable(turns: Sequence[Turn]) -> list[str]:
     return list(dict.fromkeys(telling))[:_MAX_QUOTABLE]
 
 
-def deep_schema(quotes: Sequence[str]) -> Mapping[str, object]:
-    """The JSON schema of a deep answer whose quotes can only be `quotes`."""
+def deep_schema(quotes: Sequence[str], earlier: int = 0) -> Mapping[str, object]:
+    """The JSON schema of a deep answer whose quotes can only be `quotes`, and whose cause one of so many shown."""
     quote = {"type": "string", "enum": list(quotes)} if quotes else _string(1)
     exemplar_schema = _object({"quote": quote, "significance": _string(120)})
     fact_schema = _object({"quote": quote, "about": _string(40), "what": _string(40), "value": _string(60)})
@@ -125,6 +137,7 @@ def deep_schema(quotes: Sequence[str]) -> Mapping[str, object]:
             "topics": _strings(5, 40),
             "exemplars": {"type": "array", "items": exemplar_schema, "maxItems": 3 if quotes else 0},
             "patterns": _strings(2, 120),
+            **({"led_by": {"type": "string", "enum": [NO_CAUSE, *NAMES[:earlier]]}} if earlier else {}),
             "facts": {"type": "array", "items": fact_schema, "maxItems": 2 if quotes else 0},
             "reasoning": _string(300),
             "salience": {"type": "number", "minimum": 0, "maximum": 1},
@@ -132,7 +145,7 @@ def deep_schema(quotes: Sequence[str]) -> Mapping[str, object]:
     )
 
 
-def abstraction_of(answer: DeepAnswer, turns: Sequence[Turn]) -> Abstraction:
+def abstraction_of(answer: DeepAnswer, turns: Sequence[Turn], earlier: Sequence[Episode] = ()) -> Abstraction:
     """`answer`, checked: salience clamped and rounded (R-113), quotes that are not verbatim dropped at the cost of
     confidence (R-72)."""
     kept = [found for quoted in answer.exemplars if (found := _verbatim(quoted, turns)) is not None]
@@ -148,6 +161,7 @@ def abstraction_of(answer: DeepAnswer, turns: Sequence[Turn]) -> Abstraction:
         confidence=round(0.2 + confidence, 3),
         reasoning=tidy(answer.reasoning, 300),
         facts=tuple(answer.facts[:2]),
+        cause_id={name: one.id for name, one in zip(NAMES, earlier, strict=False)}.get(answer.led_by.strip(), ""),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from reveries.memory.changes import SelfModelChange
+from reveries.memory.echoes import fresh_text
 from reveries.memory.model import Experience, Origin, Pattern, SelfModel, Turn
 from reveries.memory.questions import SelfAnswer, tidy
 from reveries.memory.words import terms_of
@@ -24,7 +25,9 @@ def trusted_words(experience: Experience, turns: Sequence[Turn]) -> str:
     if own:
         return "\n".join(own)
     is_own_thought = experience.origin is Origin.SELF and not experience.tainted
-    return "\n".join(turn.fresh for turn in turns) if is_own_thought and not experience.conversation_id else ""
+    if not is_own_thought or experience.conversation_id:
+        return ""
+    return fresh_text(experience.content, experience.echoes)
 
 
 def changed(

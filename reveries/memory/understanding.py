@@ -17,6 +17,7 @@ from reveries.memory.claims import UPDATE, Claim
 from reveries.memory.deepening import Deepened, deepened
 from reveries.memory.graph import MemoryGraph
 from reveries.memory.judging import judge_claims
+from reveries.memory.linking import causal_link
 from reveries.memory.model import Episode, Experience, SelfModel, Turn
 from reveries.memory.questions import (
     Abstraction,
@@ -86,13 +87,15 @@ async def understand(
     asker: Asker,
     experience: Experience,
     turns: Sequence[Turn],
+    earlier: Sequence[Episode],
     settings: MemorySettings,
     answers: AnswerRecorder | None,
 ) -> Understood:
-    """Ask what `experience` means, and what it says of the self where it matters enough (R-86). Raises ModelError."""
-    question = deep_question(asker, turns)
+    """Ask what `experience` means, which of the `earlier` episodes led to it (RA-19), and what it says of the self
+    where it matters enough (R-86). Raises ModelError."""
+    question = deep_question(asker, turns, earlier)
     answer = await ask(model, question, DeepAnswer, question.schema, recorder=answers)
-    abstraction = abstraction_of(answer, turns)
+    abstraction = abstraction_of(answer, turns, earlier)
     words = trusted_words(experience, turns)
     if not words or abstraction.salience <= settings.self_model_salience:
         return Understood(experience, tuple(turns), abstraction, None)
@@ -120,6 +123,7 @@ def decide(
     provisional = () if summary_vector.any() else (result.episode_id,)
     judged = judge_claims(understood.claims, around.claims, now)
     more = ChangeSet(
+        links=causal_link(around.graph, understood.abstraction.cause_id, result.episode_id),
         self_model=self_change,
         provisional_ids=provisional,
         claims=tuple(judged.claims),

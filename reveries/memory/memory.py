@@ -22,6 +22,7 @@ from reveries.memory.live import LiveMemory
 from reveries.memory.model import Experience, Gap, Origin, Recall, RecallContext, SelfModel, Turn
 from reveries.memory.reembedding import Reembedding
 from reveries.memory.runs import end_broken_off_runs
+from reveries.memory.self_edit import SelfHand
 from reveries.memory.store import MemoryStore, OldEmbedder
 from reveries.memory.turn_index import meant
 from reveries.memory.upkeep import decay_and_prune, put_words_away
@@ -73,6 +74,7 @@ class Memory:
         self._gaps = Gaps(parts.database, parts.new_id)
         self._light_sleep = LightSleep(self._store, parts.clock, parts.new_id)
         self._deep_sleep = DeepSleep(self._store, names, parts.memory, parts.clock, parts.new_id, parts.answers)
+        self.self_hand = SelfHand(self._store, parts.clock)
         self.conversations = Conversations(self._store, self._gaps, names, parts.new_id)
 
     # --- recall ------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ one single turn meets the cue's words, the more the words count.
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +92,21 @@ class Parts:
         return tuple(
             Reason(self.names[at], float(self.values[place, at]), float(above[at])) for at in order if above[at] != 0.0
         )
+
+    def told_reasons(self, row: int) -> tuple[Reason, ...]:
+        """`reasons` for people: what one weighs more or less in a kind of cue or turn (`_x_`) is counted with it. Takes
+        longer: not for every turn of every recall."""
+        place = int(np.searchsorted(self.rows, row))
+        if place >= len(self.rows) or self.rows[place] != row:
+            return ()
+        above, usual = self.amounts[place] - self.usual, self.values.mean(axis=0)
+        found: dict[str, Reason] = {}
+        for at, name in enumerate(self.names):
+            base = name.partition("_x_")[0]
+            known = found.get(base) or Reason(base, float(self.values[place, at]), 0.0, float(usual[at]))
+            found[base] = replace(known, amount=known.amount + float(above[at]))
+        ordered = sorted(found.values(), key=lambda reason: -abs(reason.amount))[:_REASONS]
+        return tuple(reason for reason in ordered if reason.amount != 0.0)
 
 
 def score_turns(

@@ -62,8 +62,10 @@ async def record_change(
     await transaction.run("consolidation.count", {"id": run_id, **none, **counts})
 
 
-async def record_self_change(transaction: Transaction, run_id: str, change: SelfModelChange | None, now: float) -> None:
-    """Keep what the self-model was before (R-87)."""
+async def record_self_change(
+    transaction: Transaction, run_id: str | None, change: SelfModelChange | None, now: float
+) -> None:
+    """Keep what the self-model was before (R-87). `run_id` None: no pass did it, the owner did."""
     if change is None:
         return
     named = {

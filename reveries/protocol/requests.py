@@ -4,6 +4,17 @@ from typing import Annotated
 
 import msgspec
 
+from reveries.protocol.looking_requests import (
+    AskContext,
+    AskNeighbourhood,
+    AskSelf,
+    AskSelfHistory,
+    AskTimeline,
+    AskWhy,
+    EditSelf,
+    RevertSelf,
+    When,
+)
 from reveries.protocol.message import Message, RequestId, Text
 
 
@@ -75,11 +86,18 @@ class AskMemory(Message, frozen=True):
 
 
 class Search(Message, frozen=True):
-    """Recall without reinforcing (R-29). Answered by `Found`."""
+    """Recall without reinforcing (R-29). Answered by `Found`.
+
+    `since` and `until`: dates as people write them. `explain`: with what speaks for each of what was found.
+    """
 
     request_id: RequestId
     query: Text
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 10
+    # Left out where not given: the bytes of a plain search stay what they were.
+    since: When | msgspec.UnsetType = msgspec.UNSET
+    until: When | msgspec.UnsetType = msgspec.UNSET
+    explain: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class Inspect(Message, frozen=True):
@@ -149,4 +167,5 @@ Request = (
     Hello | Attach | Detach | Say | Cancel | AskStatus | Observe | AskThoughts | Consolidate | AskMemory | Search
     | Inspect | AskConfig | ApplyConfig | Import | Sleep | AskModels | ProbeModels
     | AskUsage
+    | AskWhy | AskTimeline | AskNeighbourhood | AskContext | AskSelf | AskSelfHistory | EditSelf | RevertSelf
 )  # fmt: skip

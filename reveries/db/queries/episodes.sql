@@ -62,3 +62,6 @@ SELECT from_id, group_concat(to_id, char(31)) AS targets, group_concat(strength,
     group_concat(CASE type WHEN 'causal' THEN 0 WHEN 'thematic' THEN 1 WHEN 'temporal' THEN 2 ELSE 3 END, '') AS types
 FROM episode_links
 GROUP BY from_id;
+
+-- name: one
+SELECT * FROM episodes WHERE id = :id;

@@ -6,6 +6,7 @@ from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, LinkType
 
 _WEAKEST_SHOWN = 0.05
+_LOOKED_AT = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +62,15 @@ def neighbourhood(live: LiveMemory, centres: dict[str, float], limit: int) -> Ne
 
 
 def most_telling(live: LiveMemory) -> str | None:
-    """The episode to look around when none is named: what matters much and hangs together with much."""
+    """The episode to look around when none is named: of the latest few hundred, what matters much and hangs together
+    with much."""
 
     def weight(episode: Episode) -> tuple[float, float]:
         ties = sum(link.strength for link in live.graph.links_of(episode.id))
         return episode.salience * (1.0 + ties), episode.created_at
 
-    best = max(live.graph.episodes(), key=weight, default=None)
+    indices, _ = live.graph.by_time()
+    best = max((live.graph.at(int(index)) for index in indices[-_LOOKED_AT:]), key=weight, default=None)
     return best.id if best is not None else None
 
 

@@ -110,10 +110,15 @@ class Parts:
 
 
 def score_turns(
-    index: TurnIndex, cue_text: str, vector: Vector, now: float, exclude: AbstractSet[str] = frozenset()
+    index: TurnIndex,
+    cue_text: str,
+    vector: Vector,
+    now: float,
+    exclude: AbstractSet[str] = frozenset(),
+    only: NDArray[np.bool_] | None = None,
 ) -> TurnScores:
     """Score every turn in the index against a cue, its vector and the time at which it is asked (unix seconds);
-    `exclude` holds ids of turns not to be shown."""
+    `exclude` holds ids of turns not to be shown, `only` is True for the rows that may be."""
     live = index.live
     if not live.any():
         empty = np.zeros(index.size, dtype=np.float32)
@@ -123,6 +128,8 @@ def score_turns(
     for turn_id in exclude:
         if (row := index.row_of(turn_id)) is not None:
             shown[row] = False
+    if only is not None:
+        shown &= only
     weight = _MEANING_MOST - (_MEANING_MOST - _MEANING_LEAST) * evidence.best_coverage
     fused, parts = evidence.fused, None
     # The reasons were weighed beside meaning: a cue that has no vector is ranked by its words alone.

@@ -58,9 +58,9 @@ def find_episode(live: LiveMemory, id_or_prefix: str) -> Episode:
     """The episode called so, or whose id alone begins so. Raises NotFoundError."""
     if (episode := live.graph.get(id_or_prefix)) is not None:
         return episode
-    found = [episode for episode in live.graph.episodes() if episode.id.startswith(id_or_prefix)]
-    if len(found) == 1 and len(id_or_prefix) >= _SHORTEST_PREFIX:
-        return found[0]
+    found = [name for name in live.graph.ids() if name.startswith(id_or_prefix)]
+    if len(found) == 1 and len(id_or_prefix) >= _SHORTEST_PREFIX and (one := live.graph.get(found[0])) is not None:
+        return one
     if found:
         raise NotFoundError(
             f"{len(found)} episodes have an id that begins with {id_or_prefix}.", advice="Give more of its letters."

@@ -4,7 +4,7 @@ import itertools
 from dataclasses import dataclass, replace
 
 from reveries.llm.base import Vector
-from reveries.memory.activation import Seed, factors_of, seed_energy
+from reveries.memory.activation import Seed, explained, factors_of, seed_energy
 from reveries.memory.live import LiveMemory
 from reveries.memory.looking import Reach, reach, told
 from reveries.memory.model import Episode, Factors, LinkType, RankedTurn, RecallContext, RecalledEpisode
@@ -94,14 +94,14 @@ def explain(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, 
     """Why `episode` (of the live memory) surfaces for `cue` under `context`, or does not."""
     found = reach(live, cue, vector, context)
     index = live.graph.index_of(episode.id)
-    seed = next((seed for seed in found.seeds if seed.index == index), None)
-    mine = next((one for one in found.reached if one.episode.id == episode.id), None)
-    above = [one.episode.id for one in found.surfaced(live.settings.activation_threshold)]
-    rank = above.index(episode.id) + 1 if episode.id in above else 0
+    seed = next((seed for seed in found.ranking.seeds if seed.index == index), None)
+    mine = _mine(live, found, index, context)
+    above = [one for one, _ in found.above(live.settings.activation_threshold)]
+    rank = above.index(index) + 1 if index in above else 0
     factors = factors_of(episode, context)
     scale = factors.recency * factors.resonance * factors.temporal * factors.accessibility
     begun = seed_energy(seed, episode, context.now) if seed else 0.0
-    whole = found.whole.get(episode.id, 0.0)
+    whole = found.whole.get(index, 0.0) if index is not None else 0.0
     shared, unmet = _words(live, cue, episode)
     cosine = float(live.graph.vector_of(episode.id) @ vector) if vector.shape == (live.dimensions,) else 0.0
     why = Why(
@@ -127,6 +127,12 @@ def explain(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, 
         missing=(),
     )
     return why if why.surfaced else _with_missing(live, why, found)
+
+
+def _mine(live: LiveMemory, found: Reach, index: int | None, context: RecallContext) -> RecalledEpisode | None:
+    """The episode as the recall has it, if its energy reached it at all."""
+    chosen = [one for one in found.ranking.order if one[0] == index]
+    return next(iter(explained(live.graph, found.ranking, chosen, context, live.settings)), None)
 
 
 def _entry(live: LiveMemory, vector: Vector, seed: Seed | None, begun: float) -> EntryPoint | None:
@@ -197,7 +203,7 @@ def _missing(live: LiveMemory, why: Why, found: Reach) -> list[str]:
 
 
 def _no_entry(live: LiveMemory, why: Why, found: Reach) -> str:
-    nearest = sorted((seed.cosine for seed in found.seeds), reverse=True)[: live.settings.seeds]
+    nearest = sorted((seed.cosine for seed in found.ranking.seeds), reverse=True)[: live.settings.seeds]
     needed = f"; the {len(nearest)} nearest have {nearest[-1]:.2f} or more" if nearest else ""
     words = ", ".join(why.shared_words) if why.shared_words else "none of them"
     best = next((turn.place for turn in why.turns if turn.place), 0)
@@ -209,8 +215,8 @@ def _no_entry(live: LiveMemory, why: Why, found: Reach) -> str:
 
 
 def _last_taken(live: LiveMemory, why: Why, found: Reach) -> float:
-    above = found.surfaced(live.settings.activation_threshold)
-    return above[min(why.limit, len(above)) - 1].energy if above else 0.0
+    above = found.above(live.settings.activation_threshold)
+    return above[min(why.limit, len(above)) - 1][1] if above else 0.0
 
 
 def _ordinal(number: int) -> str:

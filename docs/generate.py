@@ -87,9 +87,13 @@ def _message(cls: type[msgspec.Struct]) -> list[str]:
     lines += ["| field | type |", "|---|---|"]
     hints = typing.get_type_hints(cls, include_extras=True)
     for field in msgspec.structs.fields(cls):
-        default = "" if field.default is msgspec.NODEFAULT else f", {field.default!r} if left out"
+        default = "" if field.default is msgspec.NODEFAULT else _default(field.default)
         lines.append(f"| `{field.name}` | {_type(hints[field.name])}{default} |")
     return lines
+
+
+def _default(value: object) -> str:
+    return ", may be left out" if value is msgspec.UNSET else f", {value!r} if left out"
 
 
 def _parts() -> list[type[msgspec.Struct]]:
@@ -111,7 +115,7 @@ def _type(hint: object) -> str:
         limits = [_limits(meta) for meta in constraints if isinstance(meta, msgspec.Meta)]
         return ", ".join([_type(inner), *filter(None, limits)])
     if arguments := get_args(hint):
-        words = [_type(argument) for argument in arguments]
+        words = [_type(argument) for argument in arguments if argument is not msgspec.UnsetType]
         if get_origin(hint) is list:
             return f"list of {words[0]}"
         return f"map of {words[0]} to {words[1]}" if get_origin(hint) is dict else " or ".join(words)

@@ -25,6 +25,8 @@ _COMMANDS: Final = {
     "say": "say",
     "consolidate": "consolidate",
     "memory": "memory",
+    "context": "context",
+    "self": "selfhood",
     "monologue": "monologue",
     "config": "settings",
     "import": "importing",

@@ -1,5 +1,8 @@
 """The pages of `memory search`, `memory inspect`, `monologue history` and `consolidate`: pure, message to lines."""
 
+import msgspec
+
+from reveries.client.reasons import reason_words
 from reveries.client.render import Page, Part, bar, field, line, paragraph
 from reveries.client.wording import ago, clock_time, count, moment, plural, span
 from reveries.plaintext import one_line
@@ -9,8 +12,9 @@ SHORT_ID_CHARS = 8
 _EMPTY = line()
 
 
-def found_page(found: Found, now: float) -> Page:
-    """What a search found: the episodes with their energy and quote, then the turns that answer best."""
+def found_page(found: Found, now: float, most: int = 25) -> Page:
+    """What a search found: the episodes with their energy and quote, then the `most` turns that answer best."""
+    turns = found.turns[:most]
     if not found.episodes and not found.turns:
         return [line("Nothing comes to mind.")]
     page: Page = []
@@ -18,12 +22,10 @@ def found_page(found: Found, now: float) -> Page:
         page += [*_found_episode(episode, now), _EMPTY]
     if found.turns:
         page += [line(Part("  said", "strong"), Part(", best first", "dim")), _EMPTY]
-        for turn in found.turns:
+        for turn in turns:
             page += _found_turn(turn, now)
         page.append(_EMPTY)
-    told = (
-        f"  {plural(len(found.episodes), 'episode')}, {plural(len(found.turns), 'turn')}, {found.seconds * 1000:.0f} ms"
-    )
+    told = f"  {plural(len(found.episodes), 'episode')}, {plural(len(turns), 'turn')}, {found.seconds * 1000:.0f} ms"
     return [*page, line(Part(f"{told}. More of one: reveries memory inspect ID", "dim"))]
 
 
@@ -93,7 +95,24 @@ def _found_episode(episode: FoundEpisode, now: float) -> Page:
     ]
     if episode.quote:
         page += paragraph(f"“{one_line(episode.quote, 300)}” {one_line(episode.quote_speaker)}", indent=4, style="dim")
-    return page
+    return [*page, *_why_found(episode)]
+
+
+def _why_found(episode: FoundEpisode) -> Page:
+    """One line, when it was asked for: how it was entered, and what its energy was multiplied with."""
+    factors = episode.factors
+    if isinstance(factors, msgspec.UnsetType):
+        return []
+    way = (
+        f"cosine {episode.cosine:.2f}, {episode.words:.0%} of the words"
+        if episode.cosine
+        else "reached over links only"
+    )
+    told = (
+        f"{way}; salience {episode.salience:.2f}, recency x {factors.recency:.2f}, feeling x {factors.resonance:.2f}, "
+        f"time x {factors.temporal:.2f}, reach x {factors.accessibility:.2f}"
+    )
+    return paragraph(told, indent=4, style="dim")
 
 
 def _found_turn(turn: FoundTurn, now: float) -> Page:
@@ -102,7 +121,13 @@ def _found_turn(turn: FoundTurn, now: float) -> Page:
         Part(one_line(turn.speaker, 40), "strong"),
         Part(f"  {ago(turn.said_at, now)}, in {one_line(turn.episode_id)[:SHORT_ID_CHARS]}", "dim"),
     )
-    return [head, *paragraph(one_line(turn.text, 300), indent=8)]
+    reasons = [] if isinstance(turn.reasons, msgspec.UnsetType) else turn.reasons
+    told = ", ".join(f"{'+' if one.amount > 0 else '−'} {reason_words(one)}" for one in reasons)
+    return [
+        head,
+        *paragraph(one_line(turn.text, 300), indent=8),
+        *(paragraph(told, indent=8, style="dim") if told else []),
+    ]
 
 
 def _facts(episode: EpisodeDetail, now: float) -> Page:

@@ -4,11 +4,13 @@ Whatever a model or a memory says passes `plain` here and is never handed to a m
 terminal only, and not with NO_COLOR.
 """
 
+import contextlib
 import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from typing import Literal, NamedTuple
 
 import click
@@ -29,6 +31,7 @@ _STYLES: dict[Style, dict[str, object]] = {
 }
 _LABEL_COLUMNS = 15
 _WIDEST_TEXT = 96
+_page_columns: ContextVar[int] = ContextVar("page_columns", default=0)
 
 
 class Part(NamedTuple):
@@ -52,9 +55,24 @@ def field(label: str, *parts: Part | str) -> Line:
     return line(Part(f"  {label:<{_LABEL_COLUMNS}}", "dim"), *parts)
 
 
+@contextlib.contextmanager
+def page_columns(columns: int) -> Iterator[None]:
+    """Within it pages are made for a place of so many columns instead of the terminal."""
+    token = _page_columns.set(columns)
+    try:
+        yield
+    finally:
+        _page_columns.reset(token)
+
+
+def columns_now() -> int:
+    """How wide a page may be."""
+    return min(_page_columns.get() or shutil.get_terminal_size().columns, _WIDEST_TEXT)
+
+
 def paragraph(text: str, *, indent: int = 2, style: Style = "", width: int = 0) -> Page:
-    """`text` made plain and wrapped; its own line breaks are kept. `width` 0: the terminal's."""
-    columns = min(width or shutil.get_terminal_size().columns, _WIDEST_TEXT)
+    """`text` made plain and wrapped; its own line breaks are kept. `width` 0: the page's."""
+    columns = min(width or columns_now(), _WIDEST_TEXT)
     blank = " " * indent
     lines: Page = []
     for row in plain(text).splitlines() or [""]:

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from reveries.llm.base import Message
 from reveries.memory.model import Origin, RankedTurn, Recall, RecalledEpisode, SelfModel
+from reveries.memory.self_model import told_first
 from reveries.plaintext import one_line
 from reveries.prompts import prompt
 
@@ -65,7 +66,7 @@ def system_text(mind_name: str, owner_name: str, self_model: SelfModel, folded_s
         text += f"\n\nThe person's name is {owner_name}."
     if self_model.narrative:
         text += f"\n\nWhat you are, in your own words: {one_line(self_model.narrative, 600)}"
-    if facts := self_model.owner_facts[-MAX_OWNER_FACTS:]:
+    if facts := told_first(self_model.owner_facts, self_model.pinned, MAX_OWNER_FACTS):
         text += "\n\nWhat you know about the person:\n" + "\n".join(f"- {one_line(fact, 200)}" for fact in facts)
     if folded_summary:
         text += f"\n\nEarlier in this conversation, in short:\n{folded_summary}"

@@ -26,6 +26,7 @@ from reveries.daemon.chat_context import (
     messages_for,
     system_text,
 )
+from reveries.daemon.last_turns import LastTurn, LastTurns
 from reveries.errors import ModelError, ReveriesError
 from reveries.llm.base import ChatModel, Finished, Message, Prompt, Role, Usage
 from reveries.llm.tokens import estimate_tokens
@@ -149,6 +150,7 @@ class Conversation:
         self._changed = asyncio.Event()
         self._warmth_wanted = asyncio.Event()
         self._state = _State(conversation_id="", began_at=0.0)
+        self.last_turns = LastTurns()
 
     @property
     def conversation_id(self) -> str:
@@ -258,12 +260,15 @@ class Conversation:
         owner_turn = await self._memory.append_owner_turn(self.conversation_id, words)
         events.stored("words", owner_turn.id)
         self._surroundings.turn_stored(owner_turn)
-        recall = await self._recall(words)
+        context = self._recall_context(words)
+        recall = await self._recall(words, context)
         told = await self._fitting(recall)
         if recall is not None:
             events.recalled(recall, told)
-        asked = asked_text(await self._cut_to_fit(words), told, self._surroundings.recent_thought(), self._clock.now())
-        await self._make_room(asked)
+        read_words, thought = await self._cut_to_fit(words), self._surroundings.recent_thought()
+        asked = asked_text(read_words, told, thought, self._clock.now())
+        folded = await self._make_room(asked)
+        self._keep_for_looking(words, read_words, asked, context, recall, told, thought, folded)
         draft = Draft()
         await self._generate(asked, draft, events)
         is_whole = draft.reason in ("stop", "length")
@@ -294,19 +299,65 @@ class Conversation:
         await self._memory.rest_conversation(self.conversation_id)
         await self._surroundings.conversation_rested(self.conversation_id)
 
-    async def _recall(self, words: str) -> Recall | None:
+    async def count_tokens(self, text: str) -> int:
+        """Tokens of `text` as the conversation's model counts them, or an estimate."""
+        return await self._count(text)
+
+    @property
+    def model_name(self) -> str:
+        return self._model.name
+
+    def _keep_for_looking(
+        self,
+        words: str,
+        read_words: str,
+        asked: str,
+        context: RecallContext,
+        recall: Recall | None,
+        told: Sequence[Told],
+        thought: str,
+        folded: int,
+    ) -> None:
+        """What this turn was told, for `reveries context`."""
+        self.last_turns.keep(
+            LastTurn(
+                conversation_id=self.conversation_id,
+                asked_at=context.now,
+                words=words,
+                read_words=read_words,
+                asked=asked,
+                recall=recall,
+                recall_context=context,
+                told=tuple(told),
+                shown_turn_ids=context.exclude_turn_ids,
+                thought=thought,
+                names=(self.settings.mind.name, self.settings.owner.name),
+                self_model=self._memory.self_model,
+                summary=self._state.summary,
+                exchanges=self._state.exchanges,
+                folded_now=folded,
+                context_tokens=self._model.context_tokens,
+                reply_tokens=self.settings.llm.limits.reply_tokens,
+                told_tokens=_TOLD_TOKENS,
+                summary_tokens=int(self._model.context_tokens * SUMMARY_SHARE),
+            )
+        )
+
+    def _recall_context(self, words: str) -> RecallContext:
+        return RecallContext(
+            now=self._clock.now(),
+            mood=infer_mood(words),
+            limit=self.settings.recall.limit,
+            exclude_turn_ids=self._shown_turn_ids(),
+        )
+
+    async def _recall(self, words: str, context: RecallContext) -> Recall | None:
         """What surfaces for `words`; None when the helper fails: that must not fail the reply (R-94)."""
         try:
             vector = await self._memory.embed_cue(words)
         except ReveriesError:
             log.warning("recall.failed", exc_info=True)
             return None
-        context = RecallContext(
-            now=self._clock.now(),
-            mood=infer_mood(words),
-            limit=self.settings.recall.limit,
-            exclude_turn_ids=self._shown_turn_ids(),
-        )
         return self._memory.recall(words, vector, context)
 
     async def _fitting(self, recall: Recall | None) -> list[Told]:
@@ -341,8 +392,9 @@ class Conversation:
         except ModelError:
             return estimate_tokens(text)
 
-    async def _make_room(self, asked: str) -> None:
-        """Fold the history when the prompt would be over the model's context. Nothing over it is ever sent."""
+    async def _make_room(self, asked: str) -> int:
+        """Fold the history when the prompt would be over the model's context. Nothing over it is ever sent. How many
+        exchanges were folded."""
         limit = self._model.context_tokens - self.settings.llm.limits.reply_tokens - _SAFETY_TOKENS
         limit -= await self._count(asked)
         summary_tokens = int(self._model.context_tokens * SUMMARY_SHARE)
@@ -364,6 +416,7 @@ class Conversation:
             await self._memory.conversations.fold(self.conversation_id, self._state.summary, until)
             await self._surroundings.turns_folded()
             log.info("conversation.folded", exchanges=len(folded))
+        return len(folded)
 
     def _history_tokens(self) -> int:
         return sum(exchange.tokens for exchange in self._state.exchanges)

@@ -9,6 +9,7 @@ import msgspec
 from reveries import protocol
 from reveries.daemon.chat_context import Told
 from reveries.daemon.conversation import TurnResult
+from reveries.daemon.looking import Looking
 from reveries.daemon.mind import Mind, Progress
 from reveries.daemon.models_overview import answer_frame
 from reveries.daemon.server import Session
@@ -43,12 +44,12 @@ class Handlers:
 
     async def handle(self, session: Session, request: protocol.Request) -> None:
         """Answer one request. Raises ReveriesError; the server turns it into a `Failed`."""
+        if isinstance(request, protocol.LookRequest):
+            session.outbox.send(await self._looking.answer(request))
+            return
         match request:
-            case protocol.Attach():
-                await self._attach(session, request)
-            case protocol.Detach():
-                self.gone(session)
-                session.outbox.send(protocol.Ok(request.request_id))
+            case protocol.Attach() | protocol.Detach():
+                await self._attach_or_detach(session, request)
             case protocol.Say():
                 await self._say(session, request)
             case protocol.Observe():
@@ -91,8 +92,9 @@ class Handlers:
                 answer = stats_frame(number, await mind.memory.stats())
             case protocol.Search():
                 began = mind.clock.monotonic()
-                recall = await mind.memory.search(request.query, request.limit)
-                answer = found_frame(number, recall, mind.clock.monotonic() - began)
+                recall = await self._looking.search(request)
+                seconds = mind.clock.monotonic() - began
+                answer = found_frame(number, recall, seconds, is_explained=request.explain is True)
             case protocol.Inspect():
                 answer = detail_frame(number, await mind.memory.inspect(request.episode_id))
             case protocol.AskConfig():
@@ -124,6 +126,17 @@ class Handlers:
 
     def state_changed(self, state: str, detail: str) -> None:
         self.tell_attached(protocol.StateChanged(0, state, one_line(detail)))
+
+    @property
+    def _looking(self) -> Looking:
+        return Looking(self._mind.memory, self._mind.conversation, self._mind.clock)
+
+    async def _attach_or_detach(self, session: Session, request: protocol.Attach | protocol.Detach) -> None:
+        if isinstance(request, protocol.Attach):
+            await self._attach(session, request)
+            return
+        self.gone(session)
+        session.outbox.send(protocol.Ok(request.request_id))
 
     async def _attach(self, session: Session, request: protocol.Attach) -> None:
         mind = self._mind

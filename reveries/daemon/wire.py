@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from reveries import protocol
 from reveries.daemon.chat_context import Told
+from reveries.daemon.looking_wire import factors_frame, reasons_frames
 from reveries.memory.model import Origin, Recall, RecalledEpisode, Turn
 from reveries.memory.views import EpisodeView, MemoryStatistics, ShownExemplar
 from reveries.monologue.thought import ThoughtBegan, ThoughtEnded, ThoughtEvent, ThoughtPiece
@@ -42,8 +45,8 @@ def recalled_frame(request_id: int, recall: Recall, told: Sequence[Told]) -> pro
     return protocol.Recalled(request_id, items)
 
 
-def found_frame(request_id: int, recall: Recall, seconds: float) -> protocol.Found:
-    """The answer to a search."""
+def found_frame(request_id: int, recall: Recall, seconds: float, *, is_explained: bool = False) -> protocol.Found:
+    """The answer to a search; explained, with what speaks for each."""
     episodes = []
     for found in recall.episodes:
         quote, speaker = _quote(found)
@@ -59,6 +62,9 @@ def found_frame(request_id: int, recall: Recall, seconds: float) -> protocol.Fou
                 quote=quote,
                 quote_speaker=speaker,
                 path=list(found.path),
+                cosine=found.seed_cosine if is_explained else msgspec.UNSET,
+                words=found.seed_words if is_explained else msgspec.UNSET,
+                factors=factors_frame(found.factors) if is_explained else msgspec.UNSET,
             )
         )
     turns = [
@@ -69,6 +75,7 @@ def found_frame(request_id: int, recall: Recall, seconds: float) -> protocol.Fou
             said_at=ranked.turn.said_at,
             text=plain(ranked.turn.text),
             score=ranked.score,
+            reasons=reasons_frames(ranked.reasons) if is_explained else msgspec.UNSET,
         )
         for ranked in recall.turns
     ]

@@ -39,6 +39,16 @@ class Spread:
     edges_touched: int
 
 
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What surfaced, most energy first, ties by id: pairs of index and energy. `start` is what the seeds began with."""
+
+    seeds: tuple[Seed, ...]
+    start: dict[int, float]
+    order: tuple[tuple[int, float], ...]
+    edges_touched: int
+
+
 def nearest_seeds(graph: MemoryGraph, vector: Vector, count: int) -> list[Seed]:
     """R-119: the `count` episodes nearest to the cue, by cosine; ties by id. Negative cosines are no seeds (R-128)."""
     rows, cosines = graph.nearest(vector, count)
@@ -100,8 +110,19 @@ def activate(
     `share_of_spread` is how much of the energy that came over links counts in the ranking: 1 is the specification's
     form; less puts what is only associated behind what was hit directly. What surfaces at all is decided by the whole.
     """
-    by_index = {seed.index: seed for seed in seeds}
-    start = {i: e for i, seed in by_index.items() if (e := seed_energy(seed, graph.at(i), context.now)) > 0.0}
+    found = ranked(graph, seeds, context, settings, share_of_spread)
+    return explained(graph, found, found.order, context, settings), found.edges_touched
+
+
+def ranked(
+    graph: MemoryGraph,
+    seeds: Sequence[Seed],
+    context: RecallContext,
+    settings: RecallSettings,
+    share_of_spread: float = 1.0,
+) -> Ranking:
+    """What `activate` finds, before any of it is explained: cheap however much surfaces."""
+    start = {s.index: e for s in seeds if (e := seed_energy(s, graph.at(s.index), context.now)) > 0.0}
     bounds = Bounds(moment_of(context.now), context.mood, settings.activation_threshold, share_of_spread, context.limit)
     field = graph.field
     try:
@@ -110,12 +131,23 @@ def activate(
     finally:
         field.clear()
     best = sorted(surfaced, key=lambda found: (-found[1], graph.id_at(found[0])))[: context.limit]
-    ways = field.ways(start, [index for index, _ in best], settings.max_hops, settings.decay_per_hop)
-    recalled = tuple(
+    return Ranking(tuple(seeds), start, tuple(best), edges_touched)
+
+
+def explained(
+    graph: MemoryGraph,
+    found: Ranking,
+    chosen: Sequence[tuple[int, float]],
+    context: RecallContext,
+    settings: RecallSettings,
+) -> tuple[RecalledEpisode, ...]:
+    """`chosen` of the order of `found`, with the strongest way to each and what its energy was multiplied with."""
+    by_index = {seed.index: seed for seed in found.seeds}
+    ways = graph.field.ways(found.start, [index for index, _ in chosen], settings.max_hops, settings.decay_per_hop)
+    return tuple(
         _explained(graph, index, energy, way, by_index.get(index), context)
-        for (index, energy), way in zip(best, ways, strict=True)
+        for (index, energy), way in zip(chosen, ways, strict=True)
     )
-    return recalled, edges_touched
 
 
 def factors_of(episode: Episode, context: RecallContext) -> Factors:

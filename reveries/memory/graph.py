@@ -120,6 +120,17 @@ class MemoryGraph:
         above 0."""
         return self._table.nearest(vector, count, self.size)
 
+    def ids(self) -> Iterator[str]:
+        """The ids of all of them, in the order in which they came: no episode is put together for it."""
+        return iter(self._index)
+
+    def by_time(self) -> tuple[Int64, Float64]:
+        """The indices in use by when their episodes began, and when that was (unix seconds)."""
+        indices = np.fromiter(self._index.values(), dtype=np.int64, count=len(self._index))
+        began = self._facts.created_at[indices]
+        order = np.argsort(began, kind="stable")
+        return indices[order], began[order]
+
     def episodes(self) -> Iterator[Episode]:
         """All of them, in the order in which they came."""
         return (self.at(index) for index in self._index.values())

@@ -87,6 +87,16 @@ class LiveMemory:
         self.graph.use(kernels)
         self.turns.use(kernels)
 
+    @property
+    def settings(self) -> RecallSettings:
+        """What recall goes by."""
+        return self._settings
+
+    @property
+    def share_of_spread(self) -> float:
+        """How much of the energy that came over links counts in the order."""
+        return 1.0 if self._is_literal else SHARE_OF_SPREAD
+
     def apply(self, changes: ChangeSet) -> None:
         """Take `changes` over. Never waits, cannot fail."""
         self.graph.apply(changes)
@@ -100,11 +110,8 @@ class LiveMemory:
         if vector.shape != (self.dimensions,):
             vector = self.no_vector
         scores = score_turns(self.turns, cue, vector, context.now, context.exclude_turn_ids)
-        seeds = nearest_seeds(self.graph, vector, self._settings.seeds)
-        if not self._is_literal:
-            seeds = self._with_word_seeds(seeds, vector, scores)
-        share = 1.0 if self._is_literal else SHARE_OF_SPREAD
-        surfaced, edges_touched = activate(self.graph, seeds, context, self._settings, share)
+        seeds = self.entry_points(nearest_seeds(self.graph, vector, self._settings.seeds), vector, scores)
+        surfaced, edges_touched = activate(self.graph, seeds, context, self._settings, self.share_of_spread)
         found = Recall(
             cue=cue,
             vector=vector,
@@ -117,11 +124,14 @@ class LiveMemory:
         )
         return outranked_last(found, self.claims)
 
-    def _with_word_seeds(self, seeds: Sequence[Seed], vector: Vector, scores: TurnScores) -> list[Seed]:
+    def entry_points(self, seeds: Sequence[Seed], vector: Vector, scores: TurnScores) -> list[Seed]:
         """`seeds` and the episodes of the best source turns: an episode's own vector blurs what one turn says exactly.
 
-        Such an entry point's match is its turn's cosine and the cue's words in it, weighted as the cue decided.
+        Such an entry point's match is its turn's cosine and the cue's words in it, weighted as the cue decided. The
+        literal form takes `seeds` alone.
         """
+        if self._is_literal:
+            return list(seeds)
         by_index = {seed.index: seed for seed in seeds}
         for row in scores.best_rows(self._settings.seeds):
             index = self.graph.index_of(self.turns.episode_id(row))

@@ -26,6 +26,7 @@ from reveries.memory.preview import DryRun, Preview
 from reveries.memory.reembedding import Reembedding
 from reveries.memory.run_log import RunDetail, RunEntry, recent_runs, run_detail
 from reveries.memory.runs import end_broken_off_runs
+from reveries.memory.self_edit import SelfHand
 from reveries.memory.settling import settle
 from reveries.memory.store import MemoryStore, OldEmbedder
 from reveries.memory.turn_index import meant
@@ -81,6 +82,7 @@ class Memory:
         self._deep_sleep = DeepSleep(self._store, names, parts.memory, parts.clock, parts.new_id, parts.answers)
         self._dry_run = DryRun(self._store, names, parts.memory, parts.clock, parts.answers)
         self._undo = Undo(self._store, parts.clock, parts.new_id)
+        self.self_hand = SelfHand(self._store, parts.clock)
         self.conversations = Conversations(self._store, self._gaps, names, parts.new_id)
 
     # --- recall ------------------------------------------------------------------------------------------------------

@@ -181,6 +181,12 @@ class SelfModel:
     unresolved_threads: tuple[str, ...] = ()
     anticipations: tuple[str, ...] = ()
     updated_at: float = 0.0
+    pinned_fields: tuple[str, ...] = ()
+    """Fields of one text that the owner wrote: sleep leaves them alone."""
+    pinned: tuple[str, ...] = ()
+    """Statements in the lists that the owner wrote: they are never crowded out."""
+    refused: tuple[str, ...] = ()
+    """Statements that the owner took out: they do not come back in the same words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +230,8 @@ class Reason:
     """What was found, in the column's own unit."""
     amount: float
     """What it did to the score, against the usual candidate."""
+    usual: float = 0.0
+    """What the usual candidate has of it, in the same unit."""
 
 
 @dataclass(frozen=True, slots=True)

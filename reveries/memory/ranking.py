@@ -8,7 +8,7 @@ one single turn meets the cue's words, the more the words count.
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,12 +102,32 @@ class Parts:
             for ats, values, amounts, is_known in zip(*columns, strict=True)
         ]
 
+    def told_reasons(self, row: int) -> tuple[Reason, ...]:
+        """`reasons` for people: what one weighs more or less in a kind of cue or turn (`_x_`) is counted with it. Takes
+        longer: not for every turn of every recall."""
+        place = int(np.searchsorted(self.rows, row))
+        if place >= len(self.rows) or self.rows[place] != row:
+            return ()
+        above, usual = self.amounts[place] - self.usual, self.values.mean(axis=0)
+        found: dict[str, Reason] = {}
+        for at, name in enumerate(self.names):
+            base = name.partition("_x_")[0]
+            known = found.get(base) or Reason(base, float(self.values[place, at]), 0.0, float(usual[at]))
+            found[base] = replace(known, amount=known.amount + float(above[at]))
+        ordered = sorted(found.values(), key=lambda reason: -abs(reason.amount))[:_REASONS]
+        return tuple(reason for reason in ordered if reason.amount != 0.0)
+
 
 def score_turns(
-    index: TurnIndex, cue_text: str, vector: Vector, now: float, exclude: AbstractSet[str] = frozenset()
+    index: TurnIndex,
+    cue_text: str,
+    vector: Vector,
+    now: float,
+    exclude: AbstractSet[str] = frozenset(),
+    only: NDArray[np.bool_] | None = None,
 ) -> TurnScores:
     """Score every turn in the index against a cue, its vector and the time at which it is asked (unix seconds);
-    `exclude` holds ids of turns not to be shown."""
+    `exclude` holds ids of turns not to be shown, `only` is True for the rows that may be."""
     live = index.live
     if not live.any():
         empty = np.zeros(index.size, dtype=np.float32)
@@ -117,6 +137,8 @@ def score_turns(
     for turn_id in exclude:
         if (row := index.row_of(turn_id)) is not None:
             shown[row] = False
+    if only is not None:
+        shown &= only
     weight = _MEANING_MOST - (_MEANING_MOST - _MEANING_LEAST) * evidence.best_coverage
     fused, parts = evidence.fused, None
     # The reasons were weighed beside meaning: a cue that has no vector is ranked by its words alone.

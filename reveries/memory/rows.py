@@ -189,6 +189,9 @@ def self_model_row(model: SelfModel) -> dict[str, object]:
                 {"description": p.description, "confidence": p.confidence, "exemplarIds": p.episode_ids}
                 for p in model.patterns
             ],
+            "pinnedFields": model.pinned_fields,
+            "pinned": model.pinned,
+            "refused": model.refused,
         }
     }
     return {
@@ -222,6 +225,9 @@ def self_model_of(row: Row) -> SelfModel:
         unresolved_threads=_strings(row["unresolved_threads"]),
         anticipations=_strings(row["anticipations"]),
         updated_at=row["updated_at"],
+        pinned_fields=tuple(owner.get("pinnedFields", ())),
+        pinned=tuple(owner.get("pinned", ())),
+        refused=tuple(owner.get("refused", ())),
     )
 
 

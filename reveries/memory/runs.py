@@ -98,8 +98,10 @@ async def _keep_vectors(transaction: Transaction, store: MemoryStore, changes: C
         await transaction.run_many("consolidation.keep_vector", rows)
 
 
-async def record_self_change(transaction: Transaction, run_id: str, change: SelfModelChange | None, now: float) -> None:
-    """Keep what the self-model was before (R-87)."""
+async def record_self_change(
+    transaction: Transaction, run_id: str | None, change: SelfModelChange | None, now: float
+) -> None:
+    """Keep what the self-model was before (R-87). `run_id` None: no pass did it, the owner did."""
     if change is None:
         return
     named = {

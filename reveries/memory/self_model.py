@@ -3,7 +3,7 @@
 Only what the owner or the mind itself said counts; nothing tainted ever enters it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
 from reveries.memory.changes import SelfModelChange
@@ -34,42 +34,73 @@ def changed(
     before: SelfModel, answer: SelfAnswer, patterns: Iterable[str], episode_id: str, now: float, reason: str
 ) -> SelfModelChange | None:
     """What `answer` and an abstraction's `patterns` (R-170) make of the self-model; None when nothing is new."""
+    pinned, refused = before.pinned, before.refused
     after = replace(
         before,
-        narrative=tidy(answer.narrative, 300) or before.narrative,
-        communication_style=tidy(answer.communication_style, 160) or before.communication_style,
-        current_focus=tidy(answer.current_focus, 100) or before.current_focus,
-        owner_facts=with_new(before.owner_facts, answer.owner_facts, _MAX_FACTS),
-        unresolved_threads=with_new(before.unresolved_threads, answer.unresolved_threads, _MAX_THREADS),
-        patterns=with_patterns(before.patterns, patterns, episode_id),
+        narrative=_text(before, "narrative", answer.narrative, 300),
+        communication_style=_text(before, "communication_style", answer.communication_style, 160),
+        current_focus=_text(before, "current_focus", answer.current_focus, 100),
+        owner_facts=with_new(before.owner_facts, answer.owner_facts, _MAX_FACTS, pinned, refused),
+        unresolved_threads=with_new(
+            before.unresolved_threads, answer.unresolved_threads, _MAX_THREADS, pinned, refused
+        ),
+        patterns=with_patterns(before.patterns, patterns, episode_id, pinned, refused),
     )
     if after == before:
         return None
     return SelfModelChange(before, replace(after, updated_at=now), reason, (episode_id,))
 
 
-def with_new(old: tuple[str, ...], new: Iterable[str], limit: int) -> tuple[str, ...]:
-    """`old` and what of `new` does not say the same in the same words; the oldest go when there are too many."""
-    said = {frozenset(terms_of(text)) for text in old}
+def _text(before: SelfModel, field: str, said: str, limit: int) -> str:
+    """A field of one text after `said`: what the owner wrote stays as it is."""
+    old = str(getattr(before, field))
+    return old if field in before.pinned_fields else tidy(said, limit) or old
+
+
+def told_first(statements: tuple[str, ...], pinned: Container[str], limit: int) -> tuple[str, ...]:
+    """The `limit` statements that are kept or told when there are more, in their order: those that the owner wrote,
+    then the newest."""
+    places = sorted(range(len(statements)), key=lambda place: (statements[place] not in pinned, -place))[:limit]
+    return tuple(statements[place] for place in sorted(places))
+
+
+def with_new(
+    old: tuple[str, ...],
+    new: Iterable[str],
+    limit: int,
+    pinned: Container[str] = (),
+    refused: Iterable[str] = (),
+) -> tuple[str, ...]:
+    """`old` and what of `new` does not say the same in the same words and was not refused; the oldest that nobody
+    pinned go when there are too many."""
+    said = {frozenset(terms_of(text)) for text in (*old, *refused)}
     found = list(old)
     for text in (tidy(text, 160) for text in new):
         terms = frozenset(terms_of(text))
         if terms and terms not in said:
             said.add(terms)
             found.append(text)
-    return tuple(found[-limit:])
+    return told_first(tuple(found), pinned, limit)
 
 
-def with_patterns(old: tuple[Pattern, ...], new: Iterable[str], episode_id: str) -> tuple[Pattern, ...]:
+def with_patterns(
+    old: tuple[Pattern, ...],
+    new: Iterable[str],
+    episode_id: str,
+    pinned: Container[str] = (),
+    refused: Iterable[str] = (),
+) -> tuple[Pattern, ...]:
     """`old` with what was seen once more: a pattern that shows again gains confidence and the episode (R-83)."""
     found = {frozenset(terms_of(pattern.description)): pattern for pattern in old}
+    barred = {frozenset(terms_of(text)) for text in refused}
     for description in new:
         terms = frozenset(terms_of(description))
         known = found.get(terms)
-        if known is None:
+        if known is None and terms not in barred:
             found[terms] = Pattern(description, _FIRST_CONFIDENCE, (episode_id,))
-        elif episode_id not in known.episode_ids:
+        elif known is not None and episode_id not in known.episode_ids:
             confidence = min(1.0, known.confidence + _CONFIDENCE_STEP)
             found[terms] = replace(known, confidence=confidence, episode_ids=(*known.episode_ids, episode_id))
     found.pop(frozenset(), None)
-    return tuple(found.values())[-_MAX_PATTERNS:]
+    kept = told_first(tuple(one.description for one in found.values()), pinned, _MAX_PATTERNS)
+    return tuple(one for one in found.values() if one.description in kept)

@@ -73,6 +73,102 @@ from reveries.protocol.framing import (
 from reveries.protocol.framing import (
     read_body as read_body,
 )
+from reveries.protocol.looking_frames import (
+    ContextMemory as ContextMemory,
+)
+from reveries.protocol.looking_frames import (
+    ContextPart as ContextPart,
+)
+from reveries.protocol.looking_frames import (
+    GraphNode as GraphNode,
+)
+from reveries.protocol.looking_frames import (
+    GraphTie as GraphTie,
+)
+from reveries.protocol.looking_frames import (
+    Neighbourhood as Neighbourhood,
+)
+from reveries.protocol.looking_frames import (
+    SelfChange as SelfChange,
+)
+from reveries.protocol.looking_frames import (
+    SelfEvidence as SelfEvidence,
+)
+from reveries.protocol.looking_frames import (
+    SelfField as SelfField,
+)
+from reveries.protocol.looking_frames import (
+    SelfFieldChange as SelfFieldChange,
+)
+from reveries.protocol.looking_frames import (
+    SelfHistory as SelfHistory,
+)
+from reveries.protocol.looking_frames import (
+    SelfModelShown as SelfModelShown,
+)
+from reveries.protocol.looking_frames import (
+    SelfStatement as SelfStatement,
+)
+from reveries.protocol.looking_frames import (
+    Timeline as Timeline,
+)
+from reveries.protocol.looking_frames import (
+    TimelineGap as TimelineGap,
+)
+from reveries.protocol.looking_frames import (
+    TimelineMoment as TimelineMoment,
+)
+from reveries.protocol.looking_frames import (
+    ToldContext as ToldContext,
+)
+from reveries.protocol.looking_frames import (
+    TurnReason as TurnReason,
+)
+from reveries.protocol.looking_frames import (
+    Why as Why,
+)
+from reveries.protocol.looking_frames import (
+    WhyEntry as WhyEntry,
+)
+from reveries.protocol.looking_frames import (
+    WhyFactors as WhyFactors,
+)
+from reveries.protocol.looking_frames import (
+    WhyLink as WhyLink,
+)
+from reveries.protocol.looking_frames import (
+    WhyStep as WhyStep,
+)
+from reveries.protocol.looking_frames import (
+    WhyTurn as WhyTurn,
+)
+from reveries.protocol.looking_requests import (
+    AskContext as AskContext,
+)
+from reveries.protocol.looking_requests import (
+    AskNeighbourhood as AskNeighbourhood,
+)
+from reveries.protocol.looking_requests import (
+    AskSelf as AskSelf,
+)
+from reveries.protocol.looking_requests import (
+    AskSelfHistory as AskSelfHistory,
+)
+from reveries.protocol.looking_requests import (
+    AskTimeline as AskTimeline,
+)
+from reveries.protocol.looking_requests import (
+    AskWhy as AskWhy,
+)
+from reveries.protocol.looking_requests import (
+    EditSelf as EditSelf,
+)
+from reveries.protocol.looking_requests import (
+    LookRequest as LookRequest,
+)
+from reveries.protocol.looking_requests import (
+    RevertSelf as RevertSelf,
+)
 from reveries.protocol.memory_frames import (
     EpisodeDetail as EpisodeDetail,
 )

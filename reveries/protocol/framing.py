@@ -23,6 +23,14 @@ from reveries.protocol.frames import (
     Token,
     Welcome,
 )
+from reveries.protocol.looking_frames import (
+    Neighbourhood,
+    SelfHistory,
+    SelfModelShown,
+    Timeline,
+    ToldContext,
+    Why,
+)
 from reveries.protocol.memory_frames import EpisodeDetail, Found, MemoryStats
 from reveries.protocol.message import MAX_FRAME_BYTES
 from reveries.protocol.model_frames import ModelsOverview, ModelsProbed, UsageReport
@@ -47,6 +55,7 @@ Frame = (
     | Config | ConfigApplied | Imported | Status | ModelsOverview | ModelsProbed
     | UsageReport
     | SleepLog | SleepRunDetail | SleepPreview | SleepUndone | SleepAnswered | Contradictions
+    | Why | Timeline | Neighbourhood | ToldContext | SelfModelShown | SelfHistory
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()

@@ -3,6 +3,7 @@
 import msgspec
 
 from reveries.protocol.frames import SaidTurn
+from reveries.protocol.looking_frames import TurnReason, WhyFactors
 from reveries.protocol.message import Message
 
 
@@ -23,15 +24,21 @@ class MemoryStats(Message, frozen=True):
 
 
 class FoundTurn(msgspec.Struct, frozen=True):
+    """`reasons` when they were asked for, those that moved it most first."""
+
     turn_id: str
     episode_id: str
     speaker: str
     said_at: float
     text: str
     score: float
+    reasons: list[TurnReason] | msgspec.UnsetType = msgspec.UNSET
 
 
 class FoundEpisode(msgspec.Struct, frozen=True):
+    """`cosine`, `words` (the share of the cue's words that its best turn holds; both 0 for one that was no entry point)
+    and `factors` when they were asked for."""
+
     episode_id: str
     summary: str
     happened_at: float
@@ -42,6 +49,9 @@ class FoundEpisode(msgspec.Struct, frozen=True):
     quote: str
     quote_speaker: str
     path: list[str]
+    cosine: float | msgspec.UnsetType = msgspec.UNSET
+    words: float | msgspec.UnsetType = msgspec.UNSET
+    factors: WhyFactors | msgspec.UnsetType = msgspec.UNSET
 
 
 class Found(Message, frozen=True):

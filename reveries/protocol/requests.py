@@ -4,6 +4,17 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from reveries.protocol.looking_requests import (
+    AskContext,
+    AskNeighbourhood,
+    AskSelf,
+    AskSelfHistory,
+    AskTimeline,
+    AskWhy,
+    EditSelf,
+    RevertSelf,
+    When,
+)
 from reveries.protocol.message import Message, RequestId, Text
 
 RunId = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
@@ -130,11 +141,18 @@ class AskMemory(Message, frozen=True):
 
 
 class Search(Message, frozen=True):
-    """Recall without reinforcing (R-29). Answered by `Found`."""
+    """Recall without reinforcing (R-29). Answered by `Found`.
+
+    `since` and `until`: dates as people write them. `explain`: with what speaks for each of what was found.
+    """
 
     request_id: RequestId
     query: Text
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 10
+    # Left out where not given: the bytes of a plain search stay what they were.
+    since: When | msgspec.UnsetType = msgspec.UNSET
+    until: When | msgspec.UnsetType = msgspec.UNSET
+    explain: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class Inspect(Message, frozen=True):
@@ -206,4 +224,5 @@ Request = (
     | AskUsage
     | PreviewSleep | AskSleepLog | InspectSleep | UndoSleep | AnswerSleep
     | AskContradictions | SettleContradiction
+    | AskWhy | AskTimeline | AskNeighbourhood | AskContext | AskSelf | AskSelfHistory | EditSelf | RevertSelf
 )  # fmt: skip

@@ -150,6 +150,8 @@ class Script:
     probed: protocol.ModelsProbed = field(default_factory=probed)
     sleep: dict[str, Frame] = field(default_factory=dict)
     """By request name: what is answered about passes of sleep."""
+    looks: dict[str, Frame] = field(default_factory=dict)
+    """By request name: what there is to be seen."""
     failures: dict[str, protocol.Failed] = field(default_factory=dict)
     """By request name: what is answered instead."""
     needs_restart: list[str] = field(default_factory=list)
@@ -305,6 +307,8 @@ class FakeMind:
 
     def _remembered(self, request: Request, number: int) -> Frame:
         script = self.script
+        if (frame := script.looks.get(type(request).__name__)) is not None:
+            return _numbered(frame, number)
         match request:
             case protocol.AskUsage():
                 return _numbered(USAGE, number)

@@ -1,4 +1,4 @@
-"""`reveries memory`, `memory search`, `memory inspect`. None of them changes a memory (R-29)."""
+"""`reveries memory` and what looks into it: search, inspect, why, timeline, graph. None changes a memory (R-29)."""
 
 import time
 
@@ -7,11 +7,11 @@ import click
 from reveries.client.commands import contradictions
 
 
-@click.group("memory", short_help="What it remembers: search, inspect.", invoke_without_command=True)
+@click.group("memory", short_help="What it remembers: search, why, timeline.", invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
-    """What it remembers: how much, and (search, inspect) what."""
+    """What it remembers: how much, and (search, inspect, timeline, graph) what, and why it came to mind."""
     if ctx.invoked_subcommand is not None:
         return
     from reveries import protocol
@@ -29,9 +29,15 @@ def command(ctx: click.Context, as_json: bool) -> None:
 @command.command("search")
 @click.argument("query", nargs=-1, required=True)
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="At most so many of each.")
+@click.option("--since", default="", help='From then on: 2025-03-04, "last spring", "2 weeks ago", 3h.')
+@click.option("--until", default="", help="Until then, that day or season included.")
+@click.option("--explain", is_flag=True, help="With what speaks for each of them.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: episodes, and the turns ranked.")
-def search(query: tuple[str, ...], limit: int, as_json: bool) -> None:
-    """What comes to mind for QUERY: episodes with a quote and its source, and the turns that answer best."""
+def search(query: tuple[str, ...], limit: int, since: str, until: str, explain: bool, as_json: bool) -> None:
+    """What comes to mind for QUERY: episodes with a quote and its source, and the turns that answer best. Nothing is
+    reinforced by looking."""
+    import msgspec
+
     from reveries import protocol
     from reveries.client.calling import ask
     from reveries.client.memory_page import found_page
@@ -41,11 +47,16 @@ def search(query: tuple[str, ...], limit: int, as_json: bool) -> None:
     words = " ".join(query).strip()
     if not words:
         raise UsageError("There is nothing to search for.", advice='For example: reveries memory search "the garden"')
-    found = ask(lambda new_id: protocol.Search(new_id, words, limit), protocol.Found)
+    found = ask(
+        lambda new_id: protocol.Search(
+            new_id, words, limit, since[:100] or msgspec.UNSET, until[:100] or msgspec.UNSET, explain or msgspec.UNSET
+        ),
+        protocol.Found,
+    )
     if as_json:
         show_json(found)
     else:
-        show(found_page(found, time.time()))
+        show(found_page(found, time.time(), limit))
 
 
 @command.command("inspect")
@@ -57,15 +68,94 @@ def inspect(episode_id: str, as_json: bool) -> None:
     from reveries.client.calling import ask
     from reveries.client.memory_page import episode_page
     from reveries.client.render import show, show_json
-    from reveries.errors import UsageError
 
-    if not 0 < len(episode_id) <= 100:
-        raise UsageError("That is no episode's ID.", advice="They stand in: reveries memory search QUERY")
+    _known_id(episode_id)
     episode = ask(lambda new_id: protocol.Inspect(new_id, episode_id), protocol.EpisodeDetail)
     if as_json:
         show_json(episode)
     else:
         show(episode_page(episode, time.time()))
+
+
+@command.command("why")
+@click.argument("episode_id", metavar="ID")
+@click.option("--for", "cue", default="", help="The cue. Without it: that of the last turn.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def why(episode_id: str, cue: str, as_json: bool) -> None:
+    """Why an episode came to mind for a cue, or what kept it back: how it was found, the links that led to it, what its
+    energy was multiplied with, its place, its words and what speaks for them."""
+    from reveries import protocol
+    from reveries.client.calling import ask
+    from reveries.client.render import show, show_json
+    from reveries.client.why_page import why_page
+
+    _known_id(episode_id)
+    told = ask(lambda new_id: protocol.AskWhy(new_id, episode_id, cue[:10_000]), protocol.Why)
+    if as_json:
+        show_json(told)
+    else:
+        show(why_page(told, time.time()))
+
+
+@command.command("timeline")
+@click.option("--since", default="", help='From then on: 2025-03-04, "last spring", "2 weeks ago", 3h.')
+@click.option("--until", default="", help="Until then, that day or season included.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=40, show_default=True, help="The last so many episodes.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def timeline(since: str, until: str, limit: int, as_json: bool) -> None:
+    """What happened, by day, with the silences between conversations. Newest last."""
+    from reveries import protocol
+    from reveries.client.calling import ask
+    from reveries.client.render import show, show_json
+    from reveries.client.timeline_page import timeline_page
+
+    told = ask(lambda new_id: protocol.AskTimeline(new_id, since[:100], until[:100], limit), protocol.Timeline)
+    if as_json:
+        show_json(told)
+    else:
+        show(timeline_page(told, time.time()))
+
+
+def _known_id(episode_id: str) -> None:
+    from reveries.errors import UsageError
+
+    if not 0 < len(episode_id) <= 100:
+        raise UsageError("That is no episode's ID.", advice="They stand in: reveries memory search QUERY")
+
+
+@command.command("graph")
+@click.option("--around", default="", metavar="ID", help="What lies around this episode.")
+@click.option("--for", "cue", default="", help="What this cue brings to mind, and what lies around that.")
+@click.option("--svg", type=click.Path(dir_okay=False), default=None, help="Write a picture for the browser.")
+@click.option("--png", type=click.Path(dir_okay=False), default=None, help="Write a picture for anywhere.")
+@click.option("--limit", type=click.IntRange(2, 120), default=24, show_default=True, help="At most so many episodes.")
+@click.option("--light", is_flag=True, help="On a light ground.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: nodes and ties.")
+def graph(around: str, cue: str, svg: str | None, png: str | None, limit: int, light: bool, as_json: bool) -> None:
+    """A picture of a part of the memory: episodes as large as they matter and as bright as they are new, and the links
+    between them. Without --around and --for: around what matters most."""
+    from pathlib import Path
+
+    from reveries import protocol
+    from reveries.client.calling import ask
+    from reveries.client.picture_file import write_png, write_svg
+    from reveries.client.render import say, show_json
+    from reveries.errors import UsageError
+
+    if not (svg or png or as_json):
+        raise UsageError("Where should the picture go?", advice="For example: reveries memory graph --svg memory.svg")
+    shown = ask(
+        lambda new_id: protocol.AskNeighbourhood(new_id, around[:100], cue[:10_000], limit), protocol.Neighbourhood
+    )
+    if svg:
+        write_svg(shown, Path(svg), "day" if light else "dusk")
+    if png:
+        write_png(shown, Path(png), "day" if light else "dusk")
+    if as_json:
+        show_json(shown)
+    else:
+        for name in filter(None, (svg, png)):
+            say(f"{len(shown.nodes)} episodes and their links: {name}")
 
 
 command.add_command(contradictions.command)

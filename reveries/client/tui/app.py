@@ -1,12 +1,15 @@
 """The terminal interface: puts the widgets together and hands what happened to whom it concerns."""
 
-from typing import ClassVar
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, ClassVar
 
 from textual import on, work
-from textual.app import App, ComposeResult
+from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.screen import Screen
 from textual.widgets import Static
 
 from reveries.client.tui import messages
@@ -14,12 +17,14 @@ from reveries.client.tui.chat import Chat
 from reveries.client.tui.composer import Composer
 from reveries.client.tui.help import Help
 from reveries.client.tui.link import Link
+from reveries.client.tui.looks import CONTEXT, Look, LookPane, look_for, page_of, problem_page
 from reveries.client.tui.side import Side
 from reveries.client.tui.status_line import StatusLine
 from reveries.client.tui.themes import DAY, DUSK
 from reveries.client.tui.welcome import Welcome
 from reveries.clock import Clock, SystemClock
 from reveries.config import Home
+from reveries.errors import ReveriesError
 from reveries.plaintext import one_line
 from reveries.protocol import Status
 
@@ -40,6 +45,7 @@ class ReveriesApp(App[None]):
         Binding("ctrl+l", "newest", "Jump to the newest", show=False, priority=True),
         Binding("ctrl+t", "side", "Fold the side pane", show=False, priority=True),
         Binding("f1", "help", "Keys", show=False),
+        Binding("f2", "context", "What it was told", show=False),
     ]
 
     def __init__(self, home: Home, clock: Clock | None = None) -> None:
@@ -101,6 +107,14 @@ class ReveriesApp(App[None]):
 
     @on(Composer.Sent)
     async def _say(self, sent: Composer.Sent) -> None:
+        look = look_for(sent.text)
+        if isinstance(look, str):
+            self._hint(look)
+            return
+        if look is not None:
+            self._composer.clear()
+            self._look(look)
+            return
         if not self._link.say(sent.text):
             self._hint("not sent: your words stay here until the mind is back")
             return
@@ -124,6 +138,28 @@ class ReveriesApp(App[None]):
     def action_help(self) -> None:
         """F1."""
         self.push_screen(Help())
+
+    def action_context(self) -> None:
+        """F2: what the mind was told for the last turn."""
+        self._look(CONTEXT)
+
+    @work(exclusive=True, group="look", name="tui.look", exit_on_error=True)
+    async def _look(self, look: Look) -> None:
+        try:
+            page = page_of(await self._link.ask(look.request), self._clock.now(), self.size.width)
+        except ReveriesError as error:
+            page = problem_page(str(error))
+        if isinstance(self.screen, LookPane):
+            self.pop_screen()
+        self.push_screen(LookPane(look.title, page))
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """What Ctrl+P offers: the looks that need no more words, beside Textual's own."""
+        yield from super().get_system_commands(screen)
+        for words in ("/timeline", "/context", "/self", "/self history"):
+            look = look_for(words)
+            if isinstance(look, Look):
+                yield SystemCommand(look.title.capitalize(), f"Look inside: {words}", partial(self._look, look))
 
     def action_detach(self) -> None:
         """Ctrl+D. The mind stays awake."""

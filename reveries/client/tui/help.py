@@ -9,6 +9,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from reveries.client.tui.looks import LOOKS
+
 _KEYS = (
     ("Enter", "send"),
     ("Shift+Enter, Ctrl+J", "new line"),
@@ -16,6 +18,7 @@ _KEYS = (
     ("Ctrl+L", "jump to the newest"),
     ("Tab", "move between writing and the conversation"),
     ("Up, Down, PgUp, PgDn", "scroll, when the conversation has the focus"),
+    ("F2", "what it was told for the last turn"),
     ("Ctrl+T", "fold or unfold the side pane"),
     ("Ctrl+P", "all commands, and the colours"),
     ("Ctrl+D, or Ctrl+C twice", "leave; the mind stays awake"),
@@ -32,6 +35,9 @@ class Help(ModalScreen[None]):
         body: list[str | tuple[str, str]] = []
         for keys, meaning in _KEYS:
             body += [(f"{keys:<{widest + 3}}", "$accent"), f"{meaning}\n"]
+        body.append(("\nLook inside: type and send\n", "$foreground 60%"))
+        for usage, meaning in LOOKS:
+            body += [(f"{usage:<{widest + 3}}", "$accent"), f"{meaning}\n"]
         body.append(
             (
                 "\nAt the side: what it thinks, and what came to its mind for your words.\n",

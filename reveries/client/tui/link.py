@@ -16,7 +16,7 @@ from reveries.client.connection import Connection, connect
 from reveries.client.tui import messages
 from reveries.clock import Clock
 from reveries.config import Home
-from reveries.errors import ConnectionLostError, ReveriesError
+from reveries.errors import AsleepError, ConnectionLostError, ReveriesError
 
 FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 2.0
@@ -60,6 +60,17 @@ class Link:
             return False
         self._mind.cancel_soon(self._saying)
         return True
+
+    async def ask(self, make: Callable[[int], protocol.Request]) -> protocol.Frame:
+        """One request beside the conversation, and its answer. Raises ReveriesError, AsleepError while it is away."""
+        if self._mind is None:
+            raise AsleepError("The mind is away.", advice="Wait until it is back, then ask again.")
+        request = make(self._mind.new_id())
+        async with contextlib.aclosing(self._mind.request(request)) as frames:
+            async for frame in frames:
+                if not isinstance(frame, protocol.Progress):
+                    return frame
+        raise ConnectionLostError("The mind gave no answer.", advice="Ask again.")
 
     async def live(self) -> NoReturn:
         """Connect, and again whenever the connection is lost."""

@@ -66,3 +66,6 @@ GROUP BY from_id;
 -- name: links_around
 SELECT from_id, to_id, type, strength FROM episode_links
 WHERE from_id IN (SELECT value FROM json_each(:ids)) OR to_id IN (SELECT value FROM json_each(:ids));
+
+-- name: one
+SELECT * FROM episodes WHERE id = :id;

@@ -20,3 +20,9 @@ VALUES (:replaced_at, :run_id, :reason, :evidence, :before);
 
 -- name: history
 SELECT * FROM self_model_history ORDER BY id DESC LIMIT :limit;
+
+-- name: history_entry
+SELECT * FROM self_model_history WHERE id = :id;
+
+-- name: history_count
+SELECT count(*) AS changes FROM self_model_history;

@@ -1,0 +1,342 @@
+"""A picture of a part of the graph, as SVG: pure, message to text.
+
+Size is salience, shade is time, a ring is what the cue woke; a link's colour and dash are its type, its width its
+strength. Every text is plain and escaped: nothing that was remembered can become markup.
+"""
+
+import datetime as dt
+import math
+from dataclasses import dataclass
+from html import escape
+from itertools import zip_longest
+from typing import Final, Literal
+
+from reveries.client.picture_labels import Curve, Rect, Spot, columns_of, turned_up, wrapped
+from reveries.client.picture_layout import Bond, Box, arranged, spanning
+from reveries.client.wording import plural
+from reveries.plaintext import one_line
+from reveries.protocol import GraphNode, GraphTie, Neighbourhood
+
+Theme = Literal["dusk", "day"]
+
+_MARGIN: Final = 36.0
+_HEAD: Final = 84.0
+_FOOT: Final = 64.0
+_LABEL_PIXELS: Final = 12.5
+_DATE_PIXELS: Final = 10.5
+_LINE_HEIGHT: Final = 15.0
+_CHAR_SHARE: Final = 0.57
+"""The width of a usual character in the widest of the fonts, as a share of its size."""
+_FONTS: Final = "Inter, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
+_SHARE_OF_TIES: Final = 0.8
+"""Beyond those that hold the picture together, so many ties a node are drawn: more make a tangle."""
+_BOWS: Final = {"thematic": 0.0, "temporal": 0.16, "emotional": -0.16, "causal": 0.26}
+
+
+@dataclass(frozen=True, slots=True)
+class _Colours:
+    ground: str
+    ground_edge: str
+    ink: str
+    quiet: str
+    old: tuple[int, int, int]
+    between: tuple[int, int, int]
+    new: tuple[int, int, int]
+    ring: str
+    links: dict[str, str]
+
+
+_DUSK: Final = _Colours(
+    ground="#171b25",
+    ground_edge="#0f1219",
+    ink="#dfe2ea",
+    quiet="#8b93a7",
+    old=(66, 92, 140),
+    between=(152, 116, 158),
+    new=(240, 205, 146),
+    ring="#f0cd92",
+    links={"thematic": "#7fa6d6", "temporal": "#8b93a7", "emotional": "#d98aa6", "causal": "#e0a860"},
+)
+_DAY: Final = _Colours(
+    ground="#fbf9f4",
+    ground_edge="#f1ede3",
+    ink="#2a2d35",
+    quiet="#7d7a72",
+    old=(160, 186, 218),
+    between=(196, 150, 170),
+    new=(201, 121, 43),
+    ring="#b4691f",
+    links={"thematic": "#3f75ad", "temporal": "#8d8a82", "emotional": "#b9507a", "causal": "#b06a10"},
+)
+_DASHES: Final = {"thematic": "", "temporal": "1.5 5", "emotional": "9 5", "causal": "14 4 2 4"}
+_MEANINGS: Final = {
+    "thematic": "about the same",
+    "temporal": "one after the other",
+    "emotional": "felt alike",
+    "causal": "one led to the other",
+}
+
+
+def picture(shown: Neighbourhood, theme: Theme = "dusk", width: float = 1280.0) -> str:
+    """The whole SVG, at least `width` wide."""
+    colours = _DUSK if theme == "dusk" else _DAY
+    drawn = _drawn(shown)
+    place = {node.episode_id: number for number, node in enumerate(shown.nodes)}
+    bonds = [Bond(place[tie.first_id], place[tie.second_id], tie.strength) for tie in drawn]
+    labels = [wrapped(_safe(node.label, 400)) for node in shown.nodes]
+    boxes = [_box(node, label) for node, label in zip(shown.nodes, labels, strict=True)]
+    rows = max(2.0, math.sqrt(len(boxes)))
+    layout = arranged(boxes, bonds, width - 2 * _MARGIN, max(360.0, rows * 138.0))
+    whole_width, whole_height = layout.width + 2 * _MARGIN, layout.height + _HEAD + _FOOT + _MARGIN
+    curves = [_curve(tie, layout.points[place[tie.first_id]], layout.points[place[tie.second_id]]) for tie in drawn]
+    spots = [_spot(*one) for one in zip(shown.nodes, labels, boxes, layout.points, strict=True)]
+    up = turned_up(spots, curves, Rect(0.0, -12.0, layout.width, layout.height))
+    shades = _shades(shown, colours)
+    body = [
+        _frame(whole_width, whole_height, colours, shown),
+        _title(shown, drawn, whole_width, colours),
+        f'<g transform="translate({_MARGIN:.1f} {_HEAD:.1f})">',
+        *(_tie(tie, curve, colours) for tie, curve in reversed(list(zip(drawn, curves, strict=True)))),
+        *(_node(node, layout.points[number], shades[number], colours) for number, node in enumerate(shown.nodes)),
+        *(
+            _label(node, labels[number], layout.points[number], colours, is_above=up[number])
+            for number, node in enumerate(shown.nodes)
+        ),
+        "</g>",
+        _legend(shown, drawn, whole_width, whole_height, colours),
+        "</svg>",
+    ]
+    return "\n".join(body) + "\n"
+
+
+def _drawn(shown: Neighbourhood) -> list[GraphTie]:
+    """The ties worth drawing, strongest first: what holds the picture together, and the strongest of each type."""
+    place = {node.episode_id: number for number, node in enumerate(shown.nodes)}
+    known = [tie for tie in shown.ties if tie.first_id in place and tie.second_id in place]
+    bonds = [Bond(place[tie.first_id], place[tie.second_id], tie.strength) for tie in known]
+    kept = set(spanning(len(shown.nodes), bonds))
+    by_kind: dict[str, list[int]] = {}
+    for number, tie in enumerate(known):
+        if number not in kept:
+            by_kind.setdefault(tie.type, []).append(number)
+    # One of each type in turn: the strengths of different types cannot be compared.
+    in_turn = [one for round_ in zip_longest(*by_kind.values()) for one in round_ if one is not None]
+    kept.update(in_turn[: math.ceil(_SHARE_OF_TIES * len(shown.nodes))])
+    return sorted((known[number] for number in kept), key=lambda tie: -tie.strength)
+
+
+# --- the parts -------------------------------------------------------------------------------------------------------
+
+
+def _frame(width: float, height: float, colours: _Colours, shown: Neighbourhood) -> str:
+    about = escape(_safe(shown.title, 200))
+    told = escape(f"{plural(len(shown.nodes), 'episode')} of a memory and what they hang together by.")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" font-family="{escape(_FONTS)}">\n'
+        f"<title>{about}</title>\n<desc>{told}</desc>\n"
+        '<defs><radialGradient id="ground" cx="50%" cy="45%" r="75%">'
+        f'<stop offset="0" stop-color="{colours.ground}"/><stop offset="1" stop-color="{colours.ground_edge}"/>'
+        "</radialGradient>"
+        f'<linearGradient id="time"><stop offset="0" stop-color="{_rgb(colours.old)}"/>'
+        f'<stop offset="0.5" stop-color="{_rgb(colours.between)}"/>'
+        f'<stop offset="1" stop-color="{_rgb(colours.new)}"/></linearGradient>'
+        '<marker id="to" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" orient="auto" '
+        f'markerUnits="userSpaceOnUse"><path d="M0 0 L8 4 L0 8 z" fill="{colours.links["causal"]}"/></marker></defs>\n'
+        f'<rect width="{width:.0f}" height="{height:.0f}" fill="url(#ground)"/>'
+    )
+
+
+def _title(shown: Neighbourhood, drawn: list[GraphTie], width: float, colours: _Colours) -> str:
+    columns = int((width - 2 * _MARGIN) / (20 * _CHAR_SHARE))
+    told = [plural(len(shown.nodes), "episode"), _days(shown), plural(len(drawn), "link")]
+    if more := len(shown.ties) - len(drawn):
+        told.append(f"{plural(more, 'weaker one')} not drawn")
+    if shown.left_out:
+        told.append(f"{plural(shown.left_out, 'more neighbour')} had no room")
+    return (
+        f'<text x="{_MARGIN:.0f}" y="42" font-size="20" font-weight="600" fill="{colours.ink}">'
+        f"{escape(_safe(shown.title, columns))}</text>\n"
+        f'<text x="{_MARGIN:.0f}" y="63" font-size="12.5" fill="{colours.quiet}">'
+        f"{escape('  ·  '.join(part for part in told if part))}</text>"
+    )
+
+
+def _curve(tie: GraphTie, first: tuple[float, float], second: tuple[float, float]) -> Curve:
+    """Each type bends its own way, so that two between the same nodes are both seen."""
+    (x1, y1), (x2, y2) = first, second
+    bow = _BOWS.get(tie.type, 0.08)
+    return first, ((x1 + x2) / 2 - bow * (y2 - y1), (y1 + y2) / 2 + bow * (x2 - x1)), second
+
+
+def _tie(tie: GraphTie, curve: Curve, colours: _Colours) -> str:
+    (x1, y1), (middle_x, middle_y), (x2, y2) = curve
+    strength = max(0.0, min(1.0, tie.strength))
+    dash = f' stroke-dasharray="{_DASHES[tie.type]}"' if _DASHES.get(tie.type) else ""
+    arrow = ' marker-end="url(#to)"' if tie.is_directed else ""
+    colour = colours.links.get(tie.type, colours.quiet)
+    return (
+        f'<path d="M{x1:.1f} {y1:.1f} Q{middle_x:.1f} {middle_y:.1f} {x2:.1f} {y2:.1f}" fill="none" '
+        f'stroke="{colour}" stroke-width="{1.1 + 3.0 * strength**2:.2f}" stroke-linecap="round" '
+        f'stroke-opacity="{0.45 + 0.35 * strength:.2f}"{dash}{arrow}/>'
+    )
+
+
+def _node(node: GraphNode, at: tuple[float, float], fill: str, colours: _Colours) -> str:
+    """The ring marks what the picture is about, brighter the more the cue woke it."""
+    x, y = at
+    radius = _radius(node)
+    told = escape(f"{_date(node.happened_at)}: {_safe(node.summary, 600)}")
+    circle = f'<circle cx="{x:.1f}" cy="{y:.1f}"'
+    parts = [f"<g><title>{told}</title>"]
+    if node.distance == 0:
+        glow = 0.3 + 0.65 * max(0.0, min(1.0, node.energy))
+        parts.append(f'{circle} r="{radius + 12:.1f}" fill="{colours.ring}" fill-opacity="{glow * 0.18:.2f}"/>')
+        parts.append(
+            f'{circle} r="{radius + 5:.1f}" fill="none" stroke="{colours.ring}" stroke-width="1.8" '
+            f'stroke-opacity="{glow:.2f}"/>'
+        )
+    # The ground shows through what has faded, but no link does.
+    opacity = 0.35 + 0.65 * max(0.0, min(1.0, node.accessibility))
+    parts.append(f'{circle} r="{radius + 1:.1f}" fill="{colours.ground}"/>')
+    parts.append(f'{circle} r="{radius:.1f}" fill="{fill}" fill-opacity="{opacity:.2f}"/></g>')
+    return "".join(parts)
+
+
+def _label(node: GraphNode, rows: list[str], at: tuple[float, float], colours: _Colours, *, is_above: bool) -> str:
+    x, y = at
+    top = _label_top(node, rows, y, is_above=is_above) + 12.0
+    halo = f'stroke="{colours.ground}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"'
+    weight = ' font-weight="600"' if node.distance == 0 else ""
+    begin = f'<text x="{x:.1f}" text-anchor="middle" {halo}'
+    lines = [
+        f'{begin} y="{top + number * _LINE_HEIGHT:.1f}" font-size="{_LABEL_PIXELS}"{weight} fill="{colours.ink}">'
+        f"{escape(row)}</text>"
+        for number, row in enumerate(rows)
+    ]
+    lines.append(
+        f'{begin} y="{top + len(rows) * _LINE_HEIGHT - 1:.1f}" font-size="{_DATE_PIXELS}" fill="{colours.quiet}">'
+        f"{escape(_date(node.happened_at))}</text>"
+    )
+    return "".join(lines)
+
+
+def _label_top(node: GraphNode, rows: list[str], y: float, *, is_above: bool) -> float:
+    height = (len(rows) + 1) * _LINE_HEIGHT
+    return y - _radius(node) - 7.0 - height if is_above else y + _radius(node) + 5.0
+
+
+def _spot(node: GraphNode, rows: list[str], box: Box, at: tuple[float, float]) -> Spot:
+    (x, y), radius = at, _radius(node)
+    half, height = box.half_width - 8.0, (len(rows) + 1) * _LINE_HEIGHT
+    below, above = (_label_top(node, rows, y, is_above=one) for one in (False, True))
+    return Spot(
+        Rect(x - radius, y - radius, x + radius, y + radius),
+        Rect(x - half, below, x + half, below + height),
+        Rect(x - half, above, x + half, above + height),
+    )
+
+
+def _legend(
+    shown: Neighbourhood,
+    drawn: list[GraphTie],
+    width: float,
+    height: float,
+    colours: _Colours,
+) -> str:
+    y = height - 34.0
+    parts = [f'<g font-size="11.5" fill="{colours.quiet}">']
+    x = _MARGIN
+    for kind in [kind for kind in _MEANINGS if any(tie.type == kind for tie in drawn)]:
+        dash = f' stroke-dasharray="{_DASHES[kind]}"' if _DASHES[kind] else ""
+        text = f"{kind}: {_MEANINGS[kind]}"
+        parts.append(
+            f'<path d="M{x:.1f} {y - 4:.1f} h30" stroke="{colours.links[kind]}" stroke-width="2.6" '
+            f'stroke-linecap="round"{dash}/><text x="{x + 38:.1f}" y="{y:.1f}">{text}</text>'
+        )
+        x += 38 + len(text) * 11.5 * _CHAR_SHARE + 22
+    right = width - _MARGIN
+    parts.append(_time_scale(_bounds(shown), right, y, colours))
+    parts.append(
+        f'<circle cx="{right - 396:.1f}" cy="{y - 4:.1f}" r="4" fill="{colours.quiet}"/>'
+        f'<circle cx="{right - 378:.1f}" cy="{y - 4:.1f}" r="9" fill="{colours.quiet}"/>'
+        f'<text x="{right - 362:.1f}" y="{y:.1f}">matters more</text>'
+    )
+    if any(node.energy > 0 for node in shown.nodes):
+        parts.append(
+            f'<circle cx="{right - 476:.1f}" cy="{y - 4:.1f}" r="7" fill="none" stroke="{colours.ring}" '
+            f'stroke-width="1.6"/><text x="{right - 463:.1f}" y="{y:.1f}">start</text>'
+        )
+    return "".join(parts) + "</g>"
+
+
+def _time_scale(bounds: tuple[float, float], right: float, y: float, colours: _Colours) -> str:
+    old, new = _date(bounds[0]), _date(bounds[1])
+    if old == new:
+        return f'<text x="{right:.1f}" y="{y:.1f}" text-anchor="end">{escape(old)}</text>'
+    return (
+        f'<text x="{right - 174:.1f}" y="{y:.1f}" text-anchor="end">{escape(old)}</text>'
+        f'<rect x="{right - 168:.1f}" y="{y - 9:.1f}" width="72" height="9" rx="4.5" fill="url(#time)"/>'
+        f'<text x="{right - 90:.1f}" y="{y:.1f}">{escape(new)}</text>'
+    )
+
+
+# --- measures --------------------------------------------------------------------------------------------------------
+
+
+def _radius(node: GraphNode) -> float:
+    return 6.0 + 13.0 * float(max(0.0, min(1.0, node.salience)) ** 1.5)
+
+
+def _box(node: GraphNode, label: list[str]) -> Box:
+    widest = max((columns_of(row) for row in label), default=0) * _LABEL_PIXELS * _CHAR_SHARE
+    half = max(_radius(node) + 12.0, widest / 2 + 8.0, 34.0)
+    return Box(half, _radius(node) + 13.0, _radius(node) + 14.0 + (len(label) + 1) * _LINE_HEIGHT)
+
+
+def _shades(shown: Neighbourhood, colours: _Colours) -> list[str]:
+    """By the order in which they happened more than by the calendar: one old episode does not make all others alike."""
+    first, last = _bounds(shown)
+    times = sorted({node.happened_at for node in shown.nodes})
+    rank = {at: place / max(1, len(times) - 1) for place, at in enumerate(times)}
+    found: list[str] = []
+    for node in shown.nodes:
+        share = (node.happened_at - first) / (last - first) if last > first else 1.0
+        share = 0.25 * share + 0.75 * rank[node.happened_at]
+        found.append(_mixed(colours, share))
+    return found
+
+
+def _mixed(colours: _Colours, share: float) -> str:
+    """From the old colour by way of the one between to the new."""
+    first, second = (colours.old, colours.between) if share < 0.5 else (colours.between, colours.new)
+    way = 2.0 * share if share < 0.5 else 2.0 * share - 1.0
+    red, green, blue = (round(a + (b - a) * way) for a, b in zip(first, second, strict=True))
+    return _rgb((red, green, blue))
+
+
+def _bounds(shown: Neighbourhood) -> tuple[float, float]:
+    times = [node.happened_at for node in shown.nodes] or [0.0]
+    return min(times), max(times)
+
+
+def _days(shown: Neighbourhood) -> str:
+    first, last = (_date(at) for at in _bounds(shown))
+    return first if first == last else f"{first} to {last}"
+
+
+def _date(at: float) -> str:
+    try:
+        day = dt.datetime.fromtimestamp(at)
+    except (OverflowError, OSError, ValueError):
+        return ""
+    return f"{day.day} {day:%b} {day.year}"
+
+
+def _rgb(colour: tuple[int, int, int]) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*colour)
+
+
+def _safe(text: str, most: int) -> str:
+    """One line without control characters and without what no XML may hold."""
+    return one_line("".join(char for char in text if char not in "\ufffe\uffff"), most)

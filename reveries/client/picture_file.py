@@ -1,0 +1,46 @@
+"""Puts a picture of the memory into a file. Its words are private: only the owner may read the file."""
+
+import importlib
+import os
+from pathlib import Path
+from typing import Final, Protocol
+
+from reveries.client.picture import Theme, picture
+from reveries.errors import InputFileError, UsageError
+from reveries.protocol import Neighbourhood
+
+_ZOOM: Final = 2
+_PRIVATE: Final = 0o600
+
+
+class Rasteriser(Protocol):
+    """What of resvg-py is used."""
+
+    def svg_to_bytes(self, *, svg_string: str, zoom: int) -> bytes: ...
+
+
+def write_svg(shown: Neighbourhood, file: Path, theme: Theme) -> None:
+    """Raises InputFileError when the file cannot be written."""
+    _write(file, picture(shown, theme).encode("utf-8"))
+
+
+def write_png(shown: Neighbourhood, file: Path, theme: Theme, library: str = "resvg_py") -> None:
+    """At twice the size, for sharp screens. Raises UsageError without the library that makes it."""
+    try:
+        rasteriser: Rasteriser = importlib.import_module(library)
+    except ImportError as error:
+        raise UsageError(
+            "A PNG needs resvg-py, which is not installed.",
+            advice="Install it beside Reveries (pip install 'reveries[pictures]'), or take --svg.",
+        ) from error
+    _write(file, bytes(rasteriser.svg_to_bytes(svg_string=picture(shown, theme), zoom=_ZOOM)))
+
+
+def _write(file: Path, content: bytes) -> None:
+    try:
+        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE), "wb") as opened:  # noqa: PTH123
+            opened.write(content)
+    except OSError as error:
+        raise InputFileError(
+            f"{file} cannot be written: {error.strerror}.", advice="Choose another place for the picture."
+        ) from error

@@ -1,0 +1,191 @@
+"""What the mind was told for the last turn of each conversation, kept in memory for whoever asks to see it.
+
+Pure but for the counting of tokens, which is done when somebody looks, never before a reply.
+"""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from reveries.daemon.chat_context import THOUGHT_CHARS, SentExchange, Told, choose_told, system_text
+from reveries.memory.model import Recall, RecallContext, SelfModel
+from reveries.plaintext import one_line
+
+KEPT_CONVERSATIONS: Final = 8
+_NOTHING = SelfModel()
+
+
+@dataclass(frozen=True, slots=True)
+class LastTurn:
+    """Everything that went into the prompt of a turn, as it went in."""
+
+    conversation_id: str
+    asked_at: float
+    words: str
+    read_words: str
+    """`words` as the model read them: shorter when they were too long for it."""
+    asked: str
+    """The whole last message: notes from memory, thought, time, words."""
+    recall: Recall | None = field(repr=False)
+    recall_context: RecallContext = field(repr=False)
+    told: tuple[Told, ...]
+    shown_turn_ids: frozenset[str] = field(repr=False)
+    thought: str
+    names: tuple[str, str]
+    """Of the mind and of the owner."""
+    self_model: SelfModel = field(repr=False)
+    summary: str
+    exchanges: tuple[SentExchange, ...] = field(repr=False)
+    folded_now: int
+    """Exchanges that were folded into the summary to make room for this turn."""
+    context_tokens: int
+    reply_tokens: int
+    told_tokens: int
+    summary_tokens: int
+
+
+class LastTurns:
+    """The last turn of each of the latest few conversations."""
+
+    def __init__(self) -> None:
+        self._turns: OrderedDict[str, LastTurn] = OrderedDict()
+
+    def keep(self, turn: LastTurn) -> None:
+        """In the place of the conversation's turn before; of too many conversations the oldest goes."""
+        self._turns[turn.conversation_id] = turn
+        self._turns.move_to_end(turn.conversation_id)
+        while len(self._turns) > KEPT_CONVERSATIONS:
+            self._turns.popitem(last=False)
+
+    def of(self, id_or_prefix: str) -> LastTurn | None:
+        """Of that conversation; without an id, the latest of all."""
+        if not id_or_prefix:
+            return next(reversed(self._turns.values()), None)
+        return next((turn for name, turn in self._turns.items() if name.startswith(id_or_prefix)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPart:
+    """A part of the prompt. `budget` 0: it has none of its own."""
+
+    name: str
+    tokens: int
+    budget: int
+    text: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMemory:
+    """A memory that surfaced: told, or why not."""
+
+    episode_id: str
+    turn_id: str
+    line: str
+    tokens: int
+    was_told: bool
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownContext:
+    """What the model was told, in the order in which it read it."""
+
+    parts: tuple[ShownPart, ...]
+    memories: tuple[ShownMemory, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def total_tokens(self) -> int:
+        return sum(part.tokens for part in self.parts)
+
+
+Count = Callable[[str], Awaitable[int]]
+
+
+async def shown_context(turn: LastTurn, count: Count) -> ShownContext:
+    """`turn` part by part, each with its tokens by `count`."""
+    rules = system_text(*turn.names, _NOTHING, "")
+    with_self = system_text(*turn.names, turn.self_model, "")
+    whole = system_text(*turn.names, turn.self_model, turn.summary)
+    at_rules, at_self, at_all = await count(rules), await count(with_self), await count(whole)
+    recalled = "\n".join(item.line for item in turn.told)
+    thought = one_line(turn.thought, THOUGHT_CHARS)
+    recalled_tokens, thought_tokens = await _tokens(recalled, count), await _tokens(thought, count)
+    rest = max(0, await count(turn.asked) - recalled_tokens - thought_tokens)
+    parts = (
+        ShownPart("rules", at_rules, 0, rules),
+        ShownPart("self-model", at_self - at_rules, 0, with_self.removeprefix(rules).strip()),
+        ShownPart(
+            "folded history",
+            at_all - at_self,
+            turn.summary_tokens,
+            whole.removeprefix(with_self).strip(),
+            _folded_note(turn),
+        ),
+        ShownPart("history", sum(one.tokens for one in turn.exchanges), 0, _history(turn.exchanges), _long(turn)),
+        ShownPart("recalled", recalled_tokens, turn.told_tokens, recalled, f"{len(turn.told)} told"),
+        ShownPart("thought", thought_tokens, 0, thought),
+        ShownPart("your words", rest, 0, turn.read_words, "with the time and what holds the parts together"),
+    )
+    return ShownContext(parts, tuple(await _memories(turn, count)), tuple(_notes(turn)))
+
+
+async def _tokens(text: str, count: Count) -> int:
+    return await count(text) if text else 0
+
+
+async def _memories(turn: LastTurn, count: Count) -> list[ShownMemory]:
+    """Told first, in their order; then what was left out, the best first."""
+    told = [
+        ShownMemory(item.episode_id, item.turn_id or "", item.line, await count(item.line), True) for item in turn.told
+    ]
+    if turn.recall is None:
+        return told
+    kept = set(turn.told)
+    left: list[ShownMemory] = []
+    candidates = choose_told(turn.recall, turn.shown_turn_ids, turn.asked_at)
+    used = sum(item.tokens for item in told)
+    for item in candidates:
+        if item not in kept:
+            tokens = await count(item.line)
+            why = f"no room: {tokens} tokens, and {max(0, turn.told_tokens - used)} of {turn.told_tokens} were left"
+            left.append(ShownMemory(item.episode_id, item.turn_id or "", item.line, tokens, False, why))
+    named = {item.episode_id for item in candidates}
+    left += [
+        ShownMemory(
+            found.episode.id,
+            "",
+            one_line(found.episode.summary, 160),
+            0,
+            False,
+            "its words are in the history already" if found.turns else "nothing of it to quote",
+        )
+        for found in turn.recall.episodes
+        if found.episode.id not in named
+    ]
+    return [*told, *left]
+
+
+def _history(exchanges: Sequence[SentExchange]) -> str:
+    return "\n".join(f"> {one_line(one.owner_words, 200)}\n  {one_line(one.replied, 200)}" for one in exchanges)
+
+
+def _long(turn: LastTurn) -> str:
+    return f"{len(turn.exchanges)} exchanges word for word" if turn.exchanges else ""
+
+
+def _folded_note(turn: LastTurn) -> str:
+    return f"{turn.folded_now} exchanges were folded for this turn" if turn.folded_now else ""
+
+
+def _notes(turn: LastTurn) -> list[str]:
+    notes: list[str] = []
+    if turn.recall is None:
+        notes.append("Recall failed for this turn: nothing from memory was told.")
+    elif not turn.recall.episodes and not turn.recall.turns:
+        notes.append("Nothing came to mind.")
+    if len(turn.read_words) < len(turn.words):
+        notes.append(f"Your words were too long for the model: it read {len(turn.read_words)} of {len(turn.words)}.")
+    return notes

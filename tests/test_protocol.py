@@ -32,6 +32,7 @@ from reveries.protocol import (
     encode,
     read_body,
 )
+from tests.client import looks
 
 GOLDEN: Final[list[tuple[Request | Frame, str]]] = [
     (Hello(version=1, client="cli"), "0000001d 83 a174 a568656c6c6f a776657273696f6e 01 a6636c69656e74 a3636c69"),

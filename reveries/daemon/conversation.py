@@ -303,7 +303,7 @@ class Conversation:
             limit=self.settings.recall.limit,
             exclude_turn_ids=self._shown_turn_ids(),
         )
-        return self._memory.recall(words, vector, context)
+        return await self._memory.recall_for_turn(words, vector, context)
 
     async def _fitting(self, recall: Recall | None) -> list[Told]:
         if recall is None:

@@ -91,7 +91,8 @@ class Handlers:
             case protocol.Search():
                 began = mind.clock.monotonic()
                 recall = await mind.memory.search(request.query, request.limit)
-                answer = found_frame(number, recall, mind.clock.monotonic() - began)
+                deep = await mind.memory.search_deep(request.query, request.limit) if request.deep is True else None
+                answer = found_frame(number, recall, mind.clock.monotonic() - began, deep)
             case protocol.Inspect():
                 answer = detail_frame(number, await mind.memory.inspect(request.episode_id))
             case protocol.AskConfig():

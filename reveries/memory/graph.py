@@ -14,7 +14,7 @@ import numpy as np
 
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.arena import LinkArena, PackedLinks
-from reveries.memory.changes import Before, ChangeSet, Fading, Retirement, Touch
+from reveries.memory.changes import Before, ChangeSet, Fading, Touch
 from reveries.memory.facts import NodeFacts
 from reveries.memory.kernels import Kernels, interpreted
 from reveries.memory.loops import Float64, Int64
@@ -161,6 +161,7 @@ class MemoryGraph:
         """What stands now where `changes` would put something."""
         put = {episode.id for episode in changes.episodes}
         named = put | {entry.episode_id for entry in changes.retired}
+        named |= {entry.episode_id for entry in changes.dormant}
         named |= {entry.episode_id for entry in changes.fadings} | {entry.episode_id for entry in changes.touches}
         old_links = [
             replace(link, strength=strength)
@@ -189,7 +190,9 @@ class MemoryGraph:
         for fading in changes.fadings:
             self._alter(fading)
         for retirement in changes.retired:
-            self._retire(retirement)
+            self._drop(retirement.episode_id)
+        for dormancy in changes.dormant:
+            self._drop(dormancy.episode_id)
 
     def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> VectorTable:
         """`vectors`, by episode id, as the rows of this graph; zeros where there is none. Changes nothing."""
@@ -306,8 +309,8 @@ class MemoryGraph:
         self._episodes[index] = episode
         self._facts.put(index, episode)
 
-    def _retire(self, retirement: Retirement) -> None:
-        index = self._index.pop(retirement.episode_id, None)
+    def _drop(self, episode_id: str) -> None:
+        index = self._index.pop(episode_id, None)
         if index is None:
             return
         self._arena.drop_node(index)

@@ -19,6 +19,7 @@ from reveries.db.database import Database, Transaction
 from reveries.errors import DiskFullError, ModelError, ModelUnavailableError
 from reveries.llm.base import Embedder, Vector, Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
+from reveries.memory.deep_store import DeepStore
 from reveries.memory.graph import PackedGraph
 from reveries.memory.hydration import graph_of, read_graph_rows
 from reveries.memory.live import LiveMemory
@@ -61,6 +62,8 @@ class MemoryStore:
         self.unvectored = asyncio.Event()
         """Set when something is stored without its vector, for whoever makes up for it."""
         self.mind_name = mind_name
+        self.deep = DeepStore(database)
+        """What is only on disk."""
         self._writing = asyncio.Lock()
         self._saved: tuple[bytes, str, int] | None = None
 
@@ -78,6 +81,7 @@ class MemoryStore:
                 changes = fitted(await work(transaction), self.live.dimensions)
                 await self._write(transaction, changes)
             self.live.apply(changes)
+            self.deep.committed(changes)
             if then is not None:
                 then()
             return changes
@@ -144,6 +148,7 @@ class MemoryStore:
         Recall compares the vectors that the file says; `old_embedder` is asked when they are not those of `chosen`.
         """
         await self._choose_space(old_embedder, now)
+        await self.deep.open()
         packed, is_from_snapshot = await self._packed_graph()
         self.live.graph.fill(packed)
         turns = await self._turns()
@@ -247,8 +252,10 @@ class MemoryStore:
     async def _turns(self) -> list[tuple[Turn, str]]:
         """Every turn of a live episode, and the passages of what has no turns, with the episode's id."""
         turns = [(turn_of(row), str(row["episode_id"])) for row in await self.database.rows("turns.live")]
+        away = {row["owner_id"] for row in await self.database.rows("deep.passages")}
         for row in await self.database.rows("experiences.live_passages"):
-            turns += [(passage, str(row["episode_id"])) for passage in passages_of(experience_of(row), self.mind_name)]
+            passages = passages_of(experience_of(row), self.mind_name)
+            turns += [(passage, str(row["episode_id"])) for passage in passages if passage.id not in away]
         return turns
 
     async def _write(self, transaction: Transaction, changes: ChangeSet) -> None:
@@ -263,6 +270,7 @@ class MemoryStore:
         await _many(transaction, "episodes.fade", [asdict(fading) for fading in changes.fadings])
         await _many(transaction, "episodes.retire", [asdict(gone) for gone in changes.retired])
         await self._write_vectors(transaction, changes)
+        await self.deep.write(transaction, changes, self.live, self.embedder.model_id)
         await _many(transaction, "experiences.mark_light_slept", [{"id": name} for name in changes.light_slept_ids])
         await _many(
             transaction,

@@ -1,6 +1,7 @@
 """The source turns of live episodes, in memory: their words, their vectors, who follows whom. No I/O, no waiting."""
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -36,7 +37,8 @@ class TurnIndex:
         self._episode_ids: list[str] = []
         self._rows: dict[str, int] = {}
         self._rows_by_episode: dict[str, list[int]] = {}
-        self._last_rows: dict[str, int] = {}
+        self._rows_by_conversation: dict[str, list[int]] = {}
+        """Live rows in the order in which they were said."""
         self._speakers: dict[str, int] = {}
         self._vectors: Vectors = np.zeros((_FIRST_CAPACITY, dimensions), dtype=np.float32)
         self._live: NDArray[np.bool_] = np.zeros(_FIRST_CAPACITY, dtype=np.bool_)
@@ -136,6 +138,9 @@ class TurnIndex:
             self._put(entry)
         for retirement in changes.retired:
             self._hand_over(retirement.episode_id, retirement.merged_into)
+        for dormancy in changes.dormant:
+            for row in list(self.rows_of(dormancy.episode_id)):
+                self._remove(self._turns[row].id)
         for turn_id in changes.unindexed_turn_ids:
             self._remove(turn_id)
 
@@ -197,12 +202,35 @@ class TurnIndex:
         return self._codes.setdefault((kind, name), len(self._codes))
 
     def _join_neighbour(self, row: int) -> None:
-        turn = self._turns[row]
-        last = self._last_rows.get(turn.conversation_id)
-        self._last_rows[turn.conversation_id] = row
-        if last is not None and abs(turn.said_at - self._turns[last].said_at) <= _SESSION_SECONDS:
-            self._previous[row], self._next[last] = last, row
+        """Between those that were said before and after it: what wakes comes back into the middle."""
+        rows = self._rows_by_conversation.setdefault(self._turns[row].conversation_id, [])
+        at = bisect_right(rows, self._turns[row].position, key=lambda other: self._turns[other].position)
+        rows.insert(at, row)
+        self._join(rows[at - 1] if at else -1, row)
+        self._join(row, rows[at + 1] if at + 1 < len(rows) else -1)
         self._measure_windows_around(row)
+
+    def _leave_neighbours(self, row: int) -> None:
+        rows = self._rows_by_conversation[self._turns[row].conversation_id]
+        rows.remove(row)
+        before, after = int(self._previous[row]), int(self._next[row])
+        self._previous[row] = self._next[row] = -1
+        if before >= 0 or after >= 0:
+            self._join(before, after)
+            self._measure_windows_around(before if before >= 0 else after)
+            self._measure_windows_around(after if after >= 0 else before)
+
+    def _join(self, row: int, following: int) -> None:
+        """Make them neighbours, where they are near enough in time; -1 stands for nobody."""
+        if row >= 0 and following >= 0:
+            apart = abs(self._turns[row].said_at - self._turns[following].said_at)
+            if apart <= _SESSION_SECONDS:
+                self._next[row], self._previous[following] = following, row
+                return
+        if row >= 0:
+            self._next[row] = -1
+        if following >= 0:
+            self._previous[following] = -1
 
     def _measure_windows_around(self, row: int) -> None:
         """A row's vector is part of its own window, of the one before it, and of the two after it."""
@@ -259,7 +287,7 @@ class TurnIndex:
             if not self.about[key]:
                 del self.about[key]
                 self.openers[key.split()[0]] -= 1
-        self._measure_windows_around(row)
+        self._leave_neighbours(row)
         self._turns[row] = replace(turn, text="")
 
 

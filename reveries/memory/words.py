@@ -134,6 +134,11 @@ class WordIndex:
         rows, _ = self._postings(term)
         return _idf(int(live.sum()), int(live[rows].sum()))
 
+    def count_of(self, term: str, live: NDArray[np.bool_]) -> int:
+        """How many `live` rows hold a term."""
+        rows, _ = self._postings(term)
+        return int(live[rows].sum())
+
     def score(self, terms: Sequence[str], live: NDArray[np.bool_], near: Neighbours) -> WordScores:
         """Score every row against the distinct `terms`; rows that are not `live` count for nothing."""
         tally = _Tally(

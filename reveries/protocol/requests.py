@@ -80,6 +80,8 @@ class Search(Message, frozen=True):
     request_id: RequestId
     query: Text
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 10
+    deep: bool | msgspec.UnsetType = msgspec.UNSET
+    """Sent as true: also what is only on disk: dormant episodes, and words that were put away. Wakes nothing."""
 
 
 class Inspect(Message, frozen=True):

@@ -27,9 +27,12 @@ def command(ctx: click.Context, as_json: bool) -> None:
 @command.command("search")
 @click.argument("query", nargs=-1, required=True)
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="At most so many of each.")
+@click.option("--deep", is_flag=True, help="Also what is only on disk: dormant episodes, words that were put away.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: episodes, and the turns ranked.")
-def search(query: tuple[str, ...], limit: int, as_json: bool) -> None:
+def search(query: tuple[str, ...], limit: int, deep: bool, as_json: bool) -> None:
     """What comes to mind for QUERY: episodes with a quote and its source, and the turns that answer best."""
+    import msgspec
+
     from reveries import protocol
     from reveries.client.calling import ask
     from reveries.client.memory_page import found_page
@@ -39,7 +42,7 @@ def search(query: tuple[str, ...], limit: int, as_json: bool) -> None:
     words = " ".join(query).strip()
     if not words:
         raise UsageError("There is nothing to search for.", advice='For example: reveries memory search "the garden"')
-    found = ask(lambda new_id: protocol.Search(new_id, words, limit), protocol.Found)
+    found = ask(lambda new_id: protocol.Search(new_id, words, limit, deep or msgspec.UNSET), protocol.Found)
     if as_json:
         show_json(found)
     else:

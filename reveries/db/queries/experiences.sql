@@ -34,18 +34,27 @@ UPDATE raw_experiences SET attempts = attempts + 1 WHERE id = :id;
 SELECT * FROM raw_experiences
 WHERE processed = 0 AND light_slept = 1 AND attempts < :max_attempts
     AND id NOT IN (SELECT value FROM json_each(:passed_over))
+    AND NOT EXISTS (
+        SELECT 1 FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
+        WHERE episode_sources.experience_id = raw_experiences.id AND episodes.dormant = 1
+    )
 ORDER BY salience DESC, happened_at, rowid
 LIMIT 1;
 
 -- name: count_unprocessed
-SELECT count(*) AS unprocessed FROM raw_experiences WHERE processed = 0 AND attempts < :max_attempts;
+SELECT count(*) AS unprocessed FROM raw_experiences
+WHERE processed = 0 AND attempts < :max_attempts
+    AND NOT EXISTS (
+        SELECT 1 FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
+        WHERE episode_sources.experience_id = raw_experiences.id AND episodes.dormant = 1
+    );
 
 -- name: live_passages
 SELECT raw_experiences.*, episode_sources.episode_id
 FROM raw_experiences
 JOIN episode_sources ON episode_sources.experience_id = raw_experiences.id
 JOIN episodes ON episodes.id = episode_sources.episode_id
-WHERE episodes.merged_into IS NULL
+WHERE episodes.merged_into IS NULL AND episodes.dormant = 0
     AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.experience_id = raw_experiences.id)
 ORDER BY raw_experiences.rowid;
 

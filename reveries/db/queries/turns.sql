@@ -49,5 +49,6 @@ SELECT turns.*, episode_sources.episode_id
 FROM turns
 JOIN episode_sources ON episode_sources.experience_id = turns.experience_id
 JOIN episodes ON episodes.id = episode_sources.episode_id
-WHERE episodes.merged_into IS NULL
+WHERE episodes.merged_into IS NULL AND episodes.dormant = 0
+    AND turns.id NOT IN (SELECT owner_id FROM deep_texts WHERE kind = 'turn')
 ORDER BY turns.rowid;

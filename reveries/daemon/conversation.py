@@ -262,7 +262,8 @@ class Conversation:
         told = await self._fitting(recall)
         if recall is not None:
             events.recalled(recall, told)
-        asked = asked_text(await self._cut_to_fit(words), told, self._surroundings.recent_thought(), self._clock.now())
+        thought, silence = self._surroundings.recent_thought(), self._memory.silence_before(owner_turn)
+        asked = asked_text(await self._cut_to_fit(words), told, thought, self._clock.now(), silence)
         await self._make_room(asked)
         draft = Draft()
         await self._generate(asked, draft, events)

@@ -95,6 +95,11 @@ class Memory:
         """The silence that lasts; None during a conversation."""
         return self._gaps.open_gap
 
+    def silence_before(self, turn: Turn) -> str:
+        """What the silence means that these words ended, in plain words; empty when there was none of meaning."""
+        gap = self._gaps.last
+        return gap.significance if gap is not None and gap.ended_at == turn.said_at else ""
+
     @property
     def live(self) -> LiveMemory:
         """What is in memory, to be read only."""

@@ -126,6 +126,10 @@ class MemorySettings(_Section, frozen=True):
     consolidation_volume: Count
     decay_half_life_days: Positive
     minimum_salience: Fraction
+    dormant_accessibility: Fraction
+    dormant_salience: Fraction
+    dormant_after_idle_days: NotNegative
+    live_episodes: Count
     self_model_salience: Fraction
     merge_cosine: Fraction
     merge_window_hours: NotNegative

@@ -75,7 +75,8 @@ CREATE TABLE episodes (
     merged_into TEXT REFERENCES episodes (id),
     origin TEXT NOT NULL CHECK (origin IN ('owner', 'self', 'tool', 'document', 'channel', 'system')),
     tainted INTEGER NOT NULL CHECK (tainted IN (0, 1)),
-    checksum BLOB NOT NULL
+    checksum BLOB NOT NULL,
+    dormant INTEGER NOT NULL DEFAULT 0 CHECK (dormant IN (0, 1))   -- only on disk until a strong cue wakes it
 ) STRICT;
 CREATE INDEX episodes_by_time ON episodes (created_at);
 CREATE INDEX episodes_by_merger ON episodes (merged_into) WHERE merged_into IS NOT NULL;
@@ -192,7 +193,9 @@ CREATE TABLE gaps (
     started_at REAL NOT NULL,
     ended_at REAL,
     duration_seconds REAL,
-    significance TEXT NOT NULL DEFAULT ''
+    significance TEXT NOT NULL DEFAULT '',
+    felt REAL NOT NULL DEFAULT 0,                 -- valence of what was said just before it
+    left_open INTEGER NOT NULL DEFAULT 0 CHECK (left_open IN (0, 1))   -- a question or a promise stood open
 ) STRICT;
 CREATE INDEX gaps_by_start ON gaps (started_at);
 
@@ -382,3 +385,49 @@ CREATE TABLE schedule (
     last_run_at REAL,
     last_outcome TEXT NOT NULL DEFAULT ''
 ) STRICT;
+
+-- dormant: what is only on disk and found by a deep look: the summaries of dormant episodes, their turns, and turns whose
+-- words were put away. A copy of the text, so that erasing a row here erases it from the word index too.
+CREATE TABLE deep_texts (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL CHECK (kind IN ('episode', 'turn')),
+    owner_id TEXT NOT NULL,
+    experience_id TEXT REFERENCES raw_experiences (id),   -- of a turn: leads to its episode, wherever that one went
+    speaker TEXT NOT NULL,
+    text TEXT NOT NULL,
+    said_at REAL NOT NULL,
+    origin TEXT NOT NULL CHECK (origin IN ('owner', 'self', 'tool', 'document', 'channel', 'system')),
+    tainted INTEGER NOT NULL CHECK (tainted IN (0, 1)),
+    checksum BLOB NOT NULL,
+    UNIQUE (kind, owner_id)
+) STRICT;
+CREATE INDEX deep_texts_by_experience ON deep_texts (experience_id);
+CREATE TRIGGER deep_texts_insert_stamps AFTER INSERT ON deep_texts
+BEGIN UPDATE graph_stamp SET value = randomblob(16) WHERE id = 1; END;
+CREATE TRIGGER deep_texts_delete_stamps AFTER DELETE ON deep_texts
+BEGIN UPDATE graph_stamp SET value = randomblob(16) WHERE id = 1; END;
+CREATE VIRTUAL TABLE deep_words USING fts5 (
+    speaker, text, content = 'deep_texts', content_rowid = 'id', tokenize = 'porter unicode61'
+);
+CREATE TRIGGER deep_texts_insert_words AFTER INSERT ON deep_texts
+BEGIN INSERT INTO deep_words (rowid, speaker, text) VALUES (new.id, new.speaker, new.text); END;
+CREATE TRIGGER deep_texts_delete_words AFTER DELETE ON deep_texts
+BEGIN INSERT INTO deep_words (deep_words, rowid, speaker, text) VALUES ('delete', old.id, old.speaker, old.text); END;
+
+-- The vectors of deep_texts once more, where sqlite-vec can be loaded: deep_vectors_<number>, one table a model. They can
+-- be made anew from `vectors` at any time.
+CREATE TABLE deep_vector_tables (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    model_id TEXT NOT NULL UNIQUE,
+    dimensions INTEGER NOT NULL,
+    is_whole INTEGER NOT NULL DEFAULT 0 CHECK (is_whole IN (0, 1))
+) STRICT;
+
+CREATE TABLE dormancy_log (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    episode_id TEXT NOT NULL REFERENCES episodes (id),
+    happened_at REAL NOT NULL,
+    became TEXT NOT NULL CHECK (became IN ('dormant', 'awake')),
+    reason TEXT NOT NULL
+) STRICT;
+CREATE INDEX dormancy_log_by_episode ON dormancy_log (episode_id);

@@ -44,6 +44,10 @@ GOLDEN: Final[list[tuple[Request | Frame, str]]] = [
         Search(request_id=8, query="tea"),
         "00000027 84 a174 a6736561726368 aa726571756573745f6964 08 a57175657279 a3746561 a56c696d6974 0a",
     ),
+    (
+        Search(request_id=8, query="tea", deep=True),
+        "0000002d 85 a174 a6736561726368 aa726571756573745f6964 08 a57175657279 a3746561 a56c696d6974 0a a464656570 c3",
+    ),
     (Token(request_id=7, text="Hi"), "0000001d 83 a174 a5746f6b656e aa726571756573745f6964 07 a474657874 a24869"),
     (
         Stored(request_id=7, what="words", turn_id="t1"),

@@ -15,7 +15,7 @@ _EMPTY = line()
 def found_page(found: Found, now: float, most: int = 25) -> Page:
     """What a search found: the episodes with their energy and quote, then the `most` turns that answer best."""
     turns = found.turns[:most]
-    if not found.episodes and not found.turns:
+    if not found.episodes and not found.turns and not found.on_disk:
         return [line("Nothing comes to mind.")]
     page: Page = []
     for episode in found.episodes:
@@ -25,6 +25,8 @@ def found_page(found: Found, now: float, most: int = 25) -> Page:
         for turn in turns:
             page += _found_turn(turn, now)
         page.append(_EMPTY)
+    if found.on_disk:
+        page += _on_disk(found, now)
     told = f"  {plural(len(found.episodes), 'episode')}, {plural(len(turns), 'turn')}, {found.seconds * 1000:.0f} ms"
     return [*page, line(Part(f"{told}. More of one: reveries memory inspect ID", "dim"))]
 
@@ -130,6 +132,21 @@ def _found_turn(turn: FoundTurn, now: float) -> Page:
     ]
 
 
+def _on_disk(found: Found, now: float) -> Page:
+    page: Page = [line(Part("  only on disk", "strong"), Part(", best first", "dim")), _EMPTY]
+    for text in found.on_disk:
+        what = "summary" if text.kind == "episode" else one_line(text.speaker, 40) or "a thought"
+        state = "dormant" if text.is_dormant else "put away"
+        place = f"  {ago(text.said_at, now)}, in {one_line(text.episode_id)[:SHORT_ID_CHARS]}, "
+        page.append(
+            line(Part(f"  {text.score:.2f}  ", "dim"), Part(what, "strong"), Part(place, "dim"), Part(state, "warn"))
+        )
+        page += paragraph(one_line(text.text, 300), indent=8)
+    if not found.is_whole:
+        page.append(line(Part("  The search ran out of time: not everything was compared.", "warn")))
+    return [*page, _EMPTY]
+
+
 def _facts(episode: EpisodeDetail, now: float) -> Page:
     lasted = span(episode.ended_at - episode.happened_at)
     page = [
@@ -141,6 +158,11 @@ def _facts(episode: EpisodeDetail, now: float) -> Page:
             "origin", one_line(episode.origin), Part("  from outside: not trusted" if episode.tainted else "", "warn")
         ),
         field("depth", one_line(episode.depth)),
+        *(
+            [field("where", "dormant: only on disk", Part("  a strong cue wakes it", "dim"))]
+            if episode.is_dormant
+            else []
+        ),
     ]
     if episode.topics:
         page.append(field("topics", ", ".join(one_line(topic) for topic in episode.topics)))

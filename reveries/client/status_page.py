@@ -45,11 +45,20 @@ def memory_page(stats: MemoryStats, now: float) -> Page:
             "experiences", count(stats.experiences), Part(f"  {count(stats.unprocessed)} wait for deep sleep", "dim")
         ),
         field("episodes", count(stats.episodes), Part(f"  {count(stats.faded)} faded ({share})", "dim")),
+        *_on_disk(stats),
         field("links", count(links), Part(f"  {by_type}" if by_type else "", "dim")),
         field("salience", f"{stats.mean_salience:.2f} on average", Part(f"  {stats.min_salience:.2f} at least", "dim")),
-        field("on disk", size(stats.database_bytes)),
+        field("file", size(stats.database_bytes)),
         field("last sleep", one_line(stats.last_consolidation) or "not yet"),
     ]
+
+
+def _on_disk(stats: MemoryStats) -> Page:
+    if not stats.dormant and not stats.put_away_turns:
+        return []
+    slow = "; searched slowly, for sqlite-vec cannot be loaded" if stats.deep_search == "numpy" else ""
+    told = f"  {plural(stats.put_away_turns, 'turn')} only on disk: reveries memory search --deep WORDS{slow}"
+    return [field("dormant", count(stats.dormant), Part(told, "dim"))]
 
 
 def _worries(status: Status) -> Page:

@@ -17,6 +17,7 @@ from reveries.prompts import prompt
 
 QUOTE_CHARS = 280
 THOUGHT_CHARS = 240
+SILENCE_CHARS = 160
 SUMMARY_LINE_CHARS = 160
 SUMMARY_SHARE = 0.1
 """The folded summary may take this share of the model's context."""
@@ -103,13 +104,16 @@ def choose_told(recall: Recall, shown_turn_ids: frozenset[str], now: float) -> l
     return told
 
 
-def asked_text(words: str, told: Sequence[Told], thought: str, now: float) -> str:
-    """The last user message: notes from memory, the interrupted thought, the time, then the words themselves."""
+def asked_text(words: str, told: Sequence[Told], thought: str, now: float, silence: str = "") -> str:
+    """The last user message: notes from memory, the interrupted thought, what the silence before these words means, the
+    time, then the words themselves."""
     blocks: list[str] = []
     if told:
         blocks.append("[What was said before:\n" + "\n".join(item.line for item in told) + "]")
     if thought:
         blocks.append(f"[You were just thinking: {one_line(thought, THOUGHT_CHARS)}]")
+    if silence:
+        blocks.append(f"[Before these words: {one_line(silence, SILENCE_CHARS)}.]")
     # A small model answers in the wrong person unless it is told so right before the words (docs/benchmarks.md).
     blocks.append(f'[It is {local_time(now)}. Answer the person as "you".]')
     blocks.append(words)

@@ -265,8 +265,9 @@ class Conversation:
         told = await self._fitting(recall)
         if recall is not None:
             events.recalled(recall, told)
-        read_words, thought = await self._cut_to_fit(words), self._surroundings.recent_thought()
-        asked = asked_text(read_words, told, thought, self._clock.now())
+        thought, silence = self._surroundings.recent_thought(), self._memory.silence_before(owner_turn)
+        read_words = await self._cut_to_fit(words)
+        asked = asked_text(read_words, told, thought, self._clock.now(), silence)
         folded = await self._make_room(asked)
         self._keep_for_looking(words, read_words, asked, context, recall, told, thought, folded)
         draft = Draft()
@@ -358,7 +359,7 @@ class Conversation:
         except ReveriesError:
             log.warning("recall.failed", exc_info=True)
             return None
-        return self._memory.recall(words, vector, context)
+        return await self._memory.recall_for_turn(words, vector, context)
 
     async def _fitting(self, recall: Recall | None) -> list[Told]:
         if recall is None:

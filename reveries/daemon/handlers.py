@@ -93,8 +93,9 @@ class Handlers:
             case protocol.Search():
                 began = mind.clock.monotonic()
                 recall = await self._looking.search(request)
+                deep = await mind.memory.search_deep(request.query, request.limit) if request.deep is True else None
                 seconds = mind.clock.monotonic() - began
-                answer = found_frame(number, recall, seconds, is_explained=request.explain is True)
+                answer = found_frame(number, recall, seconds, deep, is_explained=request.explain is True)
             case protocol.Inspect():
                 answer = detail_frame(number, await mind.memory.inspect(request.episode_id))
             case protocol.AskConfig():

@@ -14,6 +14,7 @@ from reveries.errors import ReveriesError
 from reveries.memory.conversations import Thought
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, Origin, Recall, RecallContext, Turn
+from reveries.memory.silence import Leaving, what_was_left
 from reveries.monologue.loop import SavedState
 from reveries.monologue.thought import FinishedThought, Reactivation, Reason, Remembered, ThoughtInputs
 from reveries.plaintext import one_line
@@ -208,7 +209,7 @@ class ThoughtsOfMemory:
             return "The conversation has just ended."
         hours = minutes // 60
         for_long = f"{minutes} minutes" if hours < 2 else f"{hours} hours" if hours < 48 else f"{hours // 24} days"
-        return f"Nobody has spoken for {for_long}."
+        return f"Nobody has spoken for {for_long}{what_was_left(Leaving(gap.felt, gap.is_left_open))}."
 
 
 def _said(turn: Turn, owner: str) -> str:

@@ -7,6 +7,7 @@ import msgspec
 from reveries import protocol
 from reveries.daemon.chat_context import Told
 from reveries.daemon.looking_wire import factors_frame, reasons_frames
+from reveries.memory.deep import DeepFound, DeepHit
 from reveries.memory.model import Origin, Recall, RecalledEpisode, Turn
 from reveries.memory.views import EpisodeView, MemoryStatistics, ShownExemplar
 from reveries.monologue.thought import ThoughtBegan, ThoughtEnded, ThoughtEvent, ThoughtPiece
@@ -45,8 +46,10 @@ def recalled_frame(request_id: int, recall: Recall, told: Sequence[Told]) -> pro
     return protocol.Recalled(request_id, items)
 
 
-def found_frame(request_id: int, recall: Recall, seconds: float, *, is_explained: bool = False) -> protocol.Found:
-    """The answer to a search; explained, with what speaks for each."""
+def found_frame(
+    request_id: int, recall: Recall, seconds: float, deep: DeepFound | None = None, *, is_explained: bool = False
+) -> protocol.Found:
+    """The answer to a search; explained, with what speaks for each. `deep` is what a deep one found besides."""
     episodes = []
     for found in recall.episodes:
         quote, speaker = _quote(found)
@@ -79,7 +82,26 @@ def found_frame(request_id: int, recall: Recall, seconds: float, *, is_explained
         )
         for ranked in recall.turns
     ]
-    return protocol.Found(request_id, episodes, turns, recall.edges_touched, seconds)
+    looked = deep or DeepFound()
+    on_disk = [_on_disk(hit) for hit in looked.hits]
+    return protocol.Found(request_id, episodes, turns, recall.edges_touched, seconds, on_disk, looked.is_whole)
+
+
+def _on_disk(hit: DeepHit) -> protocol.FoundOnDisk:
+    return protocol.FoundOnDisk(
+        kind=hit.kind,
+        owner_id=hit.owner_id,
+        episode_id=hit.episode_id,
+        is_dormant=hit.is_dormant,
+        speaker=one_line(hit.speaker, 80),
+        said_at=hit.said_at,
+        origin=hit.origin.value,
+        tainted=hit.tainted,
+        text=plain(hit.text),
+        score=hit.score,
+        cosine=hit.cosine,
+        words=hit.words,
+    )
 
 
 def _quote(found: RecalledEpisode) -> tuple[str, str]:
@@ -106,6 +128,9 @@ def stats_frame(request_id: int, stats: MemoryStatistics) -> protocol.MemoryStat
         faded=stats.faded,
         database_bytes=stats.database_bytes,
         last_consolidation=stats.last_consolidation,
+        dormant=stats.dormant,
+        put_away_turns=stats.put_away_turns,
+        deep_search=stats.deep_search,
     )
 
 
@@ -141,6 +166,7 @@ def detail_frame(request_id: int, view: EpisodeView) -> protocol.EpisodeDetail:
         gap_seconds=episode.gap_seconds,
         gap_significance=one_line(episode.gap_significance),
         sources=[said_turn(turn) for turn in view.sources],
+        is_dormant=view.is_dormant,
     )
 
 

@@ -7,14 +7,14 @@ Acknowledging anything is allowed only after `transaction()` was left without an
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
 import aiosqlite
 
-from reveries.db.driver import SQLITE_FULL, SQLITE_IOERR, SQLITE_VERSION, dbapi
+from reveries.db.driver import SQLITE_FULL, SQLITE_IOERR, SQLITE_VERSION, dbapi, load_vector_search
 from reveries.db.queries import statements
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
 
@@ -57,14 +57,24 @@ class Transaction:
         """What the query called `name` finds, within this transaction."""
         return await _rows(self._connection, name, parameters)
 
+    async def run_text(self, statement: str) -> None:
+        """Run a statement that has no name: for tables that are made while the mind lives (`vector_tables`)."""
+        await (await self._connection.execute(statement)).close()
+
+    async def run_text_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+        """The same, once for each of `rows`."""
+        await (await self._connection.executemany(statement, rows)).close()
+
 
 class Database:
     """The open database. Made by `open_database`, closed by `aclose`."""
 
-    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
+    def __init__(self, connection: aiosqlite.Connection, path: Path, has_vector_search: bool = False) -> None:
         self._connection = connection
         self._lock = asyncio.Lock()
         self.path = path
+        self.has_vector_search = has_vector_search
+        """Whether sqlite-vec is loaded."""
 
     @property
     def sqlite_version(self) -> str:
@@ -95,6 +105,12 @@ class Database:
         async with self._lock:
             with _storage_errors():
                 return await _rows(self._connection, name, parameters)
+
+    async def rows_of_text(self, statement: str, parameters: Sequence[object]) -> list[Row]:
+        """What a query without a name finds: for tables that are made while the mind lives (`vector_tables`)."""
+        async with self._lock:
+            with _storage_errors():
+                return await _fetched(await self._connection.execute(statement, parameters))
 
     async def backup_to(self, target: Path) -> None:
         """A verified copy of the database at `target`, seen only when it is whole. Raises StorageError."""
@@ -127,8 +143,9 @@ class Database:
         await self._connection.execute("COMMIT")
 
 
-async def open_database(path: Path, backups: Path | None = None) -> Database:
+async def open_database(path: Path, backups: Path | None = None, *, with_vector_search: bool = True) -> Database:
     """Open the memory at `path`, making or migrating it as needed (a backup is made in `backups` before a migration).
+    sqlite-vec is loaded where that can be done.
 
     Raises DatabaseTooNewError for a file that a newer Reveries wrote (it is left as it is), StorageError when the file
     cannot be opened or is no database.
@@ -137,8 +154,9 @@ async def open_database(path: Path, backups: Path | None = None) -> Database:
     try:
         # Tried first: where opening fails inside aiosqlite, its thread may outlive the loop and die of that, loudly.
         await asyncio.to_thread(_try_to_open, path)
-        connection = aiosqlite.Connection(lambda: _connect(path), iter_chunk_size=256)
+        connection = aiosqlite.Connection(lambda: _connect(path, with_vector_search), iter_chunk_size=256)
         await connection
+        has_vector_search = await _answers(connection, "SELECT vec_version()")
     except dbapi.Error as error:
         raise StorageError(
             f"The memory {path} cannot be opened: {error}.",
@@ -146,9 +164,11 @@ async def open_database(path: Path, backups: Path | None = None) -> Database:
         ) from error
     finally:
         os.umask(before)
-    database = Database(connection, path)
+    database = Database(connection, path, has_vector_search)
     try:
         await _bring_up_to_date(database, connection, backups)
+        # Words leave the index with their text, not at the next merge. SQLite before 3.42 cannot: there they go then.
+        await _answers(connection, "INSERT INTO deep_words (deep_words, rank) VALUES ('secure-delete', 1)")
     except BaseException:
         await connection.close()
         raise
@@ -160,7 +180,7 @@ def _try_to_open(path: Path) -> None:
     _connect(path).close()
 
 
-def _connect(path: Path) -> "dbapi.Connection":
+def _connect(path: Path, with_vector_search: bool = False) -> "dbapi.Connection":
     connection = dbapi.connect(str(path), isolation_level=None, timeout=5.0)
     try:
         connection.row_factory = dbapi.Row
@@ -168,10 +188,21 @@ def _connect(path: Path) -> "dbapi.Connection":
             connection.execute(f"PRAGMA {pragma}")
         if connection.execute("PRAGMA synchronous").fetchone()[0] != 2:
             raise StorageError("SQLite did not accept synchronous=FULL.", advice="This build of SQLite cannot be used.")
+        if with_vector_search:
+            load_vector_search(connection)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+async def _answers(connection: aiosqlite.Connection, statement: str) -> bool:
+    """Whether SQLite knows what `statement` asks of it."""
+    try:
+        await (await connection.execute(statement)).close()
+    except dbapi.Error:
+        return False
+    return True
 
 
 def _refuse_newer(path: Path) -> None:
@@ -232,7 +263,10 @@ def _split(source: str) -> list[str]:
 
 
 async def _rows(connection: aiosqlite.Connection, name: str, parameters: Parameters | None) -> list[Row]:
-    cursor = await connection.execute(statements()[name], parameters or {})
+    return await _fetched(await connection.execute(statements()[name], parameters or {}))
+
+
+async def _fetched(cursor: aiosqlite.Cursor) -> list[Row]:
     try:
         return list(await cursor.fetchall())  # type: ignore[arg-type]  # a driver's Row is a mapping by column name
     finally:

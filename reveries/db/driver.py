@@ -16,7 +16,23 @@ else:
 
 SQLITE_VERSION: str = dbapi.sqlite_version
 
+
+def load_vector_search(connection: "dbapi.Connection") -> bool:
+    """Load sqlite-vec into a connection; False where this build of SQLite or of Python cannot."""
+    try:
+        import sqlite_vec
+
+        connection.enable_load_extension(True)
+        try:
+            sqlite_vec.load(connection)
+        finally:
+            connection.enable_load_extension(False)
+    except (ImportError, AttributeError, OSError, dbapi.Error):
+        return False
+    return True
+
+
 SQLITE_FULL = 13
 SQLITE_IOERR = 10
 
-__all__ = ["SQLITE_FULL", "SQLITE_IOERR", "SQLITE_VERSION", "dbapi"]
+__all__ = ["SQLITE_FULL", "SQLITE_IOERR", "SQLITE_VERSION", "dbapi", "load_vector_search"]

@@ -40,6 +40,26 @@ class Retirement:
 
 
 @dataclass(frozen=True, slots=True)
+class Dormancy:
+    """An episode that leaves the live graph for the disk, with its turns. Its row, links and vectors stay."""
+
+    episode_id: str
+    since: float
+    reason: str
+    """"faded", or "limit" where more were live than fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waking:
+    """An episode that a strong cue brings back: the change set puts it, its vector, links and turns in the live memory.
+    One that was live all the time only gets back the words that were put away."""
+
+    episode_id: str
+    at: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Processed:
     """An experience that deep sleep has worked on, with what it thinks of it now."""
 
@@ -83,8 +103,12 @@ class ChangeSet:
     fadings: tuple[Fading, ...] = ()
     retired: tuple[Retirement, ...] = ()
     indexed: tuple[IndexedTurn, ...] = ()
+    dormant: tuple[Dormancy, ...] = ()
+    woken: tuple[Waking, ...] = ()
+    put_away_turn_ids: tuple[str, ...] = ()
+    """Turns that leave the live index for the disk (R-66, RA-14), where deep search finds them."""
     unindexed_turn_ids: tuple[str, ...] = ()
-    """Turns that leave the live index, never the file (R-66, RA-14)."""
+    """Turns that leave the live index because sleep has not worked on them any more: what undoing takes."""
     provisional_ids: tuple[str, ...] = ()
     """Episodes whose vector is made of less than it should be: it serves, and is made anew instead of being stored."""
     light_slept_ids: tuple[str, ...] = ()
@@ -155,7 +179,10 @@ def join(parts: Iterable[ChangeSet]) -> ChangeSet:
             touches=joined.touches + part.touches,
             fadings=joined.fadings + part.fadings,
             retired=joined.retired + part.retired,
+            dormant=joined.dormant + part.dormant,
+            woken=joined.woken + part.woken,
             indexed=joined.indexed + part.indexed,
+            put_away_turn_ids=joined.put_away_turn_ids + part.put_away_turn_ids,
             unindexed_turn_ids=joined.unindexed_turn_ids + part.unindexed_turn_ids,
             provisional_ids=joined.provisional_ids + part.provisional_ids,
             light_slept_ids=joined.light_slept_ids + part.light_slept_ids,
@@ -179,7 +206,10 @@ def to_json(changes: ChangeSet, before: Before) -> str:
         "touches": changes.touches,
         "fadings": changes.fadings,
         "retired": changes.retired,
+        "dormant": changes.dormant,
+        "woken": changes.woken,
         "indexed_turn_ids": tuple(entry.turn.id for entry in changes.indexed),
+        "put_away_turn_ids": changes.put_away_turn_ids,
         "unindexed_turn_ids": changes.unindexed_turn_ids,
         "light_slept_ids": changes.light_slept_ids,
         "processed": changes.processed,

@@ -13,9 +13,11 @@ from reveries.memory.encoding import salience_of, topics_of, valence_of
 from reveries.memory.gaps import Gaps
 from reveries.memory.model import Episode, Experience, ExperienceKind, Gap, Origin, Recall, Turn
 from reveries.memory.rows import experience_row, storable, turn_of, turn_row
+from reveries.memory.silence import leaving_of
 from reveries.memory.store import MemoryStore
 
 _CHAT = "chat"
+_LEAVING_TURNS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +180,9 @@ class Conversations:
 
         async def work(transaction: Transaction) -> ChangeSet:
             await transaction.run("conversations.rest", {"id": conversation_id, "rested_at": now})
-            opened.append(await self._gaps.start(transaction, conversation_id, now))
+            named = {"conversation_id": conversation_id, "limit": _LEAVING_TURNS}
+            last = [turn_of(row) for row in await transaction.rows("turns.recent", named)]
+            opened.append(await self._gaps.start(transaction, conversation_id, now, leaving_of(last)))
             return ChangeSet()
 
         await self._store.commit(work, then=lambda: self._gaps.is_now(opened[0]))

@@ -15,6 +15,8 @@ from reveries.memory.names import mentioned, name_words
 from reveries.memory.turn_index import TurnIndex
 from reveries.memory.words import Floats, Neighbours, Rows, WordScores, cue_terms
 
+_NOISE = 1e-5
+"""A spread of cosines below this is what float32 makes of equal ones."""
 _WEIGHED_BY_COMPANY = (
     "words", "meaning", "window_words", "window_meaning", "coverage", "window_coverage", "kindred", "kindred_only",
     "cosine", "words_of_best", "meaning_of_best", "typical", "length", "asks", "ends_asking", "first_person",
@@ -45,7 +47,7 @@ def z_scores(values: Floats, live: NDArray[np.bool_]) -> Floats:
     chosen = values if live.all() else values[live]
     spread = float(chosen.std()) if len(chosen) else 0.0
     middle = float(chosen.mean()) if len(chosen) else 0.0
-    scaled: Floats = (values - np.float32(middle)) / np.float32(spread if spread > 1e-9 else 1.0)
+    scaled: Floats = (values - np.float32(middle)) / np.float32(spread if spread > _NOISE else 1.0)
     return scaled
 
 
@@ -99,7 +101,7 @@ def _typical(index: TurnIndex, rows: Rows) -> Floats:
     taken from a few thousand of its turns."""
     middle, spread = index.standing.usual_typicality
     near: Floats = (index.vectors[rows] @ index.standing.common - np.float32(middle)) / np.float32(
-        spread if spread > 1e-9 else 1.0
+        spread if spread > _NOISE else 1.0
     )
     return near
 

@@ -215,6 +215,7 @@ class MemoryGraph:
         """What stands now where `changes` would put something."""
         put = {episode.id for episode in changes.episodes}
         named = put | {entry.episode_id for entry in changes.retired}
+        named |= {entry.episode_id for entry in changes.dormant}
         named |= {entry.episode_id for entry in changes.fadings} | {entry.episode_id for entry in changes.touches}
         old_links = [
             replace(link, strength=strength)
@@ -246,6 +247,8 @@ class MemoryGraph:
             self._alter(fading)
         for retirement in changes.retired:
             self._drop(retirement.episode_id)
+        for dormancy in changes.dormant:
+            self._drop(dormancy.episode_id)
 
     def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> VectorTable:
         """`vectors`, by episode id, as the rows of this graph; zeros where there is none. Changes nothing."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,7 +59,8 @@ async def read_turn_rows(database: Database, mind_name: str, earlier: PackedTurn
     """The rows, as they are committed."""
     turns = await database.rows("turns.live")
     wordless = await database.rows("experiences.live_passages")
-    return await asyncio.to_thread(_told, turns, wordless, mind_name, earlier)
+    away = frozenset(row["owner_id"] for row in await database.rows("deep.passages"))
+    return await asyncio.to_thread(_told, turns, wordless, mind_name, earlier, away)
 
 
 async def read_turn_vectors(database: Database, model_id: str, dimensions: int, told: ToldTurns) -> dict[str, Vector]:
@@ -78,12 +79,15 @@ def turns_of(told: ToldTurns, vectors: Mapping[str, Vector], dimensions: int) ->
     return packed_turns(told.turns, told.homes, vectors, dimensions, told.earlier)
 
 
-def _told(turns: Sequence[Row], wordless: Sequence[Row], mind_name: str, earlier: PackedTurns | None) -> ToldTurns:
+def _told(
+    turns: Sequence[Row], wordless: Sequence[Row], mind_name: str, earlier: PackedTurns | None, away: Set[str]
+) -> ToldTurns:
     homes: dict[str, str] = {}
     told: dict[str, Turn] = {}
     for turn, home in told_turns(turns, wordless, mind_name):
-        told.setdefault(turn.id, turn)
-        homes[turn.id] = home
+        if turn.id not in away:
+            told.setdefault(turn.id, turn)
+            homes[turn.id] = home
     there = set[str]()
     if earlier is not None:
         there = {earlier.ids[row] for row in np.flatnonzero(np.any(earlier.values, axis=1)).tolist()}

@@ -9,7 +9,7 @@ import structlog
 from reveries.clock import Clock
 from reveries.config import MemorySettings, RecallSettings
 from reveries.db.database import Database
-from reveries.errors import DiskFullError, ModelError, StorageError
+from reveries.errors import DiskFullError, ModelError, NotFoundError, StorageError
 from reveries.llm.base import ChatModel, Embedder, Vector
 from reveries.llm.structured import AnswerRecorder
 from reveries.memory.asking import Question, drop_question, open_question, question_of
@@ -17,6 +17,9 @@ from reveries.memory.changes import ChangeSet
 from reveries.memory.claims import CONTRADICTION, Conflict
 from reveries.memory.consolidation import DeepSleep, DeepSlept
 from reveries.memory.conversations import Conversation, Conversations, Exchange, Names, Thought
+from reveries.memory.deep import DeepFound, is_worth_it, to_wake
+from reveries.memory.deep_recall import DeepRecall, episode_on_disk
+from reveries.memory.deep_store import DeepCounts
 from reveries.memory.gaps import Gaps
 from reveries.memory.importing import Import, Imported, PastTurn
 from reveries.memory.light_sleep import LightSleep, LightSlept, Progress
@@ -32,11 +35,16 @@ from reveries.memory.store import MemoryStore, OldEmbedder
 from reveries.memory.turn_index import meant
 from reveries.memory.undoing import TakenBack, Undo
 from reveries.memory.upkeep import decay_and_prune, put_words_away
-from reveries.memory.views import EpisodeView, MemoryStatistics, statistics, view_episode
+from reveries.memory.views import EpisodeView, MemoryStatistics, find_episode, statistics, view_episode
 from reveries.memory.warming import warm_up
 
 _CUE_SECONDS = 5.0
 """Longer than the embedder takes to load and to answer on a small machine; the owner waits no longer for its vector."""
+
+DEEP_LOOK_SECONDS = 0.5
+"""What a chat turn gives for a look on the disk (docs/benchmarks.md has what it takes)."""
+_DEEP_SEARCH_SECONDS = 10.0
+_DEEP_HITS = 10
 
 log = structlog.get_logger("memory")
 
@@ -76,6 +84,7 @@ class Memory:
         self._store = MemoryStore(parts.database, parts.embedder, self._live, parts.mind_name)
         self.by_words_because = ""
         """Why the last cue had no vector; empty when it had one."""
+        self._deep_recall = DeepRecall(self._store, parts.clock)
         self.reembedding = Reembedding(self._store, parts.clock)
         self._gaps = Gaps(parts.database, parts.new_id)
         self._light_sleep = LightSleep(self._store, parts.clock, parts.new_id, parts.memory)
@@ -96,6 +105,11 @@ class Memory:
     def open_gap(self) -> Gap | None:
         """The silence that lasts; None during a conversation."""
         return self._gaps.open_gap
+
+    def silence_before(self, turn: Turn) -> str:
+        """What the silence means that these words ended, in plain words; empty when there was none of meaning."""
+        gap = self._gaps.last
+        return gap.significance if gap is not None and gap.ended_at == turn.said_at else ""
 
     @property
     def live(self) -> LiveMemory:
@@ -132,13 +146,45 @@ class Memory:
         vector = await self.embed_cue(query)
         return self.recall(query, vector, RecallContext(now=self._parts.clock.now(), limit=limit))
 
+    async def search_deep(self, query: str, limit: int) -> DeepFound:
+        """What is only on disk and answers `query`. Wakes nothing: looking by hand changes nothing."""
+        vector = await self.embed_cue(query)
+        return await self._deep_recall.look(query, vector, limit, _DEEP_SEARCH_SECONDS)
+
+    async def recall_for_turn(self, cue: str, vector: Vector, context: RecallContext) -> Recall:
+        """`recall`, and when little came of it a look on the disk, for a fraction of a second: a strong cue wakes what
+        it finds there, and then it is recalled. While nothing is only on disk, nothing is read."""
+        found = self.recall(cue, vector, context)
+        if not self._store.deep.counts.texts or not is_worth_it(found):
+            return found
+        try:
+            async with asyncio.timeout(DEEP_LOOK_SECONDS):
+                looked = await self._deep_recall.look(cue, vector, _DEEP_HITS, DEEP_LOOK_SECONDS)
+        except TimeoutError:
+            return found
+        if not (names := to_wake(looked)):
+            return found
+        woken = await self._deep_recall.wake(names, "cue")
+        log.info("episodes.woken", count=len(woken))
+        return self.recall(cue, vector, context)
+
+    @property
+    def on_disk(self) -> DeepCounts:
+        """How much is only on disk."""
+        return self._store.deep.counts
+
     async def inspect(self, id_or_prefix: str) -> EpisodeView:
-        """Everything about one episode (R-23). Raises NotFoundError."""
-        return await view_episode(self._parts.database, self._live, id_or_prefix)
+        """Everything about one episode, live or dormant (R-23). Raises NotFoundError."""
+        try:
+            return await view_episode(self._parts.database, self._live, find_episode(self._live, id_or_prefix))
+        except NotFoundError:
+            if (dormant := await episode_on_disk(self._store, id_or_prefix)) is None:
+                raise
+            return await view_episode(self._parts.database, self._live, dormant)
 
     async def stats(self) -> MemoryStatistics:
         """R-171."""
-        return await statistics(self._parts.database, self._live)
+        return await statistics(self._parts.database, self._live, self._store.deep)
 
     async def reinforce(self, recalls: Iterable[Recall]) -> None:
         """Make what really surfaced in thought easier to find (R-125); a chat turn does it in `record_exchange`."""

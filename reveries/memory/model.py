@@ -162,6 +162,11 @@ class Gap:
     started_at: float
     ended_at: float | None = None
     significance: str = ""
+    """What it means, in plain words; empty when it means nothing, or lasts."""
+    felt: float = 0.0
+    """Valence of what the owner said just before it, -1 to 1."""
+    is_left_open: bool = False
+    """A question stayed without an answer, or something was put off."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from reveries.db.database import Row, Transaction
 from reveries.errors import BudgetExceededError, ModelError, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
+from reveries.memory.deep_recall import episode_on_disk
 from reveries.memory.model import Episode, Turn
 from reveries.memory.passages import passages_of
 from reveries.memory.rows import experience_of, turn_of, vector_of
@@ -119,6 +120,8 @@ class Reembedding:
             # What was stored during the last batch has the earlier model's vector.
             while await self._make_missing():
                 await self._count()
+        # What is only on disk is searched by the vectors in use: until its table is made anew, by a scan.
+        await store.deep.fill(store.chosen.model_id, store.live.dimensions)
         await self._drop_earlier()
 
     async def _change_over(self) -> None:
@@ -155,9 +158,14 @@ class Reembedding:
         after = 0
         while rows := await self._page("vectors.episodes_without", after, _BATCH_EPISODES):
             after = int(rows[-1]["place"])
-            live = self._store.live.graph
-            made += await self._embed_episodes([e for row in rows if (e := live.get(str(row["id"]))) is not None])
+            made += await self._embed_episodes(await self._episodes([str(row["id"]) for row in rows]))
         return made
+
+    async def _episodes(self, names: Sequence[str]) -> list[Episode]:
+        """Those called so, wherever they are: a dormant one has its vector too."""
+        live = self._store.live.graph
+        found = [live.get(name) or await episode_on_disk(self._store, name) for name in names]
+        return [episode for episode in found if episode is not None]
 
     async def _embed_turns(self, turns: Sequence[Turn]) -> int:
         async with self._one_batch():
@@ -188,10 +196,11 @@ class Reembedding:
             return await self._keep_episodes(episodes)
 
     async def _keep_episodes(self, episodes: Sequence[Episode]) -> int:
-        told = [episode for episode in episodes if needs_summary(episode, self._turn_ids(episode))]
+        turn_ids = {episode.id: await self._turn_ids(episode.id) for episode in episodes}
+        live_ids = {episode.id for episode in episodes if episode.id in self._store.live.graph}
+        told = [episode for episode in episodes if needs_summary(episode, turn_ids[episode.id])]
         vectors = await self._embed([episode.summary for episode in told]) if told else ()
         summaries = dict(zip([episode.id for episode in told], vectors, strict=True))
-        turn_ids = {episode.id: self._turn_ids(episode) for episode in episodes}
         known = await self._vectors_of(name for names in turn_ids.values() for name in names)
         made = [
             (episode, episode_vector([known[name] for name in turn_ids[episode.id]], summaries.get(episode.id)))
@@ -203,7 +212,7 @@ class Reembedding:
         async def work(transaction: Transaction) -> ChangeSet:
             nonlocal kept
             # Sleep may have changed one meanwhile: that one waits for the next time.
-            still = [(e.id, vector) for e, vector in made if self._is_still(e, turn_ids[e.id])]
+            still = [(e.id, vector) for e, vector in made if self._is_still(e, turn_ids[e.id], e.id in live_ids)]
             kept = len(still)
             await self._put(transaction, "episode", still)
             return ChangeSet(vectors=tuple(still) if self._is_in_use else ())
@@ -237,10 +246,12 @@ class Reembedding:
         return self._store.embedder is self._store.chosen
 
     async def _put(self, transaction: Transaction, kind: str, vectors: Iterable[tuple[str, Vector]]) -> None:
-        model_id = self._store.chosen.model_id
+        model_id, found = self._store.chosen.model_id, list(vectors)
         await transaction.run_many(
-            "episodes.put_vector", [vector_row(kind, name, model_id, vector) for name, vector in vectors]
+            "episodes.put_vector", [vector_row(kind, name, model_id, vector) for name, vector in found]
         )
+        if self._is_in_use:
+            await self._store.deep.follow(transaction, model_id, kind, [name for name, _ in found])
 
     async def _drop_earlier(self) -> None:
         """Delete the vectors of every other model, some at a time. Stopped half way, it goes on at the next waking."""
@@ -289,13 +300,22 @@ class Reembedding:
         model_id = self._store.chosen.model_id
         return {"owner_kind": "turn", "model_id": model_id, "owner_ids": json.dumps(list(turn_ids))}
 
-    def _is_still(self, before: Episode, turn_ids: Sequence[str]) -> bool:
+    def _is_still(self, before: Episode, turn_ids: Sequence[str], was_live: bool) -> bool:
         now = self._store.live.graph.get(before.id)
-        is_same = now is not None and (now.summary, now.depth) == (before.summary, before.depth)
-        return is_same and self._turn_ids(before) == turn_ids
+        if now is None or not was_live:
+            # What is dormant changes only by waking.
+            return now is None and not was_live
+        is_same = (now.summary, now.depth) == (before.summary, before.depth)
+        return is_same and self._live_turn_ids(before.id) == turn_ids
 
-    def _turn_ids(self, episode: Episode) -> tuple[str, ...]:
-        return tuple(turn.id for turn in self._store.live.turns.turns_of(episode.id))
+    async def _turn_ids(self, episode_id: str) -> tuple[str, ...]:
+        if episode_id in self._store.live.graph:
+            return self._live_turn_ids(episode_id)
+        rows = await self._store.database.rows("deep.turns_of", {"episode_id": episode_id})
+        return tuple(str(row["owner_id"]) for row in rows)
+
+    def _live_turn_ids(self, episode_id: str) -> tuple[str, ...]:
+        return tuple(turn.id for turn in self._store.live.turns.turns_of(episode_id))
 
 
 def needs_summary(episode: Episode, turn_ids: Sequence[str]) -> bool:

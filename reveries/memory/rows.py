@@ -264,7 +264,15 @@ def conflict_row(conflict: Conflict) -> dict[str, object]:
 
 
 def gap_of(row: Row) -> Gap:
-    return Gap(row["id"], row["conversation_id"], row["started_at"], row["ended_at"], row["significance"])
+    return Gap(
+        id=row["id"],
+        conversation_id=row["conversation_id"],
+        started_at=row["started_at"],
+        ended_at=row["ended_at"],
+        significance=row["significance"],
+        felt=row["felt"],
+        is_left_open=bool(row["left_open"]),
+    )
 
 
 def vector_bytes(vector: Vector) -> bytes:

@@ -30,7 +30,7 @@ from reveries.memory.snapshot_turns import turn_sections, turns_of_sections
 from reveries.memory.surface import SURFACE
 from reveries.memory.turn_packing import MARKS, PackedTurns
 
-_MAGIC: Final = b"reveries snapshot 2\n"
+_MAGIC: Final = b"reveries snapshot 3\n"
 _ALIGNMENT = 64
 _CHUNK_BYTES = 1 << 23
 _CHECKED_WORDS = 1 << 17

@@ -18,10 +18,10 @@ import structlog
 from reveries.db.database import Database, Transaction
 from reveries.errors import DiskFullError, ModelError, ModelUnavailableError
 from reveries.llm.base import Embedder, Vector, Vectors
-from reveries.memory.changes import ChangeSet, IndexedTurn
+from reveries.memory.changes import ChangeSet
 from reveries.memory.claims import Conflict
-from reveries.memory.decay import FADED_BELOW
-from reveries.memory.hydration import graph_of, read_graph_rows, read_turn_rows, read_turn_vectors, told_turns, turns_of
+from reveries.memory.deep_store import DeepStore
+from reveries.memory.hydration import graph_of, read_graph_rows, read_turn_rows, read_turn_vectors, turns_of
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Experience, Link, Turn
 from reveries.memory.passages import passages_of
@@ -65,6 +65,8 @@ class MemoryStore:
         self.unvectored = asyncio.Event()
         """Set when something is stored without its vector, for whoever makes up for it."""
         self.mind_name = mind_name
+        self.deep = DeepStore(database)
+        """What is only on disk."""
         self._writing = asyncio.Lock()
         self._saved: tuple[bytes, str, int] | None = None
 
@@ -82,6 +84,7 @@ class MemoryStore:
                 changes = fitted(await work(transaction), self.live.dimensions)
                 await self._write(transaction, changes)
             self.live.apply(changes)
+            self.deep.committed(changes)
             if then is not None:
                 then()
             return changes
@@ -148,13 +151,12 @@ class MemoryStore:
         Recall compares the vectors that the file says; `old_embedder` is asked when they are not those of `chosen`.
         """
         await self._choose_space(old_embedder, now)
+        await self.deep.open()
         state = await self._state()
         found = await asyncio.to_thread(read_snapshot, self.snapshot_path, *state)
         if found is not None:
             self._saved = state
         await asyncio.to_thread(self.live.fill, found or await self._from_rows())
-        if found is not None:
-            await self._take_back()
         self.live.apply(await self._claims())
         if rows := await self.database.rows("self_model.get"):
             self.live.self_model = self_model_of(rows[0])
@@ -210,25 +212,6 @@ class MemoryStore:
         told = await read_turn_rows(self.database, self.mind_name, earlier)
         vectors = await read_turn_vectors(self.database, model_id, dimensions, told)
         return PackedMemory(graph, await asyncio.to_thread(turns_of, told, vectors, dimensions))
-
-    async def _take_back(self) -> None:
-        """What had been put away when the snapshot was made, and is of an episode that is easy to reach again."""
-        away = self.live.turns.away
-        if not away:
-            return
-        rows = await self.database.rows("turns.come_back", {"turn_ids": json.dumps(away), "least": FADED_BELOW})
-        sources = json.dumps(sorted({name.partition("#")[0] for name in away}))
-        asked = {"experience_ids": sources, "least": FADED_BELOW}
-        wordless = await self.database.rows("experiences.passages_come_back", asked)
-        missing = frozenset(away)
-        told = [(turn, home) for turn, home in told_turns(rows, wordless, self.mind_name) if turn.id in missing]
-        ids = json.dumps([turn.id for turn, _ in told])
-        named = {"owner_kind": "turn", "model_id": self.embedder.model_id, "owner_ids": ids}
-        found = await self.database.rows("vectors.of_owners", named)
-        vectors = {row["owner_id"]: vector_of(row["vector"]) for row in found}
-        none = self.live.no_vector
-        indexed = tuple(IndexedTurn(turn, home, vectors.get(turn.id, none)) for turn, home in told)
-        self.live.apply(fitted(ChangeSet(indexed=indexed), self.live.dimensions))
 
     async def _state(self) -> tuple[bytes, str, int]:
         """What a snapshot is of: the rows' stamp, and whose vectors are in use, and how long they are."""
@@ -293,6 +276,7 @@ class MemoryStore:
         await _many(transaction, "episodes.fade", [asdict(fading) for fading in changes.fadings])
         await _many(transaction, "episodes.retire", [asdict(gone) for gone in changes.retired])
         await self._write_vectors(transaction, changes)
+        await self.deep.write(transaction, changes, self.live, self.embedder.model_id)
         await _many(transaction, "experiences.mark_light_slept", [{"id": name} for name in changes.light_slept_ids])
         await _many(
             transaction,

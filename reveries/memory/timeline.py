@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reveries.memory.gaps import LONG_GAP_SECONDS, meaning_of
 from reveries.memory.live import LiveMemory
 from reveries.memory.looking import Period, episodes_within
 from reveries.memory.model import Episode
+from reveries.memory.silence import LONG_SECONDS, meaning_of
 
 SILENCE_SECONDS = 3600.0
 """Shorter ones between two conversations are no gap worth showing."""
@@ -54,7 +54,7 @@ def timeline(live: LiveMemory, period: Period, limit: int, now: float) -> Timeli
     return Timeline(
         moments=tuple(_with_silences(shown, before)),
         earlier_count=len(inside) - len(shown),
-        later_silence=Silence(lasting, meaning_of(lasting)) if lasting >= LONG_GAP_SECONDS else None,
+        later_silence=Silence(lasting, meaning_of(lasting)) if lasting >= LONG_SECONDS else None,
     )
 
 

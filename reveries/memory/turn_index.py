@@ -1,6 +1,7 @@
 """The source turns of live episodes, in memory: their words, their vectors, who follows whom. No I/O, no waiting."""
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -45,11 +46,11 @@ class TurnIndex:
         self.words = WordIndex()
         self._turns: list[Turn | None] = []
         self._ids: list[str] = []
-        self._away: dict[str, None] = {}
         self._episode_ids: list[str] = []
         self._rows: dict[str, int] = {}
         self._rows_by_episode: dict[str, list[int]] = {}
-        self._last_rows: dict[str, int] = {}
+        self._rows_by_conversation: dict[str, list[int]] = {}
+        """Live rows in the order in which they were said."""
         self._speakers: dict[str, int] = {}
         self._shelf: TurnShelf | None = None
         self._vectors = TurnVectors(dimensions, _FIRST_CAPACITY)
@@ -80,11 +81,6 @@ class TurnIndex:
     def vectors(self) -> TurnRows:
         """The vectors by row: zeros where there is none."""
         return self._vectors.rows(self.size)
-
-    @property
-    def away(self) -> Sequence[str]:
-        """The ids of turns that left (R-66) and have not come back."""
-        return tuple(self._away)
 
     @property
     def window_lengths(self) -> Floats:
@@ -170,13 +166,16 @@ class TurnIndex:
 
     def apply(self, changes: ChangeSet) -> None:
         """Take over which turns come, go, and change hands when episodes merge. Cannot fail."""
-        if changes.indexed or changes.unindexed_turn_ids:
+        if changes.indexed or changes.dormant or changes.put_away_turn_ids or changes.unindexed_turn_ids:
             self._standing = None
         for entry in changes.indexed:
             self._put(entry)
         for retirement in changes.retired:
             self._hand_over(retirement.episode_id, retirement.merged_into)
-        for turn_id in changes.unindexed_turn_ids:
+        for dormancy in changes.dormant:
+            for row in list(self.rows_of(dormancy.episode_id)):
+                self._remove(self._ids[row])
+        for turn_id in (*changes.put_away_turn_ids, *changes.unindexed_turn_ids):
             self._remove(turn_id)
 
     def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> tuple[TurnVectors, Floats, Float64]:
@@ -214,7 +213,6 @@ class TurnIndex:
         self._sum, self.about, self.openers = packed.total, names.about, openers_of(names.about)
         self._speaker_codes = {name: code for code, name in enumerate(names.speakers)}
         self._conversation_codes = {name: code for code, name in enumerate(names.conversations)}
-        self._away = dict.fromkeys(names.away)
         self._find_rows(names)
 
     def _find_rows(self, names: Names) -> None:
@@ -229,9 +227,10 @@ class TurnIndex:
             self._rows_by_episode.setdefault(self._episode_ids[row], []).append(row)
         said = np.bincount(self._marks["speaker"][live], minlength=len(names.speakers)).tolist()
         self._speakers = dict(zip(names.speakers, said, strict=True))
-        last = np.zeros(len(names.conversations), dtype=np.int64)
-        last[self._marks["conversation"]] = np.arange(count)
-        self._last_rows = dict(zip(names.conversations, last.tolist(), strict=True))
+        places = self._marks["conversation"][rows]
+        order = np.lexsort((self._marks["position"][rows], places))
+        for place, at in zip(places[order].tolist(), order.tolist(), strict=True):
+            self._rows_by_conversation.setdefault(names.conversations[place], []).append(rows[at])
 
     def packed(self) -> PackedTurns:
         """A copy of this index as it is now: nothing done to it later is seen in the copy. Of what is not live nothing
@@ -257,7 +256,6 @@ class TurnIndex:
                 list(self._speaker_codes),
                 list(self._conversation_codes),
                 {key: list(rows) for key, rows in self.about.items()},
-                list(self._away),
             ),
         )
 
@@ -269,7 +267,6 @@ class TurnIndex:
             self._move(row, entry.episode_id)
             return
         row = self.words.add(read_terms(entry.turn))
-        self._away.pop(entry.turn.id, None)
         self._ids.append(entry.turn.id)
         self._turns.append(entry.turn)
         self._episode_ids.append(entry.episode_id)
@@ -291,7 +288,7 @@ class TurnIndex:
     def _mark(self, row: int, turn: Turn) -> None:
         speaker = self._speaker_codes.setdefault(turn.speaker, len(self._speaker_codes))
         conversation = self._conversation_codes.setdefault(turn.conversation_id, len(self._conversation_codes))
-        self._marks[row] = (turn.said_at, speaker, conversation, turn.origin is Origin.SELF)
+        self._marks[row] = (turn.said_at, speaker, conversation, turn.position, turn.origin is Origin.SELF)
         self._surface[row] = surface_of(turn.text)
         for key in subjects_of(turn.text):
             if key not in self.about:
@@ -299,12 +296,35 @@ class TurnIndex:
             self.about.setdefault(key, []).append(row)
 
     def _join_neighbour(self, row: int) -> None:
-        turn = self.turn(row)
-        last = self._last_rows.get(turn.conversation_id)
-        self._last_rows[turn.conversation_id] = row
-        if last is not None and abs(turn.said_at - float(self._marks["said_at"][last])) <= SESSION_SECONDS:
-            self._previous[row], self._next[last] = last, row
+        """Between those that were said before and after it: what wakes comes back into the middle."""
+        turn, position = self.turn(row), self._marks["position"]
+        rows = self._rows_by_conversation.setdefault(turn.conversation_id, [])
+        at = bisect_right(rows, turn.position, key=position.__getitem__)
+        rows.insert(at, row)
+        self._join(rows[at - 1] if at else -1, row)
+        self._join(row, rows[at + 1] if at + 1 < len(rows) else -1)
         self._measure_windows_around(row)
+
+    def _leave_neighbours(self, row: int) -> None:
+        self._rows_by_conversation[self.turn(row).conversation_id].remove(row)
+        before, after = int(self._previous[row]), int(self._next[row])
+        self._previous[row] = self._next[row] = -1
+        if before >= 0 or after >= 0:
+            self._join(before, after)
+            self._measure_windows_around(before if before >= 0 else after)
+            self._measure_windows_around(after if after >= 0 else before)
+
+    def _join(self, row: int, following: int) -> None:
+        """Make them neighbours, where they are near enough in time; -1 stands for nobody."""
+        if row >= 0 and following >= 0:
+            said_at = self._marks["said_at"]
+            if abs(said_at[row] - said_at[following]) <= SESSION_SECONDS:
+                self._next[row], self._previous[following] = following, row
+                return
+        if row >= 0:
+            self._next[row] = -1
+        if following >= 0:
+            self._previous[following] = -1
 
     def _measure_windows_around(self, row: int) -> None:
         """A row's vector is part of its own window, of the one before it, and of the two after it."""
@@ -354,7 +374,6 @@ class TurnIndex:
         self._live[row] = False
         self._rows_by_episode[self._episode_ids[row]].remove(row)
         turn = self.turn(row)
-        self._away[turn_id] = None
         self._speakers[turn.speaker] -= 1
         self._put_vector(row, np.zeros(self._vectors.dimensions, dtype=np.float32))
         for key in subjects_of(turn.text):
@@ -362,7 +381,7 @@ class TurnIndex:
             if not self.about[key]:
                 del self.about[key]
                 self.openers[key.split()[0]] -= 1
-        self._measure_windows_around(row)
+        self._leave_neighbours(row)
         self._turns[row] = replace(turn, text="")
 
 

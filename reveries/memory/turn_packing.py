@@ -17,8 +17,17 @@ from reveries.memory.surface import SURFACE, surface_of
 from reveries.memory.turn_vectors import TurnRows, rounded_rows
 from reveries.memory.words import PackedWords, packed_words, terms_of
 
-MARKS = np.dtype([("said_at", np.float64), ("speaker", np.int32), ("conversation", np.int32), ("own", np.bool_)])
-"""A turn's unix seconds, the numbers of its speaker and its conversation, and whether the mind itself said it."""
+MARKS = np.dtype(
+    [
+        ("said_at", np.float64),
+        ("speaker", np.int32),
+        ("conversation", np.int32),
+        ("position", np.int32),
+        ("own", np.bool_),
+    ]
+)
+"""A turn's unix seconds, the numbers of its speaker and its conversation, its place in that, and whether the mind
+itself said it."""
 SESSION_SECONDS = 6 * 3600.0
 """Turns further apart than this are no context of each other."""
 _ROWS_AT_ONCE = 8192
@@ -41,8 +50,6 @@ class Names(msgspec.Struct, frozen=True):
     """By the number that stands for them in the marks."""
     conversations: list[str]
     about: dict[str, list[int]]
-    away: list[str]
-    """Ids of turns that left the index and may come back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +151,7 @@ def packed_turns(
         surface=read.surface,
         total=summed(rows),
         words=packed_words(read.vocabulary, read.terms, read.ends),
-        names=Names(speakers, conversations, read.about, []),
+        names=Names(speakers, conversations, read.about),
     )
 
 
@@ -240,6 +247,7 @@ def _marks(turns: Sequence[Turn]) -> tuple[NDArray[np.void], list[str], list[str
             turn.said_at,
             speakers.setdefault(turn.speaker, len(speakers)),
             conversations.setdefault(turn.conversation_id, len(conversations)),
+            turn.position,
             turn.origin is Origin.SELF,
         )
         for turn in turns
@@ -248,10 +256,10 @@ def _marks(turns: Sequence[Turn]) -> tuple[NDArray[np.void], list[str], list[str
 
 
 def _chained(marks: NDArray[np.void]) -> tuple[Int32, Int32]:
-    """Who comes before and after whom in one conversation, in the order of the rows; -1 for nobody."""
+    """Who comes before and after whom in one conversation, in the order in which they were said; -1 for nobody."""
     count = len(marks)
     previous, following = np.full(count, -1, dtype=np.int32), np.full(count, -1, dtype=np.int32)
-    order: Int64 = np.argsort(marks["conversation"], kind="stable")
+    order: Int64 = np.lexsort((marks["position"], marks["conversation"]))
     first, second = order[:-1], order[1:]
     is_near = (marks["conversation"][first] == marks["conversation"][second]) & (
         np.abs(marks["said_at"][second] - marks["said_at"][first]) <= SESSION_SECONDS

@@ -2,13 +2,15 @@
 
 from reveries.config import MemorySettings
 from reveries.db.database import Transaction
-from reveries.memory.changes import ChangeSet
+from reveries.memory.changes import ChangeSet, Dormancy, join
 from reveries.memory.decay import FADED_BELOW, fade
+from reveries.memory.dormancy import falling_dormant
 from reveries.memory.store import MemoryStore
 
 _KEEP_SALIENCE = 0.9
 """Raw experiences at least this salient are never put away (RA-14)."""
 _HOUR_SECONDS = 3600.0
+_DORMANT_AT_ONCE = 50
 
 
 async def decay_and_prune(store: MemoryStore, settings: MemorySettings, now: float) -> ChangeSet:
@@ -19,14 +21,33 @@ async def decay_and_prune(store: MemoryStore, settings: MemorySettings, now: flo
 
     changes = await store.commit(work)
     await put_words_away(store, settings, now)
-    return changes
+    return join([changes, await let_go_dormant(store, settings, now)])
+
+
+async def let_go_dormant(store: MemoryStore, settings: MemorySettings, now: float) -> ChangeSet:
+    """What has faded, and what is more than fits, leaves memory for the disk: some at a time, so that a word that comes
+    meanwhile need not wait."""
+    leaving = falling_dormant(store.live.graph.episodes(), now, settings)
+    done: list[ChangeSet] = []
+    for start in range(0, len(leaving), _DORMANT_AT_ONCE):
+        names = {entry.episode_id: entry for entry in leaving[start : start + _DORMANT_AT_ONCE]}
+
+        async def work(_: Transaction, names: dict[str, Dormancy] = names) -> ChangeSet:
+            # One that was recalled while its turn came stays.
+            found = [store.live.graph.get(name) for name in names]
+            still = [one for one in found if one is not None and one.last_accessed_at < now]
+            return ChangeSet(dormant=tuple(names[one.id] for one in still))
+
+        done.append(await store.commit(work))
+    return join(done)
 
 
 async def put_words_away(store: MemoryStore, settings: MemorySettings, now: float) -> tuple[str, ...]:
     """Let raw words leave the live index (R-65, R-66, RA-14): those that deep sleep worked on longer ago than the
     retention, of little salience, whose episode has faded, and that no exemplar quotes. They stay in the file.
 
-    Kept while their episode is easy to reach, which R-66 does not ask for: nothing else could find them yet.
+    Kept while their episode is easy to reach, which R-66 does not ask for: a chat turn looks on the disk only when what
+    is in memory says little.
     """
     named = {
         "keep_salience": _KEEP_SALIENCE,
@@ -46,4 +67,4 @@ async def put_words_away(store: MemoryStore, settings: MemorySettings, now: floa
 
 
 async def _only_in_memory(turn_ids: tuple[str, ...]) -> ChangeSet:
-    return ChangeSet(unindexed_turn_ids=turn_ids)
+    return ChangeSet(put_away_turn_ids=turn_ids)

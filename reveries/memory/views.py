@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from reveries.db.database import Database
 from reveries.errors import NotFoundError
 from reveries.memory.decay import FADED_BELOW
+from reveries.memory.deep_store import DeepStore
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Exemplar, Link, Turn
 from reveries.memory.rows import turn_of
@@ -36,6 +37,7 @@ class EpisodeView:
     exemplars: tuple[ShownExemplar, ...]
     links: tuple[ShownLink, ...]
     sources: tuple[Turn, ...]
+    is_dormant: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,10 @@ class MemoryStatistics:
     faded: int
     database_bytes: int
     last_consolidation: str
+    dormant: int
+    """Episodes that are only on disk; the figures above are of the live ones."""
+    put_away_turns: int
+    deep_search: str
 
 
 def find_episode(live: LiveMemory, id_or_prefix: str) -> Episode:
@@ -70,9 +76,8 @@ def find_episode(live: LiveMemory, id_or_prefix: str) -> Episode:
     )
 
 
-async def view_episode(database: Database, live: LiveMemory, id_or_prefix: str) -> EpisodeView:
-    """Everything about one episode. Changes nothing. Raises NotFoundError."""
-    episode = find_episode(live, id_or_prefix)
+async def view_episode(database: Database, live: LiveMemory, episode: Episode) -> EpisodeView:
+    """Everything about one episode. Changes nothing."""
     turns: list[Turn] = []
     for experience_id in episode.experience_ids:
         rows = await database.rows("turns.of_experience", {"experience_id": experience_id})
@@ -85,10 +90,11 @@ async def view_episode(database: Database, live: LiveMemory, id_or_prefix: str) 
         exemplars=tuple(ShownExemplar(quoted, speakers.get(quoted.turn_id or "", "")) for quoted in episode.exemplars),
         links=tuple(ShownLink(link, _summary(live, link.target_id)) for link in live.graph.links_of(episode.id)),
         sources=tuple(sorted(turns, key=lambda turn: (turn.said_at, turn.position))),
+        is_dormant=episode.id not in live.graph,
     )
 
 
-async def statistics(database: Database, live: LiveMemory) -> MemoryStatistics:
+async def statistics(database: Database, live: LiveMemory, deep: DeepStore) -> MemoryStatistics:
     """The memory in numbers. Changes nothing."""
     counts = (await database.rows("statistics.counts"))[0]
     links = {row["type"]: row["links"] for row in await database.rows("statistics.links")}
@@ -111,6 +117,9 @@ async def statistics(database: Database, live: LiveMemory) -> MemoryStatistics:
         faded=len(live.graph.less_accessible(FADED_BELOW)),
         database_bytes=counts["database_bytes"],
         last_consolidation=last,
+        dormant=deep.counts.episodes,
+        put_away_turns=deep.counts.turns,
+        deep_search="sqlite-vec" if deep.is_indexed else "numpy",
     )
 
 

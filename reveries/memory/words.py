@@ -211,6 +211,11 @@ class WordIndex:
         rows, _ = self._postings(term)
         return _idf(int(np.count_nonzero(live)), int(np.count_nonzero(live[rows])))
 
+    def count_of(self, term: str, live: NDArray[np.bool_]) -> int:
+        """How many `live` rows hold a term."""
+        rows, _ = self._postings(term)
+        return int(live[rows].sum())
+
     def score(
         self, terms: Sequence[str], live: NDArray[np.bool_], near: Neighbours, norms: Norms | None = None
     ) -> WordScores:

@@ -182,6 +182,9 @@ from reveries.protocol.memory_frames import (
     FoundEpisode as FoundEpisode,
 )
 from reveries.protocol.memory_frames import (
+    FoundOnDisk as FoundOnDisk,
+)
+from reveries.protocol.memory_frames import (
     FoundTurn as FoundTurn,
 )
 from reveries.protocol.memory_frames import (

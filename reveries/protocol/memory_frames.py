@@ -21,6 +21,11 @@ class MemoryStats(Message, frozen=True):
     faded: int
     database_bytes: int
     last_consolidation: str
+    dormant: int = 0
+    """Episodes that are only on disk; the figures above are of those in memory."""
+    put_away_turns: int = 0
+    deep_search: str = ""
+    """What finds vectors on the disk: "sqlite-vec" or "numpy"."""
 
 
 class FoundTurn(msgspec.Struct, frozen=True):
@@ -54,14 +59,38 @@ class FoundEpisode(msgspec.Struct, frozen=True):
     factors: WhyFactors | msgspec.UnsetType = msgspec.UNSET
 
 
+class FoundOnDisk(msgspec.Struct, frozen=True):
+    """A text that is only on disk: a dormant episode's summary, or a turn word for word."""
+
+    kind: str
+    """"episode" or "turn"."""
+    owner_id: str
+    episode_id: str
+    is_dormant: bool
+    """Whether its episode is; else only these words were put away."""
+    speaker: str
+    said_at: float
+    origin: str
+    tainted: bool
+    text: str
+    score: float
+    cosine: float
+    words: float
+    """The share of the query's words that it holds, by how telling they are."""
+
+
 class Found(Message, frozen=True):
-    """`turns`: the source turns that answer the cue best, ranked over all episodes."""
+    """`turns`: the source turns that answer the cue best, ranked over all episodes. `on_disk`: of a deep search, what
+    is not in memory."""
 
     request_id: int
     episodes: list[FoundEpisode]
     turns: list[FoundTurn]
     edges_touched: int
     seconds: float
+    on_disk: list[FoundOnDisk] = msgspec.field(default_factory=list)
+    is_whole: bool = True
+    """False when a deep search ran out of time before it had compared everything."""
 
 
 class ExemplarDetail(msgspec.Struct, frozen=True):
@@ -106,3 +135,4 @@ class EpisodeDetail(Message, frozen=True):
     gap_seconds: float | None
     gap_significance: str
     sources: list[SaidTurn]
+    is_dormant: bool = False

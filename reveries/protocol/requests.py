@@ -153,6 +153,8 @@ class Search(Message, frozen=True):
     since: When | msgspec.UnsetType = msgspec.UNSET
     until: When | msgspec.UnsetType = msgspec.UNSET
     explain: bool | msgspec.UnsetType = msgspec.UNSET
+    deep: bool | msgspec.UnsetType = msgspec.UNSET
+    """Sent as true: also what is only on disk: dormant episodes, and words that were put away. Wakes nothing."""
 
 
 class Inspect(Message, frozen=True):

@@ -99,11 +99,12 @@ async def open_memory(
     clock: HandClock | None = None,
     embedder: Embedder | None = None,
     first_id: int = 0,
+    with_vector_search: bool = True,
     **parts: object,
 ) -> AsyncIterator[Memory]:
     """The memory that lives in `folder`, hydrated. `first_id` keeps the ids of a second life apart; `parts` are further
     ones of MemoryParts."""
-    database = await open_database(folder / "memory.db")
+    database = await open_database(folder / "memory.db", with_vector_search=with_vector_search)
     count = itertools.count(first_id)
     try:
         memory = Memory(

@@ -32,8 +32,11 @@ def command(ctx: click.Context, as_json: bool) -> None:
 @click.option("--since", default="", help='From then on: 2025-03-04, "last spring", "2 weeks ago", 3h.')
 @click.option("--until", default="", help="Until then, that day or season included.")
 @click.option("--explain", is_flag=True, help="With what speaks for each of them.")
+@click.option("--deep", is_flag=True, help="Also what is only on disk: dormant episodes, words that were put away.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: episodes, and the turns ranked.")
-def search(query: tuple[str, ...], limit: int, since: str, until: str, explain: bool, as_json: bool) -> None:
+def search(
+    query: tuple[str, ...], limit: int, since: str, until: str, explain: bool, deep: bool, as_json: bool
+) -> None:
     """What comes to mind for QUERY: episodes with a quote and its source, and the turns that answer best. Nothing is
     reinforced by looking."""
     import msgspec
@@ -49,7 +52,13 @@ def search(query: tuple[str, ...], limit: int, since: str, until: str, explain: 
         raise UsageError("There is nothing to search for.", advice='For example: reveries memory search "the garden"')
     found = ask(
         lambda new_id: protocol.Search(
-            new_id, words, limit, since[:100] or msgspec.UNSET, until[:100] or msgspec.UNSET, explain or msgspec.UNSET
+            new_id,
+            words,
+            limit,
+            deep=deep or msgspec.UNSET,
+            since=since[:100] or msgspec.UNSET,
+            until=until[:100] or msgspec.UNSET,
+            explain=explain or msgspec.UNSET,
         ),
         protocol.Found,
     )

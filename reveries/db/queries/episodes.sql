@@ -41,18 +41,20 @@ INSERT INTO vectors (owner_kind, owner_id, model_id, vector) VALUES (:owner_kind
 ON CONFLICT (owner_kind, owner_id, model_id) DO UPDATE SET vector = excluded.vector;
 
 -- name: live
-SELECT * FROM episodes WHERE merged_into IS NULL ORDER BY rowid;
+SELECT * FROM episodes WHERE merged_into IS NULL AND dormant = 0 ORDER BY rowid;
 
 -- name: live_sources
 SELECT episode_sources.episode_id, episode_sources.experience_id
 FROM episode_sources
 JOIN episodes ON episodes.id = episode_sources.episode_id
 JOIN raw_experiences ON raw_experiences.id = episode_sources.experience_id
-WHERE episodes.merged_into IS NULL
+WHERE episodes.merged_into IS NULL AND episodes.dormant = 0
 ORDER BY raw_experiences.happened_at, raw_experiences.rowid;
 
 -- name: live_vectors
-SELECT owner_id, vector FROM vectors WHERE owner_kind = :owner_kind AND model_id = :model_id;
+SELECT owner_id, vector FROM vectors
+WHERE owner_kind = :owner_kind AND model_id = :model_id
+    AND owner_id NOT IN (SELECT owner_id FROM deep_texts WHERE kind = :owner_kind);
 
 -- name: stamp
 SELECT value FROM graph_stamp WHERE id = 1;

@@ -35,19 +35,27 @@ SELECT * FROM raw_experiences
 WHERE processed = 0 AND light_slept = 1 AND attempts < :max_attempts
     AND (:with_held OR id NOT IN (SELECT experience_id FROM held_experiences))
     AND id NOT IN (SELECT value FROM json_each(:passed_over))
+    AND NOT EXISTS (
+        SELECT 1 FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
+        WHERE episode_sources.experience_id = raw_experiences.id AND episodes.dormant = 1
+    )
 ORDER BY salience DESC, happened_at, rowid
 LIMIT 1;
 
 -- name: count_unprocessed
 SELECT count(*) AS unprocessed FROM raw_experiences WHERE processed = 0 AND attempts < :max_attempts
-    AND (:with_held OR id NOT IN (SELECT experience_id FROM held_experiences));
+    AND (:with_held OR id NOT IN (SELECT experience_id FROM held_experiences))
+    AND NOT EXISTS (
+        SELECT 1 FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
+        WHERE episode_sources.experience_id = raw_experiences.id AND episodes.dormant = 1
+    );
 
 -- name: live_passages
 SELECT raw_experiences.*, episode_sources.episode_id
 FROM raw_experiences
 JOIN episode_sources ON episode_sources.experience_id = raw_experiences.id
 JOIN episodes ON episodes.id = episode_sources.episode_id
-WHERE episodes.merged_into IS NULL
+WHERE episodes.merged_into IS NULL AND episodes.dormant = 0
     AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.experience_id = raw_experiences.id)
 ORDER BY raw_experiences.rowid;
 
@@ -66,16 +74,6 @@ INSERT INTO monologue_log (
 ) VALUES (
     :id, :began_at, :ended_at, :why_began, :why_ended, :text, :tokens, :recalled, :experience_id, :model, :checksum
 );
-
--- name: passages_come_back
-SELECT raw_experiences.*, episode_sources.episode_id
-FROM raw_experiences
-JOIN episode_sources ON episode_sources.experience_id = raw_experiences.id
-JOIN episodes ON episodes.id = episode_sources.episode_id
-WHERE episodes.merged_into IS NULL AND episodes.accessibility >= :least
-    AND raw_experiences.id IN (SELECT value FROM json_each(:experience_ids))
-    AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.experience_id = raw_experiences.id)
-ORDER BY raw_experiences.rowid;
 
 -- name: standing
 SELECT id, salience, valence, light_slept, processed, attempts FROM raw_experiences

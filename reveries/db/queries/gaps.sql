@@ -1,5 +1,9 @@
 -- name: open
-INSERT INTO gaps (id, conversation_id, started_at) VALUES (:id, :conversation_id, :started_at);
+INSERT INTO gaps (id, conversation_id, started_at, felt, left_open)
+VALUES (:id, :conversation_id, :started_at, :felt, :left_open);
+
+-- name: lengths
+SELECT duration_seconds FROM gaps WHERE duration_seconds IS NOT NULL ORDER BY started_at DESC LIMIT :limit;
 
 -- name: close
 UPDATE gaps SET ended_at = :ended_at, duration_seconds = :duration_seconds, significance = :significance WHERE id = :id;

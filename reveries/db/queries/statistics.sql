@@ -8,8 +8,8 @@ SELECT
 -- name: links
 SELECT type, count(*) AS links
 FROM episode_links
-JOIN episodes AS source ON source.id = episode_links.from_id AND source.merged_into IS NULL
-JOIN episodes AS target ON target.id = episode_links.to_id AND target.merged_into IS NULL
+JOIN episodes AS source ON source.id = episode_links.from_id AND source.merged_into IS NULL AND source.dormant = 0
+JOIN episodes AS target ON target.id = episode_links.to_id AND target.merged_into IS NULL AND target.dormant = 0
 GROUP BY type;
 
 -- name: stored_episodes

@@ -50,14 +50,6 @@ SELECT turns.*, episode_sources.episode_id
 FROM turns
 JOIN episode_sources ON episode_sources.experience_id = turns.experience_id
 JOIN episodes ON episodes.id = episode_sources.episode_id
-WHERE episodes.merged_into IS NULL AND turns.echoes <> '"all"'
-ORDER BY turns.rowid;
-
--- name: come_back
-SELECT turns.*, episode_sources.episode_id
-FROM turns
-JOIN episode_sources ON episode_sources.experience_id = turns.experience_id
-JOIN episodes ON episodes.id = episode_sources.episode_id
-WHERE episodes.merged_into IS NULL AND episodes.accessibility >= :least
-    AND turns.id IN (SELECT value FROM json_each(:turn_ids))
+WHERE episodes.merged_into IS NULL AND episodes.dormant = 0 AND turns.echoes <> '"all"'
+    AND turns.id NOT IN (SELECT owner_id FROM deep_texts WHERE kind = 'turn')
 ORDER BY turns.rowid;

@@ -1,0 +1,74 @@
+"""The tables of sqlite-vec: which one belongs to which embedding model, and what stands in it.
+
+They hold nothing that does not stand in `vectors` too, so they can be emptied and filled anew at any time. Their names
+end in a number of ours, which is all that is ever put into SQL as text.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from reveries.db.database import Database, Transaction
+
+_SHADOWS = ("vector_chunks00", "chunks", "rowids")
+
+
+@dataclass(frozen=True, slots=True)
+class VectorTable:
+    """`is_whole`: every vector that belongs in it is there, so that it may be searched."""
+
+    number: int
+    model_id: str
+    dimensions: int
+    is_whole: bool
+
+
+async def vector_tables(source: Database | Transaction) -> list[VectorTable]:
+    """All there are."""
+    rows = await source.rows("deep.tables")
+    return [VectorTable(row["number"], row["model_id"], row["dimensions"], bool(row["is_whole"])) for row in rows]
+
+
+async def make_table(transaction: Transaction, model_id: str, dimensions: int, is_whole: bool) -> VectorTable:
+    """A new, empty table for the vectors of a model. sqlite-vec must be loaded."""
+    named = {"model_id": model_id, "dimensions": dimensions, "is_whole": int(is_whole)}
+    number = int((await transaction.rows("deep.add_table", named))[0]["number"])
+    await transaction.run_text(
+        f"CREATE VIRTUAL TABLE deep_vectors_{number} USING vec0 "
+        f"(vector float[{int(dimensions)}] distance_metric=cosine, chunk_size=256)"
+    )
+    return VectorTable(number, model_id, dimensions, is_whole)
+
+
+async def drop_table(transaction: Transaction, table: VectorTable) -> None:
+    """Delete a table; its pages are overwritten (`secure_delete`). sqlite-vec must be loaded."""
+    await transaction.run_text(f"DROP TABLE IF EXISTS deep_vectors_{table.number}")
+    await transaction.run("deep.drop_table", {"number": table.number})
+
+
+async def empty_without_extension(transaction: Transaction, table: VectorTable) -> None:
+    """Erase what stands in a table though sqlite-vec cannot be loaded: nobody would keep it up to date, and nothing of
+    what is forgotten meanwhile may stay in it. It is made anew when the extension is back."""
+    for shadow in _SHADOWS:
+        await transaction.run_text(f"DELETE FROM deep_vectors_{table.number}_{shadow}")  # noqa: S608 - a number
+    await transaction.run("deep.table_is_whole", {"number": table.number, "is_whole": 0})
+
+
+async def put(transaction: Transaction, table: VectorTable, vectors: Iterable[tuple[int, bytes]]) -> None:
+    """Add vectors under their ids, float32 little-endian; those of another length are passed over."""
+    size = 4 * table.dimensions
+    rows = [(row_id, raw) for row_id, raw in vectors if len(raw) == size]
+    if rows:
+        statement = f"INSERT INTO deep_vectors_{table.number} (rowid, vector) VALUES (?, ?)"  # noqa: S608 - a number
+        await transaction.run_text_many(statement, rows)
+
+
+async def remove(transaction: Transaction, table: VectorTable, row_ids: Sequence[int]) -> None:
+    """Delete vectors by id; sqlite-vec overwrites them."""
+    statement = f"DELETE FROM deep_vectors_{table.number} WHERE rowid = ?"  # noqa: S608 - a number
+    await transaction.run_text_many(statement, [(row_id,) for row_id in row_ids])
+
+
+async def nearest(database: Database, table: VectorTable, vector: bytes, count: int) -> list[int]:
+    """The ids of the `count` (4,096 at most) vectors nearest to `vector`, nearest first."""
+    statement = f"SELECT rowid AS id FROM deep_vectors_{table.number} WHERE vector MATCH ? AND k = ?"  # noqa: S608
+    return [int(row["id"]) for row in await database.rows_of_text(statement, (vector, count))]

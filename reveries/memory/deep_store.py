@@ -1,0 +1,198 @@
+"""What is only on disk, written: dormant episodes and words that were put away, with an index of their words and one of
+their vectors beside them. Filled in the transaction that takes them out of memory, emptied in the one that wakes them.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+import structlog
+
+from reveries.db import vector_tables
+from reveries.db.checksums import checksum
+from reveries.db.database import Database, Row, Transaction
+from reveries.db.vector_tables import VectorTable
+from reveries.memory.changes import ChangeSet, Waking
+from reveries.memory.live import LiveMemory
+from reveries.memory.model import Episode, Turn
+
+_FILL_ROWS = 1000
+
+log = structlog.get_logger("deep")
+
+
+@dataclass(frozen=True, slots=True)
+class DeepCounts:
+    """How much is only on disk."""
+
+    episodes: int = 0
+    """Dormant ones."""
+    turns: int = 0
+    texts: int = 0
+
+
+class DeepStore:
+    """Keeps the texts that are only on disk, and the two indexes over them. `open` first."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._tables: dict[str, VectorTable] = {}
+        self.counts = self._next_counts = DeepCounts()
+        """As of the last commit: whether a deep look is worth it is known without one."""
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether sqlite-vec serves; else the vectors are read one by one."""
+        return self._database.has_vector_search
+
+    def table_of(self, model_id: str) -> VectorTable | None:
+        """The table to search for vectors of a model; None where the vectors must be scanned."""
+        table = self._tables.get(model_id)
+        return table if table is not None and table.is_whole and self.is_indexed else None
+
+    async def open(self) -> None:
+        """Learn what is there; put aside tables that cannot be kept up to date, or were not finished."""
+        tables = await vector_tables.vector_tables(self._database)
+        if stale := [table for table in tables if not (self.is_indexed and table.is_whole)]:
+            async with self._database.transaction() as transaction:
+                for table in stale:
+                    if self.is_indexed:
+                        await vector_tables.drop_table(transaction, table)
+                    else:
+                        await vector_tables.empty_without_extension(transaction, table)
+        self._tables = {table.model_id: table for table in tables if table not in stale}
+        self.counts = _counts((await self._database.rows("deep.counts"))[0])
+
+    async def write(self, transaction: Transaction, changes: ChangeSet, live: LiveMemory, model_id: str) -> None:
+        """What `changes` puts on the disk alone and what it takes back; `live` is as it was before them."""
+        if changes.dormant or changes.put_away_turn_ids:
+            await self._put_away(transaction, changes, live, model_id)
+        if changes.woken:
+            await self._take_back(transaction, changes)
+        if changes.dormant or changes.put_away_turn_ids or changes.woken:
+            self._next_counts = _counts((await transaction.rows("deep.counts"))[0])
+
+    def committed(self, changes: ChangeSet) -> None:
+        """What `write` wrote of `changes` is on the disk."""
+        if changes.dormant or changes.put_away_turn_ids or changes.woken:
+            self.counts = self._next_counts
+
+    async def follow(self, transaction: Transaction, model_id: str, kind: str, owner_ids: Sequence[str]) -> None:
+        """Take over vectors that have just been written for texts that are already here."""
+        table = self._tables.get(model_id)
+        if table is None or not self.is_indexed:
+            return
+        named = {"model_id": model_id, "kind": kind, "owner_ids": json.dumps(list(owner_ids))}
+        rows = await transaction.rows("deep.vectors_of", named)
+        await vector_tables.remove(transaction, table, [int(row["id"]) for row in rows])
+        await vector_tables.put(transaction, table, [(int(row["id"]), row["vector"]) for row in rows])
+
+    async def fill(self, model_id: str, dimensions: int) -> None:
+        """Make the table of a model from `vectors` where it is missing, a thousand rows a transaction; drop those of
+        other models. Until it is done the vectors are scanned."""
+        if not self.is_indexed or not dimensions:
+            return
+        if others := [table for name, table in self._tables.items() if name != model_id]:
+            async with self._database.transaction() as transaction:
+                for table in others:
+                    await vector_tables.drop_table(transaction, table)
+            self._tables = {name: table for name, table in self._tables.items() if table not in others}
+        if model_id not in self._tables and self.counts.texts:
+            await self._fill(model_id, dimensions)
+
+    async def _fill(self, model_id: str, dimensions: int) -> None:
+        async with self._database.transaction() as transaction:
+            table = await vector_tables.make_table(transaction, model_id, dimensions, is_whole=False)
+            until = int((await transaction.rows("deep.last_id"))[0]["id"])
+        # From now on what comes is written into it as well.
+        self._tables[model_id] = table
+        after, rows = 0, 0
+        while after < until:
+            async with self._database.transaction() as transaction:
+                named = {"model_id": model_id, "after": after, "until": until, "limit": _FILL_ROWS}
+                page = await transaction.rows("deep.vectors_after", named)
+                found = [(int(row["id"]), row["vector"]) for row in page if row["vector"] is not None]
+                # What was made anew meanwhile stands there already.
+                await vector_tables.remove(transaction, table, [row_id for row_id, _ in found])
+                await vector_tables.put(transaction, table, found)
+            rows += len(found)
+            after = int(page[-1]["id"]) if page else until
+        async with self._database.transaction() as transaction:
+            await transaction.run("deep.table_is_whole", {"number": table.number, "is_whole": 1})
+        self._tables[model_id] = VectorTable(table.number, model_id, dimensions, is_whole=True)
+        log.info("deep.filled", model=model_id, vectors=rows)
+
+    async def _put_away(self, transaction: Transaction, changes: ChangeSet, live: LiveMemory, model_id: str) -> None:
+        asleep = [found for entry in changes.dormant if (found := live.graph.get(entry.episode_id)) is not None]
+        names = dict.fromkeys([entry.id for episode in asleep for entry in live.turns.turns_of(episode.id)])
+        names |= dict.fromkeys(changes.put_away_turn_ids)
+        turns = [live.turns.turn(row) for name in names if (row := live.turns.row_of(name)) is not None]
+        await transaction.run_many("deep.insert", [*map(_turn_row, turns), *map(_episode_row, asleep)])
+        gone = [entry for entry in changes.dormant if entry.episode_id in live.graph]
+        await transaction.run_many("deep.fall_dormant", [{"episode_id": entry.episode_id} for entry in gone])
+        await transaction.run_many(
+            "deep.note", [{**_noted(e.episode_id, e.since, e.reason), "became": "dormant"} for e in gone]
+        )
+        if model_id not in self._tables and self.is_indexed and not self.counts.texts and live.dimensions:
+            # The first: there is nothing to be filled in later.
+            table = await vector_tables.make_table(transaction, model_id, live.dimensions, is_whole=True)
+            self._tables[model_id] = table
+        await self.follow(transaction, model_id, "turn", [turn.id for turn in turns])
+        await self.follow(transaction, model_id, "episode", [episode.id for episode in asleep])
+
+    async def _take_back(self, transaction: Transaction, changes: ChangeSet) -> None:
+        woken = {entry.episode_id for entry in changes.woken}
+        turn_ids = [entry.turn.id for entry in changes.indexed if entry.episode_id in woken]
+        ids = [*await _ids(transaction, "turn", turn_ids), *await _ids(transaction, "episode", woken)]
+        if self.is_indexed:
+            for table in self._tables.values():
+                await vector_tables.remove(transaction, table, ids)
+        await transaction.run_many("deep.take_back", [{"id": row_id} for row_id in ids])
+        for entry in changes.woken:
+            await transaction.run("deep.wake", {"episode_id": entry.episode_id})
+            await transaction.run("deep.note", _woken_row(entry))
+
+
+def _counts(row: Row) -> DeepCounts:
+    return DeepCounts(row["episodes"], row["turns"], row["texts"])
+
+
+async def _ids(transaction: Transaction, kind: str, owner_ids: Iterable[str]) -> list[int]:
+    named = {"kind": kind, "owner_ids": json.dumps(sorted(owner_ids))}
+    return [int(row["id"]) for row in await transaction.rows("deep.ids_of", named)]
+
+
+def _noted(episode_id: str, at: float, reason: str) -> dict[str, object]:
+    return {"episode_id": episode_id, "at": at, "reason": reason}
+
+
+def _woken_row(entry: Waking) -> dict[str, object]:
+    return asdict(entry) | {"became": "awake"}
+
+
+def _turn_row(turn: Turn) -> dict[str, object]:
+    return {
+        "kind": "turn",
+        "owner_id": turn.id,
+        "experience_id": turn.experience_id,
+        "speaker": turn.speaker,
+        "text": turn.text,
+        "said_at": turn.said_at,
+        "origin": turn.origin.value,
+        "tainted": int(turn.tainted or turn.origin.is_tainted),
+        "checksum": checksum(turn.speaker, turn.text),
+    }
+
+
+def _episode_row(episode: Episode) -> dict[str, object]:
+    return {
+        "kind": "episode",
+        "owner_id": episode.id,
+        "experience_id": None,
+        "speaker": "",
+        "text": episode.summary,
+        "said_at": episode.created_at,
+        "origin": episode.origin.value,
+        "tainted": int(episode.tainted),
+        "checksum": checksum("", episode.summary),
+    }

@@ -1,0 +1,44 @@
+"""Which episodes leave memory for the disk: those that have faded, matter little and were not recalled for long; and,
+where more are live than fit, those hardest to reach. Pure.
+
+Nothing is lost by it (R-116): a dormant episode keeps its row, its quotes, its links and its vectors. A deep look finds
+it, and a strong cue wakes it (`deep`)."""
+
+import heapq
+from collections.abc import Iterable
+
+from reveries.config import MemorySettings
+from reveries.memory.changes import Dormancy
+from reveries.memory.model import Episode
+
+_DAY_SECONDS = 86_400.0
+
+
+def is_spent(episode: Episode, now: float, settings: MemorySettings) -> bool:
+    """Whether an episode goes dormant by itself. Salience never falls below its floor, so the floor counts as low."""
+    least_salience = max(settings.dormant_salience, settings.minimum_salience)
+    idle_days = (now - max(episode.last_accessed_at, episode.created_at)) / _DAY_SECONDS
+    return (
+        episode.accessibility <= settings.dormant_accessibility
+        and episode.salience <= least_salience
+        and idle_days >= settings.dormant_after_idle_days
+    )
+
+
+def falling_dormant(episodes: Iterable[Episode], now: float, settings: MemorySettings) -> tuple[Dormancy, ...]:
+    """All that go dormant now, out of the live `episodes`: the spent ones, then the least reachable above the limit."""
+    spent: list[Dormancy] = []
+    staying: list[Episode] = []
+    for episode in episodes:
+        if is_spent(episode, now, settings):
+            spent.append(Dormancy(episode.id, now, "faded"))
+        else:
+            staying.append(episode)
+    excess = len(staying) - settings.live_episodes
+    if excess <= 0:
+        return tuple(spent)
+    return (*spent, *(Dormancy(e.id, now, "limit") for e in heapq.nsmallest(excess, staying, key=_reach)))
+
+
+def _reach(episode: Episode) -> tuple[float, float, float, str]:
+    return (episode.accessibility, episode.salience, episode.last_accessed_at, episode.id)

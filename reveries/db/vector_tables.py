@@ -34,7 +34,7 @@ async def make_table(transaction: Transaction, model_id: str, dimensions: int, i
     number = int((await transaction.rows("deep.add_table", named))[0]["number"])
     await transaction.run_text(
         f"CREATE VIRTUAL TABLE deep_vectors_{number} USING vec0 "
-        f"(vector float[{int(dimensions)}] distance_metric=cosine, chunk_size=256)"
+        f"(vector float[{int(dimensions)}] distance_metric=cosine)"
     )
     return VectorTable(number, model_id, dimensions, is_whole)
 

@@ -24,6 +24,9 @@ near as two episodes that are linked by theme."""
 WOKEN_AT_ONCE = 3
 MEANING_MOST, MEANING_LEAST = 0.85, 0.4
 MAX_TERMS = 8
+MAX_RANKED = 5000
+TOO_COMMON = 20_000
+"""Texts. A word that so many hold is not counted further, and not asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,9 @@ def to_wake(found: DeepFound) -> tuple[str, ...]:
 
 
 def weights_of(holding: Mapping[str, int], total: int) -> dict[str, float]:
-    """How telling each of the cue's words is: the fewer of `total` texts hold it, the more."""
+    """How telling each of the cue's words is: the fewer of `total` texts hold it, the more. A word that is too common
+    to be counted is taken to be in half of them."""
+    holding = {word: max(count, total // 2) if count >= TOO_COMMON else count for word, count in holding.items()}
     return {word: math.log1p((total - min(total, count) + 0.5) / (count + 0.5)) for word, count in holding.items()}
 
 
@@ -109,6 +114,15 @@ def ranked(hits: Iterable[DeepHit], limit: int) -> tuple[DeepHit, ...]:
 
 
 def rarest(holding: Mapping[str, int]) -> Sequence[str]:
-    """The words worth asking the full-text index for: those that it holds, rarest first, a few at most."""
-    held = [word for word, count in holding.items() if count]
-    return sorted(held, key=lambda word: (holding[word], word))[:MAX_TERMS]
+    """The words worth asking the full-text index for: those that it holds, rarest first, and no more of them than it
+    ranks in a moment: each text that holds one costs. One word at least, if it is not too common."""
+    asked: list[str] = []
+    texts = 0
+    for word in sorted(holding, key=lambda word: (holding[word], word)):
+        count = holding[word]
+        texts += count
+        if count >= TOO_COMMON or (asked and texts > MAX_RANKED) or len(asked) == MAX_TERMS:
+            break
+        if count:
+            asked.append(word)
+    return asked

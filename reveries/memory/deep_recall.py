@@ -16,7 +16,7 @@ from reveries.db import vector_tables
 from reveries.db.database import Row, Transaction
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn, Touch, Waking
-from reveries.memory.deep import DeepFound, DeepHit, covered, match, ranked, rarest, weights_of
+from reveries.memory.deep import TOO_COMMON, DeepFound, DeepHit, covered, match, ranked, rarest, weights_of
 from reveries.memory.lexicon import stop_words
 from reveries.memory.model import Episode, Link, LinkType, Origin, Turn
 from reveries.memory.passages import passages_of
@@ -89,7 +89,7 @@ class DeepRecall:
         for word in list(words.values())[:_MAX_CUE_TERMS]:
             if self._clock.monotonic() >= until:
                 break
-            rows = await self._store.database.rows("deep.count_holding", {"term": _quoted(word)})
+            rows = await self._store.database.rows("deep.count_holding", {"term": _quoted(word), "limit": TOO_COMMON})
             found[word] = int(rows[0]["texts"])
         return found
 

@@ -45,6 +45,7 @@ def test_what_is_stable_comes_first_and_what_changes_comes_last() -> None:
     assert asked.endswith("What is my boat called?")
     assert "My boat is called Ida." in asked
     assert "The boat matters to them." in asked
+    assert "[Before these words: 9 days of silence.]" in asked_text("Hello.", [], "", NOW, "9 days of silence")
 
 
 def test_the_system_text_is_byte_equal_while_self_model_and_fold_are() -> None:

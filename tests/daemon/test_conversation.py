@@ -196,3 +196,18 @@ async def test_turns_of_two_clients_are_taken_one_after_the_other(tmp_path: Path
             await until(lambda: talk.clock.sleeper_count > 0)
             await talk.clock.advance(1)
         assert [turn.text for turn in talk.around.turns] == ["first", "One reply.", "second", "Another."]
+
+
+@pytest.mark.requirement("R-116")
+async def test_a_reply_is_asked_for_with_a_dormant_fact_that_its_words_woke(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.say(FACT)
+        await talk.memory.light_sleep()
+        for _ in range(13):
+            talk.clock.step_wall(30 * 86400)
+            await talk.memory.decay_and_prune()
+        assert talk.memory.on_disk.episodes == 1
+        await talk.conversation.open()
+        await talk.say("Where did my sister Marta move in May?")
+        assert FACT in talk.model.prompts[-1].messages[-1].text
+        assert talk.memory.on_disk.episodes == 0

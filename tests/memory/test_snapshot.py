@@ -1,5 +1,6 @@
 """The snapshot of the graph: the same as the rows say, noticed when stale or damaged, written whole or not at all."""
 
+import contextlib
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from hypothesis import settings as checking
 from hypothesis import strategies as st
 
 from reveries.db.database import Database, Transaction, open_database
+from reveries.db.driver import dbapi
 from reveries.errors import ModelUnavailableError
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.graph import MemoryGraph
@@ -169,16 +171,11 @@ async def test_saving_twice_writes_once_and_the_file_is_for_the_owner_alone(tmp_
 
 
 async def test_a_mind_of_the_second_schema_gets_a_stamp(tmp_path: Path) -> None:
-    database = await open_database(tmp_path / "memory.db")
-    async with database.transaction() as transaction:
-        rows = await (
-            await transaction._connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-        ).fetchall()
-        for row in rows:
-            await transaction._connection.execute(f"DROP TRIGGER {row['name']}")
-        await transaction._connection.execute("DROP TABLE graph_stamp")
-        await transaction._connection.execute("PRAGMA user_version = 2")
-    await database.aclose()
+    older = (Path(__file__).parents[1] / "db" / "schemas" / "0002.sql").read_text(encoding="utf-8")
+    with contextlib.closing(dbapi.connect(str(tmp_path / "memory.db"))) as connection:
+        connection.executescript(older)
+        connection.execute("PRAGMA user_version = 2")
+        connection.commit()
     database = await open_database(tmp_path / "memory.db", tmp_path)
     try:
         assert len(await stamp_of(database)) == 16

@@ -60,7 +60,7 @@ ORDER BY deep_texts.id
 LIMIT :limit;
 
 -- name: count_holding
-SELECT count(*) AS texts FROM deep_words WHERE deep_words MATCH :term;
+SELECT count(*) AS texts FROM (SELECT 1 FROM deep_words WHERE deep_words MATCH :term LIMIT :limit);
 
 -- name: by_words
 SELECT rowid AS id FROM deep_words WHERE deep_words MATCH :terms ORDER BY rank LIMIT :limit;

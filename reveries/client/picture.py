@@ -177,8 +177,8 @@ def _tie(tie: GraphTie, curve: Curve, colours: _Colours) -> str:
     colour = colours.links.get(tie.type, colours.quiet)
     return (
         f'<path d="M{x1:.1f} {y1:.1f} Q{middle_x:.1f} {middle_y:.1f} {x2:.1f} {y2:.1f}" fill="none" '
-        f'stroke="{colour}" stroke-width="{1.1 + 3.0 * strength**2:.2f}" stroke-linecap="round" '
-        f'stroke-opacity="{0.45 + 0.35 * strength:.2f}"{dash}{arrow}/>'
+        f'stroke="{colour}" stroke-width="{1.5 + 2.6 * strength**2:.2f}" stroke-linecap="round" '
+        f'stroke-opacity="{0.6 + 0.25 * strength:.2f}"{dash}{arrow}/>'
     )
 
 

@@ -17,7 +17,8 @@ _PUSHES: Final = 400
 _GROWTH: Final = 1.08
 _MOST_GROWTHS: Final = 40
 _GOLDEN_ANGLE: Final = math.pi * (3.0 - math.sqrt(5.0))
-_BY_RANK: Final = 0.65
+_CURL: Final = 0.6
+_BY_RANK: Final = 0.5
 _APART: Final = 2.0
 """What does not hang together at all lies so much further apart than what is furthest and does."""
 
@@ -128,7 +129,7 @@ def _ways(count: int, bonds: Sequence[Bond]) -> list[list[float]]:
             near[one][other] = min(length, near[one].get(other, math.inf))
     found = [_ways_from(node, near) for node in range(count)]
     furthest = max((length for row in found for length in row if length < math.inf), default=1.0) or 1.0
-    return [[length if length < math.inf else furthest * _APART for length in row] for row in found]
+    return [[(length if length < math.inf else furthest * _APART) ** _CURL for length in row] for row in found]
 
 
 def _ways_from(start: int, near: Mapping[int, Mapping[int, float]]) -> list[float]:

@@ -127,7 +127,7 @@ async def shown_context(turn: LastTurn, count: Count) -> ShownContext:
         ShownPart("history", sum(one.tokens for one in turn.exchanges), 0, _history(turn.exchanges), _long(turn)),
         ShownPart("recalled", recalled_tokens, turn.told_tokens, recalled, f"{len(turn.told)} told"),
         ShownPart("thought", thought_tokens, 0, thought),
-        ShownPart("your words", rest, 0, turn.read_words, "with the time and what holds the parts together"),
+        ShownPart("your words", rest, 0, turn.read_words, "with the time"),
     )
     return ShownContext(parts, tuple(await _memories(turn, count)), tuple(_notes(turn)))
 
@@ -173,11 +173,15 @@ def _history(exchanges: Sequence[SentExchange]) -> str:
 
 
 def _long(turn: LastTurn) -> str:
-    return f"{len(turn.exchanges)} exchanges word for word" if turn.exchanges else ""
+    return f"{_exchanges(len(turn.exchanges))} word for word" if turn.exchanges else ""
 
 
 def _folded_note(turn: LastTurn) -> str:
-    return f"{turn.folded_now} exchanges were folded for this turn" if turn.folded_now else ""
+    return f"{_exchanges(turn.folded_now)} folded for this turn" if turn.folded_now else ""
+
+
+def _exchanges(number: int) -> str:
+    return "1 exchange" if number == 1 else f"{number} exchanges"
 
 
 def _notes(turn: LastTurn) -> list[str]:

@@ -14,7 +14,7 @@ from reveries.memory.why import Why
 from reveries.plaintext import one_line, plain
 
 _LABEL_CHARS = 160
-_SPEAKER = re.compile(r"(?:^|(?<=[.!?] ))[^\s:]{1,30}: ")
+_SPEAKER = re.compile(r"(?:^|(?<=[.!?:] ))[^\s:]{1,30}: ")
 _BRACKETS = re.compile(r"\[[^\]]{0,400}\]")
 
 
@@ -213,8 +213,9 @@ def _gap(silence: Silence | None) -> protocol.TimelineGap | None:
 
 def _label(episode: Episode) -> str:
     """What it was, in short: without who said it, and without what stands in brackets."""
-    text = _SPEAKER.sub("", _BRACKETS.sub(" ", episode.summary)).strip()
-    return one_line(text or episode.summary, _LABEL_CHARS)
+    said = one_line(_BRACKETS.sub(" ", episode.summary), 1000)
+    text = _SPEAKER.sub("", f"{said} ").strip(" …")
+    return one_line(text or ", ".join(episode.topics) or episode.summary, _LABEL_CHARS)
 
 
 def _evidence(one: Evidence) -> protocol.SelfEvidence:

@@ -6,7 +6,7 @@ from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, LinkType
 
 _WEAKEST_SHOWN = 0.05
-_LOOKED_AT = 500
+_LOOKED_AT = 200
 
 
 @dataclass(frozen=True, slots=True)

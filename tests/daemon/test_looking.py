@@ -9,9 +9,10 @@ from reveries.daemon.last_turns import KEPT_CONVERSATIONS, LastTurns, shown_cont
 from reveries.daemon.looking import Looking
 from reveries.errors import ModelUnavailableError, NotFoundError, UsageError
 from reveries.llm.base import Prompt
+from reveries.memory.changes import ChangeSet
 from reveries.memory.importing import PastTurn
 from tests.daemon.kit import Talk, small, talking
-from tests.memory.kit import WordEmbedder
+from tests.memory.kit import WordEmbedder, episode
 
 _DAY = 86_400.0
 
@@ -249,3 +250,21 @@ async def test_an_edit_of_the_self_model_is_told_at_the_next_turn(tmp_path: Path
 
 def last_prompt(talk: Talk) -> Prompt:
     return talk.model.prompts[-1]
+
+
+@pytest.mark.parametrize(
+    ("summary", "label"),
+    [
+        ("Ada: The wall leans. Tom: Ada: I know.", "The wall leans. I know."),
+        ("Ada: [shares image: a wall]", "garden, wall"),
+        ("… and then: it fell [a long aside] over.", "and then: it fell over."),
+        ("At 14:02 it rained.", "At 14:02 it rained."),
+    ],
+)
+async def test_a_label_is_what_was_said_without_who_said_it(tmp_path: Path, summary: str, label: str) -> None:
+    async with talking(tmp_path) as talk:
+        one = episode("e1", summary=summary, topics=("garden", "wall"))
+        talk.memory.live.apply(ChangeSet(episodes=(one,)))
+        shown = await looking(talk).answer(protocol.AskNeighbourhood(1, "e1"))
+        assert isinstance(shown, protocol.Neighbourhood)
+        assert shown.nodes[0].label == label

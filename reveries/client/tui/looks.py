@@ -23,7 +23,7 @@ from reveries.client.timeline_page import timeline_page
 from reveries.client.why_page import why_page
 from reveries.plaintext import plain
 
-PAGE_COLUMNS: Final = 78
+PAGE_COLUMNS: Final = 74
 _FOUND: Final = 8
 _STYLES: Final = {
     "": "",
@@ -85,7 +85,7 @@ CONTEXT: Final = Look("what it was told", protocol.AskContext)
 
 def page_of(frame: protocol.Frame, now: float, terminal_columns: int) -> Page:
     """The answer to a look, as lines that fit into the pane."""
-    with page_columns(max(24, min(PAGE_COLUMNS, terminal_columns - 8))):
+    with page_columns(max(24, min(PAGE_COLUMNS, terminal_columns * 96 // 100 - 10))):
         return _page(frame, now)
 
 

@@ -99,13 +99,12 @@ class LiveMemory:
             seeds = self._with_word_seeds(seeds, vector, scores)
         share = 1.0 if self._is_literal else SHARE_OF_SPREAD
         surfaced, edges_touched = activate(self.graph, seeds, context, self._settings, share)
+        homes = [found.episode.id for found in surfaced]
+        turns = ranked_turns_of(self.turns, scores, homes, _TURNS_PER_EPISODE)
         return Recall(
             cue=cue,
             vector=vector,
-            episodes=tuple(
-                replace(found, turns=ranked_turns_of(self.turns, scores, found.episode.id, _TURNS_PER_EPISODE))
-                for found in surfaced
-            ),
+            episodes=tuple(replace(found, turns=own) for found, own in zip(surfaced, turns, strict=True)),
             turns=ranked_turns(self.turns, scores, max(_LEAST_RANKED_TURNS, context.limit)),
             edges_touched=edges_touched,
         )

@@ -3,8 +3,8 @@
 import pytest
 
 from reveries.config import Home
-from tests.daemon.mind_kit import PatientClock, living
-from tests.daemon.test_money import NOON, SETTINGS, a_model
+from tests.daemon.mind_kit import NOON, PatientClock, living
+from tests.daemon.test_money import SETTINGS, a_model
 
 
 @pytest.mark.requirement("R-3")

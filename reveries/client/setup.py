@@ -50,8 +50,7 @@ class Answers:
 def options(overview: ModelsOverview, settings: Settings) -> list[Option]:
     """Every provider, those that keep everything here first."""
     embedded = _embedded(overview, settings.llm.embedded.model)
-    # Ollama's own: what it hands on to somebody else ("-cloud") is never used without being named.
-    own = next((model for model in overview.ollama if not model.name.endswith("cloud")), None)
+    own = next((model for model in overview.ollama if model.is_chosen), None)
     ollamas = one_line(own.name) if own is not None else ""
     now = f"Ollama's {ollamas}" if ollamas else embedded
     is_auto_far = own is not None and own.leaves_machine
@@ -181,7 +180,9 @@ def next_steps(overview: ModelsOverview, settings: Settings, needs_restart: list
     if hosted is not None and not settings.llm.api_key_file and not hosted.key_found_in:
         steps.append("reveries init                 # to give it a key, or set REVERIES_API_KEY")
     here = {offer.name for offer in overview.weights if offer.is_here}
-    is_ollamas = settings.llm.provider == "ollama" or (settings.llm.provider == "auto" and overview.ollama)
+    is_ollamas = settings.llm.provider == "ollama" or (
+        settings.llm.provider == "auto" and any(model.is_chosen for model in overview.ollama)
+    )
     wanted = [settings.llm.embedding_model]
     if settings.llm.provider in ("auto", "embedded") and not is_ollamas:
         wanted.append(settings.llm.embedded.model)

@@ -12,7 +12,7 @@ from reveries.errors import ReveriesError
 from reveries.llm.answer_counts import AnswerCount
 from reveries.llm.assets import Asset, find_weights, is_present, manifest
 from reveries.llm.base import CHAT_ROLES, Role
-from reveries.llm.choose import HOSTED_PROVIDERS, PRESETS, Choice, choose, fallbacks
+from reveries.llm.choose import HOSTED_PROVIDERS, PRESETS, Choice, choose, fallbacks, local_chat_models
 from reveries.llm.cost_estimate import background_day_dollars, hour_of_talk_dollars
 from reveries.llm.embedded import SLOTS
 from reveries.llm.fitting import fitted, this_machine
@@ -54,7 +54,7 @@ async def models_overview(
         weights=weights,
         ollama_url=llm.ollama_url,
         ollama_answers=listed is not None,
-        ollama=[_ollama(model, llm.ollama_url) for model in listed or ()],
+        ollama=_ollama(listed or (), llm.ollama_url),
         hosted=[_hosted(provider, settings) for provider in HOSTED_PROVIDERS],
         is_hosted_installed=importlib.util.find_spec("litellm") is not None,
         answers=[answer_frame(count) for count in answers],
@@ -150,8 +150,14 @@ def _file_offer(name: str) -> protocol.WeightsOffer:
     return protocol.WeightsOffer(name, "chat", "A file that the settings name.", "", size_bytes, is_here)
 
 
-def _ollama(model: OllamaListed, url: str) -> protocol.OllamaOffer:
-    return protocol.OllamaOffer(model.name, model.size_bytes, leaves_machine("ollama", model.name, url))
+def _ollama(listed: Sequence[OllamaListed], url: str) -> list[protocol.OllamaOffer]:
+    chosen = next(iter(local_chat_models([model.name for model in listed])), None)
+    return [
+        protocol.OllamaOffer(
+            model.name, model.size_bytes, leaves_machine("ollama", model.name, url), is_chosen=model.name == chosen
+        )
+        for model in listed
+    ]
 
 
 def _hosted(provider: str, settings: Settings) -> protocol.HostedOffer:

@@ -53,11 +53,13 @@ class WeightsOffer(msgspec.Struct, frozen=True):
 
 
 class OllamaOffer(msgspec.Struct, frozen=True):
-    """A model of the owner's Ollama. `leaves_machine`: Ollama hands it on to somebody else's computer."""
+    """A model of the owner's Ollama. `leaves_machine`: Ollama hands it on to somebody else's computer. `is_chosen`: it
+    is the one that is used when none is named."""
 
     name: str
     size_bytes: int
     leaves_machine: bool
+    is_chosen: bool = False
 
 
 class HostedOffer(msgspec.Struct, frozen=True):

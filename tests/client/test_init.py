@@ -59,7 +59,11 @@ def test_an_ollama_that_would_hand_it_on_is_not_what_auto_uses() -> None:
     auto, _, ollama, *_ = options(cloud, SETTINGS)
     assert "big:cloud" not in auto.what
     assert (auto.leaves, "another computer" in ollama.leaves) == ("Nothing leaves this machine.", True)
-    far = overview(ollama=[protocol.OllamaOffer("llama3.2", 1, leaves_machine=True)], ollama_url="http://far:11434")
+    embeds = overview(ollama=[protocol.OllamaOffer("nomic-embed-text", 1, leaves_machine=False)])
+    assert "nomic" not in options(embeds, SETTINGS)[0].what
+    far = overview(
+        ollama=[protocol.OllamaOffer("llama3.2", 1, leaves_machine=True, is_chosen=True)], ollama_url="http://far:11434"
+    )
     llm = msgspec.structs.replace(SETTINGS.llm, ollama_url="http://far:11434")
     assert "http://far:11434" in options(far, msgspec.structs.replace(SETTINGS, llm=llm))[0].leaves
 

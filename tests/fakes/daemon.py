@@ -112,7 +112,7 @@ def overview(**changes: object) -> protocol.ModelsOverview:
         "ollama_url": "http://127.0.0.1:11434",
         "ollama_answers": True,
         "ollama": [
-            protocol.OllamaOffer("llama3.2:latest", 2_000_000_000, False),
+            protocol.OllamaOffer("llama3.2:latest", 2_000_000_000, False, is_chosen=True),
             protocol.OllamaOffer("big:cloud", 0, True),
         ],
         "hosted": [

@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--turns-per-episode", type=int, default=1)
     parser.add_argument("--cues", type=int, default=200)
     parser.add_argument("--hubs", action="store_true", help=f"the same again with {HUBS} hubs of degree {HUB_DEGREE}")
-    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--peer-cues", type=int, default=20, help="how often PageRank is asked; 0 leaves it out")
     parser.add_argument("--peer-python", help="an interpreter that has mem0; without it mem0 is left out")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
@@ -103,9 +103,10 @@ def measured(chosen: argparse.Namespace) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         live = _woken(mind, talk, Path(folder), report)
     report |= _ram(live, chosen.episodes)
-    report |= _recall(live, mind, list(talk.cues(chosen.cues)))
-    report |= _first_token(live, list(talk.cues(min(50, chosen.cues))))
-    report |= _spreading(live, mind, 3 if chosen.no_peers else 20, with_peers=not chosen.no_peers)
+    asked = list(talk.cues(chosen.cues)) if talk.count else _wordless(mind, chosen.cues)
+    report |= _recall(live, mind, asked)
+    report |= _first_token(live, asked[:50]) if talk.count else {}
+    report |= _spreading(live, mind, chosen.peer_cues)
     report |= _adding(live, report)
     del live, talk, mind
     gc.collect()
@@ -219,7 +220,11 @@ def _first_token(live: LiveMemory, asked: Sequence[SyntheticCue]) -> dict[str, o
     }
 
 
-def _spreading(live: LiveMemory, mind: Synthetic, peer_cues: int, *, with_peers: bool) -> dict[str, object]:
+def _wordless(mind: Synthetic, count: int) -> list[SyntheticCue]:
+    return [SyntheticCue("", vector, 0) for vector in cues(mind, count)]
+
+
+def _spreading(live: LiveMemory, mind: Synthetic, peer_cues: int) -> dict[str, object]:
     """Our spreading, and PageRank from the same seeds over the same links."""
     settings = load_settings(None).recall
     graph, ours, theirs = live.graph, Times(), Times()
@@ -234,7 +239,7 @@ def _spreading(live: LiveMemory, mind: Synthetic, peer_cues: int, *, with_peers:
         "spreading_ms": round(ours.ms(), 4),
         "spreading_p99_ms": round(ours.ms(99), 4),
     }
-    if not with_peers:
+    if not peer_cues:
         return report
     import igraph
 

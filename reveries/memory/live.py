@@ -112,13 +112,12 @@ class LiveMemory:
         scores = score_turns(self.turns, cue, vector, context.now, context.exclude_turn_ids)
         seeds = self.entry_points(nearest_seeds(self.graph, vector, self._settings.seeds), vector, scores)
         surfaced, edges_touched = activate(self.graph, seeds, context, self._settings, self.share_of_spread)
+        homes = [one.episode.id for one in surfaced]
+        turns = ranked_turns_of(self.turns, scores, homes, _TURNS_PER_EPISODE)
         found = Recall(
             cue=cue,
             vector=vector,
-            episodes=tuple(
-                replace(found, turns=ranked_turns_of(self.turns, scores, found.episode.id, _TURNS_PER_EPISODE))
-                for found in surfaced
-            ),
+            episodes=tuple(replace(found, turns=own) for found, own in zip(surfaced, turns, strict=True)),
             turns=ranked_turns(self.turns, scores, max(_LEAST_RANKED_TURNS, context.limit)),
             edges_touched=edges_touched,
         )

@@ -97,7 +97,8 @@ def recall_within(live: LiveMemory, cue: str, vector: Vector, context: RecallCon
 
 def with_turns(live: LiveMemory, found: RecalledEpisode, scores: TurnScores) -> RecalledEpisode:
     """`found` with its own turns, ranked."""
-    return replace(found, turns=ranked_turns_of(live.turns, scores, found.episode.id, _TURNS_PER_EPISODE))
+    (own,) = ranked_turns_of(live.turns, scores, [found.episode.id], _TURNS_PER_EPISODE)
+    return replace(found, turns=own)
 
 
 def told(live: LiveMemory, turn: RankedTurn, scores: TurnScores) -> RankedTurn:

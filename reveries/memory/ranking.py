@@ -9,6 +9,7 @@ one single turn meets the cue's words, the more the words count.
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -236,11 +237,16 @@ def ranked_turns(index: TurnIndex, scores: TurnScores, count: int) -> tuple[Rank
     return _ranked(index, scores, scores.best_rows(count))
 
 
-def ranked_turns_of(index: TurnIndex, scores: TurnScores, episode_id: str, count: int) -> tuple[RankedTurn, ...]:
-    """The best turns of one episode."""
-    rows = [row for row in index.rows_of(episode_id) if np.isfinite(scores.fused[row])]
-    rows.sort(key=lambda row: (-float(scores.fused[row]), row))
-    return _ranked(index, scores, rows[:count])
+def ranked_turns_of(
+    index: TurnIndex, scores: TurnScores, episode_ids: Sequence[str], count: int
+) -> list[tuple[RankedTurn, ...]]:
+    """The best turns of each of these episodes."""
+    chosen: list[list[int]] = []
+    for episode_id in episode_ids:
+        rows = [row for row in index.rows_of(episode_id) if np.isfinite(scores.fused[row])]
+        chosen.append(sorted(rows, key=lambda row: (-float(scores.fused[row]), row))[:count])
+    ranked = iter(_ranked(index, scores, [row for rows in chosen for row in rows]))
+    return [tuple(islice(ranked, len(rows))) for rows in chosen]
 
 
 def _ranked(index: TurnIndex, scores: TurnScores, rows: Sequence[int]) -> tuple[RankedTurn, ...]:

@@ -158,7 +158,7 @@ def _steps(live: LiveMemory, mine: RecalledEpisode | None) -> tuple[Step, ...]:
 def _turns(live: LiveMemory, cue: str, found: Reach, episode: Episode) -> tuple[TurnWhy, ...]:
     places = {row: place for place, row in enumerate(found.scores.best_rows(_BEST_RANKED), 1)}
     explained: list[TurnWhy] = []
-    for ranked in ranked_turns_of(live.turns, found.scores, episode.id, _TURNS):
+    for ranked in ranked_turns_of(live.turns, found.scores, [episode.id], _TURNS)[0]:
         row = live.turns.row_of(ranked.turn.id)
         place = places.get(row, 0) if row is not None else 0
         explained.append(TurnWhy(told(live, ranked, found.scores), place, shared_words(cue, ranked.turn.text)))

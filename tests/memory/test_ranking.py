@@ -32,7 +32,7 @@ async def test_the_turn_that_answers_comes_first_with_its_episode() -> None:
     vector = (await embedder.embed(["sister Lisbon"]))[0]
     scores = score_turns(index, "sister Lisbon", vector, NOW)
     assert ranked_turns(index, scores, 1)[0].episode_id == "e1"
-    assert ranked_turns_of(index, scores, "e1", 3)[0].turn.id == "t1"
+    assert ranked_turns_of(index, scores, ["e1"], 3)[0][0].turn.id == "t1"
 
 
 async def test_an_empty_index_answers_nothing() -> None:

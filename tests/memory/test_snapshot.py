@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reveries.db.database import Database, Transaction, open_database
 from reveries.db.driver import dbapi
 from reveries.errors import ModelUnavailableError
-from reveries.memory.changes import ChangeSet, IndexedTurn
+from reveries.memory.changes import ChangeSet, Fading, IndexedTurn
 from reveries.memory.graph import MemoryGraph
 from reveries.memory.kernels import interpreted
 from reveries.memory.memory import Memory
@@ -320,3 +320,27 @@ def test_an_index_made_with_the_help_of_an_earlier_one_is_the_index(seed: int, d
             assert [one[2] for one in asked(other, cue)] == pytest.approx(
                 [one[2] for one in asked(alone, cue)], abs=1e-4
             )
+
+
+@pytest.mark.requirement("R-66")
+@pytest.mark.parametrize("is_faded", [True, False])
+async def test_words_that_were_put_away_come_back_with_a_wake_only_when_their_episode_is_easy_to_reach(
+    tmp_path: Path, is_faded: bool
+) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        await do(memory, clock, "talk", "My sister Marta lives in Lisbon.")
+        await memory.light_sleep()
+        home = next(memory.live.graph.episodes())
+        said = [one.id for one in memory.live.turns.turns_of(home.id)]
+        faded = Fading(home.id, home.salience, 0.2 if is_faded else 1.0, NOW)
+
+        async def work(_: Transaction) -> ChangeSet:
+            return ChangeSet(fadings=(faded,), unindexed_turn_ids=tuple(said))
+
+        await memory._store.commit(work)
+        assert await memory.save_snapshot()
+    async with open_memory(tmp_path, clock, first_id=500) as memory:
+        assert [one.id for one in memory.live.turns.turns_of(home.id)] == ([] if is_faded else said)
+        found = await memory.search("sister Marta Lisbon", 3)
+        assert bool(found.turns) is not is_faded

@@ -1,0 +1,19 @@
+"""A snapshot for the next wake is left while nobody talks."""
+
+import pytest
+
+from reveries.config import Home
+from tests.daemon.mind_kit import NOON, PatientClock, living
+from tests.daemon.test_money import SETTINGS, a_model
+
+
+@pytest.mark.requirement("R-3")
+async def test_a_snapshot_is_left_when_the_conversation_rests_and_not_while_it_lasts(home: Home) -> None:
+    snapshot = home.path / "memory.snapshot"
+    async with living(home, a_model(), PatientClock(NOON), SETTINGS) as life:
+        await life.say("My sister Marta lives in Lisbon.")
+        await life.mind.leave_snapshot()
+        assert not snapshot.exists()
+        await life.pass_time(0.5)
+        await life.mind.leave_snapshot()
+        assert snapshot.exists()

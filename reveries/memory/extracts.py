@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from reveries.memory.encoding import entities_of, valence_of
+from reveries.memory.encoding import valence_of
+from reveries.memory.entities import entities_of
 from reveries.memory.model import Exemplar, Turn
 from reveries.memory.stemming import words_of
 from reveries.memory.words import terms_of

@@ -10,7 +10,8 @@ import numpy as np
 
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn
-from reveries.memory.encoding import entities_of, topics_of, valence_of
+from reveries.memory.encoding import topics_of, valence_of
+from reveries.memory.entities import entities_of
 from reveries.memory.extracts import exemplars_of, summary_of
 from reveries.memory.graph import MemoryGraph
 from reveries.memory.linking import (

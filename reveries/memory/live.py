@@ -12,12 +12,13 @@ from reveries.memory.activation import Seed, activate, nearest_seeds
 from reveries.memory.changes import ChangeSet, Touch
 from reveries.memory.graph import MemoryGraph
 from reveries.memory.model import Episode, Link, Recall, RecallContext, SelfModel
-from reveries.memory.ranking import TurnScores, ranked_turns, ranked_turns_of, score_turns
+from reveries.memory.ranking import TurnScores, nearest_turns, ranked_turns, ranked_turns_of, score_turns
 from reveries.memory.turn_index import TurnIndex
 from reveries.memory.words import Floats
 
 _TURNS_PER_EPISODE = 3
 _LEAST_RANKED_TURNS = 25
+_NEAREST_TURNS = 12
 SHARE_OF_SPREAD = 0.02
 """How much energy that came over links counts in the order. On two imported conversations (457 questions) an episode
 that holds the answer is among the first 5 / 10 in 85 / 92 % with 0.02, in 86 / 90 % with 0, in 76 / 88 % with 0.1, and
@@ -91,6 +92,7 @@ class LiveMemory:
             ),
             turns=ranked_turns(self.turns, scores, max(_LEAST_RANKED_TURNS, context.limit)),
             edges_touched=edges_touched,
+            nearest=nearest_turns(self.turns, scores, _NEAREST_TURNS),
         )
 
     def _with_word_seeds(self, seeds: Sequence[Seed], vector: Vector, scores: TurnScores) -> list[Seed]:

@@ -15,6 +15,7 @@ from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
 from reveries.memory.consolidation import DeepSleep, DeepSlept
 from reveries.memory.conversations import Conversation, Conversations, Exchange, Names, Thought
+from reveries.memory.encoding import infer_mood
 from reveries.memory.gaps import Gaps
 from reveries.memory.importing import Import, Imported, PastTurn
 from reveries.memory.light_sleep import LightSleep, LightSlept, Progress
@@ -115,7 +116,8 @@ class Memory:
     async def search(self, query: str, limit: int) -> Recall:
         """Recall by the owner's own hand: nothing is reinforced by looking (R-29, RA-7)."""
         vector = await self.embed_cue(query)
-        return self.recall(query, vector, RecallContext(now=self._parts.clock.now(), limit=limit))
+        context = RecallContext(now=self._parts.clock.now(), mood=infer_mood(query), limit=limit)
+        return self.recall(query, vector, context)
 
     async def inspect(self, id_or_prefix: str) -> EpisodeView:
         """Everything about one episode (R-23). Raises NotFoundError."""

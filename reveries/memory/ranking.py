@@ -207,6 +207,13 @@ def ranked_turns(index: TurnIndex, scores: TurnScores, count: int) -> tuple[Rank
     return tuple(_ranked(index, scores, row) for row in scores.best_rows(count))
 
 
+def nearest_turns(index: TurnIndex, scores: TurnScores, count: int) -> tuple[RankedTurn, ...]:
+    """The turns whose cosine with the cue is highest, of those that may be shown; none for a cue without a vector."""
+    nearness = np.where(np.isfinite(scores.fused), scores.cosines, np.float32(-np.inf))
+    order = np.argsort(-nearness, kind="stable")[:count]
+    return tuple(_ranked(index, scores, row) for row in order.tolist() if nearness[row] > 0.0)
+
+
 def ranked_turns_of(index: TurnIndex, scores: TurnScores, episode_id: str, count: int) -> tuple[RankedTurn, ...]:
     """The best turns of one episode."""
     rows = [row for row in index.rows_of(episode_id) if np.isfinite(scores.fused[row])]

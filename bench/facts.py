@@ -337,7 +337,7 @@ def _note(result: Result, chosen: argparse.Namespace) -> None:
     """At once, so that an end in the middle loses nothing."""
     if not result.is_in_context or (chosen.answer and not result.is_answered):
         print(f"missed: {result.line()}", flush=True)
-    if chosen.out:
+    if chosen.out and (result.reply or not chosen.answer):  # a call that failed is made again by the next run
         with chosen.out.open("a", encoding="utf-8") as out:
             out.write(result.line() + "\n")
 

@@ -121,12 +121,16 @@ def _worth_telling(recall: Recall, shown_turn_ids: frozenset[str]) -> list[Ranke
     varied, alike = _varied(rest, [*first, *nearest[:NEAREST_FIRST]])
     chosen: dict[str, RankedTurn] = {}
     for ranked in (*first, *nearest[:NEAREST_FIRST], *varied, *alike, *alike_nearest):
-        chosen.setdefault(" ".join(words_of(ranked.turn.text)), ranked)
+        chosen.setdefault(" ".join(words_of(_quoted(ranked))), ranked)
     return list(chosen.values())
 
 
 def _telling(turns: Sequence[RankedTurn], shown_turn_ids: frozenset[str]) -> list[RankedTurn]:
-    return [ranked for ranked in turns if ranked.turn.id not in shown_turn_ids and telling(ranked.turn.text) > 0.0]
+    return [ranked for ranked in turns if ranked.turn.id not in shown_turn_ids and telling(_quoted(ranked)) > 0.0]
+
+
+def _quoted(ranked: RankedTurn) -> str:
+    return one_line(ranked.turn.text, QUOTE_CHARS)
 
 
 def _varied(turns: Sequence[RankedTurn], before: Sequence[RankedTurn]) -> tuple[list[RankedTurn], list[RankedTurn]]:
@@ -209,7 +213,7 @@ def how_long_ago(at: float, now: float) -> str:
 def _turn_line(ranked: RankedTurn, now: float) -> str:
     turn = ranked.turn
     when = how_long_ago(turn.said_at, now)
-    return f'- {when}, {_speaker(turn.origin, turn.speaker)}: "{one_line(turn.text, QUOTE_CHARS)}"'
+    return f'- {when}, {_speaker(turn.origin, turn.speaker)}: "{_quoted(ranked)}"'
 
 
 def _episode_line(found: RecalledEpisode, now: float) -> str:

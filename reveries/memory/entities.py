@@ -6,6 +6,7 @@ Capitals mark names in English and its like; where a writer uses none, a few tur
 
 import re
 import unicodedata
+from collections.abc import Container
 
 from reveries.memory.lexicon import after_subjects, no_names, openers, stop_words
 from reveries.memory.names import HONORIFICS, name_words
@@ -51,17 +52,20 @@ _PLACE_PHRASE = re.compile(
 )
 
 
-def entities_of(text: str) -> tuple[str, ...]:
+def entities_of(text: str, known: Container[str] = ()) -> tuple[str, ...]:
     """Names and dates in `text`, lower case, in their order there: capitalised spans, and dates in one form each.
 
     A capital at the beginning of a sentence says nothing by itself: such a word counts when another capitalised word
-    follows it, or when it is no ordinary word that sentences begin with.
+    follows it, or when it is no ordinary word and stands there as one who does something, or is `known` (by its key).
     """
     text = unicodedata.normalize("NFKC", _URL.sub(" ", text))
     dated = _dates(text)
     rest = _without(text, [(start, end) for start, end, _ in dated])
     found = list(dated)
-    found += _uncapitalised(rest) if _has_no_capitals(rest) else ([] if _is_shouted(rest) else _capitalised(rest))
+    if _has_no_capitals(rest):
+        found += _uncapitalised(rest)
+    elif not _is_shouted(rest):
+        found += _capitalised(rest, known)
     return tuple(dict.fromkeys(name for _, _, name in sorted(found)))
 
 
@@ -117,7 +121,7 @@ def _uncapitalised(text: str) -> list[tuple[int, int, str]]:
     return found
 
 
-def _capitalised(text: str) -> list[tuple[int, int, str]]:
+def _capitalised(text: str, known: Container[str]) -> list[tuple[int, int, str]]:
     """Runs of capitalised words ("Isle of Skye", "LH 438")."""
     text = _HONORIFIC_STOP.sub(lambda match: f"{match.group(1)} ", text)
     tokens = [(match.group(), match.start()) for match in _TOKEN.finditer(text)]
@@ -137,7 +141,7 @@ def _capitalised(text: str) -> list[tuple[int, int, str]]:
         else:
             # A word alone at the beginning of a sentence is a name if it does or has something, or is called.
             is_subject = token in _MARKS or token.casefold() in after_subjects() or token.endswith(("s", "ed"))
-            if not began_sentence or len(run) > 1 or is_subject:
+            if not began_sentence or len(run) > 1 or is_subject or key_of(run[0] if run else "") in known:
                 found += _spanned(run, began_sentence, start, at)
             run = []
         starts = token in _STARTS

@@ -13,6 +13,7 @@ from reveries.memory.changes import ChangeSet, Touch
 from reveries.memory.graph import MemoryGraph
 from reveries.memory.model import Episode, Link, Recall, RecallContext, SelfModel
 from reveries.memory.ranking import TurnScores, nearest_turns, ranked_turns, ranked_turns_of, score_turns
+from reveries.memory.shared_names import NameIndex
 from reveries.memory.turn_index import TurnIndex
 from reveries.memory.words import Floats
 
@@ -43,6 +44,7 @@ class LiveMemory:
     def __init__(self, dimensions: int, settings: RecallSettings, *, is_literal: bool = False) -> None:
         self.graph = MemoryGraph(dimensions)
         self.turns = TurnIndex(dimensions)
+        self.names = NameIndex()
         self.self_model = SelfModel()
         self._settings = settings
         self._is_literal = is_literal
@@ -70,6 +72,7 @@ class LiveMemory:
         """Take `changes` over. Never waits, cannot fail."""
         self.graph.apply(changes)
         self.turns.apply(changes)
+        self.names.apply(changes)
         if changes.self_model is not None:
             self.self_model = changes.self_model.after
 

@@ -203,7 +203,7 @@ def conversation_about(fact: Fact, number: int, talk: Sequence[tuple[str, str]])
 def talk_about(fact: Fact, number: int, chosen: argparse.Namespace) -> list[tuple[str, str]]:
     """What surrounds a fact: generated, or out of the data's conversations, in turn."""
     if chosen.data is None:
-        return list(small_talk(number + 1000 * fact.set, _TURNS // 2 - 2, tuple(fact.answers)))
+        return list(small_talk(number + 1000, _TURNS // 2 - 2, tuple(fact.answers)))
     names = list(dict.fromkeys(item["corpus"] for item in lines_of(chosen.data / "data/locomo/corpora.jsonl.gz")))
     turns = eval_turns(chosen.data, names[number % len(names)])
     texts = [turn.text for turn in turns if not _holds(turn.text, fact.answers)]

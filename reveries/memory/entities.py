@@ -20,7 +20,7 @@ _ADDRESSED = frozenset(["dr", "mr", "mrs", "ms", "prof", "professor", "doctor", 
 _JOINERS = frozenset(["of", "the", "de", "la", "van", "von", "der", "den", "du", "da", "di", "del", "af", "al", "bin"])
 _NAMES_BEGIN = frozenset(["new", "great", "hot", "long", "little"])
 """Ordinary words that names of more than one word begin with as well ("New York")."""
-_WEEKDAYS = frozenset(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"])
+WEEKDAYS = frozenset(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"])
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
@@ -116,7 +116,7 @@ def _uncapitalised(text: str) -> list[tuple[int, int, str]]:
             word = match.group(1)
             if word in no_names() or word in stop_words() or word in openers() or word.endswith(("ing", "ed")):
                 continue
-            if word not in _WEEKDAYS:
+            if word not in WEEKDAYS:
                 found.append((match.start(1), match.end(1), word.casefold()))
     return found
 
@@ -170,7 +170,7 @@ def _name(run: list[str], began_sentence: bool) -> str:
     if not run or (len(run) == 1 and len(run[0]) < 2):
         return ""
     name = " ".join(word.replace("\u2019", "'").removesuffix("'s").removesuffix("'") for word in run).casefold()
-    return name if name not in _WEEKDAYS else ""
+    return name if name not in WEEKDAYS else ""
 
 
 def _is_only_opening(run: list[str]) -> bool:
@@ -186,4 +186,4 @@ def _is_ordinary(word: str) -> bool:
 def _is_name_like(token: str) -> bool:
     plain = token.casefold().replace("\u2019", "'")
     is_filler = plain in stop_words() or plain.split("'")[0] in stop_words()
-    return token[0].isupper() and not is_filler and plain.removesuffix("'s") not in _WEEKDAYS
+    return token[0].isupper() and not is_filler and plain.removesuffix("'s") not in WEEKDAYS

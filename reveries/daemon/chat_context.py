@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from reveries.llm.base import Message
+from reveries.memory.extracts import telling
 from reveries.memory.model import Origin, RankedTurn, Recall, RecalledEpisode, SelfModel
 from reveries.memory.self_model import told_first
+from reveries.memory.stemming import words_of
 from reveries.plaintext import one_line
 from reveries.prompts import prompt
 
@@ -23,7 +25,13 @@ SUMMARY_SHARE = 0.1
 """The folded summary may take this share of the model's context."""
 MAX_OWNER_FACTS = 12
 TURNS_FIRST = 4
-"""So many of the best-ranked source turns are told before anything else that surfaced."""
+"""So many of the best-ranked source turns come before those that are only nearest in meaning."""
+NEAREST_FIRST = 4
+"""So many of those that are nearest in meaning come next."""
+TURNS_MOST = 12
+"""So many source turns come before what else surfaced."""
+ALIKE_SHARE = 0.5
+"""Two turns that share so many of their words are nearly the same."""
 
 FOLD_TO_SHARE = 0.5
 """After a fold the history takes this share of its budget, so that the next fold is far away."""
@@ -86,15 +94,14 @@ def messages_for(system: str, exchanges: Sequence[SentExchange], asked: str | No
 
 
 def choose_told(recall: Recall, shown_turn_ids: frozenset[str], now: float) -> list[Told]:
-    """The memories worth telling, best first: the source turns that answer the cue, then what else surfaced."""
-    surfaced = {found.episode.id: found for found in recall.episodes}
+    """The memories worth telling, best first: the source turns that answer the cue, those nearest in meaning, then what
+    else surfaced. Nothing is told twice, and what says nothing by itself ("Hello again!") is not told."""
     told: list[Told] = []
     seen_episodes: set[str] = set()
-    for ranked in recall.turns[:TURNS_FIRST]:
-        if ranked.turn.id not in shown_turn_ids:
-            told.append(Told(ranked.episode_id, ranked.turn.id, _turn_line(ranked, now)))
-            seen_episodes.add(ranked.episode_id)
-    for found in surfaced.values():
+    for ranked in _worth_telling(recall, shown_turn_ids):
+        told.append(Told(ranked.episode_id, ranked.turn.id, _turn_line(ranked, now)))
+        seen_episodes.add(ranked.episode_id)
+    for found in recall.episodes:
         if found.episode.id in seen_episodes:
             continue
         line = _episode_line(found, now)
@@ -104,12 +111,51 @@ def choose_told(recall: Recall, shown_turn_ids: frozenset[str], now: float) -> l
     return told
 
 
+def _worth_telling(recall: Recall, shown_turn_ids: frozenset[str]) -> list[RankedTurn]:
+    """The best-ranked few, the few that are nearest in meaning and not nearly the same as one another, the next ranked.
+
+    What tells nothing and what was told already is left out; what is nearly the same comes after what is not. Nothing
+    is lost by that: a turn that differs in one word may be the one that corrects the other.
+    """
+    first = _telling(recall.turns[:TURNS_FIRST], shown_turn_ids)
+    nearest, alike_nearest = _varied(_telling(recall.nearest, shown_turn_ids), first)
+    rest = [*nearest[NEAREST_FIRST:], *_telling(recall.turns[TURNS_FIRST:TURNS_MOST], shown_turn_ids)]
+    varied, alike = _varied(rest, [*first, *nearest[:NEAREST_FIRST]])
+    chosen: dict[str, RankedTurn] = {}
+    for ranked in (*first, *nearest[:NEAREST_FIRST], *varied, *alike, *alike_nearest):
+        chosen.setdefault(" ".join(words_of(_quoted(ranked))), ranked)
+    return list(chosen.values())
+
+
+def _telling(turns: Sequence[RankedTurn], shown_turn_ids: frozenset[str]) -> list[RankedTurn]:
+    return [ranked for ranked in turns if ranked.turn.id not in shown_turn_ids and telling(_quoted(ranked)) > 0.0]
+
+
+def _quoted(ranked: RankedTurn) -> str:
+    return one_line(ranked.turn.text, QUOTE_CHARS)
+
+
+def _varied(turns: Sequence[RankedTurn], before: Sequence[RankedTurn]) -> tuple[list[RankedTurn], list[RankedTurn]]:
+    """`turns` that are not nearly the same as one of them or of those `before`, and those that are."""
+    varied, alike = list[RankedTurn](), list[RankedTurn]()
+    seen = [frozenset(words_of(ranked.turn.text)) for ranked in before]
+    for ranked in turns:
+        words = frozenset(words_of(ranked.turn.text))
+        is_alike = any(len(words & other) >= ALIKE_SHARE * len(words | other) for other in seen)
+        (alike if is_alike else varied).append(ranked)
+        seen.append(words)
+    return varied, alike
+
+
 def asked_text(words: str, told: Sequence[Told], thought: str, now: float, silence: str = "") -> str:
     """The last user message: notes from memory, the interrupted thought, what the silence before these words means, the
-    time, then the words themselves."""
+    time, then the words themselves.
+
+    The best note stands last, nearest to the words: small models go by what they read last.
+    """
     blocks: list[str] = []
     if told:
-        blocks.append("[What was said before:\n" + "\n".join(item.line for item in told) + "]")
+        blocks.append("[What was said before:\n" + "\n".join(item.line for item in reversed(told)) + "]")
     if thought:
         blocks.append(f"[You were just thinking: {one_line(thought, THOUGHT_CHARS)}]")
     if silence:
@@ -172,7 +218,7 @@ def how_long_ago(at: float, now: float) -> str:
 def _turn_line(ranked: RankedTurn, now: float) -> str:
     turn = ranked.turn
     when = how_long_ago(turn.said_at, now)
-    line = f'- {when}, {_speaker(turn.origin, turn.speaker)}: "{one_line(turn.text, QUOTE_CHARS)}"'
+    line = f'- {when}, {_speaker(turn.origin, turn.speaker)}: "{_quoted(ranked)}"'
     if (by := ranked.replaced_by) is None:
         return line
     since = datetime.fromtimestamp(by.said_at).astimezone().strftime("%-d %B %Y")

@@ -7,45 +7,89 @@ lists, and a fair guess (0, nothing) for other languages.
 import re
 from collections import Counter
 
+from reveries.memory.entities import entities_of
 from reveries.memory.lexicon import affect, stop_words
 from reveries.memory.stemming import stem, words_of
 from reveries.memory.words import terms_of
 
-_NEGATIONS = frozenset({"not", "no", "never", "don't", "didn't", "isn't", "wasn't", "can't", "couldn't", "won't"})
+_NEGATIONS = frozenset({"not", "no", "never", "cannot", "hardly", "without", "nobody", "nothing", "neither", "nor"})
 _FIRST_PERSON = frozenset({"i", "i'm", "i've", "i'd", "i'll", "my", "me", "mine", "we", "our", "us"})
 _ASKS_TO_REMEMBER = re.compile(
     r"\b(?:remember|don't forget|never forget|my name is|call me|important to me|promise)\b", re.IGNORECASE
 )
 _NUMBER = re.compile(r"\d")
-_TOKEN = re.compile(r"[^\W_][\w'\u2019-]*|[.!?\u2026:\n\"\u201c(]")
-_MONTHS = (
-    "january|february|march|april|may|june|july|august|september|october|november|december"
-    "|monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_TURNED_WORDS = 3
+_TURNED_SHARE = -0.5
+"""What is denied is felt the other way round, and less: "not happy" is no disaster."""
+_TURNS_BACK = frozenset({"but", "however", "although", "though", "yet"})
+_STRONGER = frozenset(
+    {
+        "very",
+        "so",
+        "really",
+        "extremely",
+        "incredibly",
+        "absolutely",
+        "totally",
+        "completely",
+        "deeply",
+        "truly",
+        "super",
+    }
 )
-_DATE = re.compile(
-    rf"\b(?:\d{{4}}-\d{{2}}-\d{{2}}|(?:19|20)\d{{2}}|(?:\d{{1,2}}(?:st|nd|rd|th)?[ ])?(?:{_MONTHS})"
-    r"(?:[ ]\d{1,2}(?:st|nd|rd|th)?)?)\b",
-    re.IGNORECASE,
+_WEAKER = frozenset({"slightly", "somewhat", "bit", "little", "fairly", "rather", "kinda"})
+_STRONGER_BY, _WEAKER_BY = 1.4, 0.6
+_NEVER_MORE = re.compile(
+    r"\b(?:never|not|can't|cannot|couldn't|won't|wouldn't|hasn't|haven't|hadn't|don't|didn't)"
+    r"(?=(?:\s+\w+){0,3}?\s+(?:so|this|more|as|\w+er|better|worse)\b)"
+    r"(?=\s+(?:been|be|felt|feel|seen|had|have|get|known|experienced)\b)",
 )
-_SENTENCE_ENDS = frozenset('.!?\u2026:\n"\u201c(')
-_JOINERS = frozenset({"of", "the", "de", "la", "van", "von", "du", "da"})
+"""A negation that makes it stronger: "never been so happy", "could not be happier"."""
+_EAGER = re.compile(r"\b(?:can't|cannot|can not|couldn't) wait\b|\bnot only\b|\bno doubt\b|\bnot just\b|\bno wonder\b")
 
 
 def valence_of(text: str) -> float:
-    """How pleasant `text` sounds, -1 to 1; 0 when no word says so. A negation turns the next three words around."""
+    """How pleasant `text` sounds, -1 to 1; 0 when no word says so.
+
+    A negation turns the next three words around, up to a "but"; "never been so happy" is more than happy, not less.
+    """
     feelings = affect()
     felt: list[float] = []
-    turned = 0
-    for word in words_of(text):
-        if word in _NEGATIONS:
-            turned = 3
+    turned, strength = 0, 1.0
+    for word in words_of(_plainly(text)):
+        if word in _TURNS_BACK:
+            turned = 0
+        elif _is_negation(word):
+            turned, strength = _TURNED_WORDS, 1.0
             continue
-        if (value := feelings.get(stem(word))) is not None and (word not in stop_words() or word in feelings):
-            felt.append(-0.5 * value if turned else value)
-        turned = max(0, turned - 1)
+        elif word in _STRONGER or word in _WEAKER:
+            strength = _STRONGER_BY if word in _STRONGER else _WEAKER_BY
+            continue
+        elif (value := feelings.get(_positive_form(word))) is not None:
+            felt.append(value * strength * (_TURNED_SHARE if turned else 1.0))
+        turned, strength = max(0, turned - 1), 1.0
     if not felt:
         return 0.0
     return max(-1.0, min(1.0, sum(felt) / (len(felt) + 1.0)))
+
+
+def _plainly(text: str) -> str:
+    """`text` without the negations that deny nothing."""
+    plain = text.casefold().replace("\u2019", "'").replace("could not", "couldn't")
+    plain = _EAGER.sub(lambda match: "excited" if match.group().endswith("wait") else "", plain)
+    return _NEVER_MORE.sub("very", plain)
+
+
+def _is_negation(word: str) -> bool:
+    return word in _NEGATIONS or word.endswith("n't")
+
+
+def _positive_form(word: str) -> str:
+    """The stem of `word`, of "happier" and "happiest" that of "happy"."""
+    for ending in ("ier", "iest"):
+        if word.endswith(ending):
+            return stem(word.removesuffix(ending) + "y")
+    return stem(word)
 
 
 def infer_mood(text: str) -> float:
@@ -83,65 +127,3 @@ def topics_of(text: str, limit: int = 5) -> tuple[str, ...]:
                 counts[stem(word)] += 1
     ranked = sorted(counts, key=lambda term: (-counts[term], -len(term), term))
     return tuple(forms[term] for term in ranked[:limit])
-
-
-def entities_of(text: str) -> tuple[str, ...]:
-    """Names and dates in `text`, lower case, in order: capitalised spans, and months, weekdays, years.
-
-    A capital at the beginning of a sentence says nothing by itself: such a word counts when it stands with a capital
-    inside a sentence too, or when another capitalised word follows it.
-    """
-    inside = {word for word, starts in _capitalised(text) if not starts}
-    found: dict[str, None] = {}
-    for span in _spans(text, inside):
-        found.setdefault(span.casefold(), None)
-    for match in _DATE.finditer(text):
-        if match.group().casefold() not in ("may", "march") or match.group()[0].isupper():
-            found.setdefault(match.group().casefold(), None)
-    return tuple(found)
-
-
-def _capitalised(text: str) -> list[tuple[str, bool]]:
-    """Capitalised words, each with whether a sentence starts with it."""
-    found: list[tuple[str, bool]] = []
-    starts = True
-    for token in _TOKEN.findall(text):
-        if token in _SENTENCE_ENDS:
-            starts = True
-            continue
-        if _is_name_like(token):
-            found.append((token, starts))
-        starts = False
-    return found
-
-
-def _spans(text: str, inside: set[str]) -> list[str]:
-    """Runs of capitalised words ("Isle of Skye"), without a lone capital that only begins a sentence."""
-    spans: list[str] = []
-    run: list[str] = []
-    began_sentence = starts = True
-    for token in [*_TOKEN.findall(text), "."]:
-        if token not in _SENTENCE_ENDS and _is_name_like(token):
-            if not run:
-                began_sentence = starts
-            run.append(token)
-        elif run and token in _JOINERS:
-            run.append(token)
-        else:
-            spans += _span(run, began_sentence, inside)
-            run = []
-        starts = token in _SENTENCE_ENDS
-    return spans
-
-
-def _span(run: list[str], began_sentence: bool, inside: set[str]) -> list[str]:
-    while run and run[-1] in _JOINERS:
-        run = run[:-1]
-    if run and began_sentence and len(run) == 1 and run[0] not in inside:
-        return []
-    return [" ".join(word.removesuffix("'s").removesuffix("\u2019s") for word in run)] if run else []
-
-
-def _is_name_like(token: str) -> bool:
-    plain = token.casefold().replace("\u2019", "'")
-    return token[0].isupper() and plain not in stop_words() and plain.removesuffix("'s") not in stop_words()

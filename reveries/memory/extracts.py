@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from reveries.memory.encoding import entities_of, valence_of
+from reveries.memory.encoding import valence_of
+from reveries.memory.entities import WEEKDAYS, entities_of
 from reveries.memory.model import Exemplar, Turn
 from reveries.memory.stemming import words_of
 from reveries.memory.words import terms_of
@@ -46,7 +47,9 @@ def telling(sentence: str) -> float:
     if not terms:
         return 0.0
     score = min(12.0, float(len(terms))) + 2.0 * min(3, len(entities_of(sentence))) + 2.0 * abs(valence_of(sentence))
-    score += 1.5 * any(char.isdigit() for char in sentence) + 1.0 * bool(_FIRST_PERSON & set(words_of(sentence)))
+    words = set(words_of(sentence))
+    is_particular = any(char.isdigit() for char in sentence) or not WEEKDAYS.isdisjoint(words)
+    score += 1.5 * is_particular + 1.0 * bool(_FIRST_PERSON & words)
     if sentence.rstrip().endswith("?"):
         score *= 0.4
     return score

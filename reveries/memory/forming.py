@@ -10,16 +10,19 @@ import numpy as np
 
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn, Processed
-from reveries.memory.encoding import entities_of, topics_of, valence_of
+from reveries.memory.encoding import topics_of, valence_of
+from reveries.memory.entities import entities_of
 from reveries.memory.extracts import exemplars_of, summary_of
 from reveries.memory.graph import MemoryGraph
 from reveries.memory.judging import Judged, judge_turns, within
 from reveries.memory.linking import (
     EMOTIONAL_COSINE,
+    both_ways,
     chained,
     emotional_links,
     nearest,
     predecessor,
+    strongest_each,
     temporal_links,
     thematic_links,
 )
@@ -27,6 +30,7 @@ from reveries.memory.live import LiveMemory
 from reveries.memory.merge import appended, united
 from reveries.memory.model import Episode, ExperienceKind, Gap, Link, Origin, Turn
 from reveries.memory.segments import Piece, Run, Segment, by_conversation, segments, unit_mean
+from reveries.memory.shared_names import MAX_HOLDERS, KnownNames, NameIndex, keys_of, named_links
 
 _NEAR_COUNT = 12
 _NOVELTY_WEIGHT = 0.15
@@ -52,6 +56,8 @@ class Forming:
         self._new_id = new_id
         self._gaps = gaps
         self._draft = MemoryGraph(live.graph.dimensions)
+        self._names = NameIndex()
+        self._known_names = KnownNames(live.names, self._names)
         self._vectors: dict[str, Vector] = {}
         self._links: list[Link] = []
         self._indexed: list[IndexedTurn] = []
@@ -124,7 +130,8 @@ class Forming:
         else:
             episode = self._continued(old, segment, turns)
             self._put(episode, vector)
-        self._links += thematic_links(episode, near) + emotional_links(episode, near)
+        self._links += strongest_each(thematic_links(episode, near) + self._named_links(episode))
+        self._links += emotional_links(episode, near)
         self._indexed += [
             IndexedTurn(turn, episode.id, row)
             for piece in segment.pieces
@@ -152,7 +159,7 @@ class Forming:
             confidence=1.0,
             valence=valence_of(said),
             topics=topics_of(said),
-            entities=entities_of(said)[:_MAX_ENTITIES],
+            entities=entities_of(said, self._known_names)[:_MAX_ENTITIES],
             origin=Origin.OWNER if Origin.OWNER in origins else origins[0],
             tainted=any(experience.tainted for experience in experiences),
             conversation_id=first.conversation_id,
@@ -174,7 +181,7 @@ class Forming:
             salience=max(old.salience, *(piece.experience.salience for piece in segment.pieces)),
             valence=valence_of(said),
             topics=topics_of(said),
-            entities=united(old.entities, entities_of(said))[:_MAX_ENTITIES],
+            entities=united(old.entities, entities_of(said, self._known_names))[:_MAX_ENTITIES],
             tainted=old.tainted or any(piece.experience.tainted for piece in segment.pieces),
             experience_ids=united(old.experience_ids, (piece.experience.id for piece in segment.pieces)),
         )
@@ -210,6 +217,15 @@ class Forming:
         drafted = nearest(self._draft, vector, _NEAR_COUNT, EMOTIONAL_COSINE, without)
         known = nearest(self._live.graph, vector, _NEAR_COUNT, EMOTIONAL_COSINE, without | {e.id for e, _ in drafted})
         return sorted([*drafted, *known], key=lambda pair: (-pair[1], pair[0].id))[:_NEAR_COUNT]
+
+    def _named_links(self, episode: Episode) -> tuple[Link, ...]:
+        """To those who share a rare name with it, live or formed in this batch, both ways."""
+        self._names.put(episode)
+        holders = {key: {*self._live.names.holders(key), *self._names.holders(key)} for key in keys_of(episode)}
+        few = {key: names for key, names in holders.items() if len(names) <= MAX_HOLDERS}
+        others = {name: other for names in few.values() for name in names if (other := self._get(name)) is not None}
+        count = len(self._live.graph) + len(self._draft)
+        return both_ways(named_links(episode, others, few, count))
 
     def _get(self, episode_id: str) -> Episode | None:
         return self._draft.get(episode_id) or self._live.graph.get(episode_id)

@@ -399,6 +399,18 @@ class _Copied:
         return pack_episode(self(place))
 
 
+class _Named(msgspec.Struct):
+    entities: tuple[str, ...]
+
+
+_named_decoder = msgspec.msgpack.Decoder(_Named)
+
+
+def entities_packed(raw: bytes) -> tuple[str, ...]:
+    """What a packed episode names, without the rest of it."""
+    return _named_decoder.decode(raw).entities
+
+
 def pack_episode(episode: Episode) -> bytes:
     """An episode as MessagePack."""
     return msgspec.msgpack.encode(episode)

@@ -30,6 +30,16 @@ def highest(values: Floats, count: int) -> Rows:
     return chosen
 
 
+def best_first(values: Floats, count: int) -> list[int]:
+    """The places of the `count` highest, best first; of equal ones the first goes first."""
+    if len(values) > count:
+        rows = np.flatnonzero(values >= kth_highest(values, count))
+    else:
+        rows = np.arange(len(values))
+    ordered: list[int] = rows[np.argsort(-values[rows], kind="stable")][:count].tolist()
+    return ordered
+
+
 def _reaching(values: Floats, count: int) -> Rows:
     """The places of all values that can be among the `count` highest."""
     blocks = len(values) // _BLOCK

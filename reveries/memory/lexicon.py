@@ -13,6 +13,24 @@ def stop_words() -> frozenset[str]:
 
 
 @cache
+def openers() -> frozenset[str]:
+    """Ordinary words that sentences begin with, and that are no names there for all their capital."""
+    return frozenset(_read("openers.txt").split())
+
+
+@cache
+def after_subjects() -> frozenset[str]:
+    """Words that follow one who does or has something: a sentence's first word before one of them may be a name."""
+    return frozenset(_read("after_subjects.txt").split())
+
+
+@cache
+def no_names() -> frozenset[str]:
+    """Words that stand where a name may stand ("my sister moved", "from work") and are none."""
+    return frozenset(_read("no_names.txt").split())
+
+
+@cache
 def affect() -> dict[str, float]:
     """How pleasant a stem is, -1 to 1."""
     found: dict[str, float] = {}

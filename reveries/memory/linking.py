@@ -113,5 +113,15 @@ def both_ways(links: Iterable[Link]) -> tuple[Link, ...]:
     )
 
 
+def strongest_each(links: Iterable[Link]) -> tuple[Link, ...]:
+    """Of links between the same two, of one type and way, the strongest."""
+    best: dict[tuple[str, str, LinkType], Link] = {}
+    for link in links:
+        key = (link.source_id, link.target_id, link.type)
+        if key not in best or link.strength > best[key].strength:
+            best[key] = link
+    return tuple(best.values())
+
+
 def _with(ids: tuple[str, ...], new_id: str) -> tuple[str, ...]:
     return ids if new_id in ids else (*ids, new_id)

@@ -12,13 +12,14 @@ from reveries.memory.activation import Seed, activate, nearest_seeds
 from reveries.memory.changes import ChangeSet, Touch
 from reveries.memory.claim_index import ClaimIndex
 from reveries.memory.denials import LEAST_SHARE, Denial
-from reveries.memory.graph import MemoryGraph
+from reveries.memory.graph import MemoryGraph, entities_packed
 from reveries.memory.kernels import Kernels
 from reveries.memory.loops import Float64
 from reveries.memory.model import Episode, Link, Recall, RecallContext, SelfModel, Turn
 from reveries.memory.nearest import VectorTable
 from reveries.memory.outranking import outranked_last
-from reveries.memory.ranking import TurnScores, ranked_turns, ranked_turns_of, score_turns
+from reveries.memory.ranking import TurnScores, nearest_turns, ranked_turns, ranked_turns_of, score_turns
+from reveries.memory.shared_names import NameIndex
 from reveries.memory.snapshot import PackedMemory
 from reveries.memory.turn_index import TurnIndex
 from reveries.memory.turn_vectors import TurnVectors
@@ -26,6 +27,7 @@ from reveries.memory.words import Floats
 
 _TURNS_PER_EPISODE = 3
 _LEAST_RANKED_TURNS = 25
+_NEAREST_TURNS = 12
 SHARE_OF_SPREAD = 0.02
 """How much energy that came over links counts in the order. On two imported conversations (457 questions) an episode
 that holds the answer is among the first 5 / 10 in 85 / 92 % with 0.02, in 86 / 90 % with 0, in 76 / 88 % with 0.1, and
@@ -50,6 +52,7 @@ class LiveMemory:
         self.graph = MemoryGraph(dimensions)
         self.turns = TurnIndex(dimensions)
         self.claims = ClaimIndex()
+        self.names = NameIndex()
         self.self_model = SelfModel()
         self._settings = settings
         self._is_literal = is_literal
@@ -77,6 +80,8 @@ class LiveMemory:
         """Fill this memory, which is empty, in one go. Raises ValueError where the parts do not fit together."""
         self.graph.fill(packed.graph)
         self.turns.fill(packed.turns)
+        for place, episode_id in enumerate(packed.graph.ids):
+            self.names.hold(episode_id, entities_packed(packed.graph.shelf.raw(place)))
 
     def packed(self) -> PackedMemory:
         """A copy of this memory as it is now: nothing done to it later is seen in the copy."""
@@ -102,6 +107,7 @@ class LiveMemory:
         self.graph.apply(changes)
         self.turns.apply(changes)
         self.claims.apply(changes)
+        self.names.apply(changes)
         if changes.self_model is not None:
             self.self_model = changes.self_model.after
 
@@ -120,6 +126,7 @@ class LiveMemory:
             episodes=tuple(replace(found, turns=own) for found, own in zip(surfaced, turns, strict=True)),
             turns=ranked_turns(self.turns, scores, max(_LEAST_RANKED_TURNS, context.limit)),
             edges_touched=edges_touched,
+            nearest=nearest_turns(self.turns, scores, _NEAREST_TURNS),
         )
         return outranked_last(found, self.claims)
 

@@ -20,6 +20,7 @@ from reveries.memory.conversations import Conversation, Conversations, Exchange,
 from reveries.memory.deep import DeepFound, is_worth_it, to_wake
 from reveries.memory.deep_recall import DeepRecall, episode_on_disk
 from reveries.memory.deep_store import DeepCounts
+from reveries.memory.encoding import infer_mood
 from reveries.memory.gaps import Gaps
 from reveries.memory.importing import Import, Imported, PastTurn
 from reveries.memory.light_sleep import LightSleep, LightSlept, Progress
@@ -144,7 +145,8 @@ class Memory:
     async def search(self, query: str, limit: int) -> Recall:
         """Recall by the owner's own hand: nothing is reinforced by looking (R-29, RA-7)."""
         vector = await self.embed_cue(query)
-        return self.recall(query, vector, RecallContext(now=self._parts.clock.now(), limit=limit))
+        context = RecallContext(now=self._parts.clock.now(), mood=infer_mood(query), limit=limit)
+        return self.recall(query, vector, context)
 
     async def search_deep(self, query: str, limit: int) -> DeepFound:
         """What is only on disk and answers `query`. Wakes nothing: looking by hand changes nothing."""

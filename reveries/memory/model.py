@@ -287,6 +287,8 @@ class Recall:
     turns: tuple[RankedTurn, ...]
     """The turns that answer the cue best, over all episodes, best first."""
     edges_touched: int
+    nearest: tuple[RankedTurn, ...] = ()
+    """The turns nearest in meaning alone, nearest first: what other words hide from the ranking."""
 
     @property
     def touched_ids(self) -> tuple[str, ...]:

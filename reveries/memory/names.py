@@ -20,7 +20,7 @@ _APPOSITION = re.compile(r",\s+(?:a|an|the|born|also|known|formerly|originally|o
 _LEADING = re.compile(r"^(?:the|a|an|my|our)\s+", re.IGNORECASE)
 _NICKNAME = re.compile(r"[\"\u201c]\s*([A-Z][\w. ]{1,20}?)\s*[\"\u201d]")
 _LIFE = re.compile(r"^\s*[(,]\s*(?:born|[^()]{0,40}\b1[0-9]{3}\b|[^()]{0,40}\b20[0-2][0-9]\b)")
-_HONORIFICS = frozenset(
+HONORIFICS = frozenset(
     [
         "sir",
         "dame",
@@ -46,7 +46,7 @@ _HONORIFICS = frozenset(
         "ao",
     ]
 )
-_JOINERS = frozenset(
+JOINERS = frozenset(
     ["of", "the", "de", "la", "van", "von", "der", "den", "du", "da", "di", "del", "and", "in", "for", "at", "on", "to"]
 )
 _QUOTES = "\"'\u201c\u201d\u2018\u2019\u00ab\u00bb` "
@@ -149,8 +149,8 @@ def _add_forms(keys: dict[str, None], name: str, is_person: bool) -> None:
         if not 1 <= len(words) <= _MAX_SUBJECT_WORDS or all(word in stop_words() for word in words):
             continue
         keys.setdefault(" ".join(words), None)
-        plain = [word for word in words if word not in _HONORIFICS]
-        if is_person or (len(words) == 3 and _JOINERS.isdisjoint(words) and not any(word.isdigit() for word in words)):
+        plain = [word for word in words if word not in HONORIFICS]
+        if is_person or (len(words) == 3 and JOINERS.isdisjoint(words) and not any(word.isdigit() for word in words)):
             for short in _person_forms(plain):
                 keys.setdefault(short, None)
     for match in _NICKNAME.finditer(name):
@@ -166,7 +166,7 @@ def _person_forms(words: list[str]) -> list[str]:
     forms = [" ".join(words), f"{words[0]} {words[-1]}"]
     if len(words) > 2:
         forms += [" ".join(words[:2]), " ".join(words[-2:]), " ".join([words[0], *words[2:]])]
-    return [form for form in forms if form.split()[-1] not in _JOINERS and form.split()[0] not in _JOINERS]
+    return [form for form in forms if form.split()[-1] not in JOINERS and form.split()[0] not in JOINERS]
 
 
 def _is_name(text: str, defines: bool) -> bool:

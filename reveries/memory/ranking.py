@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from reveries.llm.base import Vector
 from reveries.memory.cues import Cue, read_cue
 from reveries.memory.features import Evidence, features_of, is_alone, z_scores
-from reveries.memory.highest import highest, kth_highest
+from reveries.memory.highest import best_first, highest
 from reveries.memory.hops import SEEDS, Lead, hop_columns, leads_from
 from reveries.memory.model import RankedTurn, Reason
 from reveries.memory.names import mentioned
@@ -60,12 +60,7 @@ class TurnScores:
 
     def best_rows(self, count: int) -> list[int]:
         """Rows, best first; ties go to the row that came first."""
-        if len(self.fused) > count:
-            rows = np.flatnonzero(self.fused >= kth_highest(self.fused, count))
-        else:
-            rows = np.arange(len(self.fused))
-        ordered = rows[np.argsort(-self.fused[rows], kind="stable")]
-        return [int(row) for row in ordered[:count] if np.isfinite(self.fused[row])]
+        return [row for row in best_first(self.fused, count) if np.isfinite(self.fused[row])]
 
     def reasons(self, rows: Sequence[int]) -> list[tuple[Reason, ...]]:
         """What moved each turn most, up or down; () for one that was not looked at closely."""
@@ -235,6 +230,12 @@ def candidates(evidence: Evidence, shown: NDArray[np.bool_], count: int) -> Rows
 def ranked_turns(index: TurnIndex, scores: TurnScores, count: int) -> tuple[RankedTurn, ...]:
     """The best turns with their episodes."""
     return _ranked(index, scores, scores.best_rows(count))
+
+
+def nearest_turns(index: TurnIndex, scores: TurnScores, count: int) -> tuple[RankedTurn, ...]:
+    """The turns whose cosine with the cue is highest, of those that may be shown; none for a cue without a vector."""
+    nearness = np.where(np.isfinite(scores.fused), scores.cosines, np.float32(-np.inf))
+    return _ranked(index, scores, [row for row in best_first(nearness, count) if nearness[row] > 0.0])
 
 
 def ranked_turns_of(

@@ -1,11 +1,14 @@
 """What the mind is told, and how a long conversation folds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.daemon.chat_context import (
+    TURNS_FIRST,
     SentExchange,
     asked_text,
     choose_told,
@@ -101,3 +104,45 @@ def test_a_day_is_named_as_a_person_would(days: int, words: str) -> None:
     said = how_long_ago(NOW - days * 86400, NOW)
     assert said.startswith(words)
     assert (str(2023) in said) == (days == 800)
+
+
+def _lines(recall: Recall) -> list[str | None]:
+    return [item.turn_id for item in choose_told(recall, frozenset(), NOW)]
+
+
+@pytest.mark.requirement("R-88")
+def test_the_best_note_stands_last_right_before_the_words() -> None:
+    told = choose_told(_recall(_turn(1, "My boat is called Ida."), _turn(2, "It rained.")), frozenset(), NOW)
+    asked = asked_text("What is my boat called?", told, "", NOW)
+    assert asked.index("It rained.") < asked.index("My boat is called Ida.") < asked.index("What is my boat called?")
+
+
+def test_what_says_nothing_by_itself_and_what_was_told_already_is_not_told() -> None:
+    recall = _recall(_turn(1, "Hi!"), _turn(2, "I moved to Graz."), _turn(3, "I moved to Graz!"))
+    assert _lines(recall) == ["t2"]
+
+
+@pytest.mark.requirement("R-88")
+def test_what_only_meaning_finds_is_told_before_the_rest_of_the_ranking() -> None:
+    turns = [_turn(n, f"Topic{n} matters since year{n}, honestly{n} speaking{n}.") for n in range(8)]
+    hidden = _turn(90, "The reunion happens inside a lighthouse.")
+    recall = _recall(*turns)
+    with_nearest = replace(recall, nearest=(RankedTurn(hidden, "ep", -3.0),))
+    assert _lines(with_nearest).index("t90") == TURNS_FIRST
+    assert set(_lines(recall)) <= set(_lines(with_nearest))
+
+
+@pytest.mark.requirement("R-88")
+def test_a_turn_that_differs_in_one_word_comes_after_other_news_and_is_still_told() -> None:
+    first = [_turn(n, f"Topic{n} matters since year{n}, honestly{n} speaking{n}.") for n in range(TURNS_FIRST)]
+    rent, raised = _turn(10, "We pay 940 euros of rent here."), _turn(11, "We pay 980 euros of rent here.")
+    cat = _turn(12, "The cat sleeps on the stove.")
+    assert _lines(_recall(*first, rent, raised, cat))[TURNS_FIRST:] == ["t10", "t12", "t11"]
+
+
+@given(st.lists(st.text(max_size=30), max_size=20), st.lists(st.text(max_size=30), max_size=20))
+def test_nothing_is_told_twice_whatever_surfaced(ranked: list[str], nearest: list[str]) -> None:
+    recall = _recall(*(_turn(n, text) for n, text in enumerate(ranked)))
+    also = tuple(RankedTurn(_turn(100 + n, text), "ep", 0.0) for n, text in enumerate(nearest))
+    lines = [item.line for item in choose_told(replace(recall, nearest=also), frozenset(), NOW)]
+    assert len(lines) == len(set(lines))

@@ -90,7 +90,7 @@ async def import_talks(memory: Memory, corpus: Corpus) -> None:
     await memory.light_sleep()
 
 
-def merged_pairs(memory: Memory, summaries: dict[str, np.ndarray], settings: MemorySettings) -> list[tuple[str, str]]:  # type: ignore[type-arg]
+def merged_pairs(memory: Memory, summaries: dict[str, np.ndarray], settings: MemorySettings) -> list[tuple[str, str]]:
     """Merge as deep sleep would, in memory alone; the ids of which went into which."""
     live, pairs = memory.live, []
     for episode in sorted(live.graph.episodes(), key=lambda one: one.created_at):
@@ -119,7 +119,7 @@ def judge(tally: Tally, pairs: Sequence[tuple[str, str]], gold: dict[str, set[in
 
 async def measure(chosen: argparse.Namespace, embedder: Embedder) -> None:
     """Every rule on every corpus; a table."""
-    rules = [(cosine, hours) for hours in _WINDOWS_HOURS for cosine in _COSINES]
+    rules = [(cosine, hours) for hours in chosen.windows for cosine in chosen.cosines]
     tallies = {rule: Tally() for rule in [(2.0, 0.0), *rules]}
     chance = Tally()
     for corpus in corpora(chosen.data, chosen.set)[: chosen.corpora or None]:
@@ -146,7 +146,7 @@ async def one_rule(
     corpus: Corpus,
     rule: tuple[float, float],
     tally: Tally,
-    summaries: dict[str, np.ndarray],  # type: ignore[type-arg]
+    summaries: dict[str, np.ndarray],
     cues: Vectors,
 ) -> None:
     """Merge by one rule, judge the merges, ask the questions."""
@@ -227,6 +227,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--set", default="locomo")
     parser.add_argument("--corpora", type=int, default=0, help="the first so many; 0: all")
+    parser.add_argument("--cosines", type=float, nargs="+", default=_COSINES)
+    parser.add_argument("--windows", type=float, nargs="+", default=_WINDOWS_HOURS, help="in hours")
     parser.add_argument("--model", type=Path, required=True, help="the embedder's model.onnx")
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "reveries-bench-vectors")

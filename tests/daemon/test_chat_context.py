@@ -15,7 +15,7 @@ from reveries.daemon.chat_context import (
     messages_for,
     system_text,
 )
-from reveries.memory.model import Origin, RankedTurn, Recall, SelfModel, Turn
+from reveries.memory.model import Origin, RankedTurn, Recall, Replacement, SelfModel, Turn
 
 NOW = 1_750_000_000.0
 
@@ -100,3 +100,12 @@ def test_a_day_is_named_as_a_person_would(days: int, words: str) -> None:
     said = how_long_ago(NOW - days * 86400, NOW)
     assert said.startswith(words)
     assert (str(2023) in said) == (days == 800)
+
+
+def test_what_was_superseded_is_told_with_what_holds_and_since_when() -> None:
+    ranked = RankedTurn(
+        _turn(1, "I live in Lisbon."), "ep", 1.0, replaced_by=Replacement("t2", "I moved to Porto.", NOW - 3600)
+    )
+    (told,) = choose_told(Recall("cue", np.zeros(4, np.float32), (), (ranked,), 0), frozenset(), NOW)
+    assert '"I live in Lisbon." (that was earlier; since ' in told.line
+    assert told.line.endswith(': "I moved to Porto.")')

@@ -27,8 +27,8 @@ class Size:
 
 
 SIZES = {
-    Role.MONOLOGUE: Size(read=691, written=120),
-    Role.CONSOLIDATION: Size(read=1349, written=147),
+    Role.MONOLOGUE: Size(read=719, written=120),
+    Role.CONSOLIDATION: Size(read=1547, written=147),
     Role.CONVERSATION: Size(read=1100, written=120),
 }
 """The first two as the simulated day has them; the third is a conversation some way in, with a reply of ten lines."""

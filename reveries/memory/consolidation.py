@@ -6,9 +6,9 @@ of what is remembered than the settings allow stops there and asks.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final
 
 from reveries.clock import Clock
 from reveries.config import MemorySettings
@@ -25,7 +25,7 @@ from reveries.memory.model import Experience, Turn
 from reveries.memory.questions import Asker
 from reveries.memory.runs import begin_run, end_run, record_change, record_self_change
 from reveries.memory.store import MemoryStore
-from reveries.memory.understanding import Decision, Understood, decide, understand
+from reveries.memory.understanding import Decision, Understood, decide, understand, unless_stopped
 from reveries.memory.upkeep import decay_and_prune
 from reveries.plaintext import one_line
 
@@ -34,8 +34,6 @@ MAX_ATTEMPTS = 3
 
 _OF_ITSELF: Final = frozenset({"time", "volume", "sleep"})
 """What begins a pass that nobody asked for: it leaves alone what was taken back or refused."""
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +162,7 @@ class DeepSleep:
             return False
         this.seen.append(experience.id)
         try:
-            understood = await _unless(this.stop, self._understand(model, experience, turns))
+            understood = await unless_stopped(this.stop, self._understand(model, experience, turns))
         except ModelAnswerError as error:
             await self._fall_back(this, experience, str(error))
             return True
@@ -257,19 +255,3 @@ class DeepSleep:
             log=tuple(this.log),
             question=this.question,
         )
-
-
-async def _unless(stop: asyncio.Event | None, work: Coroutine[None, None, _T]) -> _T | None:
-    """What `work` gives; None when `stop` was set first: then it has been cancelled."""
-    if stop is None:
-        return await work
-    try:
-        async with asyncio.TaskGroup() as group:
-            working = group.create_task(work, name="deep_sleep.ask")
-            stopping = group.create_task(stop.wait(), name="deep_sleep.stop")
-            await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            working.cancel()
-            stopping.cancel()
-    except ExceptionGroup as failed:
-        raise failed.exceptions[0] from None
-    return None if working.cancelled() else working.result()

@@ -31,12 +31,13 @@ from reveries.memory.merge import appended, united
 from reveries.memory.model import Episode, ExperienceKind, Gap, Link, Origin, Turn
 from reveries.memory.segments import Piece, Run, Segment, by_conversation, segments, unit_mean
 from reveries.memory.shared_names import MAX_HOLDERS, KnownNames, NameIndex, keys_of, named_links
+from reveries.memory.words import terms_of
 
 _NEAR_COUNT = 12
 _NOVELTY_WEIGHT = 0.15
 _FAMILIAR_COSINE = 0.6
 _MAX_ENTITIES = 20
-_SAME_THOUGHT_COSINE = 0.98
+_SAME_THOUGHT_COSINE, _SAME_THOUGHT_WORDS = 0.95, 0.8
 
 
 class Forming:
@@ -99,8 +100,14 @@ class Forming:
         own = np.flatnonzero(index.live & index.marks["own"])
         if not len(own):
             return False
-        nearest_before = (piece.vectors @ index.vectors[own].T).max(axis=1)
-        return bool((nearest_before >= _SAME_THOUGHT_COSINE).all())
+        cosines = piece.vectors @ index.vectors[own].T
+        best = cosines.argmax(axis=1)
+        # Nearness alone is not enough: what says little to the embedder is near to all its like.
+        return all(
+            cosines[place, at] >= _SAME_THOUGHT_COSINE
+            and _share_of_words(turn.fresh, index.turn(int(own[at])).fresh) >= _SAME_THOUGHT_WORDS
+            for place, (turn, at) in enumerate(zip(piece.turns, best.tolist(), strict=True))
+        )
 
     def _judge(self, turns: Sequence[Turn]) -> Judged:
         """What is claimed, beside what was claimed before."""
@@ -235,3 +242,9 @@ class Forming:
             self._vectors[episode.id] = vector
         shown = ((episode.id, vector),) if vector is not None else ()
         self._draft.apply(ChangeSet(episodes=(episode,), vectors=shown))
+
+
+def _share_of_words(one: str, other: str) -> float:
+    """How many of all their words two texts have in common."""
+    here, there = set(terms_of(one)), set(terms_of(other))
+    return len(here & there) / len(here | there) if here | there else 1.0

@@ -26,7 +26,7 @@ from reveries.memory.model import Episode, Experience, SelfModel
 from reveries.memory.questions import Asker
 from reveries.memory.run_log import ChangeDiff, diff_of
 from reveries.memory.store import MemoryStore
-from reveries.memory.understanding import decide, understand
+from reveries.memory.understanding import decide, understand, unless_stopped
 from reveries.plaintext import one_line
 
 _NEAR_COUNT = 24
@@ -72,8 +72,8 @@ class DryRun:
         progress: Callable[[int, int], None] | None = None,
         stop: asyncio.Event | None = None,
     ) -> Preview:
-        """Look at at most `limit` experiences, the most salient first. Setting `stop` ends it after the one in hand.
-        Raises ModelError when the model cannot be used at all."""
+        """Look at at most `limit` experiences, the most salient first. Setting `stop` ends it at once. Raises
+        ModelError when the model cannot be used at all."""
         began = self._clock.monotonic()
         sketch = Sketch(self._store.live)
         may_take = allowance(self._store.live.graph, self._settings)
@@ -91,11 +91,15 @@ class DryRun:
                 asker = Asker(self._names.owner, self._names.mind, sketch.self_model)
                 home = self._store.live.home_of(experience.id)
                 earlier = possible_causes(self._store.live.graph, home) if home is not None else ()
-                understood = await understand(model, asker, experience, turns, earlier, self._settings, self._answers)
+                asking = understand(model, asker, experience, turns, earlier, self._settings, self._answers)
+                understood = await unless_stopped(stop, asking)
             except ModelAnswerError as error:
                 diffs.append(_unusable(experience, error))
                 fallbacks += 1
                 continue
+            if understood is None:
+                seen.pop()
+                break
             async with self._store.space:
                 vector = (await self._store.embed_or_none([understood.abstraction.summary]))[0]
                 home = sketch.home_of(experience.id, vector)

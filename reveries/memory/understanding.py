@@ -1,9 +1,10 @@
 """What a model makes of one experience, checked, and what follows from it as a change set: the same for a pass and for
 a dry run. Asking takes a model; deciding is pure."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -32,6 +33,8 @@ from reveries.memory.segments import unit_mean
 from reveries.memory.self_model import changed, trusted_words
 from reveries.memory.stated import stated_claims
 from reveries.plaintext import one_line
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,22 @@ async def understand(
     except ModelAnswerError:
         # The memory of what happened is worth keeping without what it says about the self.
         return Understood(experience, tuple(turns), abstraction, None)
+
+
+async def unless_stopped(stop: asyncio.Event | None, work: Coroutine[None, None, _T]) -> _T | None:
+    """What `work` gives; None when `stop` was set first: then it has been cancelled."""
+    if stop is None:
+        return await work
+    try:
+        async with asyncio.TaskGroup() as group:
+            working = group.create_task(work, name="deep_sleep.ask")
+            stopping = group.create_task(stop.wait(), name="deep_sleep.stop")
+            await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            working.cancel()
+            stopping.cancel()
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    return None if working.cancelled() else working.result()
 
 
 def decide(

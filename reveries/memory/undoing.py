@@ -267,7 +267,8 @@ def _is_built_upon(entry: RunEntry, blocking: Sequence[str]) -> UndoError:
 
 
 def _line(entry: RunEntry, undoing: Undoing) -> str:
-    told = [f"Took back {entry.id}: {len(undoing.episodes) - len(undoing.revived_ids)} episodes as they were"]
+    count = len(undoing.episodes) - len(undoing.revived_ids)
+    told = [f"Took back {entry.id}: {count} {'episode' if count == 1 else 'episodes'} as before"]
     if undoing.revived_ids:
         told.append(f"{len(undoing.revived_ids)} apart again")
     if undoing.erased_ids:

@@ -18,7 +18,7 @@ from reveries.daemon.chat_context import (
     messages_for,
     system_text,
 )
-from reveries.memory.model import Origin, RankedTurn, Recall, SelfModel, Turn
+from reveries.memory.model import Origin, RankedTurn, Recall, Replacement, SelfModel, Turn
 
 NOW = 1_750_000_000.0
 
@@ -146,3 +146,12 @@ def test_nothing_is_told_twice_whatever_surfaced(ranked: list[str], nearest: lis
     also = tuple(RankedTurn(_turn(100 + n, text), "ep", 0.0) for n, text in enumerate(nearest))
     lines = [item.line for item in choose_told(replace(recall, nearest=also), frozenset(), NOW)]
     assert len(lines) == len(set(lines))
+
+
+def test_what_was_superseded_is_told_with_what_holds_and_since_when() -> None:
+    ranked = RankedTurn(
+        _turn(1, "I live in Lisbon."), "ep", 1.0, replaced_by=Replacement("t2", "I moved to Porto.", NOW - 3600)
+    )
+    (told,) = choose_told(Recall("cue", np.zeros(4, np.float32), (), (ranked,), 0), frozenset(), NOW)
+    assert '"I live in Lisbon." (that was earlier; since ' in told.line
+    assert told.line.endswith(': "I moved to Porto.")')

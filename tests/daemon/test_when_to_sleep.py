@@ -24,3 +24,8 @@ _SETTINGS = load_settings(None).memory
 def test_a_pass_is_due(unprocessed: int, hours: float, talking: bool, thinking: bool, due: str | None) -> None:
     pressure = SleepPressure(unprocessed, hours * 3600, talking, thinking)
     assert why_sleep_is_due(pressure, _SETTINGS) == due
+
+
+def test_nothing_is_due_while_a_pass_waits_for_the_owners_word() -> None:
+    pressure = SleepPressure(100, 1e6, is_talking=False, is_thinking=False, asks_owner=True)
+    assert why_sleep_is_due(pressure, _SETTINGS) is None

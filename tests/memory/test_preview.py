@@ -9,7 +9,8 @@ from reveries.errors import ModelAnswerError, NotFoundError
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
-from tests.memory.kit import NOW, answering, deep_answer, memory_settings, open_memory, talk
+from tests.fakes.clock import HandClock
+from tests.memory.kit import NOW, answering, deep_answer, hanging, memory_settings, open_memory, talk
 from tests.memory.test_memory import picture
 
 BOAT = "The wooden boat Sole needs blue paint."
@@ -126,3 +127,17 @@ async def test_a_share_of_one_never_asks(tmp_path: Path) -> None:
     async with open_memory(tmp_path, memory=never) as memory:
         await boats(memory, 4)
         assert (await memory.deep_sleep(one_boat(4))).merged == 3
+
+
+@pytest.mark.requirement("R-102")
+async def test_a_word_of_the_owner_ends_a_dry_run_in_the_middle_of_an_experience(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await boats(memory, 2)
+        asked, stop = asyncio.Event(), asyncio.Event()
+        model = ScriptedModel([hanging(asked)], clock=HandClock())
+        async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+            looking = group.create_task(memory.dry_run(model, stop=stop), name="look")
+            await asked.wait()
+            stop.set()
+        assert looking.result().was_interrupted
+        assert (looking.result().changes, looking.result().left) == ((), 2)

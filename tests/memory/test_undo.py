@@ -215,3 +215,18 @@ def test_field_by_field_only_what_the_pass_changed_goes_back() -> None:
     assert (back.summary, back.depth, back.after) == ("light", "light", ("x", "z"))
     assert (back.access_count, back.last_accessed_at) == (3, NOW + 5)
     assert back.salience == pytest.approx(0.45)
+
+
+async def test_a_pass_of_an_earlier_version_is_refused_with_a_reason_and_nothing_changes(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await talk(memory, (BOAT, "I see."))
+        run_id = await sleep_deeply(memory)
+        before = picture(memory)
+        connection = memory._parts.database._connection
+        await connection.execute(
+            "UPDATE consolidation_changes SET change_set = json_remove(change_set, '$.before.experiences')"
+        )
+        with pytest.raises(UndoError, match="earlier Reveries"):
+            await memory.take_back(run_id)
+        assert picture(memory) == before
+        assert all(not run.undoes for run in await memory.sleep_log(9))

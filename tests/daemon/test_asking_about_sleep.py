@@ -1,0 +1,37 @@
+"""A pass that asks is told to everybody who looks: status, and whoever attaches."""
+
+import msgspec
+import pytest
+
+from reveries.config import Home, load_settings
+from reveries.errors import NotFoundError
+from reveries.llm.scripted import ScriptedModel
+from reveries.memory.importing import PastTurn
+from tests.daemon.mind_kit import PatientClock, living
+from tests.memory.kit import NOW, deep_answer
+
+SETTINGS = load_settings(None)
+BOAT = "The wooden boat Sole needs blue paint."
+ASKS_SOON = msgspec.structs.replace(
+    SETTINGS, memory=msgspec.structs.replace(SETTINGS.memory, ask_above_share=0.0, ask_above_count=0, merge_cosine=0.8)
+)
+
+
+async def test_a_pass_that_asks_is_in_the_notices_until_it_is_answered(home: Home) -> None:
+    model = ScriptedModel(otherwise=deep_answer(0.5, BOAT, summary=BOAT))
+    async with living(home, model, PatientClock(NOW), ASKS_SOON) as life:
+        memory = life.mind.memory
+        for place in range(2):
+            await memory.import_turns(f"past {place}", [PastTurn(NOW - (50 - place) * 3600, "Bea", BOAT)])
+        slept = await life.mind.consolidate(None, trigger="owner")
+        assert slept.question
+        (notice,) = [one for one in await life.mind.notices() if "waits for your word" in one]
+        assert f"reveries consolidate confirm {slept.run_id}" in notice
+        assert await life.mind.consolidate_if_due() is None
+        with pytest.raises(NotFoundError):
+            await life.mind.answer_sleep("zz", do_it=True)
+        await life.mind.answer_sleep(slept.run_id, do_it=True)
+        assert not [one for one in await life.mind.notices() if "waits for your word" in one]
+        assert len(memory.live.graph) == 1
+        await life.mind.take_back(slept.run_id, through=False)
+        assert len(memory.live.graph) == 2

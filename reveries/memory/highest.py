@@ -32,10 +32,9 @@ def highest(values: Floats, count: int) -> Rows:
 
 def best_first(values: Floats, count: int) -> list[int]:
     """The places of the `count` highest, best first; of equal ones the first goes first."""
+    rows = np.arange(len(values))
     if len(values) > count:
         rows = np.flatnonzero(values >= kth_highest(values, count))
-    else:
-        rows = np.arange(len(values))
     ordered: list[int] = rows[np.argsort(-values[rows], kind="stable")][:count].tolist()
     return ordered
 

@@ -258,6 +258,7 @@ class Mind:
         self.monologue.pause()
         with contextlib.suppress(ReveriesError):
             await self.back_up()
+        await self.memory.save_snapshot()
 
     # --- being asked ---
 

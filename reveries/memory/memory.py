@@ -264,10 +264,7 @@ class Memory:
     ) -> DeepSlept:
         """Consolidate (R-103..R-108): what has not been slept on lightly is first. Raises ModelError."""
         await self.light_sleep(stop=stop)
-        slept = await self._deep_sleep.run(model, limit=limit, trigger=trigger, progress=progress, stop=stop)
-        if stop is None or not stop.is_set():
-            await self.save_snapshot(stop)
-        return slept
+        return await self._deep_sleep.run(model, limit=limit, trigger=trigger, progress=progress, stop=stop)
 
     async def unprocessed_count(self) -> int:
         """How many experiences wait for deep sleep to begin by itself (R-98)."""

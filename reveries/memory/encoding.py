@@ -143,5 +143,7 @@ def _span(run: list[str], began_sentence: bool, inside: set[str]) -> list[str]:
 
 
 def _is_name_like(token: str) -> bool:
+    if not token[0].isupper():
+        return False
     plain = token.casefold().replace("\u2019", "'")
-    return token[0].isupper() and plain not in stop_words() and plain.removesuffix("'s") not in stop_words()
+    return plain not in stop_words() and plain.removesuffix("'s") not in stop_words()

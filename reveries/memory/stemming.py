@@ -3,6 +3,7 @@ same for the forms of one English word, and to leave every other language alone.
 
 import re
 import unicodedata
+from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -21,6 +22,7 @@ def without_code(text: str) -> str:
     return _CODE_BLOCK.sub(" ", text)
 
 
+@lru_cache(maxsize=32_768)
 def stem(word: str) -> str:
     """`word` (lower case) without its English endings."""
     if len(word) <= 3 or not word.isascii():

@@ -6,7 +6,7 @@ about just that (`hops`). How much meaning counts against words in the first gue
 one single turn meets the cue's words, the more the words count.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from reveries.llm.base import Vector
 from reveries.memory.cues import Cue, read_cue
 from reveries.memory.features import Evidence, features_of, is_alone, z_scores
-from reveries.memory.hops import SEEDS, Lead, hop_columns, leads_from
+from reveries.memory.hops import HOP_WEIGHTS, SEEDS, Lead, hop_columns, leads_from, rows_named, trust_in
 from reveries.memory.model import RankedTurn, Reason
 from reveries.memory.names import mentioned
-from reveries.memory.ranking_weights import HOP_WEIGHTS, MATCH_WEIGHTS
+from reveries.memory.ranking_weights import MATCH_WEIGHTS
 from reveries.memory.turn_index import TurnIndex
 from reveries.memory.updates import news_of
 from reveries.memory.words import Floats, Neighbours, Rows, cue_terms
@@ -151,7 +151,8 @@ class Look:
         """The candidates, and what the best of them lead to; ascending."""
         rows = candidates(evidence, shown, CANDIDATES)
         best = rows[np.argsort(-evidence.fused[rows], kind="stable")][:_READ_FOR_NAMES].tolist()
-        targets = {lead.target for lead in self._leads_from(best)}
+        named = rows_named(self._index, self._cue_names)
+        targets = {lead.target for lead in self._leads_from(dict.fromkeys([*best, *named]))}.union(named)
         led = np.array(sorted(target for target in targets if shown[target]), dtype=np.int64)
         return np.union1d(rows, led).astype(np.int64)
 
@@ -178,7 +179,7 @@ class Look:
             np.hstack([amounts, hop_amounts, last]),
         )
 
-    def _leads_from(self, rows: Sequence[int]) -> list[Lead]:
+    def _leads_from(self, rows: Iterable[int]) -> list[Lead]:
         for row in rows:
             if row not in self._leads:
                 self._leads[row] = leads_from(self._index, row, self._cue_names)
@@ -187,9 +188,8 @@ class Look:
     def _hop(self, scores: Floats) -> dict[str, Floats]:
         order = np.argsort(-scores, kind="stable")[:SEEDS]
         seeds = self.rows[order].tolist()
-        return hop_columns(
-            self._index, self._cue.text, self._leads_from(seeds), seeds, scores[order], self.rows, self._alone
-        )
+        trust = trust_in(scores[order], self.match["about_named"][order])
+        return hop_columns(self._index, self._cue.text, self._leads_from(seeds), seeds, trust, self.rows, self._alone)
 
 
 def candidates(evidence: Evidence, shown: NDArray[np.bool_], count: int) -> Rows:

@@ -169,7 +169,7 @@ class Look:
         led = self.hops(amounts.sum(axis=1), weights.hop)
         hop_values, hop_amounts = _weighed(led, weights.hop, len(self.rows))
         own, added = amounts.sum(axis=1), hop_amounts.sum(axis=1)
-        held = _held_back(own, added)
+        held = held_back(own, added)
         news = news_of(self._index, self._cue, own + added + held, self.match["coverage"], self.rows)
         last = np.stack([held, news], axis=1)
         return Parts(
@@ -225,11 +225,14 @@ def _weighed(columns: Mapping[str, Floats], weights: Mapping[str, float], count:
     return values, (values * np.array(list(weights.values()), dtype=np.float32)).astype(np.float32)
 
 
-def _held_back(own: Floats, added: Floats) -> Floats:
+def held_back(own: Floats, added: Floats) -> Floats:
     """What is led to stands behind what is best by itself: what leads on is half of the answer, and the surer half."""
-    best = float(own.max())
-    capped = np.minimum(own + added, np.maximum(own, best - _BEHIND_BEST))
-    held: Floats = np.minimum(0.0, capped - (own + added)).astype(np.float32)
+    limit = float(own.max()) - _BEHIND_BEST
+    led = own + added
+    over = np.maximum(0.0, led - limit)
+    # All that is held back keeps its order: a flat limit would leave it to rounding.
+    capped = np.minimum(led, np.maximum(own, limit + _BEHIND_BEST * over / (1.0 + over)))
+    held: Floats = np.minimum(0.0, capped - led).astype(np.float32)
     return held
 
 

@@ -3,10 +3,11 @@
     python bench/fit_ranking.py --data DIR --out reveries/memory/ranking_weights.py [--cache DIR] [--report]
 
 A linear model for all sets together: for each question the softmax over its candidates, every gold item against all
-that are not gold, so that weights are log odds. Sets weigh as SET_WEIGHTS says, whatever their size. First the reasons
-of a turn itself, then, with those as a base, what the best turns say about the others. `--report` fits on one half of
+that are not gold, so that weights are log odds. Sets weigh as SET_WEIGHTS says, whatever their size. Only the reasons
+of a turn itself: what the best turns say about the others is weighed by hand (`hops`). `--report` fits on one half of
 the conversations (of the questions, where there is one corpus) and scores the other half, both ways: figures of
-questions that the weights have not seen. What is written is fitted on everything. No text of the data is in it.
+questions that the weights have not seen. What is written is fitted on everything. No text of the data is in it. Mind
+the terms of the data: what may be scored may not be fitted on everywhere.
 """
 
 import argparse
@@ -23,7 +24,7 @@ from recall_data import Corpus, Question, corpora, remembering, turn_ids
 
 from reveries.llm.base import Embedder
 from reveries.memory.cues import read_cue
-from reveries.memory.hops import HOP_FEATURES
+from reveries.memory.hops import HOP_WEIGHTS
 from reveries.memory.ranking import Look, Weights, gather_evidence
 
 Floats = NDArray[np.float32]
@@ -42,7 +43,6 @@ SET_WEIGHTS: Mapping[str, float] = {
 """How much each set counts; "-" is the set without its titles. Of locomo_plus only the cues are candidates: the others
 could be told by their form alone."""
 _ROUNDS, _RATE, _SHRINKAGE = 250, 0.05, 2e-4
-_TRUST_AT_FIRST = 2.0
 _LEAST_WEIGHT = 5e-4
 
 
@@ -121,37 +121,12 @@ def fit(columns: Sequence[Floats], golds: Sequence[NDArray[np.bool_]], weights: 
     return fitted
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """Both tables."""
-
-    match: dict[str, float]
-    hop: dict[str, float]
-
-
-def fit_both(examples: Sequence[Example]) -> Fitted:
-    """The weights of a turn's own reasons, then of what leads to it; the second twice, as it decides what leads on."""
-    names = examples[0].names
+def fit_match(examples: Sequence[Example]) -> dict[str, float]:
+    """The weights of a turn's own reasons. What leads on is weighed by hand (`hops.HOP_WEIGHTS`)."""
     counts = {name: sum(example.set_name == name for example in examples) for name in SET_WEIGHTS}
     weights = [SET_WEIGHTS[example.set_name] / counts[example.set_name] for example in examples]
-    golds = [example.gold for example in examples]
     columns = [example.columns() for example in examples]
-    match = fit(columns, golds, weights)
-    own = [values @ match for values in columns]
-    hop = np.zeros(len(HOP_FEATURES), dtype=np.float32)
-    hop[HOP_FEATURES.index("hop_trust")] = _TRUST_AT_FIRST
-    for _ in range(2):
-        led = [
-            example.look.hops(base, dict(zip(HOP_FEATURES, hop.tolist(), strict=True)))
-            for example, base in zip(examples, own, strict=True)
-        ]
-        stacked = [
-            np.stack([base, *(columns[name] for name in HOP_FEATURES)], axis=1).astype(np.float32)
-            for base, columns in zip(own, led, strict=True)
-        ]
-        found = fit(stacked, golds, weights)
-        hop = found[1:] / found[0]
-    return Fitted(_named(names, match), _named(HOP_FEATURES, hop))
+    return _named(examples[0].names, fit(columns, [example.gold for example in examples], weights))
 
 
 def _named(names: Sequence[str], weights: Floats) -> dict[str, float]:
@@ -162,7 +137,7 @@ def report(examples: Sequence[Example]) -> None:
     """Recall of each half by weights fitted on the other."""
     found: dict[str, list[tuple[float, ...]]] = {}
     for half in (0, 1):
-        fitted = fit_both([example for example in examples if example.half == half])
+        fitted = fit_match([example for example in examples if example.half == half])
         for example in examples:
             if example.half != half:
                 found.setdefault(example.set_name, []).append(_recall(example, fitted))
@@ -174,14 +149,14 @@ def report(examples: Sequence[Example]) -> None:
         )
 
 
-def _recall(example: Example, fitted: Fitted) -> tuple[float, ...]:
-    scores = example.look.parts(Weights(fitted.match, fitted.hop)).amounts.sum(axis=1)
+def _recall(example: Example, fitted: Mapping[str, float]) -> tuple[float, ...]:
+    scores = example.look.parts(Weights(fitted, HOP_WEIGHTS)).amounts.sum(axis=1)
     ranks = np.flatnonzero(example.gold[np.argsort(-scores, kind="stable")])
     first = 1.0 / (1 + ranks[0]) if len(ranks) else 0.0
     return (*((ranks < depth).sum() / example.gold_count for depth in (1, 5, 10, 25)), first)
 
 
-_HEAD = '''"""What each reason weighs for a turn's rank: log odds a unit of `features` and `hops`.
+_HEAD = '''"""What each reason weighs for a turn's rank: log odds a unit of `features`.
 
 Made by bench/fit_ranking.py from the evaluation sets together, one table for all; change it there. Fitted on
 {counts}.
@@ -190,16 +165,13 @@ Made by bench/fit_ranking.py from the evaluation sets together, one table for al
 '''
 
 
-def write(fitted: Fitted, examples: Sequence[Example], out: Path) -> None:
-    """The tables as a module."""
+def write(fitted: Mapping[str, float], examples: Sequence[Example], out: Path) -> None:
+    """The table as a module."""
     counts = {name: sum(example.set_name == name for example in examples) for name in SET_WEIGHTS}
     told = ",\n".join(f"{count} questions of {name}" for name, count in counts.items() if count)
-    lines = [_HEAD.format(counts=told)]
-    for title, weights in (("MATCH_WEIGHTS", fitted.match), ("HOP_WEIGHTS", fitted.hop)):
-        lines.append(f"{title}: dict[str, float] = {{\n")
-        lines += [f'    "{name}": {weight},\n' for name, weight in weights.items() if abs(weight) >= _LEAST_WEIGHT]
-        lines.append("}\n")
-    out.write_text("".join(lines), encoding="utf-8")
+    lines = [_HEAD.format(counts=told), "MATCH_WEIGHTS: dict[str, float] = {\n"]
+    lines += [f'    "{name}": {weight},\n' for name, weight in fitted.items() if abs(weight) >= _LEAST_WEIGHT]
+    out.write_text("".join([*lines, "}\n"]), encoding="utf-8")
 
 
 async def main() -> None:
@@ -218,7 +190,7 @@ async def main() -> None:
     await embedder.aclose()
     if chosen.report:
         report(examples)
-    write(fit_both(examples), examples, chosen.out)
+    write(fit_match(examples), examples, chosen.out)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ turn is about is indexed when it comes (see `names`), what the best turns name i
 """
 
 import re
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +37,17 @@ HOP_FEATURES = (
     "rest_x_alone",
     "hop_second",
 )
+HOP_WEIGHTS: dict[str, float] = {
+    "hop_trust_x_alone": 4.0,
+    "hop_rank": 1.0,
+    "hop_new": 1.5,
+    "hop_second": 1.5,
+    "bridge_rest": 1.0,
+    "bridge_x_alone": 1.5,
+    "bridge_rest_x_alone": 10.0,
+}
+"""Set by hand: among documents what leads on counts for about as much as all that a turn holds itself, in a talk for
+little (there names are in everybody's mouth). One table of eight that were tried with the questions in sight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +75,30 @@ def leads_from(index: TurnIndex, source: int, cue_names: Container[str]) -> list
     return found
 
 
+def rows_named(index: TurnIndex, cue_names: Iterable[str]) -> list[int]:
+    """The rows that are about what the cue names; not for a name that a crowd of them is about."""
+    return [
+        row
+        for name in cue_names
+        if name not in index.speaker_words and len(index.about[name]) <= CROWD
+        for row in index.about[name]
+    ]
+
+
+def trust_in(scores: Floats, named: Floats) -> Floats:
+    """How much is believed what each of the best turns leads to, 0 to 1: the nearer it comes to the best one, the more;
+    and no less than how surely (`named`, 0 to 1) it is about what the cue itself names. A question that compares two
+    names both, and its best turn is about one of them."""
+    near = np.exp(np.minimum(0.0, 0.5 * (scores - scores[:1])))
+    trust: Floats = np.maximum(near, np.minimum(1.0, named)).astype(np.float32)
+    return trust
+
+
 def hop_columns(
-    index: TurnIndex, cue: str, leads: Sequence[Lead], seeds: Sequence[int], scores: Floats, rows: Rows, alone: Floats
+    index: TurnIndex, cue: str, leads: Sequence[Lead], seeds: Sequence[int], trust: Floats, rows: Rows, alone: Floats
 ) -> dict[str, Floats]:
-    """What the leads say for each of `rows` (ascending); `scores` are the seeds' own, best first.
+    """What the leads say for each of `rows` (ascending); `trust` says how much each of the `seeds`, best first, is
+    believed (see `trust_in`).
 
     `alone` is 1 for a row that is a document: what leads from text to text counts for more among documents.
     """
@@ -77,22 +108,21 @@ def hop_columns(
     fan_out: dict[int, int] = {}
     for lead in leads:
         fan_out[lead.source] = fan_out.get(lead.source, 0) + 1
-    trust_of = np.exp(np.minimum(0.0, 0.5 * (scores - scores[:1])))
     bridges = _bridges(index, cue, seeds, rows)
     for lead in leads:
         place, rank = place_of.get(lead.target), rank_of[lead.source]
         if place is None:
             continue
-        trust = float(trust_of[rank]) * lead.strength
-        columns["hop_trust"][place] = max(columns["hop_trust"][place], trust)
+        led = float(trust[rank]) * lead.strength
+        columns["hop_trust"][place] = max(columns["hop_trust"][place], led)
         columns["hop_first"][place] = max(columns["hop_first"][place], lead.strength * (rank == 0))
         columns["hop_rank"][place] = max(columns["hop_rank"][place], lead.strength / (1.0 + rank))
-        columns["hop_rest"][place] = max(columns["hop_rest"][place], trust * bridges[1][rank, place])
+        columns["hop_rest"][place] = max(columns["hop_rest"][place], led * bridges[1][rank, place])
         if not lead.named_in_cue:
-            columns["hop_new"][place] = max(columns["hop_new"][place], trust / fan_out[lead.source] ** 0.5)
-        columns["hop_count"][place] += trust
+            columns["hop_new"][place] = max(columns["hop_new"][place], led / fan_out[lead.source] ** 0.5)
+        columns["hop_count"][place] += led
     shared, rest = bridges
-    weighted = trust_of[:, None].astype(np.float32)
+    weighted = trust[:, None].astype(np.float32)
     columns["bridge"] = (weighted * shared).max(axis=0)
     columns["bridge_rest"] = (weighted * shared * rest).max(axis=0)
     columns["rest"] = (weighted * rest).max(axis=0)

@@ -6,7 +6,7 @@ about just that (`hops`). How much meaning counts against words in the first gue
 one single turn meets the cue's words, the more the words count.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -18,10 +18,10 @@ from reveries.llm.base import Vector
 from reveries.memory.cues import Cue, read_cue
 from reveries.memory.features import Evidence, features_of, is_alone, z_scores
 from reveries.memory.highest import best_first, highest
-from reveries.memory.hops import SEEDS, Lead, hop_columns, leads_from
+from reveries.memory.hops import HOP_WEIGHTS, SEEDS, Lead, hop_columns, leads_from, rows_named, trust_in
 from reveries.memory.model import RankedTurn, Reason
 from reveries.memory.names import mentioned
-from reveries.memory.ranking_weights import HOP_WEIGHTS, MATCH_WEIGHTS
+from reveries.memory.ranking_weights import MATCH_WEIGHTS
 from reveries.memory.turn_index import TurnIndex
 from reveries.memory.updates import news_of
 from reveries.memory.words import Floats, Neighbours, Rows, cue_terms
@@ -180,7 +180,8 @@ class Look:
         """The candidates, and what the best of them lead to; ascending."""
         rows = candidates(evidence, shown, CANDIDATES)
         best = rows[np.argsort(-evidence.fused[rows], kind="stable")][:_READ_FOR_NAMES].tolist()
-        targets = {lead.target for lead in self._leads_from(best)}
+        named = rows_named(self._index, self._cue_names)
+        targets = {lead.target for lead in self._leads_from(dict.fromkeys([*best, *named]))}.union(named)
         led = np.array(sorted(target for target in targets if shown[target]), dtype=np.int64)
         return np.union1d(rows, led).astype(np.int64)
 
@@ -197,13 +198,13 @@ class Look:
         led = self.hops(amounts.sum(axis=1), weights.hop)
         hop_values, hop_amounts = _weighed(led, weights.hop, len(self.rows))
         own, added = amounts.sum(axis=1), hop_amounts.sum(axis=1)
-        held = _held_back(own, added)
+        held = held_back(own, added)
         news = news_of(self._index, self._cue, own + added + held, self.match["coverage"], self.rows)
         last = np.stack([held, news], axis=1)
         names, whole = (*weights.match, *weights.hop, "held_back", "news"), np.hstack([amounts, hop_amounts, last])
         return Parts(self.rows, names, np.hstack([values, hop_values, np.sign(last)]), whole, whole.mean(axis=0))
 
-    def _leads_from(self, rows: Sequence[int]) -> list[Lead]:
+    def _leads_from(self, rows: Iterable[int]) -> list[Lead]:
         for row in rows:
             if row not in self._leads:
                 self._leads[row] = leads_from(self._index, row, self._cue_names)
@@ -212,9 +213,8 @@ class Look:
     def _hop(self, scores: Floats) -> dict[str, Floats]:
         order = np.argsort(-scores, kind="stable")[:SEEDS]
         seeds = self.rows[order].tolist()
-        return hop_columns(
-            self._index, self._cue.text, self._leads_from(seeds), seeds, scores[order], self.rows, self._alone
-        )
+        trust = trust_in(scores[order], self.match["about_named"][order])
+        return hop_columns(self._index, self._cue.text, self._leads_from(seeds), seeds, trust, self.rows, self._alone)
 
 
 def candidates(evidence: Evidence, shown: NDArray[np.bool_], count: int) -> Rows:
@@ -264,11 +264,14 @@ def _weighed(columns: Mapping[str, Floats], weights: Mapping[str, float], count:
     return values, (values * np.array(list(weights.values()), dtype=np.float32)).astype(np.float32)
 
 
-def _held_back(own: Floats, added: Floats) -> Floats:
+def held_back(own: Floats, added: Floats) -> Floats:
     """What is led to stands behind what is best by itself: what leads on is half of the answer, and the surer half."""
-    best = float(own.max())
-    capped = np.minimum(own + added, np.maximum(own, best - _BEHIND_BEST))
-    held: Floats = np.minimum(0.0, capped - (own + added)).astype(np.float32)
+    limit = float(own.max()) - _BEHIND_BEST
+    led = own + added
+    over = np.maximum(0.0, led - limit)
+    # All that is held back keeps its order: a flat limit would leave it to rounding.
+    capped = np.minimum(led, np.maximum(own, limit + _BEHIND_BEST * over / (1.0 + over)))
+    held: Floats = np.minimum(0.0, capped - led).astype(np.float32)
     return held
 
 

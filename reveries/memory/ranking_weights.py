@@ -1,4 +1,4 @@
-"""What each reason weighs for a turn's rank: log odds a unit of `features` and `hops`.
+"""What each reason weighs for a turn's rank: log odds a unit of `features`.
 
 Made by bench/fit_ranking.py from the evaluation sets together, one table for all; change it there. Fitted on
 916 questions of locomo,
@@ -121,20 +121,4 @@ MATCH_WEIGHTS: dict[str, float] = {
     "words_x_many": 0.0328,
     "words_x_mind": 0.0174,
     "words_x_statement": -0.3598,
-}
-HOP_WEIGHTS: dict[str, float] = {
-    "hop_trust": -6.9745,
-    "hop_first": 0.4839,
-    "hop_rank": 2.2622,
-    "hop_new": 4.8687,
-    "hop_count": -0.0008,
-    "hop_rest": 0.1349,
-    "bridge": 0.3599,
-    "bridge_rest": 0.8908,
-    "rest": 0.0372,
-    "hop_trust_x_alone": 4.0821,
-    "bridge_x_alone": 1.5563,
-    "bridge_rest_x_alone": 8.3465,
-    "rest_x_alone": -0.7246,
-    "hop_second": 1.5651,
 }

@@ -5,8 +5,9 @@ import pytest
 
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.cues import read_cue
-from reveries.memory.hops import CROWD, hop_columns, leads_from
+from reveries.memory.hops import CROWD, hop_columns, leads_from, rows_named, trust_in
 from reveries.memory.model import Origin
+from reveries.memory.ranking import held_back, score_turns
 from reveries.memory.turn_index import TurnIndex
 from reveries.memory.updates import news_of
 from tests.memory.kit import NOW, WordEmbedder, turn
@@ -31,7 +32,7 @@ async def test_a_name_leads_to_the_turn_that_is_about_it() -> None:
     assert (lead.target, lead.name, lead.strength, lead.named_in_cue) == (1, "jana moravec", 1.0, False)
     rows = np.arange(3)
     columns = hop_columns(
-        index, "who wrote the play, a teacher?", [lead], [0], np.zeros(1, np.float32), rows, rows * 0.0
+        index, "who wrote the play, a teacher?", [lead], [0], np.ones(1, np.float32), rows, rows * 0.0
     )
     assert columns["hop_trust"].tolist() == [0.0, 1.0, 0.0]
     assert columns["hop_new"][1] == 1.0
@@ -90,3 +91,39 @@ async def test_what_the_mind_itself_repeats_and_what_a_later_document_says_is_no
     cue = read_cue("What is my budget for books?", NOW)
     for index in (await talk_of(OLD, NEW, OTHER, origin=Origin.SELF), await index_of(OLD, NEW, OTHER)):
         assert not news_of(index, cue, SCORES, COVERAGE, np.arange(3)).any()
+
+
+def test_what_the_cue_names_is_trusted_as_much_as_the_best() -> None:
+    trust = trust_in(np.array([9.0, 8.0, 1.0], np.float32), np.array([0.0, 0.0, 1.0], np.float32))
+    assert trust[0] == 1.0
+    assert trust[1] < 1.0
+    assert trust[2] == 1.0
+
+
+async def test_a_comparison_leads_from_both_that_it_names() -> None:
+    """One film answers the words far better; the other's director is found all the same."""
+    index = await index_of(
+        "The Red Lake\nThe Red Lake is a film by Jana Moravec, an older film about a lake, directed in Brno.",
+        "Green Hill\nGreen Hill is directed by Petr Dvorak.",
+        "Petr Dvorak\nPetr Dvorak is a director.",
+        *(
+            f"Place {number}\nPlace {number} is a village with an older red lake and a film director."
+            for number in range(20)
+        ),
+    )
+    cue = "Which film has the older director, The Red Lake or Green Hill?"
+    scores = score_turns(index, cue, (await WordEmbedder().embed([cue]))[0], NOW)
+    assert 2 in scores.best_rows(4)
+
+
+async def test_a_crowd_is_not_named_by_a_cue() -> None:
+    index = await index_of(*(f"Brno is a city, part {place}." for place in range(CROWD + 1)), "Ostrava is a city.")
+    assert rows_named(index, ["brno", "ostrava"]) == [CROWD + 1]
+
+
+def test_what_is_held_behind_the_best_keeps_its_order() -> None:
+    own, added = np.array([10.0, 1.0, 1.0, 2.0], np.float32), np.array([0.0, 12.0, 20.0, 0.5], np.float32)
+    final = own + added + held_back(own, added)
+    assert np.argsort(-final).tolist() == [0, 2, 1, 3]
+    assert final[2] - final[1] > 1e-4
+    assert final[3] == 2.5

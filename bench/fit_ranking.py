@@ -1,6 +1,6 @@
-"""Fit what the reasons of a turn's rank weigh, and write reveries/memory/ranking_weights.py.
+"""Fit what the reasons of a turn's rank weigh, and write reveries/memory/recall/ranking_weights.py.
 
-    python bench/fit_ranking.py --data DIR --out reveries/memory/ranking_weights.py [--cache DIR] [--report]
+    python bench/fit_ranking.py --data DIR --out reveries/memory/recall/ranking_weights.py [--cache DIR] [--report]
 
 A linear model for all sets together: for each question the softmax over its candidates, every gold item against all
 that are not gold, so that weights are log odds. Sets weigh as SET_WEIGHTS says, whatever their size. Only the reasons
@@ -23,9 +23,9 @@ from recall import embedder_of
 from recall_data import Corpus, Question, corpora, remembering, turn_ids
 
 from reveries.llm.base import Embedder
-from reveries.memory.cues import read_cue
-from reveries.memory.hops import HOP_WEIGHTS
-from reveries.memory.ranking import Look, Weights, gather_evidence
+from reveries.memory.recall.cues import read_cue
+from reveries.memory.recall.hops import HOP_WEIGHTS
+from reveries.memory.recall.ranking import Look, Weights, gather_evidence
 
 Floats = NDArray[np.float32]
 

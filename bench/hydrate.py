@@ -26,7 +26,7 @@ from reveries.config import load_settings
 from reveries.db.database import Database, Transaction, open_database
 from reveries.llm.base import Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
-from reveries.memory.graph import LINK_TYPES
+from reveries.memory.graph.memory_graph import LINK_TYPES
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Experience, ExperienceKind, Link, Turn
 from reveries.memory.rows import experience_row, turn_row

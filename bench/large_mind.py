@@ -27,7 +27,7 @@ from reveries.config import Home, load_settings
 from reveries.db.database import Transaction, open_database
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
-from reveries.memory.graph import LINK_TYPES
+from reveries.memory.graph.memory_graph import LINK_TYPES
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Experience, ExperienceKind, Link, Origin, Turn
 from reveries.memory.rows import experience_row, turn_row

@@ -18,7 +18,7 @@ import numpy as np
 
 from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.memory.lexicon import stop_words
-from reveries.memory.stemming import stem
+from reveries.memory.recall.stemming import stem
 
 LEAST_COSINE = 0.55
 MOST_NEIGHBOURS = 12

@@ -27,7 +27,7 @@ from reveries.llm.base import Embedder, Vector
 from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.memory.memory import Memory
 from reveries.memory.model import RecallContext
-from reveries.memory.ranking import TurnScores, gather_evidence
+from reveries.memory.recall.ranking import TurnScores, gather_evidence
 
 DEPTH = 100
 METHODS = ("reveries", "bm25", "dense", "fusion")

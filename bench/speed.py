@@ -36,14 +36,14 @@ from reveries.config import load_settings
 from reveries.errors import ReveriesError
 from reveries.llm.assets import find_weights
 from reveries.llm.onnx_embedding import OnnxEmbedder
-from reveries.memory.activation import nearest_seeds, seed_energy
-from reveries.memory.arena_loops import TOP
 from reveries.memory.changes import ChangeSet
-from reveries.memory.kernels import compiled
+from reveries.memory.graph.activation import nearest_seeds, seed_energy
+from reveries.memory.graph.arena_loops import TOP
+from reveries.memory.graph.kernels import compiled
+from reveries.memory.graph.snapshot import PackedMemory, read_snapshot, write_snapshot
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import RecallContext
-from reveries.memory.snapshot import PackedMemory, read_snapshot, write_snapshot
-from reveries.memory.turn_packing import packed_turns
+from reveries.memory.recall.turn_packing import packed_turns
 
 _STAMP = b"s" * 16
 _MODEL = "synthetic-384"

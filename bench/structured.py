@@ -25,9 +25,9 @@ from reveries.db.database import Database, open_database
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
-from reveries.memory.consolidation import DeepSlept
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory, MemoryParts
+from reveries.memory.sleep.consolidation import DeepSlept
 
 _SETTINGS: dict[str, object] = {"llm": {"provider": "embedded"}, "budget": {"consolidation": {"tokens_per_day": 10**9}}}
 

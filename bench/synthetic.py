@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from reveries.llm.base import Vector, Vectors
-from reveries.memory.arena import PackedLinks, laid_out
-from reveries.memory.facts import PackedFacts
-from reveries.memory.graph import LINK_TYPES, PackedGraph, pack_episode
+from reveries.memory.graph.arena import PackedLinks, laid_out
+from reveries.memory.graph.facts import PackedFacts
+from reveries.memory.graph.memory_graph import LINK_TYPES, PackedGraph, pack_episode
 from reveries.memory.model import Episode, Link, Origin
 
 DIMENSIONS = 384

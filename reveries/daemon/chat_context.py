@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from reveries.llm.base import Message
-from reveries.memory.extracts import telling
 from reveries.memory.model import Origin, RankedTurn, Recall, RecalledEpisode, SelfModel
+from reveries.memory.recall.stemming import words_of
 from reveries.memory.self_model import told_first
-from reveries.memory.stemming import words_of
+from reveries.memory.sleep.extracts import telling
 from reveries.plaintext import one_line
 from reveries.prompts import prompt
 

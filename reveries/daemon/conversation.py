@@ -30,9 +30,9 @@ from reveries.daemon.last_turns import LastTurn, LastTurns
 from reveries.errors import ModelError, ReveriesError
 from reveries.llm.base import ChatModel, Finished, Message, Prompt, Role, Usage
 from reveries.llm.tokens import estimate_tokens
-from reveries.memory.encoding import infer_mood
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext, Turn
+from reveries.memory.sleep.encoding import infer_mood
 from reveries.plaintext import plain
 from reveries.safety.verdict import Verdict
 

@@ -15,15 +15,15 @@ from reveries.daemon.looking_wire import (
     why_frame,
 )
 from reveries.errors import NotFoundError
-from reveries.memory.encoding import infer_mood
-from reveries.memory.looking import recall_within
+from reveries.memory.looking.moments import period_of
+from reveries.memory.looking.neighbourhood import most_telling, neighbourhood
+from reveries.memory.looking.searching import recall_within
+from reveries.memory.looking.timeline import timeline
+from reveries.memory.looking.views import find_episode
+from reveries.memory.looking.why import explain
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext
-from reveries.memory.moments import period_of
-from reveries.memory.neighbourhood import most_telling, neighbourhood
-from reveries.memory.timeline import timeline
-from reveries.memory.views import find_episode
-from reveries.memory.why import explain
+from reveries.memory.sleep.encoding import infer_mood
 
 _CENTRES = 8
 """Of what a cue brings up, so many episodes are what its picture is about."""

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from reveries import protocol
 from reveries.daemon.last_turns import LastTurn, ShownContext
-from reveries.memory.looking import Period
+from reveries.memory.looking.neighbourhood import Neighbourhood
+from reveries.memory.looking.searching import Period
+from reveries.memory.looking.timeline import Silence, Timeline
+from reveries.memory.looking.why import Why
 from reveries.memory.model import Episode, Factors, Reason, SelfModel
-from reveries.memory.neighbourhood import Neighbourhood
 from reveries.memory.self_edit import EDITABLE, TEXT_FIELDS, Evidence, HistoryEntry, statements
-from reveries.memory.timeline import Silence, Timeline
-from reveries.memory.why import Why
 from reveries.plaintext import one_line, plain
 
 _LABEL_CHARS = 160

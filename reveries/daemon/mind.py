@@ -27,12 +27,12 @@ from reveries.db.database import Database
 from reveries.errors import BudgetExceededError, ReveriesError
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
-from reveries.memory.consolidation import DeepSlept
-from reveries.memory.light_sleep import LightSlept
 from reveries.memory.memory import Memory
 from reveries.memory.model import SelfModel, Turn
-from reveries.memory.preview import Preview
-from reveries.memory.undoing import TakenBack
+from reveries.memory.sleep.consolidation import DeepSlept
+from reveries.memory.sleep.light_sleep import LightSlept
+from reveries.memory.sleep.preview import Preview
+from reveries.memory.sleep.undoing import TakenBack
 from reveries.monologue.loop import Monologue, ThoughtState
 from reveries.monologue.thought import Reactivation, Reason
 from reveries.safety.journal import SafetyJournal

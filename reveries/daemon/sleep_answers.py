@@ -6,9 +6,9 @@ from typing import assert_never
 from reveries import protocol
 from reveries.daemon.mind import Mind
 from reveries.llm.budget import RoleUsage
-from reveries.memory.claims import Claim, Conflict
-from reveries.memory.preview import Preview
-from reveries.memory.run_log import ChangeDiff, EpisodeDiff, RunDetail, RunEntry
+from reveries.memory.sleep.claims import Claim, Conflict
+from reveries.memory.sleep.preview import Preview
+from reveries.memory.sleep.run_log import ChangeDiff, EpisodeDiff, RunDetail, RunEntry
 from reveries.plaintext import one_line, plain
 
 SleepQuestion = (

@@ -7,9 +7,9 @@ import msgspec
 from reveries import protocol
 from reveries.daemon.chat_context import Told
 from reveries.daemon.looking_wire import factors_frame, reasons_frames
-from reveries.memory.deep import DeepFound, DeepHit
+from reveries.memory.looking.views import EpisodeView, MemoryStatistics, ShownExemplar
 from reveries.memory.model import Origin, Recall, RecalledEpisode, Turn
-from reveries.memory.views import EpisodeView, MemoryStatistics, ShownExemplar
+from reveries.memory.recall.deep import DeepFound, DeepHit
 from reveries.monologue.thought import ThoughtBegan, ThoughtEnded, ThoughtEvent, ThoughtPiece
 from reveries.plaintext import one_line, plain
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from reveries.llm.base import Vector
-from reveries.memory.claims import Claim, Conflict, Settlement
 from reveries.memory.model import Episode, Link, SelfModel, Turn
+from reveries.memory.sleep.claims import Claim, Conflict, Settlement
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from reveries.db.checksums import checksum
 from reveries.db.database import Database, Row, Transaction
 from reveries.memory.changes import ChangeSet
 from reveries.memory.echoes import echoes
-from reveries.memory.encoding import salience_of, topics_of, valence_of
 from reveries.memory.gaps import Gaps
 from reveries.memory.model import Episode, Experience, ExperienceKind, Gap, Origin, Recall, Turn
 from reveries.memory.rows import experience_row, storable, turn_of, turn_row
 from reveries.memory.silence import leaving_of
+from reveries.memory.sleep.encoding import salience_of, topics_of, valence_of
 from reveries.memory.store import MemoryStore
 
 _CHAT = "chat"

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from reveries.db.database import Transaction
 from reveries.memory.changes import ChangeSet
 from reveries.memory.conversations import Names
-from reveries.memory.encoding import salience_of, topics_of, valence_of
 from reveries.memory.model import Experience, ExperienceKind, Origin, Turn
 from reveries.memory.rows import experience_row, storable, turn_of, turn_row
+from reveries.memory.sleep.encoding import salience_of, topics_of, valence_of
 from reveries.memory.store import MemoryStore
 
 _SESSION_SECONDS = 6 * 3600.0

@@ -3,7 +3,7 @@
 from functools import cache
 from importlib import resources
 
-from reveries.memory.stemming import stem
+from reveries.memory.recall.stemming import stem
 
 
 @cache

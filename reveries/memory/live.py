@@ -8,22 +8,22 @@ import numpy as np
 
 from reveries.config import RecallSettings
 from reveries.llm.base import Vector, Vectors
-from reveries.memory.activation import Seed, activate, nearest_seeds
 from reveries.memory.changes import ChangeSet, Touch
-from reveries.memory.claim_index import ClaimIndex
-from reveries.memory.denials import LEAST_SHARE, Denial
-from reveries.memory.graph import MemoryGraph, entities_packed
-from reveries.memory.kernels import Kernels
-from reveries.memory.loops import Float64
+from reveries.memory.graph.activation import Seed, activate, nearest_seeds
+from reveries.memory.graph.kernels import Kernels
+from reveries.memory.graph.loops import Float64
+from reveries.memory.graph.memory_graph import MemoryGraph, entities_packed
+from reveries.memory.graph.nearest import VectorTable
+from reveries.memory.graph.snapshot import PackedMemory
 from reveries.memory.model import Episode, Link, Recall, RecallContext, SelfModel, Turn
-from reveries.memory.nearest import VectorTable
-from reveries.memory.outranking import outranked_last
-from reveries.memory.ranking import TurnScores, nearest_turns, ranked_turns, ranked_turns_of, score_turns
-from reveries.memory.shared_names import NameIndex
-from reveries.memory.snapshot import PackedMemory
-from reveries.memory.turn_index import TurnIndex
-from reveries.memory.turn_vectors import TurnVectors
-from reveries.memory.words import Floats
+from reveries.memory.recall.outranking import outranked_last
+from reveries.memory.recall.ranking import TurnScores, nearest_turns, ranked_turns, ranked_turns_of, score_turns
+from reveries.memory.recall.turn_index import TurnIndex
+from reveries.memory.recall.turn_vectors import TurnVectors
+from reveries.memory.recall.words import Floats
+from reveries.memory.sleep.claim_index import ClaimIndex
+from reveries.memory.sleep.denials import LEAST_SHARE, Denial
+from reveries.memory.sleep.shared_names import NameIndex
 
 _TURNS_PER_EPISODE = 3
 _LEAST_RANKED_TURNS = 25

@@ -12,32 +12,32 @@ from reveries.db.database import Database
 from reveries.errors import DiskFullError, ModelError, NotFoundError, StorageError
 from reveries.llm.base import ChatModel, Embedder, Vector
 from reveries.llm.structured import AnswerRecorder
-from reveries.memory.asking import Question, drop_question, open_question, question_of
 from reveries.memory.changes import ChangeSet
-from reveries.memory.claims import CONTRADICTION, Conflict
-from reveries.memory.consolidation import DeepSleep, DeepSlept
 from reveries.memory.conversations import Conversation, Conversations, Exchange, Names, Thought
-from reveries.memory.deep import DeepFound, is_worth_it, to_wake
-from reveries.memory.deep_recall import DeepRecall, episode_on_disk
-from reveries.memory.deep_store import DeepCounts
-from reveries.memory.encoding import infer_mood
 from reveries.memory.gaps import Gaps
+from reveries.memory.graph.warming import warm_up
 from reveries.memory.importing import Import, Imported, PastTurn
-from reveries.memory.light_sleep import LightSleep, LightSlept, Progress
 from reveries.memory.live import LiveMemory
+from reveries.memory.looking.views import EpisodeView, MemoryStatistics, find_episode, statistics, view_episode
 from reveries.memory.model import Experience, Gap, Origin, Recall, RecallContext, SelfModel, Turn
-from reveries.memory.preview import DryRun, Preview
+from reveries.memory.recall.deep import DeepFound, is_worth_it, to_wake
+from reveries.memory.recall.deep_recall import DeepRecall, episode_on_disk
+from reveries.memory.recall.deep_store import DeepCounts
+from reveries.memory.recall.turn_index import meant
 from reveries.memory.reembedding import Reembedding
-from reveries.memory.run_log import RunDetail, RunEntry, recent_runs, run_detail
-from reveries.memory.runs import end_broken_off_runs
 from reveries.memory.self_edit import SelfHand
-from reveries.memory.settling import settle
+from reveries.memory.sleep.asking import Question, drop_question, open_question, question_of
+from reveries.memory.sleep.claims import CONTRADICTION, Conflict
+from reveries.memory.sleep.consolidation import DeepSleep, DeepSlept
+from reveries.memory.sleep.encoding import infer_mood
+from reveries.memory.sleep.light_sleep import LightSleep, LightSlept, Progress
+from reveries.memory.sleep.preview import DryRun, Preview
+from reveries.memory.sleep.run_log import RunDetail, RunEntry, recent_runs, run_detail
+from reveries.memory.sleep.runs import end_broken_off_runs
+from reveries.memory.sleep.settling import settle
+from reveries.memory.sleep.undoing import TakenBack, Undo
+from reveries.memory.sleep.upkeep import decay_and_prune, put_words_away
 from reveries.memory.store import MemoryStore, OldEmbedder
-from reveries.memory.turn_index import meant
-from reveries.memory.undoing import TakenBack, Undo
-from reveries.memory.upkeep import decay_and_prune, put_words_away
-from reveries.memory.views import EpisodeView, MemoryStatistics, find_episode, statistics, view_episode
-from reveries.memory.warming import warm_up
 
 _CUE_SECONDS = 5.0
 """Longer than the embedder takes to load and to answer on a small machine; the owner waits no longer for its vector."""

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from reveries.memory.echoes import Span, within
-from reveries.memory.extracts import sentences_of
 from reveries.memory.model import Experience, Origin, Turn
+from reveries.memory.sleep.extracts import sentences_of
 
 _PASSAGE_CHARS = 600
 """About 120 words: an embedder reads no more than 256 tokens."""

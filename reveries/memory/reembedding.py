@@ -20,13 +20,13 @@ from reveries.db.database import Row, Transaction
 from reveries.errors import BudgetExceededError, ModelError, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
-from reveries.memory.deep_recall import episode_on_disk
 from reveries.memory.model import Episode, Turn
 from reveries.memory.passages import passages_of
+from reveries.memory.recall.deep_recall import episode_on_disk
+from reveries.memory.recall.turn_index import meant_by
 from reveries.memory.rows import experience_of, turn_of, vector_of
-from reveries.memory.segments import unit_mean
+from reveries.memory.sleep.segments import unit_mean
 from reveries.memory.store import MemoryStore, vector_row
-from reveries.memory.turn_index import meant_by
 
 BATCH_TEXTS = 32
 """Half a second of a small machine's time, in the embedder's own smaller batches: a cue waits for one of those."""

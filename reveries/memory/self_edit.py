@@ -15,10 +15,10 @@ from reveries.errors import NotFoundError, UsageError
 from reveries.memory.changes import ChangeSet, SelfModelChange
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Exemplar, Pattern, SelfModel
+from reveries.memory.recall.words import terms_of
 from reveries.memory.rows import episode_of
-from reveries.memory.runs import record_self_change
+from reveries.memory.sleep.runs import record_self_change
 from reveries.memory.store import MemoryStore
-from reveries.memory.words import terms_of
 
 BY_THE_OWNER: Final = "by the owner"
 TEXT_FIELDS: Final = ("narrative", "communication_style", "current_focus")

@@ -9,8 +9,8 @@ from dataclasses import replace
 from reveries.memory.changes import SelfModelChange
 from reveries.memory.echoes import fresh_text
 from reveries.memory.model import Experience, Origin, Pattern, SelfModel, Turn
-from reveries.memory.questions import SelfAnswer, tidy
-from reveries.memory.words import terms_of
+from reveries.memory.recall.words import terms_of
+from reveries.memory.sleep.questions import SelfAnswer, tidy
 
 _MAX_FACTS = 40
 _MAX_THREADS = 8

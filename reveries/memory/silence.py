@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from reveries.memory.encoding import valence_of
 from reveries.memory.model import Origin, Turn
+from reveries.memory.sleep.encoding import valence_of
 
 LONG_SECONDS = 24 * 3600.0
 """From here on a silence may mean something by its length alone."""

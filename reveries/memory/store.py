@@ -19,12 +19,12 @@ from reveries.db.database import Database, Transaction
 from reveries.errors import DiskFullError, ModelError, ModelUnavailableError
 from reveries.llm.base import Embedder, Vector, Vectors
 from reveries.memory.changes import ChangeSet
-from reveries.memory.claims import Conflict
-from reveries.memory.deep_store import DeepStore
-from reveries.memory.hydration import graph_of, read_graph_rows, read_turn_rows, read_turn_vectors, turns_of
+from reveries.memory.graph.hydration import graph_of, read_graph_rows, read_turn_rows, read_turn_vectors, turns_of
+from reveries.memory.graph.snapshot import PackedMemory, read_earlier_turns, read_snapshot, write_snapshot
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Experience, Link, Turn
 from reveries.memory.passages import passages_of
+from reveries.memory.recall.deep_store import DeepStore
 from reveries.memory.rows import (
     claim_of_row,
     claim_row,
@@ -37,7 +37,7 @@ from reveries.memory.rows import (
     vector_bytes,
     vector_of,
 )
-from reveries.memory.snapshot import PackedMemory, read_earlier_turns, read_snapshot, write_snapshot
+from reveries.memory.sleep.claims import Conflict
 
 Work = Callable[[Transaction], Awaitable[ChangeSet]]
 """Runs inside the transaction: may read and write more, and returns what memory is to take over."""

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reveries.llm.structured import parse
-from reveries.memory.questions import DeepAnswer, QuoteAnswer, SelfAnswer, abstraction_of
+from reveries.memory.sleep.questions import DeepAnswer, QuoteAnswer, SelfAnswer, abstraction_of
 from tests.memory.kit import turn
 
 SAID = "My sister Marta moved to Lisbon in May. She likes it."

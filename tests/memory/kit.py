@@ -17,7 +17,7 @@ from reveries.llm.base import Embedder, Prompt, Vectors
 from reveries.llm.scripted import Pause, Piece, Script, ScriptedModel
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.memory.model import Episode, Origin, RecallContext, Turn
-from reveries.memory.words import terms_of
+from reveries.memory.recall.words import terms_of
 from tests.fakes.clock import HandClock
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from reveries.errors import NotFoundError, UsageError
 from reveries.memory.model import Pattern, SelfModel
-from reveries.memory.questions import SelfAnswer
 from reveries.memory.self_edit import EDITABLE, LIST_FIELDS, TEXT_FIELDS, differences, edited, reverted, statements
 from reveries.memory.self_model import changed, told_first
+from reveries.memory.sleep.questions import SelfAnswer
 from tests.memory.kit import NOW, answering, deep_answer, open_memory, talk
 
 _MODEL = SelfModel(

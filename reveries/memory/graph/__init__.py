@@ -1,0 +1,1 @@
+"""The graph in arrays: links, vectors, energy, the loops that numba compiles, the snapshot."""

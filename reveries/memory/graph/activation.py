@@ -1,0 +1,174 @@
+"""Spreading activation (R-118..R-128), with the energies of the specification's literal form: a snapshot of the whole
+map per pass (RA-32). Pure: the graph, the cue's vector, the time and the mood are arguments; nothing is changed by
+asking. The loops are in `spreading`; explained is only what surfaced.
+
+Modes: `nearest_seeds` alone is R-119 to the letter and the oracle; `recall` (live.py) adds entry points found by words.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from reveries.config import RecallSettings
+from reveries.llm.base import Vector
+from reveries.memory.graph.facts import moment_of
+from reveries.memory.graph.memory_graph import MemoryGraph
+from reveries.memory.graph.spreading import Bounds
+from reveries.memory.model import Episode, Factors, RecallContext, RecalledEpisode
+
+_DAY_SECONDS = 86_400.0
+_ANNIVERSARY_MIN_DAYS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """An entry point. `match` (0 to 1) stands in R-120's place of the cosine; for R-119's own seeds it is that."""
+
+    index: int
+    cosine: float
+    match: float
+    words: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Energy by index, and what it cost."""
+
+    energies: dict[int, float]
+    edges_touched: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What surfaced, most energy first, ties by id: pairs of index and energy. `start` is what the seeds began with."""
+
+    seeds: tuple[Seed, ...]
+    start: dict[int, float]
+    order: tuple[tuple[int, float], ...]
+    edges_touched: int
+
+
+def nearest_seeds(graph: MemoryGraph, vector: Vector, count: int) -> list[Seed]:
+    """R-119: the `count` episodes nearest to the cue, by cosine; ties by id. Negative cosines are no seeds (R-128)."""
+    rows, cosines = graph.nearest(vector, count)
+    ordered = sorted(zip(rows, cosines, strict=True), key=lambda pair: (-pair[1], graph.id_at(pair[0])))
+    return [Seed(row, min(1.0, cosine), min(1.0, cosine)) for row, cosine in ordered[:count]]
+
+
+def recency_boost(last_accessed_at: float, now: float) -> float:
+    """1 + 0.5 e^(-days/30) (RA-33); days since the last access, never less than 0."""
+    days = max(0.0, now - last_accessed_at) / _DAY_SECONDS
+    return 1.0 + 0.5 * math.exp(-days / 30.0)
+
+
+def emotional_resonance(mood: float, valence: float) -> float:
+    """1 + 0.25 (mood x valence), both -1 to 1 (RA-33)."""
+    return 1.0 + 0.25 * mood * valence
+
+
+def temporal_relevance(now: float, happened_at: float) -> float:
+    """1.2 at the same hour of the same weekday, or on the same day of another year; else 1 (RA-33).
+
+    Hour and weekday are asked together, so that counting in UTC gives what local time would.
+    """
+    here, there = datetime.fromtimestamp(now, UTC), datetime.fromtimestamp(happened_at, UTC)
+    same_hour = here.hour == there.hour and here.weekday() == there.weekday()
+    is_anniversary = (here.month, here.day) == (there.month, there.day) and abs(
+        (here - there).days
+    ) >= _ANNIVERSARY_MIN_DAYS
+    return 1.2 if same_hour or is_anniversary else 1.0
+
+
+def seed_energy(seed: Seed, episode: Episode, now: float) -> float:
+    """R-120: match x salience x recency; a negative match counts as 0."""
+    return max(0.0, seed.match) * episode.salience * recency_boost(episode.last_accessed_at, now)
+
+
+def spread(graph: MemoryGraph, energies: Mapping[int, float], max_hops: int, decay_per_hop: float) -> Spread:
+    """R-121: `max_hops` passes over the whole map; what meets in one node adds up, and is added after the pass.
+
+    A faded episode takes up less than is sent to it (RA-29).
+    """
+    field = graph.field
+    try:
+        edges_touched = field.spread(energies, graph.size, max_hops, decay_per_hop)
+        return Spread(field.energies(), edges_touched)
+    finally:
+        field.clear()
+
+
+def activate(
+    graph: MemoryGraph,
+    seeds: Sequence[Seed],
+    context: RecallContext,
+    settings: RecallSettings,
+    share_of_spread: float = 1.0,
+) -> tuple[tuple[RecalledEpisode, ...], int]:
+    """R-120..R-123 from `seeds`: what surfaced, most energy first, ties by id; and how many edges were touched.
+
+    `share_of_spread` is how much of the energy that came over links counts in the ranking: 1 is the specification's
+    form; less puts what is only associated behind what was hit directly. What surfaces at all is decided by the whole.
+    """
+    found = ranked(graph, seeds, context, settings, share_of_spread)
+    return explained(graph, found, found.order, context, settings), found.edges_touched
+
+
+def ranked(
+    graph: MemoryGraph,
+    seeds: Sequence[Seed],
+    context: RecallContext,
+    settings: RecallSettings,
+    share_of_spread: float = 1.0,
+) -> Ranking:
+    """What `activate` finds, before any of it is explained: cheap however much surfaces."""
+    start = {s.index: e for s in seeds if (e := seed_energy(s, graph.at(s.index), context.now)) > 0.0}
+    bounds = Bounds(moment_of(context.now), context.mood, settings.activation_threshold, share_of_spread, context.limit)
+    field = graph.field
+    try:
+        edges_touched = field.spread(start, graph.size, settings.max_hops, settings.decay_per_hop)
+        surfaced = zip(*field.surfaced(start, bounds), strict=True)
+    finally:
+        field.clear()
+    best = sorted(surfaced, key=lambda found: (-found[1], graph.id_at(found[0])))[: context.limit]
+    return Ranking(tuple(seeds), start, tuple(best), edges_touched)
+
+
+def explained(
+    graph: MemoryGraph,
+    found: Ranking,
+    chosen: Sequence[tuple[int, float]],
+    context: RecallContext,
+    settings: RecallSettings,
+) -> tuple[RecalledEpisode, ...]:
+    """`chosen` of the order of `found`, with the strongest way to each and what its energy was multiplied with."""
+    by_index = {seed.index: seed for seed in found.seeds}
+    ways = graph.field.ways(found.start, [index for index, _ in chosen], settings.max_hops, settings.decay_per_hop)
+    return tuple(
+        _explained(graph, index, energy, way, by_index.get(index), context)
+        for (index, energy), way in zip(chosen, ways, strict=True)
+    )
+
+
+def factors_of(episode: Episode, context: RecallContext) -> Factors:
+    """R-122's factors, with accessibility (RA-29)."""
+    return Factors(
+        recency=recency_boost(episode.last_accessed_at, context.now),
+        resonance=emotional_resonance(context.mood, episode.valence),
+        temporal=temporal_relevance(context.now, episode.created_at),
+        accessibility=episode.accessibility,
+    )
+
+
+def _explained(
+    graph: MemoryGraph, index: int, energy: float, way: tuple[int, ...], seed: Seed | None, context: RecallContext
+) -> RecalledEpisode:
+    episode = graph.at(index)
+    return RecalledEpisode(
+        episode=episode,
+        energy=energy,
+        seed_cosine=seed.cosine if seed else 0.0,
+        path=tuple(graph.id_at(step) for step in way),
+        factors=factors_of(episode, context),
+        seed_words=seed.words if seed else 0.0,
+    )

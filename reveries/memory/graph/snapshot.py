@@ -1,0 +1,308 @@
+"""The live memory - graph and turns - as one file beside the database, so that a large mind wakes in a moment.
+
+The rows stay the truth. A snapshot carries the database's stamp, which every change to the graph's rows replaces: one
+that is stale, damaged, or written by another version is put aside, and the graph is made from the rows. It is written
+whole or not at all, mode 0600, and holds what the episodes say: whoever erases an episode erases the snapshot too.
+
+Layout: a first line, a MessagePack header with its length and checksum, then sections at multiples of 64 bytes.
+"""
+
+import contextlib
+import os
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from reveries import __version__
+from reveries.llm.base import Vectors
+from reveries.memory.graph.arena import PackedLinks
+from reveries.memory.graph.facts import PackedFacts
+from reveries.memory.graph.loops import Int64
+from reveries.memory.graph.memory_graph import PackedGraph
+from reveries.memory.graph.snapshot_turns import turn_sections, turns_of_sections
+from reveries.memory.model import Episode, Turn
+from reveries.memory.recall.surface import SURFACE
+from reveries.memory.recall.turn_packing import MARKS, PackedTurns
+
+_MAGIC: Final = b"reveries snapshot 3\n"
+_ALIGNMENT = 64
+_CHUNK_BYTES = 1 << 23
+_CHECKED_WORDS = 1 << 17
+_ROOM_SHARE = 0.5
+_WITH_ROOM: Final = ("targets", "kinds", "strengths")
+_LEAST_ROOM = 1024
+_FACTS: Final = ("accessibility", "valence", "salience", "last_accessed_at", "created_at", "ended_at", "conversation")
+
+Numbers = NDArray[np.generic]
+
+
+class Section(msgspec.Struct, frozen=True):
+    """One array in the file."""
+
+    name: str
+    dtype: str
+    length: int
+    """Of the array's elements."""
+    check: int
+
+
+class Header(msgspec.Struct, frozen=True):
+    """What a snapshot is of, and what is in it."""
+
+    version: str
+    fields: list[str]
+    stamp: bytes
+    model_id: str
+    dimensions: int
+    count: int
+    sections: list[Section]
+
+
+class Folded:
+    """Episodes as they stand in the file."""
+
+    def __init__(self, text: bytes, ends: Int64) -> None:
+        self._text = text
+        self._ends = ends
+
+    def __call__(self, place: int) -> Episode:
+        return msgspec.msgpack.decode(self.raw(place), type=Episode)
+
+    def raw(self, place: int) -> bytes:
+        return self._text[self._ends[place - 1] if place else 0 : self._ends[place]]
+
+
+class _UnfitError(Exception):
+    """The file cannot be used. Never leaves this module."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackedMemory:
+    """What recall needs, whole."""
+
+    graph: PackedGraph
+    turns: PackedTurns
+
+
+def write_snapshot(path: Path, taken: PackedMemory, stamp: bytes, model_id: str, is_wanted: Callable[[], bool]) -> bool:
+    """Write `taken` to `path`, in the place of what is there; whether it was done. Given up when `is_wanted` says no,
+    and when the disk does not take it: then an old snapshot stands as it was. Slow: call it in a thread."""
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        sections = _sections_of(taken, is_wanted)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, for its mode from the beginning.
+            header = Header(
+                version=__version__,
+                fields=_field_names(),
+                stamp=stamp,
+                model_id=model_id,
+                dimensions=taken.graph.vectors.shape[1],
+                count=len(taken.graph.ids),
+                sections=[_section(name, values) for name, values in sections],
+            )
+            _write_all(file, header, [values for _, values in sections], is_wanted)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+        _sync_folder(path.parent)
+    except (OSError, _UnfitError):
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+        return False
+    return True
+
+
+def read_snapshot(path: Path, stamp: bytes, model_id: str, dimensions: int) -> PackedMemory | None:
+    """The memory in the file; None when there is none that fits the database and the embedding model, or when a byte of
+    it is wrong. Slow: call it in a thread."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            header = _read_header(file)
+            if (header.stamp, header.model_id, header.dimensions) != (stamp, model_id, dimensions):
+                return None
+            found = {section.name: _read_section(file, section, header) for section in header.sections}
+            graph = _graph_of(header, found)
+            return PackedMemory(graph, turns_of_sections(found, graph.ids, dimensions))
+    except (OSError, _UnfitError, msgspec.MsgspecError, ValueError, KeyError, TypeError):
+        return None
+
+
+def read_earlier_turns(path: Path, model_id: str, dimensions: int) -> PackedTurns | None:
+    """The turns in a snapshot of an earlier state, for what is still so; None where there is none of this model."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            header = _read_header(file)
+            if (header.model_id, header.dimensions) != (model_id, dimensions):
+                return None
+            # One section after the other: the graph's are read over.
+            found = {section.name: _read_section(file, section, header) for section in header.sections}
+            turns = turns_of_sections(found, _lines(found["ids"]), dimensions)
+            return turns if turns.is_whole() else None
+    except (OSError, _UnfitError, msgspec.MsgspecError, ValueError, KeyError, TypeError):
+        return None
+
+
+def erase_snapshot(path: Path) -> None:
+    """Overwrite and remove the file, so that nothing of an erased episode is left in it. Raises OSError."""
+    for file in (path, path.with_name(f"{path.name}.partial")):
+        if not file.exists():
+            continue
+        with file.open("r+b") as opened:
+            for start in range(0, file.stat().st_size, _CHUNK_BYTES):
+                opened.seek(start)
+                opened.write(bytes(min(_CHUNK_BYTES, file.stat().st_size - start)))
+            opened.flush()
+            os.fsync(opened.fileno())
+        file.unlink()
+
+
+def with_room(count: int, dimensions: int) -> Vectors:
+    """Rows of zeros for `count` vectors and half as many more; what is not used takes no memory."""
+    return np.zeros((count + max(_LEAST_ROOM, int(_ROOM_SHARE * count)), dimensions), dtype=np.float32)
+
+
+def _field_names() -> list[str]:
+    """What is packed of episodes and turns: another program's are not read."""
+    return [field.name for kind in (Episode, Turn) for field in fields(kind)] + [
+        *(MARKS.names or ()),
+        *(SURFACE.names or ()),
+    ]
+
+
+def _sections_of(memory: PackedMemory, is_wanted: Callable[[], bool]) -> list[tuple[str, Numbers]]:
+    taken, raws = memory.graph, list[bytes]()
+    for place in range(len(taken.ids)):
+        if not place % 1024 and not is_wanted():
+            raise _UnfitError
+        raws.append(taken.shelf.raw(place))
+    links, turns = taken.links, turn_sections(memory.turns, taken.ids, is_wanted)
+    if turns is None:
+        raise _UnfitError
+    return [
+        *turns,
+        ("vectors", taken.vectors[: len(taken.ids)].reshape(-1)),
+        ("nodes", links.nodes.reshape(-1)),
+        ("targets", links.targets[: links.taken]),
+        ("kinds", links.kinds[: links.taken]),
+        ("strengths", links.strengths[: links.taken]),
+        *((name, getattr(taken.facts, name)) for name in _FACTS),
+        ("conversations", np.frombuffer("\n".join(taken.facts.conversations).encode(), dtype=np.uint8)),
+        ("ids", np.frombuffer("\n".join(taken.ids).encode(), dtype=np.uint8)),
+        ("episode_ends", np.cumsum([len(raw) for raw in raws], dtype=np.int64)),
+        ("episodes", np.frombuffer(b"".join(raws), dtype=np.uint8)),
+    ]
+
+
+def _graph_of(header: Header, found: dict[str, Numbers]) -> PackedGraph:
+    count = header.count
+    ids = _lines(found["ids"])
+    ends, text = found["episode_ends"].view(np.int64), found["episodes"].tobytes()
+    if len(ids) != count or len(ends) != count or (count and ends[-1] != len(text)):
+        raise _UnfitError
+    return PackedGraph(
+        ids=ids,
+        shelf=Folded(text, ends),
+        vectors=found["vectors"].view(np.float32).reshape(with_room(header.count, header.dimensions).shape),
+        links=PackedLinks(
+            found["nodes"].reshape(-1, 4).view(np.int32),
+            found["targets"].view(np.int32),
+            found["kinds"].view(np.uint8),
+            found["strengths"].view(np.float32),
+            next(section.length for section in header.sections if section.name == "targets"),
+        ),
+        facts=PackedFacts(
+            accessibility=found["accessibility"].view(np.float64),
+            valence=found["valence"].view(np.float64),
+            salience=found["salience"].view(np.float64),
+            last_accessed_at=found["last_accessed_at"].view(np.float64),
+            created_at=found["created_at"].view(np.float64),
+            ended_at=found["ended_at"].view(np.float64),
+            conversation=found["conversation"].view(np.int32),
+            conversations=_lines(found["conversations"]),
+        ),
+    )
+
+
+def _lines(raw: Numbers) -> list[str]:
+    return raw.tobytes().decode().split("\n") if len(raw) else []
+
+
+def _read_header(file: BinaryIO) -> Header:
+    start = file.read(len(_MAGIC) + 8)
+    if len(start) != len(_MAGIC) + 8 or not start.startswith(_MAGIC):
+        raise _UnfitError
+    length, check = (int.from_bytes(start[at : at + 4], "little") for at in (len(_MAGIC), len(_MAGIC) + 4))
+    raw = file.read(length)
+    if len(raw) != length or zlib.crc32(raw) != check:
+        raise _UnfitError
+    header = msgspec.msgpack.decode(raw, type=Header)
+    if header.version != __version__ or header.fields != _field_names():
+        raise _UnfitError
+    return header
+
+
+def _read_section(file: BinaryIO, section: Section, header: Header) -> Numbers:
+    """One array. Vectors and links have room behind them: nothing is copied when the next episode comes."""
+    values: Numbers
+    if section.name == "vectors":
+        if section.length != header.count * header.dimensions or section.dtype != "<f4":
+            raise _UnfitError
+        values = with_room(header.count, header.dimensions).reshape(-1)
+    elif section.name in _WITH_ROOM:
+        values = np.zeros(section.length + section.length // 4, dtype=section.dtype)
+    else:
+        values = np.empty(section.length, dtype=section.dtype)
+    file.seek(-(-file.tell() // _ALIGNMENT) * _ALIGNMENT)
+    part = values[: section.length]
+    view = part.view(np.uint8).data
+    done = 0
+    while done < len(view):
+        got = file.readinto(view[done : done + _CHUNK_BYTES])  # type: ignore[attr-defined]  # a raw file has it
+        if not got:
+            raise _UnfitError
+        done += got
+    if _check(part) != section.check:
+        raise _UnfitError
+    return values
+
+
+def _write_all(file: BinaryIO, header: Header, parts: Sequence[Numbers], is_wanted: Callable[[], bool]) -> None:
+    raw = msgspec.msgpack.encode(header)
+    file.write(_MAGIC + len(raw).to_bytes(4, "little") + zlib.crc32(raw).to_bytes(4, "little") + raw)
+    for part in parts:
+        file.write(bytes(-file.tell() % _ALIGNMENT))
+        view = part.view(np.uint8).data
+        for start in range(0, len(view), _CHUNK_BYTES):
+            if not is_wanted():
+                raise _UnfitError
+            file.write(view[start : start + _CHUNK_BYTES])
+
+
+def _section(name: str, values: Numbers) -> Section:
+    return Section(name, values.dtype.str, len(values), _check(values))
+
+
+def _check(values: Numbers) -> int:
+    """A checksum at the speed of memory: sums of 64-bit words by the mebibyte, and a CRC over those and the rest. A
+    flipped bit, a torn or a missing page is noticed."""
+    raw = values.view(np.uint8)
+    whole = len(raw) // 8 * 8
+    words = raw[:whole].view(np.int64)
+    starts = np.arange(0, len(words), _CHECKED_WORDS)
+    sums = np.add.reduceat(words, starts) if len(words) else words
+    return zlib.crc32(raw[whole:].tobytes(), zlib.crc32(sums.tobytes()))
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,144 @@
+"""Recall that is looked at: within a stretch of time, and with what is usually cut off. Pure; changes nothing.
+
+A chat turn asks `LiveMemory.recall`. What stands here goes the same way (the same entry points, spreading and factors)
+but keeps what a turn has no use for: what stayed under the threshold, and what the limit cut off.
+"""
+
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from reveries.llm.base import Vector
+from reveries.memory.graph.activation import Ranking, Seed, explained, nearest_seeds, ranked
+from reveries.memory.live import LiveMemory
+from reveries.memory.model import RankedTurn, Recall, RecallContext, RecalledEpisode
+from reveries.memory.recall.ranking import TurnScores, ranked_turns, ranked_turns_of, score_turns
+
+_TURNS_PER_EPISODE = 3
+_LEAST_RANKED_TURNS = 25
+_LONGEST_SECONDS = 7 * 86_400.0
+"""No episode lasts longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A stretch of time, unix seconds: from `start` until before `end`. None: open on that side."""
+
+    start: float | None = None
+    end: float | None = None
+
+    @property
+    def is_everything(self) -> bool:
+        return self.start is None and self.end is None
+
+    def holds(self, first: float, last: float) -> bool:
+        """Whether any of what lasted from `first` to `last` lies in it."""
+        return (self.end is None or first < self.end) and (self.start is None or last >= self.start)
+
+
+EVERYTHING: Final = Period()
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Everything that a cue's energy reaches, with nothing cut off."""
+
+    scores: TurnScores = field(repr=False)
+    ranking: Ranking = field(repr=False)
+    """In recall's order; also what is under the threshold."""
+    whole: dict[int, float] = field(repr=False)
+    """The energy that is compared with the threshold, by index."""
+
+    def above(self, threshold: float) -> list[tuple[int, float]]:
+        """Index and energy of what is above the threshold, in recall's order."""
+        return [(index, energy) for index, energy in self.ranking.order if self.whole.get(index, 0.0) > threshold]
+
+
+def reach(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, period: Period = EVERYTHING) -> Reach:
+    """Let the cue's energy spread as a recall does, from entry points within `period`, and keep all it comes to."""
+    if vector.shape != (live.dimensions,):
+        vector = live.no_vector
+    graph, settings = live.graph, live.settings
+    inside = None if period.is_everything else _said_within(live, period)
+    scores = score_turns(live.turns, cue, vector, context.now, context.exclude_turn_ids, inside)
+    near = (
+        nearest_seeds(graph, vector, settings.seeds) if period.is_everything else _nearest_within(live, vector, period)
+    )
+    seeds = live.entry_points(near, vector, scores)
+    # The lowest threshold that still leaves out what no energy reached.
+    open_wide = msgspec.structs.replace(settings, activation_threshold=0.0)
+    everything = replace(context, limit=max(1, len(graph)))
+    in_full = ranked(graph, seeds, everything, open_wide, 1.0)
+    return Reach(scores, ranked(graph, seeds, everything, open_wide, live.share_of_spread), dict(in_full.order))
+
+
+def recall_within(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, period: Period) -> Recall:
+    """What comes to mind of a stretch of time: its episodes and its turns alone, as a recall ranks them, the turns with
+    their reasons as people are told them."""
+    found = reach(live, cue, vector, context, period)
+    above = found.above(live.settings.activation_threshold)
+    chosen = list(islice((one for one in above if _is_inside(live, one[0], period)), context.limit))
+    surfaced = explained(live.graph, found.ranking, chosen, context, live.settings)
+    return Recall(
+        cue=cue,
+        vector=vector,
+        episodes=tuple(with_turns(live, one, found.scores) for one in surfaced),
+        turns=tuple(
+            told(live, ranked_turn, found.scores)
+            for ranked_turn in ranked_turns(live.turns, found.scores, max(_LEAST_RANKED_TURNS, context.limit))
+        ),
+        edges_touched=found.ranking.edges_touched,
+    )
+
+
+def with_turns(live: LiveMemory, found: RecalledEpisode, scores: TurnScores) -> RecalledEpisode:
+    """`found` with its own turns, ranked."""
+    (own,) = ranked_turns_of(live.turns, scores, [found.episode.id], _TURNS_PER_EPISODE)
+    return replace(found, turns=own)
+
+
+def told(live: LiveMemory, turn: RankedTurn, scores: TurnScores) -> RankedTurn:
+    """`turn` with its reasons as people are told them."""
+    row = live.turns.row_of(turn.turn.id)
+    if row is None or scores.parts is None:
+        return turn
+    return replace(turn, reasons=scores.parts.told_reasons(row))
+
+
+def episodes_within(live: LiveMemory, period: Period) -> list[int]:
+    """The indices of the episodes that lie in a period, by when they began. Only those near its beginning are looked
+    at: any other is in it when it began in it."""
+    indices, began = live.graph.by_time()
+    first = int(np.searchsorted(began, period.start - _LONGEST_SECONDS)) if period.start is not None else 0
+    sure = int(np.searchsorted(began, period.start)) if period.start is not None else 0
+    last = int(np.searchsorted(began, period.end)) if period.end is not None else len(began)
+    lasting = [int(one) for one in indices[first:sure] if _is_inside(live, int(one), period)]
+    return [*lasting, *indices[sure : max(sure, last)].tolist()]
+
+
+def _is_inside(live: LiveMemory, index: int, period: Period) -> bool:
+    episode = live.graph.at(index)
+    return period.holds(episode.created_at, episode.ended_at)
+
+
+def _said_within(live: LiveMemory, period: Period) -> NDArray[np.bool_]:
+    said_at = live.turns.marks["said_at"]
+    after = said_at >= (period.start if period.start is not None else -np.inf)
+    before = said_at < (period.end if period.end is not None else np.inf)
+    inside: NDArray[np.bool_] = after & before
+    return inside
+
+
+def _nearest_within(live: LiveMemory, vector: Vector, period: Period) -> list[Seed]:
+    """R-119's entry points among the episodes of a stretch of time."""
+    indices = episodes_within(live, period)
+    if not indices:
+        return []
+    cosines = live.graph.vectors[indices] @ vector
+    order = np.argsort(-cosines, kind="stable")[: live.settings.seeds]
+    found = [(indices[place], min(1.0, float(cosines[place]))) for place in order.tolist()]
+    return [Seed(index, cosine, cosine) for index, cosine in found if cosine > 0.0]

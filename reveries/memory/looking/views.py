@@ -1,0 +1,128 @@
+"""What the owner may look at: one episode with everything about it (R-23), and the memory in numbers (R-171)."""
+
+from dataclasses import dataclass
+
+from reveries.db.database import Database
+from reveries.errors import NotFoundError
+from reveries.memory.live import LiveMemory
+from reveries.memory.model import Episode, Exemplar, Link, Turn
+from reveries.memory.recall.deep_store import DeepStore
+from reveries.memory.rows import turn_of
+from reveries.memory.sleep.decay import FADED_BELOW
+
+_SHORTEST_PREFIX = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ShownExemplar:
+    """A quote with who said it."""
+
+    exemplar: Exemplar
+    speaker: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLink:
+    """A link with what it leads to."""
+
+    link: Link
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeView:
+    """Everything about an episode, with the turns that it was made of."""
+
+    episode: Episode
+    exemplars: tuple[ShownExemplar, ...]
+    links: tuple[ShownLink, ...]
+    sources: tuple[Turn, ...]
+    is_dormant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStatistics:
+    """R-171, with the fields of `protocol.MemoryStats`."""
+
+    experiences: int
+    unprocessed: int
+    turns: int
+    episodes: int
+    links: dict[str, int]
+    mean_salience: float
+    min_salience: float
+    faded: int
+    database_bytes: int
+    last_consolidation: str
+    dormant: int
+    """Episodes that are only on disk; the figures above are of the live ones."""
+    put_away_turns: int
+    deep_search: str
+
+
+def find_episode(live: LiveMemory, id_or_prefix: str) -> Episode:
+    """The episode called so, or whose id alone begins so. Raises NotFoundError."""
+    if (episode := live.graph.get(id_or_prefix)) is not None:
+        return episode
+    found = live.graph.ids_beginning(id_or_prefix)
+    if len(found) == 1 and len(id_or_prefix) >= _SHORTEST_PREFIX and (only := live.graph.get(found[0])) is not None:
+        return only
+    if found:
+        raise NotFoundError(
+            f"{len(found)} episodes have an id that begins with {id_or_prefix}.", advice="Give more of its letters."
+        )
+    raise NotFoundError(
+        f"There is no episode {id_or_prefix} in the live memory.", advice="Find one: reveries memory search WORDS"
+    )
+
+
+async def view_episode(database: Database, live: LiveMemory, episode: Episode) -> EpisodeView:
+    """Everything about one episode. Changes nothing."""
+    turns: list[Turn] = []
+    for experience_id in episode.experience_ids:
+        rows = await database.rows("turns.of_experience", {"experience_id": experience_id})
+        turns += [turn_of(row) for row in rows]
+    if not turns:
+        turns = live.turns.turns_of(episode.id)
+    speakers = {turn.id: turn.speaker for turn in turns}
+    return EpisodeView(
+        episode=episode,
+        exemplars=tuple(ShownExemplar(quoted, speakers.get(quoted.turn_id or "", "")) for quoted in episode.exemplars),
+        links=tuple(ShownLink(link, _summary(live, link.target_id)) for link in live.graph.links_of(episode.id)),
+        sources=tuple(sorted(turns, key=lambda turn: (turn.said_at, turn.position))),
+        is_dormant=episode.id not in live.graph,
+    )
+
+
+async def statistics(database: Database, live: LiveMemory, deep: DeepStore) -> MemoryStatistics:
+    """The memory in numbers. Changes nothing."""
+    counts = (await database.rows("statistics.counts"))[0]
+    links = {row["type"]: row["links"] for row in await database.rows("statistics.links")}
+    saliences = live.graph.saliences()
+    runs = await database.rows("consolidation.last_run")
+    last = (
+        ""
+        if not runs
+        else f"{runs[0]['outcome']}: {runs[0]['processed']} processed, {runs[0]['created']} deepened, "
+        f"{runs[0]['merged']} merged, {runs[0]['fallbacks']} without a usable answer"
+    )
+    return MemoryStatistics(
+        experiences=counts["experiences"],
+        unprocessed=counts["unprocessed"],
+        turns=counts["turns"],
+        episodes=len(live.graph),
+        links=links,
+        mean_salience=float(saliences.mean()) if len(saliences) else 0.0,
+        min_salience=float(saliences.min()) if len(saliences) else 0.0,
+        faded=len(live.graph.less_accessible(FADED_BELOW)),
+        database_bytes=counts["database_bytes"],
+        last_consolidation=last,
+        dormant=deep.counts.episodes,
+        put_away_turns=deep.counts.turns,
+        deep_search="sqlite-vec" if deep.is_indexed else "numpy",
+    )
+
+
+def _summary(live: LiveMemory, episode_id: str) -> str:
+    episode = live.graph.get(episode_id)
+    return episode.summary if episode is not None else ""

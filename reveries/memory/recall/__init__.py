@@ -1,0 +1,1 @@
+"""What answers a cue: the words and vectors of turns, what ranks them, what is only on disk."""

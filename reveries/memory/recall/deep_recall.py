@@ -1,0 +1,232 @@
+"""The deep look itself, and waking what it found. Off the event loop: the database's thread searches, a worker scans.
+
+Searching changes nothing. Waking is one transaction: the episode stands in the live graph again with its links to
+whoever is live, its vector and all its words."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from reveries.clock import Clock
+from reveries.db import vector_tables
+from reveries.db.database import Row, Transaction
+from reveries.llm.base import Vector
+from reveries.memory.changes import ChangeSet, IndexedTurn, Touch, Waking
+from reveries.memory.lexicon import stop_words
+from reveries.memory.model import Episode, Link, LinkType, Origin, Turn
+from reveries.memory.passages import passages_of
+from reveries.memory.recall.deep import TOO_COMMON, DeepFound, DeepHit, covered, match, ranked, rarest, weights_of
+from reveries.memory.recall.stemming import stem, words_of
+from reveries.memory.recall.words import cue_terms
+from reveries.memory.rows import episode_of, experience_of, turn_of, vector_bytes, vector_of
+from reveries.memory.store import MemoryStore
+
+CANDIDATES = 100
+"""By words, and as many by meaning."""
+_SCANNED_ROWS = 4096
+_WOKEN_ACCESSIBILITY = 0.6
+"""Above where an episode counts as faded."""
+_MAX_CUE_TERMS = 24
+
+
+class DeepRecall:
+    """Looks through what is only on disk."""
+
+    def __init__(self, store: MemoryStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def look(self, query: str, vector: Vector, limit: int, seconds: float) -> DeepFound:
+        """The texts on the disk that answer `query` best, by words and by meaning. What was not compared within
+        `seconds` is left out, meaning first. Changes nothing."""
+        until = self._clock.monotonic() + seconds
+        holding = await self._holding(query, until)
+        live = self._store.live.turns
+        everywhere = {stem(word): count + live.words.count_of(stem(word), live.live) for word, count in holding.items()}
+        weights = weights_of(everywhere, self._store.deep.counts.texts + len(live))
+        ids = await self._by_words(rarest(holding)) if self._clock.monotonic() < until else []
+        near, is_whole = await self._by_meaning(vector, until) if vector.any() else ([], True)
+        named = {"ids": json.dumps([*ids, *near]), "model_id": self._store.embedder.model_id}
+        rows = await self._store.database.rows("deep.found", named)
+        held = {row["id"]: covered(f"{row['speaker']} {row['text']}", weights) for row in rows}
+        best = max((share for share, _ in held.values()), default=0.0)
+        hits = [_hit(row, vector, *held[row["id"]], best) for row in rows]
+        kept = {(hit.kind, hit.owner_id): hit for hit in hits if hit.score > 0.0}
+        return DeepFound(ranked(kept.values(), limit), is_whole and self._clock.monotonic() < until)
+
+    async def wake(self, episode_ids: Sequence[str], reason: str) -> tuple[str, ...]:
+        """Bring these back into the live memory, all of them in one transaction; which ones came."""
+        now = self._clock.now()
+        woken: list[str] = []
+
+        async def work(transaction: Transaction) -> ChangeSet:
+            parts = [await self._waking(transaction, name, now, reason) for name in episode_ids]
+            found = [part for part in parts if part is not None]
+            woken.extend(part.woken[0].episode_id for part in found)
+            ids = set(woken)
+            return ChangeSet(
+                episodes=tuple(e for part in found for e in part.episodes),
+                vectors=tuple(v for part in found for v in part.vectors),
+                # Those among the woken as well as those to whoever is live.
+                links=tuple({link: None for part in found for link in await self._links(transaction, part, ids)}),
+                touches=tuple(t for part in found for t in part.touches),
+                indexed=tuple(i for part in found for i in part.indexed),
+                woken=tuple(w for part in found for w in part.woken),
+            )
+
+        await self._store.commit(work)
+        return tuple(woken)
+
+    async def _holding(self, query: str, until: float) -> dict[str, int]:
+        """The cue's words, each with how many texts on the disk hold it."""
+        asked = set(cue_terms(query))
+        words = {stem(word): word for word in words_of(query) if word not in stop_words() and stem(word) in asked}
+        found: dict[str, int] = {}
+        for word in list(words.values())[:_MAX_CUE_TERMS]:
+            if self._clock.monotonic() >= until:
+                break
+            rows = await self._store.database.rows("deep.count_holding", {"term": _quoted(word), "limit": TOO_COMMON})
+            found[word] = int(rows[0]["texts"])
+        return found
+
+    async def _by_words(self, words: Sequence[str]) -> list[int]:
+        if not words:
+            return []
+        named = {"terms": " OR ".join(map(_quoted, words)), "limit": CANDIDATES}
+        return [int(row["id"]) for row in await self._store.database.rows("deep.by_words", named)]
+
+    async def _by_meaning(self, vector: Vector, until: float) -> tuple[list[int], bool]:
+        table = self._store.deep.table_of(self._store.embedder.model_id)
+        if table is not None and table.dimensions == vector.size:
+            found = await vector_tables.nearest(self._store.database, table, vector_bytes(vector), CANDIDATES)
+            return found, True
+        return await self._scanned(vector, until)
+
+    async def _scanned(self, vector: Vector, until: float) -> tuple[list[int], bool]:
+        """Without sqlite-vec: page by page, so that a write need not wait for all of them."""
+        best: list[tuple[float, int]] = []
+        after = 0
+        named: dict[str, object] = {"model_id": self._store.embedder.model_id, "limit": _SCANNED_ROWS}
+        while self._clock.monotonic() < until:
+            page = await self._store.database.rows("deep.vectors_after", named | {"after": after, "until": 2**62})
+            if not page:
+                return [row_id for _, row_id in best], True
+            best = await asyncio.to_thread(_nearest_of, page, vector, best)
+            after = int(page[-1]["id"])
+        return [row_id for _, row_id in best], False
+
+    async def _waking(self, transaction: Transaction, name: str, now: float, reason: str) -> ChangeSet | None:
+        rows = await transaction.rows("deep.episode", {"id": name})
+        if not rows:
+            return None
+        live = self._store.live
+        sources = [str(row["experience_id"]) for row in await transaction.rows("deep.sources_of", {"id": name})]
+        episode = live.graph.get(name) or episode_of(rows[0], sources)
+        accessibility = max(episode.accessibility, _WOKEN_ACCESSIBILITY)
+        turns = [turn for turn in await self._turns(transaction, sources) if live.turns.row_of(turn.id) is None]
+        vectors = await self._vectors(transaction, "turn", [turn.id for turn in turns])
+        indexed = tuple(IndexedTurn(turn, name, vectors.get(turn.id, live.no_vector)) for turn in turns)
+        woken = (Waking(name, now, reason),)
+        if not rows[0]["dormant"]:
+            touch = Touch(name, episode.access_count, now, episode.salience, accessibility)
+            return ChangeSet(touches=(touch,), indexed=indexed, woken=woken)
+        back = replace(episode, accessibility=accessibility, last_accessed_at=now)
+        own = await self._vectors(transaction, "episode", [name])
+        return ChangeSet(
+            episodes=(back,), vectors=((name, own.get(name, live.no_vector)),), indexed=indexed, woken=woken
+        )
+
+    async def _turns(self, transaction: Transaction, experience_ids: Sequence[str]) -> list[Turn]:
+        turns: list[Turn] = []
+        for experience_id in experience_ids:
+            rows = await transaction.rows("turns.of_experience", {"experience_id": experience_id})
+            if not rows:
+                found = await transaction.rows("experiences.get", {"id": experience_id})
+                turns += [turn for row in found for turn in passages_of(experience_of(row), self._store.mind_name)]
+            turns += map(turn_of, rows)
+        return turns
+
+    async def _vectors(self, transaction: Transaction, kind: str, owner_ids: Sequence[str]) -> dict[str, Vector]:
+        named = {"owner_kind": kind, "model_id": self._store.embedder.model_id, "owner_ids": json.dumps(owner_ids)}
+        size = 4 * self._store.live.dimensions
+        rows = await transaction.rows("vectors.of_owners", named)
+        return {row["owner_id"]: vector_of(row["vector"]) for row in rows if len(row["vector"]) == size}
+
+    async def _links(self, transaction: Transaction, waking: ChangeSet, woken: set[str]) -> list[Link]:
+        """The links of an episode that wakes. One to an episode that went into another meanwhile leads there."""
+        links: list[Link] = []
+        for episode in waking.episodes:
+            rows = await transaction.rows("deep.links_of", {"id": episode.id})
+            ends = {row["from_id"] for row in rows} | {row["to_id"] for row in rows}
+            gone = json.dumps(sorted(ends - woken))
+            moved = {
+                str(row["id"]): str(row["into_id"]) for row in await transaction.rows("deep.merged_into", {"ids": gone})
+            }
+            for row in rows:
+                source, target = (moved.get(end, end) for end in (str(row["from_id"]), str(row["to_id"])))
+                if source != target and all(end in woken or end in self._store.live.graph for end in (source, target)):
+                    links.append(Link(source, target, LinkType(row["type"]), row["strength"]))
+        return self._strongest(links)
+
+    def _strongest(self, links: Sequence[Link]) -> list[Link]:
+        """One link for each place, never weaker than what stands there."""
+        kept: dict[tuple[str, str, LinkType], Link] = {}
+        for link in links:
+            place = (link.source_id, link.target_id, link.type)
+            there = self._store.live.graph.strength_of(*place) or 0.0
+            if link.strength > max(there, kept[place].strength if place in kept else 0.0):
+                kept[place] = link
+        return list(kept.values())
+
+
+async def episode_on_disk(store: MemoryStore, id_or_prefix: str) -> Episode | None:
+    """A dormant episode by its id or by a beginning that is its alone; None when there is no such."""
+    rows = await store.database.rows("deep.dormant_like", {"prefix": id_or_prefix})
+    exact = [row for row in rows if row["id"] == id_or_prefix] or rows
+    if len(exact) != 1:
+        return None
+    sources = await store.database.rows("deep.sources_of", {"id": exact[0]["id"]})
+    return episode_of(exact[0], [str(row["experience_id"]) for row in sources])
+
+
+def _hit(row: Row, vector: Vector, words: float, terms: int, best_words: float) -> DeepHit:
+    raw: Any = row["vector"]
+    own = vector_of(raw) if raw is not None and len(raw) == 4 * vector.size else None
+    cosine = float(own @ vector) if own is not None else 0.0
+    return DeepHit(
+        kind=row["kind"],
+        owner_id=row["owner_id"],
+        episode_id=row["episode_id"],
+        summary=row["summary"],
+        is_dormant=bool(row["dormant"]),
+        happened_at=row["created_at"],
+        speaker=row["speaker"],
+        text=row["text"],
+        said_at=row["said_at"],
+        origin=Origin(row["origin"]),
+        tainted=bool(row["tainted"]),
+        score=match(cosine, words, best_words, own is not None and bool(vector.any())),
+        cosine=cosine,
+        words=words,
+        terms=terms,
+    )
+
+
+def _nearest_of(page: Sequence[Row], vector: Vector, best: list[tuple[float, int]]) -> list[tuple[float, int]]:
+    size = 4 * vector.size
+    rows = [(int(row["id"]), row["vector"]) for row in page if row["vector"] is not None and len(row["vector"]) == size]
+    if not rows:
+        return best
+    table = np.frombuffer(b"".join(raw for _, raw in rows), dtype="<f4").reshape(len(rows), vector.size)
+    cosines = table @ vector
+    first = np.argsort(-cosines, kind="stable")[:CANDIDATES].tolist()
+    return sorted([*best, *((float(cosines[at]), rows[at][0]) for at in first)], reverse=True)[:CANDIDATES]
+
+
+def _quoted(word: str) -> str:
+    """A word as FTS5 takes it as a word, whatever stands in it."""
+    return '"' + word.replace('"', '""') + '"'

@@ -1,0 +1,248 @@
+"""What speaks for a turn as an answer to a cue, in numbers: one row a candidate, one column a reason. Pure.
+
+The columns are named by `FEATURES`; what each weighs is in `weights`. Numbers are comparable between memories: scores
+are in standard deviations above the mean of all live turns, times in days, shares from 0 to 1.
+"""
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reveries.memory.recall.cues import Cue
+from reveries.memory.recall.names import mentioned, name_words
+from reveries.memory.recall.turn_index import TurnIndex
+from reveries.memory.recall.words import Floats, Neighbours, Rows, WordScores, cue_terms
+
+_NOISE = 1e-5
+"""A spread of cosines below this is what float32 makes of equal ones."""
+_WEIGHED_BY_COMPANY = (
+    "words", "meaning", "window_words", "window_meaning", "coverage", "window_coverage", "kindred", "kindred_only",
+    "cosine", "words_of_best", "meaning_of_best", "typical", "length", "asks", "ends_asking", "first_person",
+    "conversation", "best_of_conversation", "phrases", "number", "time_word", "begins", "words_before",
+    "words_after", "meaning_before", "meaning_after", "number_for_many", "time_for_when", "names_for_who", "then",
+    "after_then",
+)  # fmt: skip
+"""What may weigh otherwise in a talk with the mind than in one between others: there half of the turns are its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What one pass over all turns found; one value a row."""
+
+    words: WordScores = field(repr=False)
+    cosines: Floats = field(repr=False)
+    turn_z: Floats = field(repr=False)
+    window_z: Floats = field(repr=False)
+    meaning_z: Floats = field(repr=False)
+    wide_meaning_z: Floats = field(repr=False)
+    fused: Floats = field(repr=False)
+    """The first guess, which chooses the candidates."""
+    best_coverage: float
+
+
+def z_scores(values: Floats, live: NDArray[np.bool_]) -> Floats:
+    """How many standard deviations above the mean of the live rows."""
+    chosen = values if live.all() else values[live]
+    spread = float(chosen.std()) if len(chosen) else 0.0
+    middle = float(chosen.mean()) if len(chosen) else 0.0
+    scaled: Floats = (values - np.float32(middle)) / np.float32(spread if spread > _NOISE else 1.0)
+    return scaled
+
+
+def features_of(index: TurnIndex, cue: Cue, evidence: Evidence, rows: Rows) -> dict[str, Floats]:
+    """The columns for `rows`."""
+    near = index.neighbours
+    columns = _match_columns(index, evidence, rows)
+    columns |= _neighbour_columns(index, evidence, near, rows)
+    columns |= _surface_columns(index, cue, near, rows)
+    columns |= _speaker_columns(index, cue, rows)
+    columns |= _time_columns(index, cue, rows)
+    columns |= _phrase_columns(index, cue, rows)
+    columns |= _name_columns(index, cue, rows)
+    columns |= _conversation_columns(index, evidence, rows)
+    columns |= _gated(columns, cue, evidence.best_coverage, is_alone(index, rows), is_with_mind(index, rows))
+    return columns
+
+
+def is_alone(index: TurnIndex, rows: Rows) -> Floats:
+    """1 for a turn with nothing before and after it, as a document has; else 0."""
+    near = index.neighbours
+    return ((near.previous[rows] >= index.size) & (near.next[rows] >= index.size)).astype(np.float32)
+
+
+def is_with_mind(index: TurnIndex, rows: Rows) -> Floats:
+    """1 for a turn of a conversation with the mind itself: its own, or next to one of its own; else 0."""
+    near, own = index.neighbours, np.append(index.marks["own"], False)
+    beside: Floats = (own[rows] | own[near.previous[rows]] | own[near.next[rows]]).astype(np.float32)
+    return beside
+
+
+def _match_columns(index: TurnIndex, evidence: Evidence, rows: Rows) -> dict[str, Floats]:
+    return {
+        "words": evidence.turn_z[rows],
+        "window_words": evidence.window_z[rows],
+        "meaning": evidence.meaning_z[rows],
+        "window_meaning": evidence.wide_meaning_z[rows],
+        "typical": _typical(index, rows),
+        "coverage": evidence.words.coverage[rows],
+        "kindred": evidence.words.kindred[rows],
+        "kindred_only": evidence.words.kindred[rows] - evidence.words.coverage[rows],
+        "window_coverage": evidence.words.window_coverage[rows],
+        "words_of_best": evidence.words.turn[rows] / np.float32(max(1e-6, float(evidence.words.turn.max()))),
+        "cosine": evidence.cosines[rows],
+        "meaning_of_best": evidence.cosines[rows] - np.float32(evidence.cosines.max()),
+    }
+
+
+def _typical(index: TurnIndex, rows: Rows) -> Floats:
+    """How near a turn is to what everything here has in common, in standard deviations; those of a large memory are
+    taken from a few thousand of its turns."""
+    middle, spread = index.standing.usual_typicality
+    near: Floats = (index.vectors[rows] @ index.standing.common - np.float32(middle)) / np.float32(
+        spread if spread > _NOISE else 1.0
+    )
+    return near
+
+
+def _neighbour_columns(index: TurnIndex, evidence: Evidence, near: Neighbours, rows: Rows) -> dict[str, Floats]:
+    before, after = near.previous[rows], near.next[rows]
+    words, meaning = np.append(evidence.turn_z, np.float32(0.0)), np.append(evidence.meaning_z, np.float32(0.0))
+    return {
+        "words_before": words[before],
+        "words_after": words[after],
+        "meaning_before": meaning[before],
+        "meaning_after": meaning[after],
+    }
+
+
+def _surface_columns(index: TurnIndex, cue: Cue, near: Neighbours, rows: Rows) -> dict[str, Floats]:
+    surface = index.surface
+    mine = surface[rows]
+    asks = np.append(surface["ends_asking"], False)
+    length = mine["log_length"]
+    usual_length, spread = index.standing.usual_length
+    names = np.minimum(mine["names"], 3).astype(np.float32) / 3.0
+    return {
+        "length": (length - usual_length) / max(0.1, spread),
+        "short": (length < np.log(8.0)).astype(np.float32),
+        "asks": mine["asks"].astype(np.float32),
+        "ends_asking": mine["ends_asking"].astype(np.float32),
+        "after_question": asks[near.previous[rows]].astype(np.float32),
+        "before_question": asks[near.next[rows]].astype(np.float32),
+        "greets": mine["greets"].astype(np.float32),
+        "first_person": mine["first_person"].astype(np.float32),
+        "number": mine["number"].astype(np.float32),
+        "time_word": mine["time"].astype(np.float32),
+        "names": names,
+        "time_for_when": mine["time"] * np.float32(cue.wants_time),
+        "number_for_many": mine["number"] * np.float32(cue.wants_number),
+        "names_for_who": names * np.float32(cue.wants_person or cue.wants_place),
+        "wish": mine["wish"].astype(np.float32),
+        "own": index.marks["own"][rows].astype(np.float32),
+        "begins": (near.previous[rows] >= index.size).astype(np.float32),
+    }
+
+
+def _speaker_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
+    """Whether the cue names the one who spoke, or only somebody else who speaks here."""
+    said = frozenset(name_words(cue.text))
+    codes = [
+        code
+        for name in index.speakers
+        if name[:1].isupper() and name.casefold() in said and (code := index.speaker_code(name)) is not None
+    ]
+    named = np.isin(index.marks["speaker"][rows], codes).astype(np.float32)
+    return {"speaker": named, "other_speaker": (1.0 - named) * np.float32(bool(codes))}
+
+
+def _time_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
+    """Where a turn lies from the times that the cue speaks of: within, soon after, soon before."""
+    inside, after, before = (np.zeros(len(rows), dtype=np.float32) for _ in range(3))
+    said_at = index.marks["said_at"][rows]
+    for span in cue.spans:
+        late = np.maximum(0.0, said_at - span.end) / 86_400.0
+        early = np.maximum(0.0, span.start - said_at) / 86_400.0
+        within = (late == 0.0) & (early == 0.0)
+        inside = np.maximum(inside, within.astype(np.float32))
+        after = np.maximum(after, np.where(early > 0.0, 0.0, np.exp(-late / 10.0)).astype(np.float32))
+        before = np.maximum(before, np.where(late > 0.0, 0.0, np.exp(-early / 10.0)).astype(np.float32))
+    return {"then": inside, "after_then": after, "before_then": before}
+
+
+def _phrase_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
+    """The share of the cue's pairs of neighbouring words that stand together in the turn too, at most one apart."""
+    numbers = index.words.numbers_of(cue_terms(cue.text), index.live)
+    pairs = {pair for pair in pairwise(numbers) if pair[0] != pair[1]}
+    together = np.zeros(len(rows), dtype=np.float32)
+    if pairs:
+        terms, places = index.words.terms_in(rows)
+        for first, second in pairs:
+            found = [
+                places[:-gap][(terms[:-gap] == first) & (terms[gap:] == second) & (places[:-gap] == places[gap:])]
+                for gap in (1, 2)
+            ]
+            together[np.unique(np.concatenate(found))] += 1.0 / len(pairs)
+    return {"phrases": together}
+
+
+def _name_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
+    """Whether a turn is about something that the cue names."""
+    about = np.zeros(len(rows), dtype=np.float32)
+    exact: dict[int, float] = {}
+    for key in mentioned(cue.text, index.about, index.openers):
+        if key in index.speaker_words:
+            continue
+        for row in index.about[key]:
+            exact[row] = max(exact.get(row, 0.0), min(1.0, len(key.split()) / 2.0) / len(index.about[key]) ** 0.5)
+    for place, row in enumerate(rows.tolist()):
+        about[place] = exact.get(row, 0.0)
+    return {"about_named": about}
+
+
+def _conversation_columns(index: TurnIndex, evidence: Evidence, rows: Rows) -> dict[str, Floats]:
+    """The mean of the three best first guesses of a turn's conversation, and how much better it is than the rest."""
+    codes = index.marks["conversation"][rows]
+    fused = evidence.fused[rows]
+    order = np.lexsort((-fused, codes))
+    sorted_codes = codes[order]
+    starts = (
+        np.flatnonzero(np.append(True, sorted_codes[1:] != sorted_codes[:-1]))
+        if len(rows)
+        else np.zeros(0, dtype=np.int64)
+    )
+    sizes = np.diff(np.append(starts, len(rows)))
+    place = np.arange(len(rows)) - np.repeat(starts, sizes)
+    best = np.where(place < 3, np.maximum(fused[order], 0.0), 0.0)
+    sums = np.add.reduceat(best, starts) if len(rows) else best
+    conversation = np.empty(len(rows), dtype=np.float32)
+    conversation[order] = np.repeat(sums / 3.0, sizes)
+    first = np.empty(len(rows), dtype=np.float32)
+    first[order] = (place == 0) & np.repeat(sizes > 1, sizes)
+    return {"conversation": conversation, "best_of_conversation": first}
+
+
+def _gated(
+    columns: dict[str, Floats], cue: Cue, coverage: float, alone: Floats, with_mind: Floats
+) -> dict[str, Floats]:
+    """Reasons that count more or less by what kind of cue or of turn it is."""
+    made: dict[str, Floats] = {}
+    for name in ("words", "meaning", "window_words", "window_meaning"):
+        made[f"{name}_x_coverage"] = columns[name] * np.float32(coverage)
+        made[f"{name}_x_alone"] = columns[name] * alone
+        made[f"{name}_x_statement"] = columns[name] * np.float32(not cue.asks)
+    for name in ("typical", "length", "asks", "ends_asking", "after_question", "coverage"):
+        made[f"{name}_x_alone"] = columns[name] * alone
+    for name in ("words", "meaning", "length", "best_of_conversation", "conversation", "first_person", "kindred"):
+        made[f"{name}_x_many"] = columns[name] * np.float32(cue.wants_many)
+    for name in ("own", "length", "asks"):
+        made[f"{name}_x_of_me"] = columns[name] * np.float32(cue.of_me)
+    for name in ("own", "asks", "length", "first_person", "meaning", "words"):
+        made[f"{name}_x_help"] = columns[name] * np.float32(cue.wants_help)
+    for name in _WEIGHED_BY_COMPANY:
+        made[f"{name}_x_mind"] = columns[name] * with_mind
+    made["wish_x_help"] = columns["wish"] * np.float32(cue.wants_help)
+    made["wish_x_help_x_mind"] = made["wish_x_help"] * with_mind * (1.0 - columns["own"])
+    made["typical_x_statement"] = columns["typical"] * np.float32(not cue.asks)
+    return made

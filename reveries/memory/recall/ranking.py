@@ -1,0 +1,295 @@
+"""Which source turns answer a cue (RECALL sections 2 and 6). Pure.
+
+In three steps: one pass over all turns by words and meaning makes a first guess; the few hundred best are looked at
+closely (`features`), each reason weighing what `ranking_weights` says; and what the best of them name leads on to turns
+about just that (`hops`). How much meaning counts against words in the first guess is for the cue to decide: the better
+one single turn meets the cue's words, the more the words count.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reveries.llm.base import Vector
+from reveries.memory.model import RankedTurn, Reason
+from reveries.memory.recall.cues import Cue, read_cue
+from reveries.memory.recall.features import Evidence, features_of, is_alone, z_scores
+from reveries.memory.recall.highest import best_first, highest
+from reveries.memory.recall.hops import HOP_WEIGHTS, SEEDS, Lead, hop_columns, leads_from, rows_named, trust_in
+from reveries.memory.recall.names import mentioned
+from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
+from reveries.memory.recall.turn_index import TurnIndex
+from reveries.memory.recall.updates import news_of
+from reveries.memory.recall.words import Floats, Neighbours, Rows, cue_terms
+
+CANDIDATES = 300
+"""So many first guesses are looked at closely."""
+_READ_FOR_NAMES = 12
+_MEANING_LEAST, _MEANING_MOST = 0.4, 0.85
+_WINDOW_SHARE_WORDS, _WINDOW_SHARE_MEANING = 0.3, 0.5
+_FROM_PREVIOUS, _FROM_NEXT = 0.2, 0.05
+_UNRELATED_COSINE = 0.15
+_BEHIND_BEST = 0.01
+_REASONS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What the reasons weigh. The base of `hop` is 1: hops add to what a turn's own reasons came to."""
+
+    match: Mapping[str, float]
+    hop: Mapping[str, float]
+
+
+WEIGHTS = Weights(MATCH_WEIGHTS, HOP_WEIGHTS)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnScores:
+    """One value a row of the index. `fused` is what turns are ranked by: -inf where a row is not to be shown."""
+
+    fused: Floats = field(repr=False)
+    cosines: Floats = field(repr=False)
+    coverage: Floats = field(repr=False)
+    meaning_weight: float
+    parts: "Parts | None" = field(default=None, repr=False)
+
+    def best_rows(self, count: int) -> list[int]:
+        """Rows, best first; ties go to the row that came first."""
+        return [row for row in best_first(self.fused, count) if np.isfinite(self.fused[row])]
+
+    def reasons(self, rows: Sequence[int]) -> list[tuple[Reason, ...]]:
+        """What moved each turn most, up or down; () for one that was not looked at closely."""
+        return [()] * len(rows) if self.parts is None else self.parts.reasons(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The close look, kept to explain it: rows x reasons, before and after their weights."""
+
+    rows: Rows
+    names: tuple[str, ...]
+    values: Floats
+    amounts: Floats
+    usual: Floats
+    """The mean amount of each reason."""
+
+    def reasons(self, rows: Sequence[int]) -> list[tuple[Reason, ...]]:
+        """For each of `rows` its largest amounts against the usual candidate, largest first."""
+        places = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        above = self.amounts[places] - self.usual
+        order = np.argsort(-np.abs(above), axis=1, kind="stable")[:, :_REASONS]
+        columns = (
+            order.tolist(),
+            np.take_along_axis(self.values[places], order, axis=1).tolist(),
+            np.take_along_axis(above, order, axis=1).tolist(),
+            (self.rows[places] == rows).tolist(),
+        )
+        return [
+            tuple(
+                Reason(self.names[at], value, amount)
+                for at, value, amount in zip(ats, values, amounts, strict=True)
+                if is_known and amount != 0.0
+            )
+            for ats, values, amounts, is_known in zip(*columns, strict=True)
+        ]
+
+    def told_reasons(self, row: int) -> tuple[Reason, ...]:
+        """`reasons` for people: what one weighs more or less in a kind of cue or turn (`_x_`) is counted with it. Takes
+        longer: not for every turn of every recall."""
+        place = int(np.searchsorted(self.rows, row))
+        if place >= len(self.rows) or self.rows[place] != row:
+            return ()
+        above, usual = self.amounts[place] - self.usual, self.values.mean(axis=0)
+        found: dict[str, Reason] = {}
+        for at, name in enumerate(self.names):
+            base = name.partition("_x_")[0]
+            known = found.get(base) or Reason(base, float(self.values[place, at]), 0.0, float(usual[at]))
+            found[base] = replace(known, amount=known.amount + float(above[at]))
+        ordered = sorted(found.values(), key=lambda reason: -abs(reason.amount))[:_REASONS]
+        return tuple(reason for reason in ordered if reason.amount != 0.0)
+
+
+def score_turns(
+    index: TurnIndex,
+    cue_text: str,
+    vector: Vector,
+    now: float,
+    exclude: AbstractSet[str] = frozenset(),
+    only: NDArray[np.bool_] | None = None,
+) -> TurnScores:
+    """Score every turn in the index against a cue, its vector and the time at which it is asked (unix seconds);
+    `exclude` holds ids of turns not to be shown, `only` is True for the rows that may be."""
+    live = index.live
+    if not live.any():
+        empty = np.zeros(index.size, dtype=np.float32)
+        return TurnScores(np.full(index.size, -np.inf, dtype=np.float32), empty, empty, _MEANING_MOST)
+    evidence = gather_evidence(index, cue_text, vector)
+    shown = live & ((evidence.words.window > 0.0) | (evidence.cosines >= _UNRELATED_COSINE))
+    for turn_id in exclude:
+        if (row := index.row_of(turn_id)) is not None:
+            shown[row] = False
+    if only is not None:
+        shown &= only
+    weight = _MEANING_MOST - (_MEANING_MOST - _MEANING_LEAST) * evidence.best_coverage
+    fused, parts = evidence.fused, None
+    # The reasons were weighed beside meaning: a cue that has no vector is ranked by its words alone.
+    if shown.any() and vector.any():
+        look = Look(index, read_cue(cue_text, now), evidence, shown)
+        parts = look.parts(WEIGHTS)
+        fused = _behind(evidence.fused, parts)
+    scores = np.where(shown, fused, np.float32(-np.inf)).astype(np.float32)
+    return TurnScores(scores, evidence.cosines, evidence.words.coverage, weight, parts)
+
+
+def gather_evidence(index: TurnIndex, cue: str, vector: Vector) -> Evidence:
+    """One pass over every turn in the index: how well words and meaning fit. At least one row must be live."""
+    live, near = index.live, index.neighbours
+    words = index.words.score(cue_terms(cue), live, near, index.standing.norms)
+    cosines: Floats = index.vectors @ vector
+    turn_z, window_z = z_scores(words.turn, live), z_scores(words.window, live)
+    meaning_z = z_scores(cosines, live)
+    wide_z = z_scores(_window_cosines(index, cosines, near), live)
+    meaning = (1 - _WINDOW_SHARE_MEANING) * meaning_z + _WINDOW_SHARE_MEANING * wide_z
+    spoken = (1 - _WINDOW_SHARE_WORDS) * turn_z + _WINDOW_SHARE_WORDS * window_z
+    coverage = float(words.coverage.max())
+    # Without a vector of the cue there is no meaning to go by.
+    weight = _MEANING_MOST - (_MEANING_MOST - _MEANING_LEAST) * coverage if vector.any() else 0.0
+    fused = np.where(live, weight * meaning + (1.0 - weight) * spoken, np.float32(0.0)).astype(np.float32)
+    fused = fused + _from_neighbours(fused, near)
+    return Evidence(words, cosines, turn_z, window_z, meaning_z, wide_z, fused, coverage)
+
+
+class Look:
+    """A close look at the candidates of one cue. `match` and `hop` are columns by name; `parts` weighs them."""
+
+    def __init__(self, index: TurnIndex, cue: Cue, evidence: Evidence, shown: NDArray[np.bool_]) -> None:
+        self._index = index
+        self._cue = cue
+        self._cue_names = frozenset(mentioned(cue.text, index.about, index.openers))
+        self._leads: dict[int, list[Lead]] = {}
+        self.rows = self._rows(evidence, shown)
+        self.match = features_of(index, cue, evidence, self.rows)
+        self._alone = is_alone(index, self.rows)
+
+    def _rows(self, evidence: Evidence, shown: NDArray[np.bool_]) -> Rows:
+        """The candidates, and what the best of them lead to; ascending."""
+        rows = candidates(evidence, shown, CANDIDATES)
+        best = rows[np.argsort(-evidence.fused[rows], kind="stable")][:_READ_FOR_NAMES].tolist()
+        named = rows_named(self._index, self._cue_names)
+        targets = {lead.target for lead in self._leads_from(dict.fromkeys([*best, *named]))}.union(named)
+        led = np.array(sorted(target for target in targets if shown[target]), dtype=np.int64)
+        return np.union1d(rows, led).astype(np.int64)
+
+    def hops(self, own: Floats, weights: Mapping[str, float]) -> dict[str, Floats]:
+        """The columns of `hops`: from the best by their `own` scores, then from the best when that is weighed in."""
+        once = self._hop(own)
+        twice = self._hop(own + _weighed(once, weights, len(self.rows))[1].sum(axis=1))
+        once["hop_second"] = twice["hop_trust"] - once["hop_trust"]
+        return once
+
+    def parts(self, weights: Weights) -> Parts:
+        """Everything weighed: what a turn holds itself, then what leads to it, then what leads there in two steps."""
+        values, amounts = _weighed(self.match, weights.match, len(self.rows))
+        led = self.hops(amounts.sum(axis=1), weights.hop)
+        hop_values, hop_amounts = _weighed(led, weights.hop, len(self.rows))
+        own, added = amounts.sum(axis=1), hop_amounts.sum(axis=1)
+        held = held_back(own, added)
+        news = news_of(self._index, self._cue, own + added + held, self.match["coverage"], self.rows)
+        last = np.stack([held, news], axis=1)
+        names, whole = (*weights.match, *weights.hop, "held_back", "news"), np.hstack([amounts, hop_amounts, last])
+        return Parts(self.rows, names, np.hstack([values, hop_values, np.sign(last)]), whole, whole.mean(axis=0))
+
+    def _leads_from(self, rows: Iterable[int]) -> list[Lead]:
+        for row in rows:
+            if row not in self._leads:
+                self._leads[row] = leads_from(self._index, row, self._cue_names)
+        return [lead for row in rows for lead in self._leads[row]]
+
+    def _hop(self, scores: Floats) -> dict[str, Floats]:
+        order = np.argsort(-scores, kind="stable")[:SEEDS]
+        seeds = self.rows[order].tolist()
+        trust = trust_in(scores[order], self.match["about_named"][order])
+        return hop_columns(self._index, self._cue.text, self._leads_from(seeds), seeds, trust, self.rows, self._alone)
+
+
+def candidates(evidence: Evidence, shown: NDArray[np.bool_], count: int) -> Rows:
+    """Rows worth a closer look: the best first guesses, and the best by words and by meaning alone; ascending."""
+    chosen: list[Rows] = []
+    for values, share in ((evidence.fused, count), (evidence.words.turn, count // 4), (evidence.cosines, count // 4)):
+        visible = np.where(shown, values, np.float32(-np.inf))
+        best = highest(visible, share)
+        chosen.append(best[np.isfinite(visible[best])])
+    return np.unique(np.concatenate(chosen))
+
+
+def ranked_turns(index: TurnIndex, scores: TurnScores, count: int) -> tuple[RankedTurn, ...]:
+    """The best turns with their episodes."""
+    return _ranked(index, scores, scores.best_rows(count))
+
+
+def nearest_turns(index: TurnIndex, scores: TurnScores, count: int) -> tuple[RankedTurn, ...]:
+    """The turns whose cosine with the cue is highest, of those that may be shown; none for a cue without a vector."""
+    nearness = np.where(np.isfinite(scores.fused), scores.cosines, np.float32(-np.inf))
+    return _ranked(index, scores, [row for row in best_first(nearness, count) if nearness[row] > 0.0])
+
+
+def ranked_turns_of(
+    index: TurnIndex, scores: TurnScores, episode_ids: Sequence[str], count: int
+) -> list[tuple[RankedTurn, ...]]:
+    """The best turns of each of these episodes."""
+    chosen: list[list[int]] = []
+    for episode_id in episode_ids:
+        rows = [row for row in index.rows_of(episode_id) if np.isfinite(scores.fused[row])]
+        chosen.append(sorted(rows, key=lambda row: (-float(scores.fused[row]), row))[:count])
+    ranked = iter(_ranked(index, scores, [row for rows in chosen for row in rows]))
+    return [tuple(islice(ranked, len(rows))) for rows in chosen]
+
+
+def _ranked(index: TurnIndex, scores: TurnScores, rows: Sequence[int]) -> tuple[RankedTurn, ...]:
+    return tuple(
+        RankedTurn(index.turn(row), index.episode_id(row), float(scores.fused[row]), reasons)
+        for row, reasons in zip(rows, scores.reasons(rows) if rows else (), strict=True)
+    )
+
+
+def _weighed(columns: Mapping[str, Floats], weights: Mapping[str, float], count: int) -> tuple[Floats, Floats]:
+    """Values and amounts, rows x names of `weights`; a column that is not there is all zeros."""
+    missing = np.zeros(count, dtype=np.float32)
+    values = np.stack([columns.get(name, missing) for name in weights], axis=1).astype(np.float32)
+    return values, (values * np.array(list(weights.values()), dtype=np.float32)).astype(np.float32)
+
+
+def held_back(own: Floats, added: Floats) -> Floats:
+    """What is led to stands behind what is best by itself: what leads on is half of the answer, and the surer half."""
+    limit = float(own.max()) - _BEHIND_BEST
+    led = own + added
+    over = np.maximum(0.0, led - limit)
+    # All that is held back keeps its order: a flat limit would leave it to rounding.
+    capped = np.minimum(led, np.maximum(own, limit + _BEHIND_BEST * over / (1.0 + over)))
+    held: Floats = np.minimum(0.0, capped - led).astype(np.float32)
+    return held
+
+
+def _behind(guesses: Floats, parts: Parts) -> Floats:
+    """The scores of what was looked at; everything else behind it, in the order of the first guesses."""
+    final = parts.amounts.sum(axis=1)
+    behind: Floats = (guesses - guesses.max() - np.float32(1.0) + final.min()).astype(np.float32)
+    behind[parts.rows] = final
+    return behind
+
+
+def _window_cosines(index: TurnIndex, cosines: Floats, near: Neighbours) -> Floats:
+    """Cosine of the cue with the mean of a turn's window: the mean's product is the products' mean."""
+    wide: Floats = near.gathered(cosines) / index.window_lengths
+    return wide
+
+
+def _from_neighbours(fused: Floats, near: Neighbours) -> Floats:
+    padded = np.append(fused, np.float32(0.0))
+    share: Floats = np.float32(_FROM_PREVIOUS) * padded[near.previous] + np.float32(_FROM_NEXT) * padded[near.next]
+    return share

@@ -1,0 +1,71 @@
+"""What a turn looks like, whatever it is about: does it ask, how long is it, does it hold a number, a time, a name, a
+word about the speaker. Found once when it is indexed, kept as one packed record a turn. Pure."""
+
+import math
+import re
+
+import numpy as np
+
+from reveries.memory.recall.stemming import words_of
+
+SURFACE = np.dtype(
+    [
+        ("log_length", np.float32),
+        ("asks", np.bool_),
+        ("ends_asking", np.bool_),
+        ("number", np.bool_),
+        ("time", np.bool_),
+        ("names", np.uint8),
+        ("first_person", np.bool_),
+        ("greets", np.bool_),
+        ("wish", np.bool_),
+        ("change", np.bool_),
+    ]
+)
+"""log_length: log(1 + words). asks: a question mark anywhere. ends_asking: at the end. names: capitalised words inside
+sentences, at most 255. greets: it begins or ends a conversation and little more. wish: it says how the speaker would
+always have things. change: it says that something is no longer as it was."""
+
+_NUMBER = re.compile(
+    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|couple)\b",
+    re.IGNORECASE,
+)
+_TIME = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|week(?:s|end)?|months?|years?|days?|morning|evening|night|"
+    r"recently|"
+    r"since|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|"
+    r"september|october|november|december|spring|summer|autumn|winter|(?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+_NAME_INSIDE = re.compile(r"(?<=[a-z,;] )[A-Z][a-z\u00e0-\u00ff]+")
+_FIRST_PERSON = frozenset(["i", "i'm", "i've", "i'd", "i'll", "my", "me", "mine", "we", "we're", "we've", "our", "us"])
+_GREETINGS = frozenset(
+    ["hi", "hey", "hello", "bye", "goodbye", "thanks", "thank", "wow", "congrats", "awesome", "great", "cool"]
+)
+_WISH = re.compile(
+    r"\b(?:always|never|prefer\w*|from now on|whenever|every time|i'd rather|i would rather|instead of|i (?:really )?"
+    r"(?:like|love|hate|enjoy|avoid|need)|when i ask|make sure)\b",
+    re.IGNORECASE,
+)
+_CHANGE = re.compile(
+    r"\b(?:(?:increas|decreas|updat|chang|extend|adjust|shorten|reduc|rais|improv|postpon|reschedul|switch|upgrad|lower)\w*"
+    r"|now|recently|no longer|anymore|instead of|moved|went (?:up|down)|grew|dropped|new)\b",
+    re.IGNORECASE,
+)
+
+
+def surface_of(text: str) -> tuple[float, bool, bool, bool, bool, int, bool, bool, bool, bool]:
+    """One record of SURFACE, in its order."""
+    words = words_of(text)
+    return (
+        math.log1p(len(words)),
+        "?" in text,
+        text.rstrip().endswith("?"),
+        bool(_NUMBER.search(text)),
+        bool(_TIME.search(text)),
+        min(255, len(_NAME_INSIDE.findall(text))),
+        not _FIRST_PERSON.isdisjoint(words),
+        bool(words) and words[0] in _GREETINGS,
+        bool(_WISH.search(text)),
+        bool(_CHANGE.search(text)),
+    )

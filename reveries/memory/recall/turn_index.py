@@ -1,0 +1,435 @@
+"""The source turns of live episodes, in memory: their words, their vectors, who follows whom. No I/O, no waiting."""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reveries.llm.base import Vector
+from reveries.memory.changes import ChangeSet, IndexedTurn
+from reveries.memory.graph.kernels import Kernels
+from reveries.memory.graph.loops import Float64, Int32
+from reveries.memory.lexicon import stop_words
+from reveries.memory.model import Origin, Turn
+from reveries.memory.recall.names import subjects_of
+from reveries.memory.recall.standing import Standing
+from reveries.memory.recall.stemming import without_code
+from reveries.memory.recall.surface import SURFACE, surface_of
+from reveries.memory.recall.turn_packing import (
+    MARKS,
+    SESSION_SECONDS,
+    Names,
+    PackedTurns,
+    TurnShelf,
+    openers_of,
+    pack_turn,
+    read_terms,
+    summed,
+    unpack_turn,
+    window_lengths,
+)
+from reveries.memory.recall.turn_vectors import TurnRows, TurnVectors
+from reveries.memory.recall.words import Floats, Neighbours, WordIndex, terms_of
+
+_FIRST_CAPACITY = 256
+_OWN_CHARS = 320
+
+
+class TurnIndex:
+    """Turns by row. A row is given once; a turn that leaves keeps its row, which then counts for nothing."""
+
+    def __init__(self, dimensions: int) -> None:
+        self.words = WordIndex()
+        self._turns: list[Turn | None] = []
+        self._ids: list[str] = []
+        self._episode_ids: list[str] = []
+        self._rows: dict[str, int] = {}
+        self._rows_by_episode: dict[str, list[int]] = {}
+        self._rows_by_conversation: dict[str, list[int]] = {}
+        """Live rows in the order in which they were said."""
+        self._speakers: dict[str, int] = {}
+        self._shelf: TurnShelf | None = None
+        self._vectors = TurnVectors(dimensions, _FIRST_CAPACITY)
+        self._live: NDArray[np.bool_] = np.zeros(_FIRST_CAPACITY, dtype=np.bool_)
+        self._previous: Int32 = np.full(_FIRST_CAPACITY, -1, dtype=np.int32)
+        self._next: Int32 = np.full(_FIRST_CAPACITY, -1, dtype=np.int32)
+        self._window_lengths: Floats = np.ones(_FIRST_CAPACITY, dtype=np.float32)
+        self._marks: NDArray[np.void] = np.zeros(_FIRST_CAPACITY, dtype=MARKS)
+        self._surface: NDArray[np.void] = np.zeros(_FIRST_CAPACITY, dtype=SURFACE)
+        self._speaker_codes: dict[str, int] = {}
+        self._conversation_codes: dict[str, int] = {}
+        self._sum: Float64 = np.zeros(dimensions, dtype=np.float64)
+        self.about: dict[str, list[int]] = {}
+        """Which rows are about what: rows by the key of a name (see `names.subjects_of`)."""
+        self._standing: Standing | None = None
+        self.openers: Counter[str] = Counter()
+        """How many of those keys begin with a word."""
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def size(self) -> int:
+        """Rows run below this."""
+        return len(self._turns)
+
+    @property
+    def vectors(self) -> TurnRows:
+        """The vectors by row: zeros where there is none."""
+        return self._vectors.rows(self.size)
+
+    @property
+    def window_lengths(self) -> Floats:
+        """For each row the length of the sum of its window's vectors."""
+        return self._window_lengths[: self.size]
+
+    @property
+    def live(self) -> NDArray[np.bool_]:
+        return self._live[: self.size]
+
+    @property
+    def marks(self) -> NDArray[np.void]:
+        """Who said it, in which conversation, when: records of MARKS."""
+        return self._marks[: self.size]
+
+    @property
+    def surface(self) -> NDArray[np.void]:
+        """What each turn looks like: records of SURFACE."""
+        return self._surface[: self.size]
+
+    @property
+    def mean_vector(self) -> Vector:
+        """The mean of the live vectors: what everything here has in common. Not of unit length."""
+        mean: Vector = (self._sum / max(1, len(self._rows))).astype(np.float32)
+        return mean
+
+    def speaker_code(self, name: str) -> int | None:
+        """The number that stands for a speaker in `marks`."""
+        return self._speaker_codes.get(name)
+
+    @property
+    def standing(self) -> Standing:
+        """What holds for every cue until something changes."""
+        if self._standing is None:
+            self._standing = Standing(self)
+        return self._standing
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Rows before and after in the same conversation; `size` where there is none."""
+        return self.standing.neighbours
+
+    def measured_neighbours(self) -> Neighbours:
+        """The same, worked out anew."""
+        size = self.size
+        previous, following = self._previous[:size].astype(np.int64), self._next[:size].astype(np.int64)
+        return Neighbours(np.where(previous < 0, size, previous), np.where(following < 0, size, following))
+
+    @property
+    def speakers(self) -> frozenset[str]:
+        """Whose turns are here."""
+        return frozenset(name for name, count in self._speakers.items() if count)
+
+    @property
+    def speaker_words(self) -> frozenset[str]:
+        """The same in lower case."""
+        return frozenset(name.casefold() for name in self.speakers)
+
+    def turn(self, row: int) -> Turn:
+        turn = self._turns[row]
+        if turn is None:
+            if self._shelf is None:
+                raise KeyError(row)
+            return self._shelf(row)
+        return turn
+
+    def episode_id(self, row: int) -> str:
+        return self._episode_ids[row]
+
+    def row_of(self, turn_id: str) -> int | None:
+        return self._rows.get(turn_id)
+
+    def rows_of(self, episode_id: str) -> Sequence[int]:
+        """The live rows of an episode, in the order in which they came."""
+        return self._rows_by_episode.get(episode_id, ())
+
+    def turns_of(self, episode_id: str) -> list[Turn]:
+        return [self.turn(row) for row in self.rows_of(episode_id)]
+
+    def entries(self) -> Iterable[tuple[Turn, str]]:
+        """Every live turn with its episode's id."""
+        return ((self.turn(row), self._episode_ids[row]) for row in sorted(self._rows.values()))
+
+    def apply(self, changes: ChangeSet) -> None:
+        """Take over which turns come, go, and change hands when episodes merge. Cannot fail."""
+        if changes.indexed or changes.dormant or changes.put_away_turn_ids or changes.unindexed_turn_ids:
+            self._standing = None
+        for entry in changes.indexed:
+            self._put(entry)
+        for retirement in changes.retired:
+            self._hand_over(retirement.episode_id, retirement.merged_into)
+        for dormancy in changes.dormant:
+            for row in list(self.rows_of(dormancy.episode_id)):
+                self._remove(self._ids[row])
+        for turn_id in (*changes.put_away_turn_ids, *changes.unindexed_turn_ids):
+            self._remove(turn_id)
+
+    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> tuple[TurnVectors, Floats, Float64]:
+        """`vectors`, by turn id, as the rows of this index, the lengths of their windows, and their sum. Changes
+        nothing."""
+        table, size = TurnVectors(dimensions, len(self._live)), self.size
+        for turn_id, row in self._rows.items():
+            if (vector := vectors.get(turn_id)) is not None:
+                table.put(row, vector)
+        lengths: Floats = np.ones(len(self._live), dtype=np.float32)
+        lengths[:size] = window_lengths(table.rows(size), self._previous[:size], self._next[:size])
+        return table, lengths, summed(table.rows(size))
+
+    def replace_vectors(self, table: TurnVectors, lengths: Floats, total: Float64) -> None:
+        """Put what `arranged` made of this very index in the place of its vectors."""
+        self._standing = None
+        table.kernels = self._vectors.kernels
+        self._vectors, self._window_lengths, self._sum = table, lengths, total
+
+    def use(self, kernels: Kernels) -> None:
+        """Go on with `kernels`."""
+        self._vectors.kernels = kernels
+
+    def fill(self, packed: PackedTurns) -> None:
+        """Fill this index, which is empty, in one go. Raises ValueError where the parts do not fit together."""
+        if not packed.is_whole() or packed.values.shape[1] != self._vectors.dimensions:
+            raise ValueError("The parts of the index of turns do not fit together.")
+        self.words.fill(packed.words)
+        names, count = packed.names, len(packed.ids)
+        self._turns, self._shelf = [None] * count, packed.shelf
+        self._ids, self._episode_ids = list(packed.ids), list(packed.homes)
+        self._vectors.values, self._vectors.scales = packed.values, packed.scales
+        self._live, self._previous, self._next = packed.live, packed.previous, packed.following
+        self._window_lengths, self._marks, self._surface = packed.window_lengths, packed.marks, packed.surface
+        self._sum, self.about, self.openers = packed.total, names.about, openers_of(names.about)
+        self._speaker_codes = {name: code for code, name in enumerate(names.speakers)}
+        self._conversation_codes = {name: code for code, name in enumerate(names.conversations)}
+        self._find_rows(names)
+
+    def _find_rows(self, names: Names) -> None:
+        """Where what stands in the columns is to be found."""
+        live, count = self._live, len(self._ids)
+        rows = np.flatnonzero(live).tolist()
+        if len(rows) == count:
+            self._rows = dict(zip(self._ids, rows, strict=True))
+        else:
+            self._rows = {self._ids[row]: row for row in rows}
+        for row in rows:
+            self._rows_by_episode.setdefault(self._episode_ids[row], []).append(row)
+        said = np.bincount(self._marks["speaker"][live], minlength=len(names.speakers)).tolist()
+        self._speakers = dict(zip(names.speakers, said, strict=True))
+        places = self._marks["conversation"][rows]
+        order = np.lexsort((self._marks["position"][rows], places))
+        for place, at in zip(places[order].tolist(), order.tolist(), strict=True):
+            self._rows_by_conversation.setdefault(names.conversations[place], []).append(rows[at])
+
+    def packed(self) -> PackedTurns:
+        """A copy of this index as it is now: nothing done to it later is seen in the copy. Of what is not live nothing
+        is left but its place."""
+        size, live = self.size, self.live.copy()
+        surface = self.surface.copy()
+        surface[~live] = np.zeros(1, dtype=SURFACE)
+        return PackedTurns(
+            ids=list(self._ids),
+            homes=list(self._episode_ids),
+            shelf=_Copied(list(self._turns), self._shelf, live),
+            values=self._vectors.values[:size].copy(),
+            scales=self._vectors.scales[:size].copy(),
+            live=live,
+            previous=self._previous[:size].copy(),
+            following=self._next[:size].copy(),
+            window_lengths=self._window_lengths[:size].copy(),
+            marks=self._marks[:size].copy(),
+            surface=surface,
+            total=self._sum.copy(),
+            words=self.words.packed(live),
+            names=Names(
+                list(self._speaker_codes),
+                list(self._conversation_codes),
+                {key: list(rows) for key, rows in self.about.items()},
+            ),
+        )
+
+    def _put(self, entry: IndexedTurn) -> None:
+        row = self._rows.get(entry.turn.id)
+        if row is not None:
+            self._put_vector(row, entry.vector)
+            self._measure_windows_around(row)
+            self._move(row, entry.episode_id)
+            return
+        row = self.words.add(read_terms(entry.turn))
+        self._ids.append(entry.turn.id)
+        self._turns.append(entry.turn)
+        self._episode_ids.append(entry.episode_id)
+        self._grow()
+        self._rows[entry.turn.id] = row
+        self._rows_by_episode.setdefault(entry.episode_id, []).append(row)
+        self._speakers[entry.turn.speaker] = self._speakers.get(entry.turn.speaker, 0) + 1
+        self._put_vector(row, entry.vector)
+        self._live[row] = True
+        self._mark(row, entry.turn)
+        self._join_neighbour(row)
+
+    def _put_vector(self, row: int, vector: Vector) -> None:
+        rows = self._vectors.rows(row + 1)
+        self._sum -= rows[[row]][0]
+        self._vectors.put(row, vector)
+        self._sum += rows[[row]][0]
+
+    def _mark(self, row: int, turn: Turn) -> None:
+        speaker = self._speaker_codes.setdefault(turn.speaker, len(self._speaker_codes))
+        conversation = self._conversation_codes.setdefault(turn.conversation_id, len(self._conversation_codes))
+        self._marks[row] = (turn.said_at, speaker, conversation, turn.position, turn.origin is Origin.SELF)
+        self._surface[row] = surface_of(turn.text)
+        for key in subjects_of(turn.text):
+            if key not in self.about:
+                self.openers[key.split()[0]] += 1
+            self.about.setdefault(key, []).append(row)
+
+    def _join_neighbour(self, row: int) -> None:
+        """Between those that were said before and after it: what wakes comes back into the middle."""
+        turn, position = self.turn(row), self._marks["position"]
+        rows = self._rows_by_conversation.setdefault(turn.conversation_id, [])
+        at = bisect_right(rows, turn.position, key=position.__getitem__)
+        rows.insert(at, row)
+        self._join(rows[at - 1] if at else -1, row)
+        self._join(row, rows[at + 1] if at + 1 < len(rows) else -1)
+        self._measure_windows_around(row)
+
+    def _leave_neighbours(self, row: int) -> None:
+        self._rows_by_conversation[self.turn(row).conversation_id].remove(row)
+        before, after = int(self._previous[row]), int(self._next[row])
+        self._previous[row] = self._next[row] = -1
+        if before >= 0 or after >= 0:
+            self._join(before, after)
+            self._measure_windows_around(before if before >= 0 else after)
+            self._measure_windows_around(after if after >= 0 else before)
+
+    def _join(self, row: int, following: int) -> None:
+        """Make them neighbours, where they are near enough in time; -1 stands for nobody."""
+        if row >= 0 and following >= 0:
+            said_at = self._marks["said_at"]
+            if abs(said_at[row] - said_at[following]) <= SESSION_SECONDS:
+                self._next[row], self._previous[following] = following, row
+                return
+        if row >= 0:
+            self._next[row] = -1
+        if following >= 0:
+            self._previous[following] = -1
+
+    def _measure_windows_around(self, row: int) -> None:
+        """A row's vector is part of its own window, of the one before it, and of the two after it."""
+        following = int(self._next[row])
+        second = int(self._next[following]) if following >= 0 else -1
+        for changed in (int(self._previous[row]), row, following, second):
+            if changed >= 0:
+                window = self.vectors[self._window(changed)].sum(axis=0)
+                self._window_lengths[changed] = max(1e-6, float(np.linalg.norm(window)))
+
+    def _window(self, row: int) -> list[int]:
+        first = int(self._previous[row])
+        second = int(self._previous[first]) if first >= 0 else -1
+        return [near for near in (second, first, row, int(self._next[row])) if near >= 0]
+
+    def _grow(self) -> None:
+        capacity = len(self._live)
+        if len(self._turns) <= capacity:
+            return
+        more = max(capacity // 4, _FIRST_CAPACITY)
+        self._vectors.grow(capacity + more)
+        self._live = np.append(self._live, np.zeros(more, dtype=np.bool_))
+        self._previous = np.append(self._previous, np.full(more, -1, dtype=np.int32))
+        self._next = np.append(self._next, np.full(more, -1, dtype=np.int32))
+        self._window_lengths = np.append(self._window_lengths, np.ones(more, dtype=np.float32))
+        self._marks = np.append(self._marks, np.zeros(more, dtype=MARKS))
+        self._surface = np.append(self._surface, np.zeros(more, dtype=SURFACE))
+
+    def _hand_over(self, old_id: str, new_id: str) -> None:
+        for row in list(self._rows_by_episode.get(old_id, ())):
+            self._move(row, new_id)
+
+    def _move(self, row: int, episode_id: str) -> None:
+        old_id = self._episode_ids[row]
+        if old_id == episode_id:
+            return
+        self._rows_by_episode[old_id].remove(row)
+        rows = self._rows_by_episode.setdefault(episode_id, [])
+        rows.append(row)
+        rows.sort()
+        self._episode_ids[row] = episode_id
+
+    def _remove(self, turn_id: str) -> None:
+        row = self._rows.pop(turn_id, None)
+        if row is None:
+            return
+        self._live[row] = False
+        self._rows_by_episode[self._episode_ids[row]].remove(row)
+        turn = self.turn(row)
+        self._speakers[turn.speaker] -= 1
+        self._put_vector(row, np.zeros(self._vectors.dimensions, dtype=np.float32))
+        for key in subjects_of(turn.text):
+            self.about[key].remove(row)
+            if not self.about[key]:
+                del self.about[key]
+                self.openers[key.split()[0]] -= 1
+        self._leave_neighbours(row)
+        self._turns[row] = replace(turn, text="")
+
+
+class _Copied:
+    """The turns of an index as they were: those at hand, the others from its shelf."""
+
+    def __init__(self, turns: list[Turn | None], shelf: TurnShelf | None, live: NDArray[np.bool_]) -> None:
+        self._turns = turns
+        self._shelf = shelf
+        self._live = live
+
+    def __call__(self, row: int) -> Turn:
+        return unpack_turn(self.raw(row))
+
+    def raw(self, row: int) -> bytes:
+        turn = self._turns[row]
+        if not self._live[row]:
+            return b""
+        if turn is not None:
+            return pack_turn(turn)
+        if self._shelf is None:
+            raise KeyError(row)
+        return self._shelf.raw(row)
+
+
+def meant(text: str, names: Iterable[str]) -> str:
+    """What of `text` is compared by meaning: not its fenced code, not the names of those who speak."""
+    prose = without_code(text)
+    return without_names(prose if prose.strip() else text, names)
+
+
+def meant_by(turn: Turn, names: Iterable[str]) -> str:
+    """What of a turn is compared by meaning. Of the mind's own long replies the beginning, which says what they answer:
+    the rest would cost four times as much to embed and is found by its words."""
+    told = meant(turn.fresh, names)
+    if turn.origin is not Origin.SELF or len(told) <= _OWN_CHARS:
+        return told
+    return told[:_OWN_CHARS].rsplit(None, 1)[0]
+
+
+def without_names(text: str, names: Iterable[str]) -> str:
+    """`text` without the names of those who speak: both sides of a comparison by meaning go without them, as a name
+    says who was there, not what was said (RECALL: the largest single gain of the dense side). Unchanged when nothing
+    much would be left."""
+    spelled = [name for name in names if name[:1].isupper() and name.casefold() not in stop_words()]
+    if not spelled:
+        return text
+    longest_first = "|".join(map(re.escape, sorted(spelled, key=len, reverse=True)))
+    pattern = re.compile(rf"\b(?:{longest_first})\b(?:['\u2019]s\b)?")
+    left = " ".join(pattern.sub(" ", text).split())
+    return left if len(terms_of(left)) >= 1 else text

@@ -1,0 +1,137 @@
+"""Light sleep: what has just been said, thought or imported can be recalled, with no model call (DESIGN, section 3).
+
+Embeds the turns, lets `forming` decide, writes each batch in one transaction. It can be stopped between batches and
+goes on where it was: an experience counts as slept on only together with its episode.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from reveries.clock import Clock
+from reveries.config import MemorySettings
+from reveries.db.database import Transaction
+from reveries.memory.changes import ChangeSet
+from reveries.memory.gaps import gaps_ended_between
+from reveries.memory.importing import adopt_imported
+from reveries.memory.model import Experience, Turn
+from reveries.memory.recall.turn_index import meant_by
+from reveries.memory.sleep.forming import Forming
+from reveries.memory.sleep.judging import allowed_at_once
+from reveries.memory.sleep.runs import begin_run, end_run, record_change
+from reveries.memory.sleep.segments import Piece
+from reveries.memory.store import MemoryStore
+
+Progress = Callable[[int, int], None]
+"""Told how many experiences are done, and of how many."""
+
+_BATCH_TURNS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class LightSlept:
+    """What a light sleep did."""
+
+    experiences: int
+    episodes: int
+    left: int = 0
+    """Experiences that it was stopped before."""
+
+
+class LightSleep:
+    """One at a time: a second one waits for the first and finds less to do."""
+
+    def __init__(self, store: MemoryStore, clock: Clock, new_id: Callable[[], str], settings: MemorySettings) -> None:
+        self._settings = settings
+        self._store = store
+        self._clock = clock
+        self._new_id = new_id
+        self._running = asyncio.Lock()
+
+    async def run(self, progress: Progress | None = None, stop: asyncio.Event | None = None) -> LightSlept:
+        """Sleep on everything that has not been slept on. With `stop` set it ends after the batch in hand."""
+        async with self._running:
+            await adopt_imported(self._store, self._new_id)
+            pending = await self._store.to_sleep_on()
+            if not pending:
+                return LightSlept(0, 0)
+            return await self._sleep_on(pending, progress, stop)
+
+    async def _sleep_on(
+        self,
+        pending: Sequence[tuple[Experience, tuple[Turn, ...]]],
+        progress: Progress | None,
+        stop: asyncio.Event | None,
+    ) -> LightSlept:
+        run_id = self._new_id()
+        await begin_run(self._store, run_id, "light", "arrival", self._clock.now())
+        done = episodes = 0
+        try:
+            for batch in _batches(pending):
+                if stop is not None and stop.is_set():
+                    break
+                episodes += await self._sleep_on_batch(run_id, batch)
+                done += len(batch)
+                if progress is not None:
+                    progress(done, len(pending))
+        finally:
+            outcome = "done" if done == len(pending) else "interrupted"
+            await end_run(self._store, run_id, outcome, self._clock.now())
+        return LightSlept(done, episodes, len(pending) - done)
+
+    async def _sleep_on_batch(self, run_id: str, batch: Sequence[tuple[Experience, tuple[Turn, ...]]]) -> int:
+        """Embed and form one batch; how many new episodes it made."""
+        # Held from the vectors to the commit: they are of the model that is in use when they are written.
+        async with self._store.space:
+            return await self._form(run_id, await self._pieces(batch))
+
+    async def _form(self, run_id: str, pieces: Sequence[Piece]) -> int:
+        now = self._clock.now()
+        formed = 0
+
+        async def work(transaction: Transaction) -> ChangeSet:
+            nonlocal formed
+            times = [piece.experience.happened_at for piece in pieces]
+            gaps = await gaps_ended_between(transaction, min(times), max(times))
+            allowed = allowed_at_once(len(self._store.live.graph), self._settings)
+            forming = Forming(self._store.live, now, self._new_id, gaps, allowed)
+            changes = forming.form(pieces)
+            formed = forming.episode_count
+            line = f"{len(pieces)} experiences became {formed} new episodes."
+            if changes.processed:
+                line += f" {len(changes.processed)} said nothing new."
+            if changes.conflicts:
+                line += f" {len(changes.conflicts)} claims are at odds with another."
+            counts = {"processed": len(pieces), "created": formed}
+            await record_change(transaction, self._store, run_id, None, changes, line, counts)
+            return changes
+
+        await self._store.commit(work)
+        return formed
+
+    async def _pieces(self, batch: Sequence[tuple[Experience, tuple[Turn, ...]]]) -> list[Piece]:
+        speakers = self._store.live.turns.speakers | {turn.speaker for _, turns in batch for turn in turns}
+        texts = [meant_by(turn, speakers) for _, turns in batch for turn in turns]
+        vectors = await self._store.embed_or_none(texts)
+        vectors[[turn.is_echo for _, turns in batch for turn in turns]] = 0.0
+        pieces: list[Piece] = []
+        start = 0
+        for experience, turns in batch:
+            pieces.append(Piece(experience, turns, vectors[start : start + len(turns)]))
+            start += len(turns)
+        return pieces
+
+
+def _batches(
+    pending: Sequence[tuple[Experience, tuple[Turn, ...]]],
+) -> list[list[tuple[Experience, tuple[Turn, ...]]]]:
+    """Cut so that a batch has about 128 turns: small enough to be stopped soon, large enough to embed well."""
+    batches: list[list[tuple[Experience, tuple[Turn, ...]]]] = []
+    turns = _BATCH_TURNS
+    for entry in pending:
+        if turns >= _BATCH_TURNS:
+            batches.append([])
+            turns = 0
+        batches[-1].append(entry)
+        turns += len(entry[1])
+    return batches

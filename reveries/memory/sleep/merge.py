@@ -1,0 +1,113 @@
+"""When two episodes are one, and what becomes of them (R-73, R-105, R-169, RA-26). Pure.
+
+Nothing is lost: the one that goes keeps its row, its sources and links go over, its quotes are appended as they stand.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from reveries.config import MemorySettings
+from reveries.llm.base import Vector
+from reveries.memory.changes import ChangeSet, Retirement
+from reveries.memory.graph.memory_graph import MemoryGraph
+from reveries.memory.model import Episode, Exemplar, Link
+from reveries.memory.sleep.linking import nearest
+
+_HOUR_SECONDS = 3600.0
+_MAX_TOPICS = 10
+_SUMMARY_CHARS = 700
+
+
+def merge_target(graph: MemoryGraph, episode: Episode, vector: Vector, settings: MemorySettings) -> Episode | None:
+    """The closest other episode (R-105), if the two are one: near enough in meaning, and of one conversation or close
+    in time (RA-26). Never across the line between what is tainted and what is not."""
+    closest = nearest(graph, vector, 1, settings.merge_cosine, without={episode.id})
+    other = closest[0][0] if closest else None
+    if other is None or other.tainted != episode.tainted or other.origin != episode.origin:
+        return None
+    is_same_conversation = other.conversation_id is not None and other.conversation_id == episode.conversation_id
+    hours = abs(other.created_at - episode.created_at) / _HOUR_SECONDS
+    return other if is_same_conversation or hours <= settings.merge_window_hours else None
+
+
+def merged(target: Episode, source: Episode) -> Episode:
+    """`target` with `source` taken in: quotes appended, topics and sources united, the greater salience; as sure as the
+    less sure of the two, for a merge adds a judgement."""
+    exemplars = appended(target.exemplars, source.exemplars)
+    return replace(
+        target,
+        created_at=min(target.created_at, source.created_at),
+        ended_at=max(target.ended_at, source.ended_at),
+        last_accessed_at=max(target.last_accessed_at, source.last_accessed_at),
+        access_count=target.access_count + source.access_count,
+        summary=joined_summary(target.summary, source.summary),
+        exemplars=exemplars,
+        salience=max(target.salience, source.salience),
+        confidence=min(target.confidence, source.confidence),
+        accessibility=max(target.accessibility, source.accessibility),
+        valence=(target.valence + source.valence) / 2.0,
+        topics=united(target.topics, source.topics)[:_MAX_TOPICS],
+        entities=united(target.entities, source.entities),
+        tainted=target.tainted or source.tainted,
+        depth="deep",
+        experience_ids=united(target.experience_ids, source.experience_ids),
+        gap_seconds=target.gap_seconds if target.gap_seconds is not None else source.gap_seconds,
+        gap_significance=target.gap_significance or source.gap_significance,
+        before=tuple(name for name in united(target.before, source.before) if name not in (target.id, source.id)),
+        after=tuple(name for name in united(target.after, source.after) if name not in (target.id, source.id)),
+    )
+
+
+def merge(graph: MemoryGraph, target: Episode, source: Episode, vector: Vector) -> ChangeSet:
+    """`source` goes into `target`, which gets `vector`: the links of the one that goes become the other's, and its
+    neighbours in time name the other."""
+    both = merged(target, source)
+    moved = [replace(link, source_id=target.id) for link in graph.links_of(source.id)]
+    moved += [replace(link, target_id=target.id) for link in graph.links_into(source.id)]
+    kept = tuple(_strongest(graph, link) for link in moved if link.source_id != link.target_id)
+    neighbours = tuple(
+        _renamed(neighbour, source.id, target.id)
+        for name in united(source.before, source.after)
+        if name != target.id and (neighbour := graph.get(name)) is not None
+    )
+    return ChangeSet(
+        episodes=(*neighbours, both),
+        vectors=((target.id, vector),),
+        links=kept,
+        retired=(Retirement(source.id, target.id),),
+    )
+
+
+def appended(old: tuple[Exemplar, ...], new: Iterable[Exemplar]) -> tuple[Exemplar, ...]:
+    """`old` as it is, then what of `new` is not there yet (R-73)."""
+    known = {(quoted.quote, quoted.turn_id) for quoted in old}
+    return (*old, *(quoted for quoted in new if (quoted.quote, quoted.turn_id) not in known))
+
+
+def united(old: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
+    """Both without repeats, in order."""
+    return tuple(dict.fromkeys((*old, *new)))
+
+
+def joined_summary(old: str, new: str) -> str:
+    """One after the other, the older first; what is too long loses its oldest words, never its newest."""
+    if not old or old == new:
+        return new
+    both = f"{old} {new}"
+    if len(both) <= _SUMMARY_CHARS:
+        return both
+    tail = both[-_SUMMARY_CHARS:]
+    return "\u2026 " + tail.partition(" ")[2]
+
+
+def _strongest(graph: MemoryGraph, link: Link) -> Link:
+    there = graph.strength_of(link.source_id, link.target_id, link.type)
+    return link if there is None else replace(link, strength=max(link.strength, there))
+
+
+def _renamed(episode: Episode, old_id: str, new_id: str) -> Episode:
+    return replace(
+        episode,
+        before=united((), (new_id if name == old_id else name for name in episode.before)),
+        after=united((), (new_id if name == old_id else name for name in episode.after)),
+    )

@@ -1,0 +1,181 @@
+"""A dry run of deep sleep: the model is asked about what waits, and what would come of it is shown. Nothing is changed.
+
+What one experience would do is seen by the next: it is done to a sketch, which holds copies of those episodes alone
+that could be concerned. What a real pass does later may differ, for then the model is asked again.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from reveries.clock import Clock
+from reveries.config import MemorySettings
+from reveries.errors import ModelAnswerError
+from reveries.llm.base import ChatModel, Vector, Vectors
+from reveries.llm.structured import AnswerRecorder
+from reveries.memory.changes import ChangeSet, from_json, to_json
+from reveries.memory.conversations import Names
+from reveries.memory.graph.memory_graph import MemoryGraph
+from reveries.memory.live import LiveMemory
+from reveries.memory.model import Episode, Experience, SelfModel
+from reveries.memory.sleep.asking import allowance
+from reveries.memory.sleep.consolidation import MAX_ATTEMPTS
+from reveries.memory.sleep.linking import nearest, possible_causes
+from reveries.memory.sleep.questions import Asker
+from reveries.memory.sleep.run_log import ChangeDiff, diff_of
+from reveries.memory.sleep.understanding import decide, understand, unless_stopped
+from reveries.memory.store import MemoryStore
+from reveries.plaintext import one_line
+
+_NEAR_COUNT = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a pass would do now."""
+
+    changes: tuple[ChangeDiff, ...]
+    fallbacks: int
+    """Experiences whose answer could not be used."""
+    left: int
+    """Experiences that were not looked at."""
+    would_ask: bool
+    """It would merge away more than it may without asking."""
+    was_interrupted: bool
+    seconds: float
+
+
+class DryRun:
+    """Asks like deep sleep and decides like it, and writes nothing."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        names: Names,
+        settings: MemorySettings,
+        clock: Clock,
+        answers: AnswerRecorder | None = None,
+    ) -> None:
+        self._store = store
+        self._names = names
+        self._settings = settings
+        self._clock = clock
+        self._answers = answers
+
+    async def run(
+        self,
+        model: ChatModel,
+        *,
+        limit: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        stop: asyncio.Event | None = None,
+    ) -> Preview:
+        """Look at at most `limit` experiences, the most salient first. Setting `stop` ends it at once. Raises
+        ModelError when the model cannot be used at all."""
+        began = self._clock.monotonic()
+        sketch = Sketch(self._store.live)
+        may_take = allowance(self._store.live.graph, self._settings)
+        waits = await self._waiting()
+        total = waits if limit is None else min(limit, waits)
+        seen: list[str] = []
+        diffs: list[ChangeDiff] = []
+        spent = fallbacks = 0
+        while len(seen) < total and not (stop is not None and stop.is_set()):
+            experience, turns = await self._store.next_to_process(MAX_ATTEMPTS, seen)
+            if experience is None:
+                break
+            seen.append(experience.id)
+            try:
+                asker = Asker(self._names.owner, self._names.mind, sketch.self_model)
+                home = self._store.live.home_of(experience.id)
+                earlier = possible_causes(self._store.live.graph, home) if home is not None else ()
+                asking = understand(model, asker, experience, turns, earlier, self._settings, self._answers)
+                understood = await unless_stopped(stop, asking)
+            except ModelAnswerError as error:
+                diffs.append(_unusable(experience, error))
+                fallbacks += 1
+                continue
+            if understood is None:
+                seen.pop()
+                break
+            async with self._store.space:
+                vector = (await self._store.embed_or_none([understood.abstraction.summary]))[0]
+                home = sketch.home_of(experience.id, vector)
+                if home is not None:
+                    made = decide(sketch, home, understood, vector, self._settings, self._clock.now())
+                    spent += made.cost
+                    diffs.append(sketch.would_do(experience.id, made.changes, made.line))
+            if progress is not None:
+                progress(len(seen), total)
+        is_stopped = stop is not None and stop.is_set()
+        seconds = self._clock.monotonic() - began
+        return Preview(tuple(diffs), fallbacks, waits - len(seen), spent > may_take, is_stopped, seconds)
+
+    async def _waiting(self) -> int:
+        named = {"max_attempts": MAX_ATTEMPTS, "with_held": 1}
+        return int((await self._store.database.rows("experiences.count_unprocessed", named))[0]["unprocessed"])
+
+
+class Sketch:
+    """Copies of the live episodes that could be concerned, with their links among each other, to decide upon."""
+
+    def __init__(self, live: LiveMemory) -> None:
+        self._live = live
+        self.graph = MemoryGraph(live.graph.dimensions)
+        self.self_model: SelfModel = live.self_model
+        self.claims = live.claims
+        self._known: set[str] = set()
+        self._merged_into: dict[str, str] = {}
+
+    def home_of(self, experience_id: str, near: Vector) -> Episode | None:
+        """The episode that an experience lives in, as it would be by now; with what is near to it and to `near`."""
+        home = next((e for e in self.graph.episodes() if experience_id in e.experience_ids), None)
+        home = home or self._live.home_of(experience_id)
+        if home is None:
+            return None
+        around = [home.id, *home.before, *home.after]
+        if home.id in self._live.graph:
+            around += [link.target_id for link in self._live.graph.links_of(home.id)]
+            around += [link.source_id for link in self._live.graph.links_into(home.id)]
+            mixed = self._live.graph.vector_of(home.id) + near
+            around += [e.id for e, _ in nearest(self._live.graph, mixed, _NEAR_COUNT, -1.0)]
+        self._copy(around)
+        return self.graph.get(home.id)
+
+    def turn_vectors_of(self, episode_id: str) -> Vectors:
+        """The vectors of the turns that would be an episode's by now."""
+        names = [episode_id, *(gone for gone, into in self._merged_into.items() if into == episode_id)]
+        return np.vstack([self._live.turn_vectors_of(name) for name in names])
+
+    def would_do(self, experience_id: str, changes: ChangeSet, line: str) -> ChangeDiff:
+        """Do it here, and tell what it is."""
+        diff = diff_of(experience_id, line, from_json(to_json(changes, self.graph.before(changes))))
+        self.graph.apply(changes)
+        if changes.self_model is not None:
+            self.self_model = changes.self_model.after
+        for gone in changes.retired:
+            earlier = [name for name, into in self._merged_into.items() if into == gone.episode_id]
+            self._merged_into |= dict.fromkeys(earlier, gone.merged_into)
+            self._merged_into[gone.episode_id] = gone.merged_into
+        return diff
+
+    def _copy(self, names: list[str]) -> None:
+        live = self._live.graph
+        new = [name for name in dict.fromkeys(names) if name not in self._known and name in live]
+        self._known |= set(new)
+        episodes = [episode for name in new if (episode := live.get(name)) is not None]
+        links = [link for name in new for link in (*live.links_of(name), *live.links_into(name))]
+        self.graph.apply(
+            ChangeSet(
+                episodes=tuple(episodes),
+                vectors=tuple((episode.id, live.vector_of(episode.id)) for episode in episodes),
+                links=tuple(links),
+            )
+        )
+
+
+def _unusable(experience: Experience, error: ModelAnswerError) -> ChangeDiff:
+    line = f"No usable answer about \u201c{one_line(experience.content, 60)}\u201d. {error}"
+    return ChangeDiff(experience.id, line, (), (), 0, ())

@@ -1,0 +1,233 @@
+"""What deep sleep asks a model, and the form of the answers. One call an experience: salience and abstraction together.
+
+Quotes are an `enum` of the text's own sentences, so that a model that is held to the schema cannot misquote; whoever is
+not held to it is checked (R-72). No worked example: small models copy it. Pure.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from reveries.llm.base import Message, Prompt, Role
+from reveries.memory.model import Episode, Exemplar, SelfModel, Turn
+from reveries.memory.recall.words import terms_of
+from reveries.memory.sleep.extracts import exemplar, sentences_of
+from reveries.prompts import prompt
+
+_MAX_QUOTABLE = 24
+_MAX_QUOTE_CHARS = 300
+_MAX_CONTENT_CHARS = 6000
+_ANSWER_TOKENS = 600
+_EARLIER_CHARS = 160
+NAMES, NO_CAUSE = ("A", "B", "C"), "none"
+"""What the earlier episodes are called in the question, and the answer that it was none of them."""
+_CALM = 0.2
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+class QuoteAnswer(msgspec.Struct, frozen=True):
+    quote: str
+    significance: str = ""
+
+
+class FactAnswer(msgspec.Struct, frozen=True):
+    """Something that was said to be so now: whose what is which value, and the sentence that says it."""
+
+    quote: str
+    about: str = ""
+    what: str = ""
+    value: str = ""
+
+
+class DeepAnswer(msgspec.Struct, frozen=True):
+    """R-109 and R-110 in one. Fields in the order in which they are asked: what was said first, then how it weighs."""
+
+    summary: str
+    salience: float
+    topics: list[str] = []
+    exemplars: list[QuoteAnswer] = []
+    patterns: list[str] = []
+    led_by: str = ""
+    """The letter of the episode that led to it, where some were shown."""
+    facts: list[FactAnswer] = []
+    reasoning: str = ""
+
+
+class SelfAnswer(msgspec.Struct, frozen=True):
+    """What the self-model question brings; empty fields change nothing."""
+
+    owner_facts: list[str] = []
+    communication_style: str = ""
+    unresolved_threads: list[str] = []
+    current_focus: str = ""
+    narrative: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Abstraction:
+    """A deep answer that has been checked: in range, cut to size, every quote verbatim."""
+
+    summary: str
+    topics: tuple[str, ...]
+    exemplars: tuple[Exemplar, ...]
+    patterns: tuple[str, ...]
+    salience: float
+    confidence: float
+    reasoning: str
+    facts: tuple[FactAnswer, ...] = ()
+    cause_id: str = ""
+    """The episode that led to it, one of those shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks about whom."""
+
+    owner: str
+    mind: str
+    model: SelfModel
+
+
+def deep_question(asker: Asker, turns: Sequence[Turn], earlier: Sequence[Episode] = ()) -> Prompt:
+    """R-109 and R-110 about one experience, and which of the `earlier` episodes led to it. The rules come first and
+    stay the same from call to call."""
+    rules = prompt("deep_sleep", mind=asker.mind, owner=asker.owner, self_model=told_self_model(asker.model))
+    told = fenced(told_turns(turns))
+    if earlier:
+        before = [f"{name}: {tidy(one.summary, _EARLIER_CHARS)}" for name, one in zip(NAMES, earlier, strict=False)]
+        told = "Earlier:\n" + fenced("\n".join(before)) + "\nWhat happened:\n" + told
+    return Prompt(
+        role=Role.CONSOLIDATION,
+        messages=(Message("system", rules), Message("user", told)),
+        max_tokens=_ANSWER_TOKENS,
+        temperature=_CALM,
+        schema=deep_schema(quotable(turns), len(earlier)),
+    )
+
+
+def self_question(asker: Asker, words: str) -> Prompt:
+    """What an important experience changes in the self-model (R-86)."""
+    rules = prompt("self_model", mind=asker.mind, owner=asker.owner, self_model=told_self_model(asker.model))
+    return Prompt(
+        role=Role.CONSOLIDATION,
+        messages=(Message("system", rules), Message("user", fenced(words[:_MAX_CONTENT_CHARS]))),
+        max_tokens=_ANSWER_TOKENS,
+        temperature=_CALM,
+        schema=_SELF_SCHEMA,
+    )
+
+
+def quotable(turns: Sequence[Turn]) -> list[str]:
+    """The sentences that may be quoted: those that say something, in order, not too long, no repeats."""
+    found = [sentence for turn in turns for sentence in sentences_of(turn.fresh)]
+    telling = [s for s in found if len(s) <= _MAX_QUOTE_CHARS and terms_of(s)]
+    return list(dict.fromkeys(telling))[:_MAX_QUOTABLE]
+
+
+def deep_schema(quotes: Sequence[str], earlier: int = 0) -> Mapping[str, object]:
+    """The JSON schema of a deep answer whose quotes can only be `quotes`, and whose cause one of so many shown."""
+    quote = {"type": "string", "enum": list(quotes)} if quotes else _string(1)
+    exemplar_schema = _object({"quote": quote, "significance": _string(120)})
+    fact_schema = _object({"quote": quote, "about": _string(40), "what": _string(40), "value": _string(60)})
+    return _object(
+        {
+            "summary": _string(500),
+            "topics": _strings(5, 40),
+            "exemplars": {"type": "array", "items": exemplar_schema, "maxItems": 3 if quotes else 0},
+            "patterns": _strings(2, 120),
+            **({"led_by": {"type": "string", "enum": [NO_CAUSE, *NAMES[:earlier]]}} if earlier else {}),
+            "facts": {"type": "array", "items": fact_schema, "maxItems": 2 if quotes else 0},
+            "reasoning": _string(300),
+            "salience": {"type": "number", "minimum": 0, "maximum": 1},
+        }
+    )
+
+
+def abstraction_of(answer: DeepAnswer, turns: Sequence[Turn], earlier: Sequence[Episode] = ()) -> Abstraction:
+    """`answer`, checked: salience clamped and rounded (R-113), quotes that are not verbatim dropped at the cost of
+    confidence (R-72)."""
+    kept = [found for quoted in answer.exemplars if (found := _verbatim(quoted, turns)) is not None]
+    asked = len(answer.exemplars)
+    confidence = 0.8 * (len(kept) / asked if asked else 0.5)
+    salience = answer.salience if answer.salience == answer.salience else 0.0
+    return Abstraction(
+        summary=tidy(answer.summary, 500),
+        topics=tuple(dict.fromkeys(t for topic in answer.topics if (t := tidy(topic, 40).casefold())))[:5],
+        exemplars=tuple(kept),
+        patterns=tuple(p for pattern in answer.patterns if (p := tidy(pattern, 120)))[:2],
+        salience=round(max(0.0, min(1.0, salience)), 3),
+        confidence=round(0.2 + confidence, 3),
+        reasoning=tidy(answer.reasoning, 300),
+        facts=tuple(answer.facts[:2]),
+        cause_id={name: one.id for name, one in zip(NAMES, earlier, strict=False)}.get(answer.led_by.strip(), ""),
+    )
+
+
+def _verbatim(quoted: QuoteAnswer, turns: Sequence[Turn]) -> Exemplar | None:
+    quote = quoted.quote.strip()
+    for turn in turns:
+        if quote and quote in turn.fresh:
+            return exemplar(quote, turn, tidy(quoted.significance, 120))
+    return None
+
+
+def told_turns(turns: Sequence[Turn]) -> str:
+    """Turns as the model reads them; a text that is too long loses its middle."""
+    new = [(turn.speaker, turn.fresh) for turn in turns if turn.fresh]
+    text = "\n".join(f"{speaker}: {said}" if speaker else said for speaker, said in new)
+    if len(text) <= _MAX_CONTENT_CHARS:
+        return text
+    half = _MAX_CONTENT_CHARS // 2
+    return f"{text[:half]}\n\u2026\n{text[-half:]}"
+
+
+def told_self_model(model: SelfModel) -> str:
+    """The self-model in plain lines, the same text for the same model."""
+    lines = [model.narrative] if model.narrative else []
+    lines += [f"- {fact}" for fact in model.owner_facts[-12:]]
+    return "\n".join(lines) or "Nothing yet."
+
+
+def fenced(text: str) -> str:
+    """Text that is material, between lines that it cannot close by itself."""
+    return "=====\n" + text.replace("=====", "= = =") + "\n====="
+
+
+def tidy(text: str, limit: int) -> str:
+    """One line, cut to `limit`. A tail in another script than the text began in is cut off: small models slip into one
+    when their answer is cut."""
+    line = " ".join(text.split())
+    first = _LETTER.search(line)
+    if first is not None and first.group().isascii():
+        line = re.sub(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af].*$", "", line).rstrip()
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "\u2026"
+
+
+def _object(properties: Mapping[str, object]) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _string(limit: int) -> dict[str, object]:
+    return {"type": "string", "maxLength": limit}
+
+
+def _strings(count: int, limit: int) -> dict[str, object]:
+    return {"type": "array", "items": _string(limit), "maxItems": count}
+
+
+_SELF_SCHEMA: Mapping[str, object] = _object(
+    {
+        "owner_facts": _strings(3, 160),
+        "communication_style": _string(160),
+        "unresolved_threads": _strings(2, 100),
+        "current_focus": _string(100),
+        "narrative": _string(300),
+    }
+)

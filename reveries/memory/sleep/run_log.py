@@ -1,0 +1,184 @@
+"""The log of sleep: which passes there were, and what one of them did, episode by episode. Only reads."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from reveries.db.database import Database, Row
+from reveries.errors import NotFoundError, UndoError
+from reveries.memory.changes import Recorded, SelfModelChange, from_json
+from reveries.memory.model import Episode, Link
+from reveries.memory.sleep.claims import UPDATE, Conflict
+
+_SELF_FIELDS = ("narrative", "communication_style", "current_focus")
+_SELF_LISTS = ("owner_facts", "unresolved_threads", "values", "tendencies", "strengths", "limitations", "anticipations")
+
+
+@dataclass(frozen=True, slots=True)
+class RunEntry:
+    """One pass, with its counts."""
+
+    id: str
+    depth: str
+    trigger: str
+    """Why it began: "arrival", "time", "volume", "owner", "sleep", "undo" …"""
+    began_at: float
+    ended_at: float | None
+    processed: int
+    created: int
+    merged: int
+    fallbacks: int
+    outcome: str
+    undone_by: str = ""
+    """The undo that took it back."""
+    undoes: str = ""
+    """The pass that it took back, when it is an undo."""
+    question: str = ""
+    """What it asks before it does more."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeDiff:
+    """An episode before and after."""
+
+    episode_id: str
+    what: str
+    """"new", "changed", "merged away" or "taken away"."""
+    old_summary: str
+    new_summary: str
+    merged_into: str = ""
+    added_quotes: tuple[str, ...] = ()
+    old_salience: float | None = None
+    new_salience: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeDiff:
+    """What was done about one experience, or one batch of them."""
+
+    experience_id: str
+    line: str
+    episodes: tuple[EpisodeDiff, ...]
+    new_links: tuple[Link, ...]
+    stronger_links: int
+    self_model: tuple[str, ...]
+    """Lines that begin with "+ " or "- "."""
+    superseded: tuple[str, ...] = ()
+    """Sentences: which claim ranks under which from now on, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunDetail:
+    """A pass with everything it did, in order."""
+
+    run: RunEntry
+    changes: tuple[ChangeDiff, ...]
+
+
+async def recent_runs(database: Database, limit: int) -> list[RunEntry]:
+    """The latest passes, newest first."""
+    return [_entry(row) for row in await database.rows("consolidation.list_runs", {"limit": limit})]
+
+
+async def find_run(database: Database, id_or_prefix: str) -> RunEntry:
+    """The pass called so, or whose id alone begins so. Raises NotFoundError, UndoError when several do."""
+    rows = await database.rows("consolidation.find_run", {"prefix": id_or_prefix})
+    exact = [row for row in rows if row["id"] == id_or_prefix]
+    if not rows or not id_or_prefix:
+        raise NotFoundError(f"There is no pass {id_or_prefix}.", advice="They are listed by: reveries consolidate log")
+    if len(rows) > 1 and not exact:
+        raise UndoError(f"More than one pass begins with {id_or_prefix}.", advice="Give more of its letters.")
+    return _entry((exact or rows)[0])
+
+
+async def run_detail(database: Database, id_or_prefix: str) -> RunDetail:
+    """A pass, change by change. Raises NotFoundError."""
+    run = await find_run(database, id_or_prefix)
+    rows = await database.rows("consolidation.changes_of", {"run_id": run.id})
+    return RunDetail(
+        run, tuple(diff_of(row["experience_id"] or "", row["log"], from_json(row["change_set"])) for row in rows)
+    )
+
+
+def diff_of(experience_id: str, line: str, recorded: Recorded) -> ChangeDiff:
+    """One recorded change as people read it. Pure."""
+    before = {episode.id: episode for episode in recorded.before.episodes}
+    gone = {entry.episode_id: entry.merged_into for entry in recorded.retired}
+    diffs = [_episode_diff(episode, before.get(episode.id)) for episode in recorded.episodes]
+    diffs += [
+        EpisodeDiff(name, "merged away", before[name].summary if name in before else "", "", into)
+        for name, into in gone.items()
+    ]
+    put = {episode.id for episode in recorded.episodes}
+    diffs += [EpisodeDiff(name, "taken away", "", "") for name in recorded.removed_ids if name not in put]
+    return ChangeDiff(
+        experience_id=experience_id,
+        line=line,
+        episodes=tuple(diff for diff in diffs if diff.what != "same"),
+        new_links=recorded.before.new_links,
+        stronger_links=len(recorded.before.links),
+        self_model=self_lines(recorded.self_model),
+        superseded=tuple(_conflict_line(conflict) for conflict in recorded.conflicts),
+    )
+
+
+def _conflict_line(conflict: Conflict) -> str:
+    earlier, later = f"\u201c{conflict.earlier.quote}\u201d", f"\u201c{conflict.later.quote}\u201d"
+    if conflict.kind == UPDATE:
+        return f"{earlier} ranks under {later}. {conflict.reason}"
+    return f"{earlier} and {later} contradict each other. {conflict.reason}"
+
+
+def self_lines(change: SelfModelChange | None) -> tuple[str, ...]:
+    """What a change of the self-model takes away ("- ") and adds ("+ ")."""
+    if change is None:
+        return ()
+    before, after = change.before, change.after
+    lines: list[str] = []
+    for name in _SELF_FIELDS:
+        if (old := getattr(before, name)) != (new := getattr(after, name)):
+            lines += [f"{sign} {name}: {text}" for sign, text in (("-", old), ("+", new)) if text]
+    for name in _SELF_LISTS:
+        lines += _list_lines(name, getattr(before, name), getattr(after, name))
+    was = [f"{pattern.description} ({pattern.confidence:.2f})" for pattern in before.patterns]
+    lines += _list_lines("patterns", was, [f"{one.description} ({one.confidence:.2f})" for one in after.patterns])
+    return tuple(lines)
+
+
+def _list_lines(name: str, before: Sequence[str], after: Sequence[str]) -> Iterable[str]:
+    yield from (f"- {name}: {text}" for text in before if text not in after)
+    yield from (f"+ {name}: {text}" for text in after if text not in before)
+
+
+def _episode_diff(after: Episode, before: Episode | None) -> EpisodeDiff:
+    if before is None:
+        return EpisodeDiff(after.id, "new", "", after.summary, new_salience=after.salience)
+    known = {(quoted.quote, quoted.turn_id) for quoted in before.exemplars}
+    quotes = tuple(quoted.quote for quoted in after.exemplars if (quoted.quote, quoted.turn_id) not in known)
+    what = "changed" if (after.summary, after.salience) != (before.summary, before.salience) or quotes else "same"
+    return EpisodeDiff(
+        episode_id=after.id,
+        what=what,
+        old_summary=before.summary,
+        new_summary=after.summary,
+        added_quotes=quotes,
+        old_salience=before.salience,
+        new_salience=after.salience,
+    )
+
+
+def _entry(row: Row) -> RunEntry:
+    return RunEntry(
+        id=row["id"],
+        depth=row["depth"],
+        trigger=row["trigger"],
+        began_at=row["began_at"],
+        ended_at=row["ended_at"],
+        processed=row["processed"],
+        created=row["created"],
+        merged=row["merged"],
+        fallbacks=row["fallbacks"],
+        outcome=row["outcome"],
+        undone_by=row["undo_id"] or "",
+        undoes=row["undoes"] or "",
+        question=row["question"] or "",
+    )

@@ -1,0 +1,181 @@
+"""What a model makes of one experience, checked, and what follows from it as a change set: the same for a pass and for
+a dry run. Asking takes a model; deciding is pure."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from reveries.config import MemorySettings
+from reveries.errors import ModelAnswerError
+from reveries.llm.base import ChatModel, Vector, Vectors
+from reveries.llm.structured import AnswerRecorder, ask
+from reveries.memory.changes import ChangeSet, SelfModelChange, join
+from reveries.memory.graph.memory_graph import MemoryGraph
+from reveries.memory.model import Episode, Experience, SelfModel, Turn
+from reveries.memory.self_model import changed, trusted_words
+from reveries.memory.sleep.claim_index import ClaimIndex
+from reveries.memory.sleep.claims import UPDATE, Claim
+from reveries.memory.sleep.deepening import Deepened, deepened
+from reveries.memory.sleep.judging import judge_claims
+from reveries.memory.sleep.linking import causal_link
+from reveries.memory.sleep.questions import (
+    Abstraction,
+    Asker,
+    DeepAnswer,
+    SelfAnswer,
+    abstraction_of,
+    deep_question,
+    self_question,
+)
+from reveries.memory.sleep.segments import unit_mean
+from reveries.memory.sleep.stated import stated_claims
+from reveries.plaintext import one_line
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What the model said of one experience, checked."""
+
+    experience: Experience
+    turns: tuple[Turn, ...]
+    abstraction: Abstraction
+    self_answer: SelfAnswer | None
+
+    @property
+    def claims(self) -> list[Claim]:
+        """What the model found to be claimed, as far as it stands there."""
+        return stated_claims(self.abstraction.facts, self.turns)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What one understood experience changes, and a line about it for the owner."""
+
+    changes: ChangeSet
+    episode_id: str
+    line: str
+    is_new: bool
+    """An episode that light sleep made became a deep one."""
+    is_merge: bool
+
+    @property
+    def cost(self) -> int:
+        """How many episodes it merges away, and how many claims it supersedes."""
+        return len(self.changes.retired) + sum(found.kind == UPDATE for found in self.changes.conflicts)
+
+
+class Surroundings(Protocol):
+    """What is decided upon: the live memory, or a dry run's sketch of it."""
+
+    @property
+    def graph(self) -> MemoryGraph: ...
+
+    @property
+    def self_model(self) -> SelfModel: ...
+
+    @property
+    def claims(self) -> ClaimIndex: ...
+
+    def turn_vectors_of(self, episode_id: str) -> Vectors:
+        """The vectors of an episode's turns, one row a turn."""
+
+
+async def understand(
+    model: ChatModel,
+    asker: Asker,
+    experience: Experience,
+    turns: Sequence[Turn],
+    earlier: Sequence[Episode],
+    settings: MemorySettings,
+    answers: AnswerRecorder | None,
+) -> Understood:
+    """Ask what `experience` means, which of the `earlier` episodes led to it (RA-19), and what it says of the self
+    where it matters enough (R-86). Raises ModelError."""
+    question = deep_question(asker, turns, earlier)
+    answer = await ask(model, question, DeepAnswer, question.schema, recorder=answers)
+    abstraction = abstraction_of(answer, turns, earlier)
+    words = trusted_words(experience, turns)
+    if not words or abstraction.salience <= settings.self_model_salience:
+        return Understood(experience, tuple(turns), abstraction, None)
+    question = self_question(asker, words)
+    try:
+        about_self = await ask(model, question, SelfAnswer, question.schema, recorder=answers)
+        return Understood(experience, tuple(turns), abstraction, about_self)
+    except ModelAnswerError:
+        # The memory of what happened is worth keeping without what it says about the self.
+        return Understood(experience, tuple(turns), abstraction, None)
+
+
+async def unless_stopped(stop: asyncio.Event | None, work: Coroutine[None, None, _T]) -> _T | None:
+    """What `work` gives; None when `stop` was set first: then it has been cancelled."""
+    if stop is None:
+        return await work
+    try:
+        async with asyncio.TaskGroup() as group:
+            working = group.create_task(work, name="deep_sleep.ask")
+            stopping = group.create_task(stop.wait(), name="deep_sleep.stop")
+            await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            working.cancel()
+            stopping.cancel()
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    return None if working.cancelled() else working.result()
+
+
+def decide(
+    around: Surroundings,
+    home: Episode,
+    understood: Understood,
+    summary_vector: Vector,
+    settings: MemorySettings,
+    now: float,
+) -> Decision:
+    """What becomes of `home`, the episode that the experience lives in: steps 3 to 7 of R-103. Pure."""
+    vector = unit_mean(np.vstack([_heart(around, home), summary_vector]))
+    result = deepened(around.graph, home, understood.experience, understood.abstraction, vector, settings)
+    self_change = _self_change(around.self_model, understood, result.episode_id, now)
+    provisional = () if summary_vector.any() else (result.episode_id,)
+    judged = judge_claims(understood.claims, around.claims, now)
+    more = ChangeSet(
+        links=causal_link(around.graph, understood.abstraction.cause_id, result.episode_id),
+        self_model=self_change,
+        provisional_ids=provisional,
+        claims=tuple(judged.claims),
+        conflicts=tuple(judged.conflicts),
+    )
+    return Decision(
+        changes=join([result.changes, more]),
+        episode_id=result.episode_id,
+        line=_line(understood, result, self_change),
+        is_new=home.depth == "light" and not result.merged_id,
+        is_merge=bool(result.merged_id),
+    )
+
+
+def _heart(around: Surroundings, home: Episode) -> Vector:
+    """The mean of what was said in it, or the episode's own vector when its words have left the live index."""
+    vectors = around.turn_vectors_of(home.id)
+    return unit_mean(vectors) if len(vectors) else around.graph.vector_of(home.id)
+
+
+def _self_change(before: SelfModel, understood: Understood, episode_id: str, now: float) -> SelfModelChange | None:
+    if understood.self_answer is None:
+        return None
+    made = understood.abstraction
+    return changed(before, understood.self_answer, made.patterns, episode_id, now, made.reasoning or made.summary)
+
+
+def _line(understood: Understood, result: Deepened, change: SelfModelChange | None) -> str:
+    """What was made of one experience, for the owner."""
+    made = understood.abstraction
+    parts = [f"{made.salience:.2f}  {one_line(made.summary, 160)}", f"{len(made.exemplars)} quotes kept"]
+    if result.merged_id:
+        parts.append(f"merged {result.merged_id} into {result.episode_id}")
+    if change is not None:
+        parts.append("the self-model changed")
+    return " \u00b7 ".join(parts)

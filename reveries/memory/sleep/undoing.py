@@ -1,0 +1,278 @@
+"""Taking a pass of sleep back: one transaction, then the live memory, and a row in the log that says so.
+
+What later passes built upon is taken back first where that was asked for, and refused where it was not.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from reveries.clock import Clock
+from reveries.db.database import Row, Transaction
+from reveries.errors import UndoError
+from reveries.llm.base import Vector
+from reveries.memory.changes import ChangeSet, IndexedTurn, SelfModelChange, from_json, join
+from reveries.memory.live import LiveMemory
+from reveries.memory.model import Episode, Link, LinkType
+from reveries.memory.rows import vector_of
+from reveries.memory.sleep.run_log import RunEntry, find_run
+from reveries.memory.sleep.runs import record_change, record_self_change
+from reveries.memory.sleep.segments import unit_mean
+from reveries.memory.sleep.undo import RecordedChange, Undoing, built_upon, undone
+from reveries.memory.store import MemoryStore
+
+_WHY_HELD = "what sleep made of it was taken back"
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """One pass that was taken back, and the row of the log that says so."""
+
+    run_id: str
+    undo_id: str
+    line: str
+
+
+class Undo:
+    """Takes passes back. A pass of sleep may be under way: each sees the other's changes whole."""
+
+    def __init__(self, store: MemoryStore, clock: Clock, new_id: Callable[[], str]) -> None:
+        self._store = store
+        self._clock = clock
+        self._new_id = new_id
+
+    async def take_back(self, run: str, *, through: bool = False) -> list[TakenBack]:
+        """Take the pass whose id begins with `run` back; with `through`, before it those that built upon it, newest
+        first. Each is a transaction of its own, so that what was taken back stays so. Raises NotFoundError, UndoError.
+        """
+        entry = await find_run(self._store.database, run)
+        _require_undoable(entry)
+        done: list[TakenBack] = []
+        while blocking := await self._built_upon(entry.id):
+            if not through:
+                raise _is_built_upon(entry, blocking)
+            done += await self.take_back(blocking[-1], through=True)
+        done.append(await self._take_back(entry))
+        return done
+
+    async def _built_upon(self, run_id: str) -> list[str]:
+        """The passes that stand on what this one did, oldest first."""
+        rows = await self._store.database.rows("consolidation.later_changes", {"run_id": run_id})
+        changes = await self._store.database.rows("consolidation.changes_of", {"run_id": run_id})
+        return await asyncio.to_thread(_blocking, changes, rows)
+
+    async def _take_back(self, entry: RunEntry) -> TakenBack:
+        undo_id, now = self._new_id(), self._clock.now()
+        line = ""
+
+        async def work(transaction: Transaction) -> ChangeSet:
+            nonlocal line
+            if await transaction.rows("consolidation.undo_of", {"run_id": entry.id}):
+                raise _was_undone(entry)
+            changes = _decoded(await transaction.rows("consolidation.changes_of", {"run_id": entry.id}))
+            _require_whole(entry, changes)
+            live = self._store.live
+            undoing = undone(changes, live.graph.get, live.graph.strength_of, live.self_model)
+            line = _line(entry, undoing)
+            await self._begin(transaction, entry, undo_id, now)
+            put = await self._change_set(transaction, entry.id, undoing)
+            put = join([put, await _erase_claims(transaction, changes)])
+            await self._put_back_experiences(transaction, undoing, now)
+            await record_change(transaction, self._store, undo_id, None, put, line, {})
+            await record_self_change(transaction, undo_id, put.self_model, now)
+            return put
+
+        async with self._store.space:
+            await self._store.commit(work)
+        return TakenBack(entry.id, undo_id, line)
+
+    async def _begin(self, transaction: Transaction, entry: RunEntry, undo_id: str, now: float) -> None:
+        named = {"id": undo_id, "depth": entry.depth, "trigger": "undo", "began_at": now}
+        await transaction.run("consolidation.begin", named)
+        await transaction.run("consolidation.end", {"id": undo_id, "ended_at": now, "outcome": "done"})
+        await transaction.run("consolidation.mark_undone", {"run_id": entry.id, "undo_id": undo_id, "undone_at": now})
+        await transaction.run("undo.drop_pending", {"run_id": entry.id})
+
+    async def _put_back_experiences(self, transaction: Transaction, undoing: Undoing, now: float) -> None:
+        rows = [
+            {
+                "experience_id": was.experience_id,
+                "salience": was.salience,
+                "valence": was.valence,
+                "light_slept": int(was.light_slept),
+                "processed": int(was.processed),
+                "attempts": was.attempts,
+            }
+            for was in undoing.experiences
+        ]
+        await transaction.run_many("experiences.put_back", rows)
+        # What deep sleep made of it was not wanted: by itself it does not make the same again.
+        held = [was.experience_id for was in undoing.experiences if was.light_slept and not was.processed]
+        await transaction.run_many(
+            "experiences.hold", [{"experience_id": name, "held_at": now, "why": _WHY_HELD} for name in held]
+        )
+
+    async def _change_set(self, transaction: Transaction, run_id: str, undoing: Undoing) -> ChangeSet:
+        """What the live memory is to take over; what leaves the file is taken out of it here."""
+        live = self._store.live
+        moved, unindexed = _turns_home(live, undoing)
+        await self._erase(transaction, undoing, unindexed)
+        # An episode that loses a link is laid out anew with all that it keeps.
+        relaid = {key[0] for key in undoing.dropped_links} - undoing.erased_ids - undoing.revived_ids
+        by_id = {episode.id: episode for episode in undoing.episodes}
+        for name in relaid - by_id.keys():
+            if (episode := live.graph.get(name)) is not None:
+                by_id[name] = episode
+        vectors, provisional = await self._vectors(transaction, run_id, undoing, relaid)
+        around = await _links_around(transaction, relaid | undoing.revived_ids)
+        return ChangeSet(
+            removed_ids=tuple(sorted(undoing.erased_ids | relaid)),
+            episodes=tuple(by_id.values()),
+            vectors=tuple(vectors.items()),
+            links=(*around, *undoing.links),
+            indexed=moved,
+            unindexed_turn_ids=unindexed,
+            provisional_ids=provisional,
+            self_model=_self_change(live, undoing),
+        )
+
+    async def _erase(self, transaction: Transaction, undoing: Undoing, unindexed: Sequence[str]) -> None:
+        live = self._store.live
+        for source, target, kind in undoing.dropped_links:
+            await transaction.run("undo.drop_link", {"from_id": source, "to_id": target, "type": kind.value})
+        for episode in undoing.episodes:
+            now = live.graph.get(episode.id)
+            lost = set(now.experience_ids) - set(episode.experience_ids) if now is not None else set()
+            for name in lost:
+                await transaction.run("undo.drop_source", {"episode_id": episode.id, "experience_id": name})
+        for name in sorted(undoing.erased_ids):
+            for statement in ("undo.drop_links", "undo.drop_sources", "undo.drop_episode"):
+                await transaction.run(statement, {"id": name})
+            await transaction.run("vectors.drop_episode", {"owner_id": name})
+        await transaction.run_many("undo.drop_turn_vector", [{"owner_id": name} for name in unindexed])
+
+    async def _vectors(
+        self, transaction: Transaction, run_id: str, undoing: Undoing, relaid: Iterable[str]
+    ) -> tuple[dict[str, Vector], tuple[str, ...]]:
+        """The vectors to put, and of which of them it is known that they are to be made anew."""
+        live = self._store.live
+        model_id = self._store.embedder.model_id
+        vectors = {name: live.graph.vector_of(name).copy() for name in relaid if name in live.graph}
+        kept: dict[str, Row] = {}
+        for row in await transaction.rows("consolidation.vectors_of", {"run_id": run_id}):
+            kept.setdefault(row["episode_id"], row)
+        revived = json.dumps(sorted(undoing.revived_ids))
+        named = {"owner_kind": "episode", "model_id": model_id, "owner_ids": revived}
+        stored = {row["owner_id"]: row["vector"] for row in await transaction.rows("vectors.of_owners", named)}
+        anew: list[str] = []
+        for episode in undoing.episodes:
+            before = kept.get(episode.id)
+            if before is not None and before["model_id"] == model_id:
+                vectors[episode.id] = vector_of(before["vector"])
+            elif before is None and episode.id in stored:
+                vectors[episode.id] = vector_of(stored[episode.id])
+            elif before is not None or episode.id in undoing.revived_ids:
+                vectors[episode.id] = self._mean(episode)
+                anew.append(episode.id)
+        return vectors, tuple(anew)
+
+    def _mean(self, episode: Episode) -> Vector:
+        """The mean of the turns that are in the live index of what `episode` was made of."""
+        live = self._store.live
+        names = set(episode.experience_ids)
+        rows = [row for turn, _ in live.turns.entries() if turn.experience_id in names
+                and (row := live.turns.row_of(turn.id)) is not None]  # fmt: skip
+        return unit_mean(live.turns.vectors[rows]) if rows else live.no_vector
+
+
+async def _erase_claims(transaction: Transaction, changes: Sequence[RecordedChange]) -> ChangeSet:
+    """Take what a pass found to be claimed out of the file; what is to leave the live memory."""
+    conflicts = [conflict.id for change in changes for conflict in change.recorded.conflicts]
+    claims = [claim.id for change in changes for claim in change.recorded.claims]
+    await transaction.run_many("undo.drop_conflict", [{"id": name} for name in conflicts])
+    await transaction.run_many("undo.drop_claim", [{"id": name} for name in claims])
+    return ChangeSet(gone_conflict_ids=tuple(conflicts), gone_claim_ids=tuple(claims))
+
+
+def _turns_home(live: LiveMemory, undoing: Undoing) -> tuple[tuple[IndexedTurn, ...], tuple[str, ...]]:
+    """Turns that go back to the episodes they came from, and those that have none any more."""
+    home = {name: episode.id for episode in undoing.episodes for name in episode.experience_ids}
+    moved: list[IndexedTurn] = []
+    unindexed: list[str] = []
+    for name in [*(episode.id for episode in undoing.episodes), *sorted(undoing.erased_ids)]:
+        for row in live.turns.rows_of(name):
+            turn = live.turns.turn(row)
+            there = home.get(turn.experience_id or "")
+            if there is None:
+                unindexed.append(turn.id)
+            elif there != name:
+                moved.append(IndexedTurn(turn, there, live.turns.vectors[[row]][0]))
+    return tuple(moved), tuple(unindexed)
+
+
+def _self_change(live: LiveMemory, undoing: Undoing) -> SelfModelChange | None:
+    if undoing.self_model is None:
+        return None
+    return SelfModelChange(live.self_model, undoing.self_model, "The pass that changed it was taken back.", ())
+
+
+async def _links_around(transaction: Transaction, ids: Iterable[str]) -> tuple[Link, ...]:
+    rows = await transaction.rows("episodes.links_around", {"ids": json.dumps(sorted(ids))})
+    return tuple(Link(row["from_id"], row["to_id"], LinkType(row["type"]), row["strength"]) for row in rows)
+
+
+def _decoded(rows: Iterable[Row]) -> list[RecordedChange]:
+    return [RecordedChange(row["id"], row["experience_id"], from_json(row["change_set"])) for row in rows]
+
+
+def _blocking(changes: Sequence[Row], later: Sequence[Row]) -> list[str]:
+    ours = _decoded(changes)
+    found = [row["run_id"] for row in later if built_upon(ours, from_json(row["change_set"]))]
+    return list(dict.fromkeys(found))
+
+
+def _require_undoable(entry: RunEntry) -> None:
+    if entry.undone_by:
+        raise _was_undone(entry)
+    if entry.undoes:
+        raise UndoError(
+            f"{entry.id} is itself the taking back of {entry.undoes}.", advice="To sleep again: reveries consolidate"
+        )
+    if entry.outcome == "running":
+        raise UndoError(f"The pass {entry.id} is still under way.", advice="Take it back when it has ended.")
+
+
+def _require_whole(entry: RunEntry, changes: Sequence[RecordedChange]) -> None:
+    for change in changes:
+        known = {was.experience_id for was in change.recorded.before.experiences}
+        named = {*change.recorded.light_slept_ids, *(one.experience_id for one in change.recorded.processed)}
+        if not named <= known:
+            raise UndoError(
+                f"The pass {entry.id} was written down by an earlier Reveries, without all that it replaced.",
+                advice="It cannot be taken back. What it replaced is shown by: reveries consolidate log " + entry.id,
+            )
+
+
+def _was_undone(entry: RunEntry) -> UndoError:
+    return UndoError(f"The pass {entry.id} was taken back already.", advice="See: reveries consolidate log")
+
+
+def _is_built_upon(entry: RunEntry, blocking: Sequence[str]) -> UndoError:
+    those = f"The pass {blocking[0]}" if len(blocking) == 1 else f"The passes {', '.join(blocking)}"
+    return UndoError(
+        f"{those} built upon what {entry.id} did.",
+        advice=f"To take back those first, newest first, then this: reveries consolidate undo {entry.id} --through",
+    )
+
+
+def _line(entry: RunEntry, undoing: Undoing) -> str:
+    count = len(undoing.episodes) - len(undoing.revived_ids)
+    told = [f"Took back {entry.id}: {count} {'episode' if count == 1 else 'episodes'} as before"]
+    if undoing.revived_ids:
+        told.append(f"{len(undoing.revived_ids)} apart again")
+    if undoing.erased_ids:
+        told.append(f"{len(undoing.erased_ids)} taken away")
+    if undoing.self_model is not None:
+        told.append("the self-model as it was")
+    return ", ".join(told) + "."

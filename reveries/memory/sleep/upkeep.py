@@ -1,0 +1,70 @@
+"""What time does to memory, applied: decay and prune (R-104), and which words leave the live index (R-108)."""
+
+from reveries.config import MemorySettings
+from reveries.db.database import Transaction
+from reveries.memory.changes import ChangeSet, Dormancy, join
+from reveries.memory.sleep.decay import FADED_BELOW, fade
+from reveries.memory.sleep.dormancy import falling_dormant
+from reveries.memory.store import MemoryStore
+
+_KEEP_SALIENCE = 0.9
+"""Raw experiences at least this salient are never put away (RA-14)."""
+_HOUR_SECONDS = 3600.0
+_DORMANT_AT_ONCE = 50
+
+
+async def decay_and_prune(store: MemoryStore, settings: MemorySettings, now: float) -> ChangeSet:
+    """One pass over all live episodes, in one transaction. Accessibility falls, nothing is deleted (R-116)."""
+
+    async def work(transaction: Transaction) -> ChangeSet:
+        return fade(store.live.graph.episodes(), now, settings.decay_half_life_days, settings.minimum_salience)
+
+    changes = await store.commit(work)
+    await put_words_away(store, settings, now)
+    return join([changes, await let_go_dormant(store, settings, now)])
+
+
+async def let_go_dormant(store: MemoryStore, settings: MemorySettings, now: float) -> ChangeSet:
+    """What has faded, and what is more than fits, leaves memory for the disk: some at a time, so that a word that comes
+    meanwhile need not wait."""
+    leaving = falling_dormant(store.live.graph.episodes(), now, settings)
+    done: list[ChangeSet] = []
+    for start in range(0, len(leaving), _DORMANT_AT_ONCE):
+        names = {entry.episode_id: entry for entry in leaving[start : start + _DORMANT_AT_ONCE]}
+
+        async def work(_: Transaction, names: dict[str, Dormancy] = names) -> ChangeSet:
+            # One that was recalled while its turn came stays.
+            found = [store.live.graph.get(name) for name in names]
+            still = [one for one in found if one is not None and one.last_accessed_at < now]
+            return ChangeSet(dormant=tuple(names[one.id] for one in still))
+
+        done.append(await store.commit(work))
+    return join(done)
+
+
+async def put_words_away(store: MemoryStore, settings: MemorySettings, now: float) -> tuple[str, ...]:
+    """Let raw words leave the live index (R-65, R-66, RA-14): those that deep sleep worked on longer ago than the
+    retention, of little salience, whose episode has faded, and that no exemplar quotes. They stay in the file.
+
+    Kept while their episode is easy to reach, which R-66 does not ask for: a chat turn looks on the disk only when what
+    is in memory says little.
+    """
+    named = {
+        "keep_salience": _KEEP_SALIENCE,
+        "slept_on_before": now - settings.raw_retention_hours * _HOUR_SECONDS,
+    }
+    past = {row["id"] for row in await store.database.rows("experiences.past_retention", named)}
+    worn = tuple(
+        turn.id
+        for name in (store.live.graph.less_accessible(FADED_BELOW) if past else ())
+        if (episode := store.live.graph.get(name)) is not None
+        for turn in store.live.turns.turns_of(episode.id)
+        if turn.experience_id in past and turn.id not in {quoted.turn_id for quoted in episode.exemplars}
+    )
+    if worn:
+        await store.commit(lambda _: _only_in_memory(worn))
+    return worn
+
+
+async def _only_in_memory(turn_ids: tuple[str, ...]) -> ChangeSet:
+    return ChangeSet(put_away_turn_ids=turn_ids)

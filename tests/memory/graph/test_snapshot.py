@@ -1,0 +1,346 @@
+"""The snapshot of the graph: the same as the rows say, noticed when stale or damaged, written whole or not at all."""
+
+import contextlib
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as checking
+from hypothesis import strategies as st
+
+from reveries.db.database import Database, Transaction, open_database
+from reveries.db.driver import dbapi
+from reveries.errors import ModelUnavailableError
+from reveries.memory.changes import ChangeSet, Fading, IndexedTurn
+from reveries.memory.graph.kernels import interpreted
+from reveries.memory.graph.memory_graph import MemoryGraph
+from reveries.memory.graph.snapshot import PackedMemory, erase_snapshot, read_snapshot, write_snapshot
+from reveries.memory.memory import Memory
+from reveries.memory.model import Link, LinkType
+from reveries.memory.recall.ranking import ranked_turns, score_turns
+from reveries.memory.recall.turn_index import TurnIndex
+from reveries.memory.recall.turn_packing import packed_turns
+from tests.fakes.clock import HandClock
+from tests.memory.graph.test_graph_oracle import DIMENSIONS as SMALL
+from tests.memory.graph.test_graph_oracle import lived
+from tests.memory.kit import NOW, WordEmbedder, open_memory, turn
+from tests.memory.reembedding_kit import fill, found_all
+from tests.memory.test_memory import DEEDS, SAYINGS, do, picture, recalled
+
+STAMP = b"s" * 16
+MODEL = "model"
+
+
+def always() -> bool:
+    return True
+
+
+def packed_life(seed: int, steps: int = 12) -> PackedMemory:
+    graph = lived(seed, interpreted(), steps).graph
+    return PackedMemory(graph.packed(), told(seed, [one.id for one in graph.episodes()]).packed())
+
+
+def told(seed: int, homes: list[str]) -> TurnIndex:
+    """An index that some turns came to, left, and came to again."""
+    index, numbers = TurnIndex(SMALL), np.random.default_rng(seed)
+    for row in range(int(numbers.integers(0, 30)) if homes else 0):
+        said = turn(
+            f"t{row}", SAYINGS[int(numbers.integers(len(SAYINGS)))], conversation_id=f"c{row % 3}", position=row
+        )
+        vector = numbers.standard_normal(SMALL).astype(np.float32)
+        index.apply(ChangeSet(indexed=(IndexedTurn(said, homes[row % len(homes)], vector),)))
+        if not row % 7:
+            index.apply(ChangeSet(unindexed_turn_ids=(f"t{int(numbers.integers(row + 1))}",)))
+    return index
+
+
+def refilled(packed: PackedMemory) -> MemoryGraph:
+    graph = MemoryGraph(SMALL)
+    graph.fill(packed.graph)
+    return graph
+
+
+def asked(index: TurnIndex, cue: str) -> list[tuple[str, str, float]]:
+    """What the index answers, in full."""
+    vector = np.random.default_rng(1).standard_normal(SMALL).astype(np.float32)
+    scores = score_turns(index, cue, vector, NOW)
+    return [(one.turn.id, one.episode_id, one.score) for one in ranked_turns(index, scores, 50)]
+
+
+def refilled_turns(packed: PackedMemory) -> TurnIndex:
+    index = TurnIndex(SMALL)
+    index.fill(packed.turns)
+    return index
+
+
+def shown(graph: MemoryGraph) -> dict[str, object]:
+    return {
+        one.id: (one, graph.vector_of(one.id).tobytes(), graph.links_of(one.id), graph.links_into(one.id))
+        for one in graph.episodes()
+    }
+
+
+async def stamp_of(database: Database) -> bytes:
+    return bytes((await database.rows("episodes.stamp"))[0]["value"])
+
+
+async def kept(memory: Memory, folder: Path, embedder: WordEmbedder | None = None) -> PackedMemory | None:
+    """What a wake would find in the snapshot."""
+    stamp, asked = await stamp_of(memory._parts.database), embedder or WordEmbedder()
+    return read_snapshot(folder / "memory.snapshot", stamp, asked.model_id, asked.dimensions)
+
+
+@checking(max_examples=25)
+@given(deeds=DEEDS, later=DEEDS)
+@pytest.mark.requirement("R-3", "R-148", "R-154")
+async def test_a_wake_from_the_snapshot_equals_the_live_memory_and_so_does_one_past_a_stale_snapshot(
+    tmp_path_factory: pytest.TempPathFactory, deeds: list[tuple[str, str]], later: list[tuple[str, str]]
+) -> None:
+    folder, clock = tmp_path_factory.mktemp("mind"), HandClock(NOW)
+    async with open_memory(folder, clock) as memory:
+        for deed, text in deeds:
+            await do(memory, clock, deed, text)
+        assert await memory.save_snapshot()
+        assert await kept(memory, folder) is not None
+        live = picture(memory)
+    async with open_memory(folder, clock, first_id=100_000) as memory:
+        assert picture(memory) == live
+        for deed, text in later:
+            await do(memory, clock, deed, text)
+        live, answer = picture(memory), await recalled(memory)
+    async with open_memory(folder, clock, first_id=200_000) as memory:
+        assert picture(memory) == live
+        again = await recalled(memory)
+        assert {one.episode.id: pytest.approx(one.energy) for one in answer.episodes} == {
+            one.episode.id: one.energy for one in again.episodes
+        }
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM vectors WHERE owner_kind = 'turn'",
+        "UPDATE turns SET text = 'another'",
+        "UPDATE raw_experiences SET content = 'another'",
+        "UPDATE episodes SET salience = 0.5",
+        "DELETE FROM episode_sources",
+        "INSERT INTO episode_links SELECT min(id), max(id), 'causal', 0.5 FROM episodes",
+        "UPDATE episode_links SET strength = 0.25",
+        "DELETE FROM episode_links",
+        "DELETE FROM vectors WHERE owner_kind = 'episode'",
+    ],
+)
+async def test_whoever_changes_a_row_makes_the_snapshot_stale(tmp_path: Path, change: str) -> None:
+    async with open_memory(tmp_path) as memory:
+        await do(memory, HandClock(NOW), "talk", "My sister Marta lives in Lisbon.")
+        await memory.light_sleep()
+        told = next(memory.live.graph.episodes())
+        another = replace(told, id="another")
+        changes = ChangeSet(
+            episodes=(another,),
+            vectors=((another.id, memory.live.graph.vector_of(told.id)),),
+            links=(Link(told.id, another.id, LinkType.THEMATIC, 0.5),),
+        )
+
+        async def work(_: Transaction) -> ChangeSet:
+            return changes
+
+        await memory._store.commit(work)
+        assert await memory.save_snapshot()
+        database = memory._parts.database
+        before = await stamp_of(database)
+        async with database.transaction() as transaction:
+            await transaction._connection.execute(change)
+        assert await stamp_of(database) != before
+        assert await kept(memory, tmp_path) is None
+
+
+async def test_saving_twice_writes_once_and_the_file_is_for_the_owner_alone(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await do(memory, HandClock(NOW), "talk", "Bread recipe: flour, yeast, salt.")
+        await memory.light_sleep()
+        assert await memory.save_snapshot()
+        file = tmp_path / "memory.snapshot"
+        written = file.stat()
+        assert stat.S_IMODE(written.st_mode) == 0o600
+        assert await memory.save_snapshot()
+        assert file.stat().st_ino == written.st_ino
+
+
+async def test_a_mind_of_the_second_schema_gets_a_stamp(tmp_path: Path) -> None:
+    older = (Path(__file__).parents[2] / "db" / "schemas" / "0002.sql").read_text(encoding="utf-8")
+    with contextlib.closing(dbapi.connect(str(tmp_path / "memory.db"))) as connection:
+        connection.executescript(older)
+        connection.execute("PRAGMA user_version = 2")
+        connection.commit()
+    database = await open_database(tmp_path / "memory.db", tmp_path)
+    try:
+        assert len(await stamp_of(database)) == 16
+    finally:
+        await database.aclose()
+
+
+@checking(max_examples=30)
+@given(seed=st.integers(0, 2**32))
+def test_a_graph_read_back_is_the_graph(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    file = tmp_path_factory.mktemp("s") / "graph"
+    packed = packed_life(seed)
+    assert write_snapshot(file, packed, STAMP, MODEL, always)
+    found = read_snapshot(file, STAMP, MODEL, SMALL)
+    assert found is not None
+    assert shown(refilled(found)) == shown(refilled(packed))
+    before, after = told(seed, [one.id for one in refilled(packed).episodes()]), refilled_turns(found)
+    assert list(after.entries()) == list(before.entries())
+    assert asked(after, "Marta and the cello") == asked(before, "Marta and the cello")
+
+
+@checking(max_examples=60)
+@given(data=st.data())
+def test_a_damaged_byte_is_noticed(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    file = tmp_path_factory.mktemp("s") / "graph"
+    packed = packed_life(3)
+    assert write_snapshot(file, packed, STAMP, MODEL, always)
+    raw = bytearray(file.read_bytes())
+    if data.draw(st.booleans()):
+        raw[data.draw(st.integers(0, len(raw) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    else:
+        raw = raw[: data.draw(st.integers(0, len(raw) - 1))]
+    file.write_bytes(raw)
+    found = read_snapshot(file, STAMP, MODEL, SMALL)
+    # A bit between two sections belongs to nothing.
+    assert found is None or shown(refilled(found)) == shown(refilled(packed))
+    assert found is None or list(refilled_turns(found).entries()) == list(refilled_turns(packed).entries())
+
+
+def test_a_snapshot_of_something_else_is_not_used(tmp_path: Path) -> None:
+    file = tmp_path / "graph"
+    assert read_snapshot(file, STAMP, MODEL, SMALL) is None
+    assert write_snapshot(file, packed_life(4), STAMP, MODEL, always)
+    assert read_snapshot(file, b"t" * 16, MODEL, SMALL) is None
+    assert read_snapshot(file, STAMP, "another", SMALL) is None
+    assert read_snapshot(file, STAMP, MODEL, SMALL + 1) is None
+    file.write_bytes(b"something else altogether")
+    assert read_snapshot(file, STAMP, MODEL, SMALL) is None
+
+
+def test_what_is_given_up_leaves_the_old_snapshot_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "graph"
+    assert write_snapshot(file, packed_life(5), STAMP, MODEL, always)
+    before = file.read_bytes()
+    answers = iter([True, False])
+    assert not write_snapshot(file, packed_life(6), STAMP, MODEL, lambda: next(answers, False))
+    assert not write_snapshot(tmp_path / "nowhere" / "graph", packed_life(6), STAMP, MODEL, always)
+    assert file.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["graph"]
+
+
+def test_an_erased_snapshot_is_gone(tmp_path: Path) -> None:
+    file = tmp_path / "graph"
+    assert write_snapshot(file, packed_life(7), STAMP, MODEL, always)
+    with file.open("rb") as opened:
+        erase_snapshot(file)
+        assert not any(opened.read())
+    assert not file.exists()
+    erase_snapshot(file)
+
+
+def test_an_empty_graph_and_one_with_later_growth_work(tmp_path: Path) -> None:
+    file = tmp_path / "graph"
+    assert write_snapshot(
+        file, PackedMemory(MemoryGraph(SMALL).packed(), TurnIndex(SMALL).packed()), STAMP, MODEL, always
+    )
+    found = read_snapshot(file, STAMP, MODEL, SMALL)
+    assert found is not None
+    graph = refilled(found)
+    assert len(graph) == 0
+    assert np.array_equal(graph.vectors, np.zeros((0, SMALL)))
+
+
+@pytest.mark.requirement("R-119", "R-154")
+async def test_a_change_of_the_embedder_makes_the_snapshot_stale_and_the_next_one_is_of_the_new_model(
+    tmp_path: Path,
+) -> None:
+    await fill(tmp_path)
+    new = WordEmbedder("new", 32)
+    async with open_memory(tmp_path, embedder=new, first_id=500, old_embedder=lambda _: WordEmbedder()) as memory:
+        assert await memory.save_snapshot()
+        assert await memory.warm_up()
+        await memory.reembedding.catch_up()
+        assert await kept(memory, tmp_path, new) is None
+        assert await found_all(memory)
+        assert await memory.save_snapshot()
+        assert await kept(memory, tmp_path, new) is not None
+        live = picture(memory)
+    async with open_memory(tmp_path, embedder=new, first_id=900) as memory:
+        assert picture(memory) == live
+        assert memory.live.dimensions == 32
+        assert await found_all(memory)
+
+
+async def test_a_mind_that_no_embedder_ever_saw_has_a_snapshot_too(tmp_path: Path) -> None:
+    unsure = WordEmbedder("unsure", 0)
+    unsure.error = ModelUnavailableError("No Ollama answers.")
+    await fill(tmp_path, unsure)
+    async with open_memory(tmp_path, embedder=unsure, first_id=500) as memory:
+        assert memory.live.dimensions == 0
+        assert await memory.warm_up()
+        assert await memory.save_snapshot()
+        live = picture(memory)
+    async with open_memory(tmp_path, embedder=unsure, first_id=900) as memory:
+        assert picture(memory) == live
+        assert await found_all(memory)
+
+
+@checking(max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1), data=st.data())
+def test_an_index_made_with_the_help_of_an_earlier_one_is_the_index(seed: int, data: st.DataObject) -> None:
+    numbers = np.random.default_rng(seed)
+    sayings = st.lists(st.sampled_from([*SAYINGS, "Lisbon is a city."]), max_size=12)
+    earlier, later = data.draw(sayings), data.draw(sayings)
+    now = [turn(f"t{row}", text, conversation_id=f"c{row % 2}", position=row) for row, text in enumerate(later)]
+    homes = [f"e{row % 3}" for row in range(len(now))]
+    vectors = {one.id: numbers.standard_normal(SMALL).astype(np.float32) for one in now}
+    before = [turn(f"t{row}", text, conversation_id=f"c{row % 2}", position=row) for row, text in enumerate(earlier)]
+    same = {one.id: vectors.get(one.id, np.ones(SMALL, dtype=np.float32)) for one in before}
+    known = packed_turns(before, ["e0"] * len(before), same, SMALL)
+    taken = {one.id for one in before if one in now}
+    alone, helped, grown = TurnIndex(SMALL), TurnIndex(SMALL), TurnIndex(SMALL)
+    alone.fill(packed_turns(now, homes, vectors, SMALL))
+    left = {name: vector for name, vector in vectors.items() if name not in taken}
+    helped.fill(packed_turns(now, homes, left, SMALL, known))
+    entries = zip(now, homes, strict=True)
+    grown.apply(ChangeSet(indexed=tuple(IndexedTurn(said, home, vectors[said.id]) for said, home in entries)))
+    for other in (helped, grown):
+        assert list(other.entries()) == list(alone.entries())
+        for cue in ("Marta and the cello", "Where is Lisbon?", "Blue paint for the boat"):
+            assert [one[:2] for one in asked(other, cue)] == [one[:2] for one in asked(alone, cue)]
+            assert [one[2] for one in asked(other, cue)] == pytest.approx(
+                [one[2] for one in asked(alone, cue)], abs=1e-4
+            )
+
+
+@pytest.mark.requirement("R-66")
+@pytest.mark.parametrize("is_faded", [True, False])
+async def test_words_that_were_put_away_come_back_with_a_wake_only_when_their_episode_is_easy_to_reach(
+    tmp_path: Path, is_faded: bool
+) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        await do(memory, clock, "talk", "My sister Marta lives in Lisbon.")
+        await memory.light_sleep()
+        home = next(memory.live.graph.episodes())
+        said = [one.id for one in memory.live.turns.turns_of(home.id)]
+        faded = Fading(home.id, home.salience, 0.2 if is_faded else 1.0, NOW)
+
+        async def work(_: Transaction) -> ChangeSet:
+            return ChangeSet(fadings=(faded,), unindexed_turn_ids=tuple(said))
+
+        await memory._store.commit(work)
+        assert await memory.save_snapshot()
+    async with open_memory(tmp_path, clock, first_id=500) as memory:
+        assert [one.id for one in memory.live.turns.turns_of(home.id)] == ([] if is_faded else said)
+        found = await memory.search("sister Marta Lisbon", 3)
+        assert bool(found.turns) is not is_faded

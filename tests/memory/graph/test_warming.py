@@ -1,0 +1,54 @@
+"""Compiled loops come while the mind is awake, and change no answer."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reveries.memory.changes import ChangeSet
+from reveries.memory.graph.warming import warm_up
+from reveries.memory.live import LiveMemory
+from tests.memory.kit import context, open_memory, settings, talk
+from tests.memory.test_memory import CUE, SAYINGS
+
+pytestmark = pytest.mark.timeout(300)  # The first run on a machine compiles the loops.
+
+
+@pytest.mark.requirement("R-118")
+async def test_recall_says_the_same_before_and_after_the_loops_are_compiled(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await talk(memory, *((saying, "I see.") for saying in SAYINGS))
+        await memory.light_sleep()
+        vector = await memory.embed_cue(CUE)
+        before = memory.recall(CUE, vector, context())
+        assert await memory.warm_up()
+        after = memory.recall(CUE, vector, context())
+    assert [one.episode.id for one in before.episodes] == [one.episode.id for one in after.episodes]
+    assert [one.path for one in before.episodes] == [one.path for one in after.episodes]
+    assert [one.energy for one in before.episodes] == pytest.approx([one.energy for one in after.episodes])
+
+
+async def test_warming_that_is_cancelled_ends_at_once_and_leaves_a_graph_that_works(tmp_path: Path) -> None:
+    live = LiveMemory(4, settings())
+    async with asyncio.timeout(5):
+        warming = asyncio.wait_for(warm_up(live, tmp_path), timeout=0.05)
+        with pytest.raises(TimeoutError):
+            await warming
+    live.apply(ChangeSet())
+    assert len(live.graph) == 0
+
+
+def test_loops_are_compiled_into_the_folder_that_is_given(tmp_path: Path) -> None:
+    """In a process of its own: where numba keeps its cache holds for a whole process."""
+    program = (
+        "import pathlib, sys\n"
+        "from reveries.memory.graph.kernels import compiled\n"
+        "print(compiled(pathlib.Path(sys.argv[1])).are_compiled)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=240, check=True
+    )
+    assert told.stdout.strip() == "True"
+    assert list(tmp_path.rglob("*.nbi"))

@@ -1,0 +1,95 @@
+"""Ranking source turns: words and meaning together, context, names, and what leaves the index."""
+
+import numpy as np
+import pytest
+
+from reveries.memory.changes import ChangeSet, IndexedTurn, Retirement
+from reveries.memory.recall.ranking import ranked_turns, ranked_turns_of, score_turns
+from reveries.memory.recall.turn_index import TurnIndex, without_names
+from tests.memory.kit import NOW, WordEmbedder, turn
+
+pytestmark = pytest.mark.requirement("R-126")
+
+
+async def index_of(*texts: str, **chosen: object) -> tuple[TurnIndex, WordEmbedder]:
+    embedder = WordEmbedder()
+    vectors = await embedder.embed(texts)
+    index = TurnIndex(embedder.dimensions)
+    for place, (text, vector) in enumerate(zip(texts, vectors, strict=True)):
+        said = turn(f"t{place}", text, position=place, **chosen)
+        index.apply(ChangeSet(indexed=(IndexedTurn(said, f"e{place % 2}", vector),)))
+    return index, embedder
+
+
+async def ranked(index: TurnIndex, embedder: WordEmbedder, cue: str, **chosen: object) -> list[str]:
+    vector = (await embedder.embed([cue]))[0]
+    scores = score_turns(index, cue, vector, NOW, **chosen)  # type: ignore[arg-type]
+    return [entry.turn.id for entry in ranked_turns(index, scores, 10)]
+
+
+async def test_the_turn_that_answers_comes_first_with_its_episode() -> None:
+    index, embedder = await index_of("We had rain all day.", "My sister lives in Lisbon.", "I bought bread.")
+    vector = (await embedder.embed(["sister Lisbon"]))[0]
+    scores = score_turns(index, "sister Lisbon", vector, NOW)
+    assert ranked_turns(index, scores, 1)[0].episode_id == "e1"
+    assert ranked_turns_of(index, scores, ["e1"], 3)[0][0].turn.id == "t1"
+
+
+async def test_an_empty_index_answers_nothing() -> None:
+    index, embedder = await index_of()
+    assert await ranked(index, embedder, "anything") == []
+
+
+async def test_what_the_asker_has_before_its_eyes_is_not_ranked() -> None:
+    index, embedder = await index_of("My sister lives in Lisbon.", "My sister is tall.")
+    assert await ranked(index, embedder, "sister", exclude=frozenset({"t0"})) == ["t1"]
+
+
+async def test_the_answer_to_a_question_is_found_by_the_question() -> None:
+    index, embedder = await index_of("Where does your sister live?", "In Lisbon.", "Bread.", "Rain.", "Trees.", "Cars.")
+    assert (await ranked(index, embedder, "where does the sister live"))[:2] == ["t0", "t1"]
+
+
+async def test_what_has_nothing_to_do_with_the_cue_is_not_shown() -> None:
+    index, embedder = await index_of("alpha beta", "zebra")
+    assert (await ranked(index, embedder, "alpha"))[0] == "t0"
+
+
+@pytest.mark.requirement("R-66", "R-108")
+async def test_a_turn_that_left_the_index_is_not_found_and_the_rest_scores_as_if_it_had_never_been() -> None:
+    index, embedder = await index_of("zebra one", "cat two", "dog three")
+    index.apply(ChangeSet(unindexed_turn_ids=("t0",)))
+    assert "t0" not in await ranked(index, embedder, "zebra")
+    assert len(index) == 2
+    assert index.speakers == {"Ana"}
+    index.apply(ChangeSet(unindexed_turn_ids=("t1", "t2", "t2")))
+    assert index.speakers == frozenset()
+
+
+async def test_turns_go_over_when_episodes_merge() -> None:
+    index, _ = await index_of("one", "two", "three")
+    index.apply(ChangeSet(retired=(Retirement("e1", "e0"),)))
+    assert [said.id for said in index.turns_of("e0")] == ["t0", "t1", "t2"]
+    assert list(index.rows_of("e1")) == []
+
+
+async def test_window_lengths_are_those_of_the_summed_vectors_also_after_growth() -> None:
+    index, _ = await index_of(*(f"word{place}" for place in range(300)))
+    for row in (0, 1, 150, 299):
+        window = [near for near in (row - 2, row - 1, row, row + 1) if 0 <= near < 300]
+        assert index.window_lengths[row] == pytest.approx(np.linalg.norm(index.vectors[window].sum(axis=0)), rel=1e-5)
+
+
+async def test_turns_of_different_sessions_are_no_context_of_each_other() -> None:
+    index, embedder = await index_of("zebra question")
+    (vector,) = await embedder.embed(["later"])
+    later = turn("later", "later", said_at=NOW + 7 * 3600, position=1)
+    index.apply(ChangeSet(indexed=(IndexedTurn(later, "e0", vector),)))
+    assert index.neighbours.previous.tolist() == [2, 2]
+
+
+def test_names_of_speakers_are_left_out_of_what_is_compared_by_meaning() -> None:
+    names = {"Caroline", "Mel", "You"}
+    assert without_names("When did Caroline’s friend go?", names) == "When did friend go?"
+    assert without_names("You like Melon", names) == "You like Melon"
+    assert without_names("Who is Caroline", names) == "Who is Caroline"

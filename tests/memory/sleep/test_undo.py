@@ -1,0 +1,232 @@
+"""Taking a pass back: what stood there before stands there again, in memory and in the file, and the log says so."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as checking
+from hypothesis import strategies as st
+
+from reveries.errors import ModelAnswerError, NotFoundError, UndoError
+from reveries.llm.scripted import ScriptedModel
+from reveries.memory.importing import PastTurn
+from reveries.memory.memory import Memory
+from reveries.memory.model import Episode, SelfModel
+from reveries.memory.sleep.undo import put_back
+from tests.fakes.clock import HandClock
+from tests.memory.kit import NOW, answering, deep_answer, episode, open_memory, talk
+from tests.memory.test_memory import SAYINGS, do, picture, recalled
+
+BOAT = "The wooden boat Sole needs blue paint."
+
+
+async def sleep_deeply(memory: Memory, text: str = BOAT) -> str:
+    """One pass whose answers merge, link and change the self-model; its id."""
+    answers: list[dict[str, object]] = [
+        deep_answer(0.9, text, summary="About the boat.", patterns=["Speaks of the boat."]),
+        {"owner_facts": ["Ana has a boat."], "narrative": "I know of a boat.", "current_focus": "the boat"},
+    ] * 40
+    return (await memory.deep_sleep(ScriptedModel(answers), limit=3)).run_id
+
+
+DEEDS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["talk", "import"]), st.sampled_from(SAYINGS)),
+        st.sampled_from([("light", ""), ("deep", ""), ("deep badly", ""), ("decay", ""), ("recall", "")]),
+    ),
+    max_size=8,
+)
+
+
+@checking(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(DEEDS)
+@pytest.mark.requirement("R-104", "R-107", "R-154", "R-169")
+async def test_sleep_and_then_undo_equals_before_in_memory_and_in_the_file(
+    tmp_path_factory: pytest.TempPathFactory, deeds: list[tuple[str, str]]
+) -> None:
+    folder, clock = tmp_path_factory.mktemp("mind"), HandClock(NOW)
+    async with open_memory(folder, clock) as memory:
+        await talk(memory, (BOAT, "I see."))
+        for deed, text in deeds:
+            await do(memory, clock, deed, text)
+        await memory.light_sleep()
+        await memory.decay_and_prune()
+        before = picture(memory)
+        waiting = await memory._deep_sleep.unprocessed_count(with_held=True)
+        run_id = await sleep_deeply(memory)
+        slept = picture(memory)
+        await memory.take_back(run_id)
+        assert picture(memory) == before
+        assert await memory._deep_sleep.unprocessed_count(with_held=True) == waiting
+        answer = await recalled(memory)
+    async with open_memory(folder, clock, first_id=100_000) as memory:
+        assert picture(memory) == before
+        again = await recalled(memory)
+        assert [one.episode.id for one in again.episodes] == [one.episode.id for one in answer.episodes]
+        await sleep_deeply(memory)
+        assert picture(memory).keys() == slept.keys()
+
+
+@checking(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.tuples(st.sampled_from(["talk", "import", "deep"]), st.sampled_from(SAYINGS)), max_size=8))
+@pytest.mark.requirement("R-104", "R-169")
+async def test_every_pass_taken_back_newest_first_leads_back_through_every_state(
+    tmp_path_factory: pytest.TempPathFactory, deeds: list[tuple[str, str]]
+) -> None:
+    folder, clock = tmp_path_factory.mktemp("mind"), HandClock(NOW)
+    async with open_memory(folder, clock) as memory:
+        states: list[tuple[str, dict[str, object]]] = []
+        for deed, text in deeds:
+            if deed == "talk":
+                await talk(memory, (text, "I see."))
+            if deed == "import":
+                await memory.import_turns("past", [PastTurn(clock.now() - 9e6, "Bea", text)])
+            before = picture(memory)
+            if (await memory.light_sleep()).experiences:
+                states.append((await _newest(memory), before))
+            if deed == "deep":
+                before = picture(memory)
+                states.append((await sleep_deeply(memory, text), before))
+        for run_id, before in reversed(states):
+            (done,) = await memory.take_back(run_id)
+            assert done.run_id == run_id
+            assert picture(memory) == before
+        live = picture(memory)
+    async with open_memory(folder, clock, first_id=100_000) as memory:
+        assert picture(memory) == live
+
+
+async def _newest(memory: Memory) -> str:
+    runs = await memory.sleep_log(1)
+    return runs[0].id if runs else ""
+
+
+async def _two_boats(memory: Memory) -> str:
+    """Two episodes that deep sleep makes one; the pass."""
+    await memory.import_turns("a", [PastTurn(NOW - 50 * 3600, "Bea", BOAT)])
+    await memory.import_turns("b", [PastTurn(NOW - 20 * 3600, "Bea", BOAT)])
+    await memory.light_sleep()
+    slept = await memory.deep_sleep(ScriptedModel([deep_answer(0.5, BOAT, summary=BOAT)] * 2))
+    assert slept.merged == 1
+    return slept.run_id
+
+
+@pytest.mark.requirement("R-105", "R-169")
+async def test_a_merge_that_is_taken_back_leaves_two_episodes_with_their_own_turns(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        run_id = await _two_boats(memory)
+        (undone,) = await memory.take_back(run_id)
+        assert "1 apart again" in undone.line
+        assert [len(one.experience_ids) for one in memory.live.graph.episodes()] == [1, 1]
+        assert {len(memory.live.turns.turns_of(one.id)) for one in memory.live.graph.episodes()} == {1}
+        newest, taken_back = (await memory.sleep_log(10))[:2]
+        assert (newest.undoes, taken_back.undone_by) == (run_id, undone.undo_id)
+
+
+async def test_what_was_recalled_since_stays_easier_to_find_after_the_undo(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await talk(memory, (BOAT, "I see."))
+        await memory.light_sleep()
+        (light,) = memory.live.graph.episodes()
+        run_id = await sleep_deeply(memory)
+        await memory.reinforce([await memory.search("boat paint", 3)])
+        await memory.take_back(run_id)
+        (now,) = memory.live.graph.episodes()
+        assert now.access_count == light.access_count + 1
+        assert now.last_accessed_at == NOW
+        assert now.salience > light.salience
+        assert now.summary == light.summary
+
+
+async def test_a_pass_that_a_later_one_built_upon_is_refused_and_says_which(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await talk(memory, (BOAT, "I see."))
+        await memory.light_sleep()
+        light_run = await _newest(memory)
+        deep_run = await sleep_deeply(memory)
+        before = picture(memory)
+        with pytest.raises(UndoError, match=deep_run) as refused:
+            await memory.take_back(light_run)
+        assert "--through" in refused.value.advice
+        assert picture(memory) == before
+        undone = await memory.take_back(light_run, through=True)
+        assert [one.run_id for one in undone] == [deep_run, light_run]
+        assert len(memory.live.graph) == 0
+        assert (await memory.light_sleep()).episodes == 1
+
+
+async def test_a_pass_is_taken_back_once_and_an_undo_not_at_all(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        run_id = await _two_boats(memory)
+        (undone,) = await memory.take_back(run_id)
+        with pytest.raises(UndoError, match="already"):
+            await memory.take_back(run_id)
+        with pytest.raises(UndoError, match="itself"):
+            await memory.take_back(undone.undo_id)
+        with pytest.raises(NotFoundError):
+            await memory.take_back("nothing")
+
+
+@pytest.mark.requirement("R-98", "R-99")
+async def test_what_was_taken_back_waits_for_the_owner_and_not_for_the_next_pass(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await memory.take_back(await _two_boats(memory))
+        model = ScriptedModel()
+        assert (await memory.deep_sleep(model, trigger="time")).processed == 0
+        assert model.prompts == []
+        assert await memory.unprocessed_count() == 0
+        again = ScriptedModel([deep_answer(0.5, BOAT, summary=BOAT)] * 2)
+        assert (await memory.deep_sleep(again, trigger="owner")).processed == 2
+
+
+async def test_an_answer_that_could_not_be_used_is_taken_back_with_its_attempt(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await talk(memory, (BOAT, "I see."))
+        await memory.light_sleep()
+        before = picture(memory)
+        slept = await memory.deep_sleep(answering(ModelAnswerError("No.")))
+        assert picture(memory) != before
+        await memory.take_back(slept.run_id)
+        assert picture(memory) == before
+        (light, *_) = await memory._parts.database.rows("experiences.next_to_process", _WAITING)
+        assert light["attempts"] == 0
+
+
+_WAITING = {"max_attempts": 3, "passed_over": "[]", "with_held": 1}
+
+
+@pytest.mark.requirement("R-87")
+async def test_the_self_model_goes_back_and_its_history_keeps_both_steps(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await talk(memory, (BOAT, "I see."))
+        run_id = await sleep_deeply(memory)
+        assert memory.self_model.owner_facts
+        await memory.take_back(run_id)
+        assert memory.self_model == SelfModel()
+        assert len(await memory._parts.database.rows("self_model.history", {"limit": 9})) == 2
+
+
+def test_field_by_field_only_what_the_pass_changed_goes_back() -> None:
+    was: Episode = episode("e", summary="light", after=("x",), access_count=1, salience=0.4)
+    became = replace(was, summary="deep", after=("x", "y"), salience=0.6, depth="deep")
+    now = replace(became, after=("x", "y", "z"), access_count=3, salience=0.65, last_accessed_at=NOW + 5)
+    back = put_back(was, became, now)
+    assert (back.summary, back.depth, back.after) == ("light", "light", ("x", "z"))
+    assert (back.access_count, back.last_accessed_at) == (3, NOW + 5)
+    assert back.salience == pytest.approx(0.45)
+
+
+async def test_a_pass_of_an_earlier_version_is_refused_with_a_reason_and_nothing_changes(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await talk(memory, (BOAT, "I see."))
+        run_id = await sleep_deeply(memory)
+        before = picture(memory)
+        connection = memory._parts.database._connection
+        await connection.execute(
+            "UPDATE consolidation_changes SET change_set = json_remove(change_set, '$.before.experiences')"
+        )
+        with pytest.raises(UndoError, match="earlier Reveries"):
+            await memory.take_back(run_id)
+        assert picture(memory) == before
+        assert all(not run.undoes for run in await memory.sleep_log(9))

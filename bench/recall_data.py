@@ -1,4 +1,4 @@
-"""Any directory of evaluation data as memories that can be asked: what bench/recall.py and bench/fit_ranking.py share.
+"""Any directory of evaluation data as memories that can be asked, for bench/recall.py.
 
 DIR/SET (or DIR/data/SET) holds `corpora.jsonl.gz`, one item a line (`corpus`, `id`, `text`, `meta`), and
 `queries.jsonl.gz`, one question a line (`corpus`, `qid`, `text`, `time`, `gold`). Each corpus becomes a memory of its

@@ -121,7 +121,7 @@ async def measured(home: Home, episodes: int, turns: int) -> dict[str, object]:
         for source in ("rows", "snapshot"):
             home.database_default.with_suffix(".snapshot").unlink(missing_ok=True) if source == "rows" else None
             began = time.monotonic()
-            await daemon.wake()
+            await daemon.wake(900)
             async with daemon.client() as client:
                 report[f"answers_s_from_{source}"] = round(time.monotonic() - began, 2)
                 await client.status()

@@ -48,7 +48,7 @@ EPISODES_A_CONVERSATION = 20
 WORDS_A_TURN = 22
 VOCABULARY = 30_000
 ASKED = 40
-MODEL_ID = "all-minilm-l6-v2"
+MODEL_ID = "all-minilm-l6-v2-int8"
 
 
 class NoEmbedder:

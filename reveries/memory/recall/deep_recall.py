@@ -127,7 +127,8 @@ class DeepRecall:
         sources = [str(row["experience_id"]) for row in await transaction.rows("deep.sources_of", {"id": name})]
         episode = live.graph.get(name) or episode_of(rows[0], sources)
         accessibility = max(episode.accessibility, _WOKEN_ACCESSIBILITY)
-        turns = [turn for turn in await self._turns(transaction, sources) if live.turns.row_of(turn.id) is None]
+        said = await self._turns(transaction, sources)
+        turns = [turn for turn in said if not turn.is_echo and live.turns.row_of(turn.id) is None]
         vectors = await self._vectors(transaction, "turn", [turn.id for turn in turns])
         indexed = tuple(IndexedTurn(turn, name, vectors.get(turn.id, live.no_vector)) for turn in turns)
         woken = (Waking(name, now, reason),)

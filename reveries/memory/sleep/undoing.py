@@ -165,6 +165,9 @@ class Undo:
             for name in set(now.experience_ids) - set(episode.experience_ids)
         ]
         await transaction.run_many("undo.drop_source", lost)
+        # Putting an episode never takes its taint away; what tainted it goes here.
+        taints = [{"id": episode.id, "tainted": int(episode.tainted)} for episode in undoing.episodes]
+        await transaction.run_many("undo.put_taint_back", taints)
         erased = [{"id": name} for name in sorted(undoing.erased_ids)]
         for statement in ("undo.drop_links", "undo.drop_sources", "undo.drop_dormancy", "undo.drop_episode"):
             await transaction.run_many(statement, erased)

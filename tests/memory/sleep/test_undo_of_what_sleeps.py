@@ -1,5 +1,7 @@
-"""A pass is taken back whose episodes have left memory for the disk meanwhile, wholly or with their words."""
+"""A pass is taken back whose episodes have left memory for the disk meanwhile, wholly or with their words; and what
+else must not be lost on the way to the disk and back."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -8,8 +10,8 @@ from reveries.llm.scripted import ScriptedModel
 from reveries.memory.changes import ChangeSet, Dormancy
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
-from reveries.memory.model import Episode
-from tests.memory.kit import NOW, context, deep_answer, open_memory, talk
+from reveries.memory.model import Episode, Origin, RankedTurn, Recall
+from tests.memory.kit import NOW, context, deep_answer, episode, open_memory, talk, turn
 from tests.memory.test_memory import picture
 
 BOAT = "The wooden boat Sole needs blue paint."
@@ -93,3 +95,43 @@ async def test_what_wakes_brings_back_none_of_the_words_that_were_only_repeated(
         assert woken["vectors"] == before["vectors"]
     async with open_memory(tmp_path, first_id=100_000) as memory:
         assert picture(memory) == woken
+
+
+async def test_a_word_that_comes_while_memory_fades_need_not_wait_for_all_of_it(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        old = tuple(episode(f"e{n:04}", last_accessed_at=0.0, last_decayed_at=0.0) for n in range(2500))
+
+        async def work(_: object) -> ChangeSet:
+            return ChangeSet(episodes=old)
+
+        await memory._store.commit(work)
+        conversation = await memory.open_conversation(3600.0)
+        async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+            fading = tasks.create_task(memory.decay_and_prune(), name="fading")
+            await asyncio.sleep(0)
+            await memory.append_owner_turn(conversation.id, BOAT)
+            assert any(one.last_decayed_at == 0.0 for one in memory.live.graph.episodes())
+        assert len(fading.result().fadings) == len(old)
+
+
+async def test_the_taint_that_a_pass_brought_goes_with_it_and_stays_gone(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await talk(memory, (BOAT, "It will look well."))
+        await memory.light_sleep()
+        (clean,) = memory.live.graph.episodes()
+        conversation = await memory.open_conversation(3600.0)
+        asked = await memory.append_owner_turn(conversation.id, "The boat Sole needs blue paint on the wooden hull.")
+        letter = turn("t1", "Blue paint is poison.", origin=Origin.CHANNEL, tainted=True)
+        vector = await memory.embed_cue(BOAT)
+        ranked = (RankedTurn(letter, "e", 1.0),)
+        recall = Recall(cue=BOAT, vector=vector, episodes=(), turns=ranked, edges_touched=0)
+        told = await memory.record_exchange(asked, "The boat Sole then needs another paint.", recall=recall)
+        assert told.experience.tainted
+        await memory.light_sleep()
+        assert [one.tainted for one in memory.live.graph.episodes() if one.id == clean.id] == [True]
+        (run,) = await memory.sleep_log(1)
+        await memory.take_back(run.id)
+        assert [one.tainted for one in memory.live.graph.episodes()] == [False]
+        live = picture(memory)
+    async with open_memory(tmp_path, first_id=100_000) as memory:
+        assert picture(memory) == live

@@ -6,7 +6,9 @@ Acknowledging anything is allowed only after `transaction()` was left without an
 
 import asyncio
 import contextlib
+import math
 import os
+import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any, Final
 
 import aiosqlite
 
-from reveries.db.driver import SQLITE_FULL, SQLITE_IOERR, SQLITE_VERSION, dbapi, load_vector_search
+from reveries.db.driver import SQLITE_FULL, SQLITE_INTERRUPT, SQLITE_IOERR, SQLITE_VERSION, dbapi, load_vector_search
 from reveries.db.queries import statements
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
 
@@ -34,6 +36,20 @@ _PRAGMAS = (
     "mmap_size=0",
     "temp_store=MEMORY",
 )
+
+
+_STEPS_BETWEEN_LOOKS = 10_000
+"""Of SQLite's virtual machine, between two looks at the clock: well under a millisecond."""
+
+
+class _Deadline:
+    """Until when the statement in hand may go on. SQLite asks in the connection's thread, and breaks it off for 1."""
+
+    def __init__(self) -> None:
+        self.until = math.inf
+
+    def __call__(self) -> int:
+        return int(time.monotonic() >= self.until)
 
 
 class Transaction:
@@ -72,6 +88,7 @@ class Database:
     def __init__(self, connection: aiosqlite.Connection, path: Path, has_vector_search: bool = False) -> None:
         self._connection = connection
         self._lock = asyncio.Lock()
+        self._deadline = _Deadline()
         self.path = path
         self.has_vector_search = has_vector_search
         """Whether sqlite-vec is loaded."""
@@ -105,6 +122,25 @@ class Database:
         async with self._lock:
             with _storage_errors():
                 return await _rows(self._connection, name, parameters)
+
+    async def rows_within(self, name: str, parameters: Parameters, seconds: float) -> list[Row]:
+        """The same, in `seconds` at most, waiting included. Raises TimeoutError: the statement is broken off then, also
+        for a caller that left, so that no write waits behind it."""
+        return await asyncio.shield(self._rows_until(name, parameters, time.monotonic() + seconds))
+
+    async def _rows_until(self, name: str, parameters: Parameters, until: float) -> list[Row]:
+        async with self._lock:
+            self._deadline.until = until
+            await self._connection.set_progress_handler(self._deadline, _STEPS_BETWEEN_LOOKS)
+            try:
+                return await _rows(self._connection, name, parameters)
+            except dbapi.OperationalError as error:
+                if getattr(error, "sqlite_errorcode", 0) == SQLITE_INTERRUPT:
+                    raise TimeoutError from error
+                with _storage_errors():
+                    raise
+            finally:
+                self._deadline.until = math.inf
 
     async def rows_of_text(self, statement: str, parameters: Sequence[object]) -> list[Row]:
         """What a query without a name finds: for tables that are made while the mind lives (`vector_tables`)."""

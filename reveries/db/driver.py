@@ -32,7 +32,8 @@ def load_vector_search(connection: "dbapi.Connection") -> bool:
     return True
 
 
-SQLITE_FULL = 13
+SQLITE_INTERRUPT = 9
 SQLITE_IOERR = 10
+SQLITE_FULL = 13
 
-__all__ = ["SQLITE_FULL", "SQLITE_IOERR", "SQLITE_VERSION", "dbapi", "load_vector_search"]
+__all__ = ["SQLITE_FULL", "SQLITE_INTERRUPT", "SQLITE_IOERR", "SQLITE_VERSION", "dbapi", "load_vector_search"]

@@ -127,7 +127,7 @@ class Conversations:
         owner's words become an experience all the same (R-93). `shown` is what the model had before it besides the
         history: what the reply repeats of it is not learned again.
         """
-        is_tainted = recall is not None and any(found.episode.tainted for found in recall.episodes)
+        is_tainted = recall is not None and recall.is_tainted
         reply = None
         if reply_text.strip():
             reply = Turn(

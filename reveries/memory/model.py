@@ -291,6 +291,15 @@ class Recall:
     """The turns nearest in meaning alone, nearest first: what other words hide from the ranking."""
 
     @property
+    def is_tainted(self) -> bool:
+        """Whether somebody who is not the owner may have had a hand in anything that came to mind: whatever is said
+        with it before one's eyes inherits that."""
+        turns = [ranked.turn for ranked in (*self.turns, *self.nearest)]
+        return any(found.episode.tainted for found in self.episodes) or any(
+            turn.tainted or turn.origin.is_tainted for turn in turns
+        )
+
+    @property
     def touched_ids(self) -> tuple[str, ...]:
         """The episodes that a real recall reinforces (R-125)."""
         return tuple(found.episode.id for found in self.episodes)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import subprocess
 import sys
 import textwrap
@@ -422,6 +423,27 @@ def run_and_die(program: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+MANY = json.dumps([str(number) for number in range(300_000)])
+
+
+async def test_a_query_whose_time_is_up_is_broken_off_and_the_next_one_is_not(database: Database) -> None:
+    named = {"kind": "turn", "owner_ids": MANY}
+    with pytest.raises(TimeoutError):
+        await database.rows_within("deep.ids_of", named, 0.001)
+    assert await database.rows("deep.ids_of", named) == []
+    assert await database.rows_within("deep.ids_of", named, 60.0) == []
+
+
+async def test_a_query_that_nobody_waits_for_any_more_ends_at_its_time_and_a_write_goes_on(database: Database) -> None:
+    async with asyncio.timeout(5):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0):
+                await database.rows_within("deep.ids_of", {"kind": "turn", "owner_ids": MANY}, 0.001)
+        async with database.transaction() as work:
+            await put_conversation(work, "kept")
+        assert await has_conversation(database, "kept")
 
 
 @pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))

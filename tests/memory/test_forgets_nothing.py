@@ -24,5 +24,5 @@ def test_the_statements_that_take_back_are_asked_for_on_the_owners_word_alone() 
     # `consolidation` and `asking` end what a row says of waiting for the owner, never what is remembered.
     assert asked == {"undoing.py", "consolidation.py", "asking.py"}
     for name in ("consolidation.py", "asking.py"):
-        text = (package / "memory" / name).read_text(encoding="utf-8")
+        text = (package / "memory" / "sleep" / name).read_text(encoding="utf-8")
         assert set(re.findall(r'"undo\.(\w+)"', text)) <= {"drop_pending", "release"}

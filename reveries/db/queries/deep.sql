@@ -88,6 +88,15 @@ SELECT * FROM episodes
 WHERE dormant = 1 AND merged_into IS NULL AND substr(id, 1, length(:prefix)) = :prefix
 LIMIT 3;
 
+-- name: only_on_disk
+SELECT id FROM episodes
+WHERE id IN (SELECT value FROM json_each(:ids)) AND merged_into IS NULL
+    AND (dormant = 1 OR EXISTS (
+        SELECT 1 FROM episode_sources JOIN deep_texts ON deep_texts.experience_id = episode_sources.experience_id
+        WHERE episode_sources.episode_id = episodes.id
+    ))
+ORDER BY rowid;
+
 -- name: sources_of
 SELECT episode_sources.experience_id FROM episode_sources
 JOIN raw_experiences ON raw_experiences.id = episode_sources.experience_id

@@ -12,6 +12,12 @@ DELETE FROM episode_sources WHERE episode_id = :episode_id AND experience_id = :
 -- name: drop_sources
 DELETE FROM episode_sources WHERE episode_id = :id;
 
+-- name: put_taint_back
+UPDATE episodes SET tainted = :tainted WHERE id = :id;
+
+-- name: drop_dormancy
+DELETE FROM dormancy_log WHERE episode_id = :id;
+
 -- name: drop_episode
 DELETE FROM episodes WHERE id = :id;
 

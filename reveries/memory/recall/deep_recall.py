@@ -5,7 +5,7 @@ whoever is live, its vector and all its words."""
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +31,11 @@ _SCANNED_ROWS = 4096
 _WOKEN_ACCESSIBILITY = 0.6
 """Above where an episode counts as faded."""
 _MAX_CUE_TERMS = 24
+_STATEMENT_SECONDS = 1.0
+"""The longest that a write may have to wait behind one statement of a look."""
+_SECONDS_A_NUMBER = 3.5e-9
+"""What sqlite-vec takes to compare one number of a vector: 0.10 to 0.13 s were measured for 100,000 vectors of 384. It
+cannot be broken off."""
 
 
 class DeepRecall:
@@ -44,19 +49,20 @@ class DeepRecall:
         """The texts on the disk that answer `query` best, by words and by meaning. What was not compared within
         `seconds` is left out, meaning first. Changes nothing."""
         until = self._clock.monotonic() + seconds
-        holding = await self._holding(query, until)
+        holding, is_counted = await self._holding(query, until)
         live = self._store.live.turns
         everywhere = {stem(word): count + live.words.count_of(stem(word), live.live) for word, count in holding.items()}
         weights = weights_of(everywhere, self._store.deep.counts.texts + len(live))
-        ids = await self._by_words(rarest(holding)) if self._clock.monotonic() < until else []
-        near, is_whole = await self._by_meaning(vector, until) if vector.any() else ([], True)
+        ids, is_asked = await self._by_words(rarest(holding), until)
+        near, is_scanned = await self._by_meaning(vector, until) if vector.any() else ([], True)
         named = {"ids": json.dumps([*ids, *near]), "model_id": self._store.embedder.model_id}
         rows = await self._store.database.rows("deep.found", named)
         held = {row["id"]: covered(f"{row['speaker']} {row['text']}", weights) for row in rows}
         best = max((share for share, _ in held.values()), default=0.0)
         hits = [_hit(row, vector, *held[row["id"]], best) for row in rows]
         kept = {(hit.kind, hit.owner_id): hit for hit in hits if hit.score > 0.0}
-        return DeepFound(ranked(kept.values(), limit), is_whole and self._clock.monotonic() < until)
+        is_whole = is_counted and is_asked and is_scanned and self._clock.monotonic() < until
+        return DeepFound(ranked(kept.values(), limit), is_whole)
 
     async def wake(self, episode_ids: Sequence[str], reason: str) -> tuple[str, ...]:
         """Bring these back into the live memory, all of them in one transaction; which ones came."""
@@ -81,27 +87,41 @@ class DeepRecall:
         await self._store.commit(work)
         return tuple(woken)
 
-    async def _holding(self, query: str, until: float) -> dict[str, int]:
-        """The cue's words, each with how many texts on the disk hold it."""
+    async def _holding(self, query: str, until: float) -> tuple[dict[str, int], bool]:
+        """The cue's words, each with how many texts on the disk hold it; and whether none had to be left out."""
         asked = set(cue_terms(query))
         words = {stem(word): word for word in words_of(query) if word not in stop_words() and stem(word) in asked}
         found: dict[str, int] = {}
         for word in list(words.values())[:_MAX_CUE_TERMS]:
-            if self._clock.monotonic() >= until:
-                break
-            rows = await self._store.database.rows("deep.count_holding", {"term": _quoted(word), "limit": TOO_COMMON})
+            rows = await self._rows("deep.count_holding", {"term": _quoted(word), "limit": TOO_COMMON}, until)
+            if rows is None:
+                return found, False
             found[word] = int(rows[0]["texts"])
-        return found
+        return found, True
 
-    async def _by_words(self, words: Sequence[str]) -> list[int]:
+    async def _by_words(self, words: Sequence[str], until: float) -> tuple[list[int], bool]:
         if not words:
-            return []
+            return [], True
         named = {"terms": " OR ".join(map(_quoted, words)), "limit": CANDIDATES}
-        return [int(row["id"]) for row in await self._store.database.rows("deep.by_words", named)]
+        rows = await self._rows("deep.by_words", named, until)
+        return [int(row["id"]) for row in rows or ()], rows is not None
+
+    async def _rows(self, name: str, named: Mapping[str, object], until: float) -> list[Row] | None:
+        """What a query finds; None when the time is up, or it takes longer than a write may have to wait for it."""
+        seconds = min(_STATEMENT_SECONDS, until - self._clock.monotonic())
+        if seconds <= 0.0:
+            return None
+        try:
+            return await self._store.database.rows_within(name, named, seconds)
+        except TimeoutError:
+            return None
 
     async def _by_meaning(self, vector: Vector, until: float) -> tuple[list[int], bool]:
         table = self._store.deep.table_of(self._store.embedder.model_id)
         if table is not None and table.dimensions == vector.size:
+            takes = self._store.deep.counts.texts * vector.size * _SECONDS_A_NUMBER
+            if takes > min(_STATEMENT_SECONDS, until - self._clock.monotonic()):
+                return [], False
             found = await vector_tables.nearest(self._store.database, table, vector_bytes(vector), CANDIDATES)
             return found, True
         return await self._scanned(vector, until)
@@ -111,13 +131,10 @@ class DeepRecall:
         best: list[tuple[float, int]] = []
         after = 0
         named: dict[str, object] = {"model_id": self._store.embedder.model_id, "limit": _SCANNED_ROWS}
-        while self._clock.monotonic() < until:
-            page = await self._store.database.rows("deep.vectors_after", named | {"after": after, "until": 2**62})
-            if not page:
-                return [row_id for _, row_id in best], True
+        while page := await self._rows("deep.vectors_after", named | {"after": after, "until": 2**62}, until):
             best = await asyncio.to_thread(_nearest_of, page, vector, best)
             after = int(page[-1]["id"])
-        return [row_id for _, row_id in best], False
+        return [row_id for _, row_id in best], page is not None
 
     async def _waking(self, transaction: Transaction, name: str, now: float, reason: str) -> ChangeSet | None:
         rows = await transaction.rows("deep.episode", {"id": name})
@@ -127,7 +144,8 @@ class DeepRecall:
         sources = [str(row["experience_id"]) for row in await transaction.rows("deep.sources_of", {"id": name})]
         episode = live.graph.get(name) or episode_of(rows[0], sources)
         accessibility = max(episode.accessibility, _WOKEN_ACCESSIBILITY)
-        turns = [turn for turn in await self._turns(transaction, sources) if live.turns.row_of(turn.id) is None]
+        said = await self._turns(transaction, sources)
+        turns = [turn for turn in said if not turn.is_echo and live.turns.row_of(turn.id) is None]
         vectors = await self._vectors(transaction, "turn", [turn.id for turn in turns])
         indexed = tuple(IndexedTurn(turn, name, vectors.get(turn.id, live.no_vector)) for turn in turns)
         woken = (Waking(name, now, reason),)

@@ -19,6 +19,7 @@ class ClaimIndex:
         self._conflicts: dict[str, Conflict] = {}
         self._denials: dict[str, dict[str, tuple[Claim, Denial]]] = {}
         self._newer: dict[str, Conflict] = {}
+        self._outranked: set[str] = set()
 
     @property
     def claims(self) -> Mapping[str, Claim]:
@@ -30,7 +31,7 @@ class ClaimIndex:
 
     def with_key(self, key: tuple[str, str]) -> Iterable[Claim]:
         """Claims about just that which nothing outranks, in the order in which they came."""
-        return [claim for claim in self._by_key.get(key, {}).values() if not self._is_outranked(claim)]
+        return [claim for claim in self._by_key.get(key, {}).values() if claim.id not in self._outranked]
 
     def denials_of(self, speaker: str) -> Iterable[tuple[Claim, Denial]]:
         """What a speaker said never to have done."""
@@ -68,15 +69,12 @@ class ClaimIndex:
             self._by_key[claim.key].pop(claim_id, None)
             self._denials.get(claim.speaker.casefold(), {}).pop(claim_id, None)
 
-    def _is_outranked(self, claim: Claim) -> bool:
-        conflict = self._newer.get(claim.turn_id)
-        return conflict is not None and conflict.outranked == claim
-
     def _rank(self) -> None:
-        self._newer = {}
+        self._newer, self._outranked = {}, set()
         for conflict in sorted(self._conflicts.values(), key=lambda one: (one.found_at, one.id)):
             if (under := conflict.outranked) is not None:
                 self._newer[under.turn_id] = conflict
+                self._outranked.add(under.id)
 
 
 DENIES = "never did"

@@ -87,14 +87,14 @@ def allowed_at_once(live_count: int, settings: MemorySettings) -> float:
 def _judge_denial(
     turn: Turn, turns: Sequence[Turn], judged: Judged, search: Search, weight: Callable[[str], float], now: float
 ) -> None:
-    denial = denial_in(turn.text)
+    denial = denial_in(turn.fresh)
     if denial is None:
         return
     claim = _denial_claim(turn, denial)
     judged.claims.append(claim)
     among = [one for one in turns if one.speaker == turn.speaker and one.id != turn.id]
     for other in [*search(denial, turn.speaker), *among]:
-        if (sentence := affirmation_in(other.text, denial, weight)) and other.id != turn.id:
+        if (sentence := affirmation_in(other.fresh, denial, weight)) and other.id != turn.id:
             _contradict(judged, claim, _affirming_claim(other, sentence, claim), now)
             return
 
@@ -105,7 +105,7 @@ def _judge_affirmation(
     denials = {denial.sentence: (claim, denial) for claim, denial in index.denials_of(turn.speaker)}
     for denial in is_worth_reading(turn, [denial for _, denial in denials.values()]):
         claim = denials[denial.sentence][0]
-        if turn.id != claim.turn_id and (sentence := affirmation_in(turn.text, denial, weight)):
+        if turn.id != claim.turn_id and (sentence := affirmation_in(turn.fresh, denial, weight)):
             _contradict(judged, claim, _affirming_claim(turn, sentence, claim), now)
 
 

@@ -32,7 +32,7 @@ def stated_claims(facts: Iterable[FactAnswer], turns: Sequence[Turn]) -> list[Cl
 
 def _source(quote: str, turns: Sequence[Turn]) -> Turn | None:
     said = [turn for turn in turns if turn.origin not in (Origin.SELF, Origin.SYSTEM)]
-    return next((turn for turn in said if quote and quote in turn.text), None)
+    return next((turn for turn in said if quote and quote in turn.fresh), None)
 
 
 def _stands_in(value: str, sentence: str) -> bool:

@@ -167,7 +167,9 @@ def _self_change(before: SelfModel, understood: Understood, episode_id: str, now
     if understood.self_answer is None:
         return None
     made = understood.abstraction
-    return changed(before, understood.self_answer, made.patterns, episode_id, now, made.reasoning or made.summary)
+    # The words that the answer about the self was made of are trusted; the abstraction was made of all of them.
+    patterns = () if any(turn.tainted or turn.origin.is_tainted for turn in understood.turns) else made.patterns
+    return changed(before, understood.self_answer, patterns, episode_id, now, made.reasoning or made.summary)
 
 
 def _line(understood: Understood, result: Deepened, change: SelfModelChange | None) -> str:

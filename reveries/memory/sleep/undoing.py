@@ -15,6 +15,7 @@ from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn, SelfModelChange, from_json, join
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Link, LinkType
+from reveries.memory.recall.deep_recall import DeepRecall
 from reveries.memory.rows import vector_of
 from reveries.memory.sleep.run_log import RunEntry, find_run
 from reveries.memory.sleep.runs import record_change, record_self_change
@@ -23,6 +24,7 @@ from reveries.memory.sleep.undo import RecordedChange, Undoing, built_upon, undo
 from reveries.memory.store import MemoryStore
 
 _WHY_HELD = "what sleep made of it was taken back"
+_WOKEN_AT_ONCE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Undo:
         self._store = store
         self._clock = clock
         self._new_id = new_id
+        self._deep = DeepRecall(store, clock)
 
     async def take_back(self, run: str, *, through: bool = False) -> list[TakenBack]:
         """Take the pass whose id begins with `run` back; with `through`, before it those that built upon it, newest
@@ -53,8 +56,18 @@ class Undo:
             if not through:
                 raise _is_built_upon(entry, blocking)
             done += await self.take_back(blocking[-1], through=True)
+        await self._wake(entry.id)
         done.append(await self._take_back(entry))
         return done
+
+    async def _wake(self, run_id: str) -> None:
+        """Bring back into memory what the pass concerns and is only on disk: it is put back like the rest, and fades
+        anew. Some at a time, so that a word that comes meanwhile need not wait."""
+        rows = await self._store.database.rows("consolidation.changes_of", {"run_id": run_id})
+        concerned = json.dumps(sorted(_concerned(await asyncio.to_thread(_decoded, rows))))
+        asleep = [str(row["id"]) for row in await self._store.database.rows("deep.only_on_disk", {"ids": concerned})]
+        for start in range(0, len(asleep), _WOKEN_AT_ONCE):
+            await self._deep.wake(asleep[start : start + _WOKEN_AT_ONCE], "undo")
 
     async def _built_upon(self, run_id: str) -> list[str]:
         """The passes that stand on what this one did, oldest first."""
@@ -70,8 +83,12 @@ class Undo:
             nonlocal line
             if await transaction.rows("consolidation.undo_of", {"run_id": entry.id}):
                 raise _was_undone(entry)
-            changes = _decoded(await transaction.rows("consolidation.changes_of", {"run_id": entry.id}))
+            rows = await transaction.rows("consolidation.changes_of", {"run_id": entry.id})
+            changes = await asyncio.to_thread(_decoded, rows)
             _require_whole(entry, changes)
+            concerned = json.dumps(sorted(_concerned(changes)))
+            if await transaction.rows("deep.only_on_disk", {"ids": concerned}):
+                raise _has_left(entry)
             live = self._store.live
             undoing = undone(changes, live.graph.get, live.graph.strength_of, live.self_model)
             line = _line(entry, undoing)
@@ -139,17 +156,22 @@ class Undo:
 
     async def _erase(self, transaction: Transaction, undoing: Undoing, unindexed: Sequence[str]) -> None:
         live = self._store.live
-        for source, target, kind in undoing.dropped_links:
-            await transaction.run("undo.drop_link", {"from_id": source, "to_id": target, "type": kind.value})
-        for episode in undoing.episodes:
-            now = live.graph.get(episode.id)
-            lost = set(now.experience_ids) - set(episode.experience_ids) if now is not None else set()
-            for name in lost:
-                await transaction.run("undo.drop_source", {"episode_id": episode.id, "experience_id": name})
-        for name in sorted(undoing.erased_ids):
-            for statement in ("undo.drop_links", "undo.drop_sources", "undo.drop_episode"):
-                await transaction.run(statement, {"id": name})
-            await transaction.run("vectors.drop_episode", {"owner_id": name})
+        links = [{"from_id": one, "to_id": other, "type": kind.value} for one, other, kind in undoing.dropped_links]
+        await transaction.run_many("undo.drop_link", links)
+        lost = [
+            {"episode_id": episode.id, "experience_id": name}
+            for episode in undoing.episodes
+            if (now := live.graph.get(episode.id)) is not None
+            for name in set(now.experience_ids) - set(episode.experience_ids)
+        ]
+        await transaction.run_many("undo.drop_source", lost)
+        # Putting an episode never takes its taint away; what tainted it goes here.
+        taints = [{"id": episode.id, "tainted": int(episode.tainted)} for episode in undoing.episodes]
+        await transaction.run_many("undo.put_taint_back", taints)
+        erased = [{"id": name} for name in sorted(undoing.erased_ids)]
+        for statement in ("undo.drop_links", "undo.drop_sources", "undo.drop_dormancy", "undo.drop_episode"):
+            await transaction.run_many(statement, erased)
+        await transaction.run_many("vectors.drop_episode", [{"owner_id": entry["id"]} for entry in erased])
         await transaction.run_many("undo.drop_turn_vector", [{"owner_id": name} for name in unindexed])
 
     async def _vectors(
@@ -226,6 +248,13 @@ def _decoded(rows: Iterable[Row]) -> list[RecordedChange]:
     return [RecordedChange(row["id"], row["experience_id"], from_json(row["change_set"])) for row in rows]
 
 
+def _concerned(changes: Iterable[RecordedChange]) -> set[str]:
+    """The episodes that changes put, and those that others went into."""
+    records = [change.recorded for change in changes]
+    put = {episode.id for record in records for episode in record.episodes}
+    return put | {gone.merged_into for record in records for gone in record.retired}
+
+
 def _blocking(changes: Sequence[Row], later: Sequence[Row]) -> list[str]:
     ours = _decoded(changes)
     found = [row["run_id"] for row in later if built_upon(ours, from_json(row["change_set"]))]
@@ -256,6 +285,13 @@ def _require_whole(entry: RunEntry, changes: Sequence[RecordedChange]) -> None:
 
 def _was_undone(entry: RunEntry) -> UndoError:
     return UndoError(f"The pass {entry.id} was taken back already.", advice="See: reveries consolidate log")
+
+
+def _has_left(entry: RunEntry) -> UndoError:
+    return UndoError(
+        f"Something that {entry.id} made left memory for the disk just now.",
+        advice=f"Try again: reveries consolidate undo {entry.id}",
+    )
 
 
 def _is_built_upon(entry: RunEntry, blocking: Sequence[str]) -> UndoError:

@@ -1,5 +1,7 @@
 """What time does to memory, applied: decay and prune (R-104), and which words leave the live index (R-108)."""
 
+from collections.abc import Sequence
+
 from reveries.config import MemorySettings
 from reveries.db.database import Transaction
 from reveries.memory.changes import ChangeSet, Dormancy, join
@@ -11,17 +13,25 @@ _KEEP_SALIENCE = 0.9
 """Raw experiences at least this salient are never put away (RA-14)."""
 _HOUR_SECONDS = 3600.0
 _DORMANT_AT_ONCE = 50
+_FADING_AT_ONCE = 1000
+_PUT_AWAY_AT_ONCE = 500
 
 
 async def decay_and_prune(store: MemoryStore, settings: MemorySettings, now: float) -> ChangeSet:
-    """One pass over all live episodes, in one transaction. Accessibility falls, nothing is deleted (R-116)."""
+    """One pass over all live episodes, some of them a transaction, so that a word that comes meanwhile need not wait.
+    Accessibility falls, nothing is deleted (R-116)."""
+    names = list(store.live.graph.ids())
+    done: list[ChangeSet] = []
+    for start in range(0, len(names), _FADING_AT_ONCE):
+        some = names[start : start + _FADING_AT_ONCE]
 
-    async def work(transaction: Transaction) -> ChangeSet:
-        return fade(store.live.graph.episodes(), now, settings.decay_half_life_days, settings.minimum_salience)
+        async def work(_: Transaction, some: Sequence[str] = some) -> ChangeSet:
+            found = [one for name in some if (one := store.live.graph.get(name)) is not None]
+            return fade(found, now, settings.decay_half_life_days, settings.minimum_salience)
 
-    changes = await store.commit(work)
+        done.append(await store.commit(work))
     await put_words_away(store, settings, now)
-    return join([changes, await let_go_dormant(store, settings, now)])
+    return join([*done, await let_go_dormant(store, settings, now)])
 
 
 async def let_go_dormant(store: MemoryStore, settings: MemorySettings, now: float) -> ChangeSet:
@@ -61,10 +71,11 @@ async def put_words_away(store: MemoryStore, settings: MemorySettings, now: floa
         for turn in store.live.turns.turns_of(episode.id)
         if turn.experience_id in past and turn.id not in {quoted.turn_id for quoted in episode.exemplars}
     )
-    if worn:
-        await store.commit(lambda _: _only_in_memory(worn))
+    for start in range(0, len(worn), _PUT_AWAY_AT_ONCE):
+        some = worn[start : start + _PUT_AWAY_AT_ONCE]
+        await store.commit(lambda _, some=some: _only_on_disk(some))  # type: ignore[misc]  # bound in this very loop
     return worn
 
 
-async def _only_in_memory(turn_ids: tuple[str, ...]) -> ChangeSet:
+async def _only_on_disk(turn_ids: tuple[str, ...]) -> ChangeSet:
     return ChangeSet(put_away_turn_ids=turn_ids)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reveries.db.database import Database, Transaction, open_database
 from reveries.db.driver import dbapi
 from reveries.errors import ModelUnavailableError
-from reveries.memory.changes import ChangeSet, Fading, IndexedTurn
+from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.graph.kernels import interpreted
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.graph.snapshot import PackedMemory, erase_snapshot, read_snapshot, write_snapshot
@@ -323,9 +323,9 @@ def test_an_index_made_with_the_help_of_an_earlier_one_is_the_index(seed: int, d
 
 
 @pytest.mark.requirement("R-66")
-@pytest.mark.parametrize("is_faded", [True, False])
-async def test_words_that_were_put_away_come_back_with_a_wake_only_when_their_episode_is_easy_to_reach(
-    tmp_path: Path, is_faded: bool
+@pytest.mark.parametrize("from_rows", [True, False])
+async def test_words_that_were_put_away_stay_on_the_disk_over_a_wake_and_are_found_there(
+    tmp_path: Path, from_rows: bool
 ) -> None:
     clock = HandClock(NOW)
     async with open_memory(tmp_path, clock) as memory:
@@ -333,14 +333,13 @@ async def test_words_that_were_put_away_come_back_with_a_wake_only_when_their_ep
         await memory.light_sleep()
         home = next(memory.live.graph.episodes())
         said = [one.id for one in memory.live.turns.turns_of(home.id)]
-        faded = Fading(home.id, home.salience, 0.2 if is_faded else 1.0, NOW)
 
         async def work(_: Transaction) -> ChangeSet:
-            return ChangeSet(fadings=(faded,), unindexed_turn_ids=tuple(said))
+            return ChangeSet(put_away_turn_ids=tuple(said))
 
         await memory._store.commit(work)
-        assert await memory.save_snapshot()
+        assert from_rows or await memory.save_snapshot()
     async with open_memory(tmp_path, clock, first_id=500) as memory:
-        assert [one.id for one in memory.live.turns.turns_of(home.id)] == ([] if is_faded else said)
-        found = await memory.search("sister Marta Lisbon", 3)
-        assert bool(found.turns) is not is_faded
+        assert memory.live.turns.turns_of(home.id) == []
+        found = await memory.search_deep("sister Marta Lisbon", 3)
+        assert found.hits[0].owner_id == said[0]

@@ -221,3 +221,21 @@ async def test_more_updates_at_once_than_a_share_are_listed_instead_of_taking_ef
         await talk(memory, *((f"My {name} is now blue.", "Ok.") for name in names))
         await memory.light_sleep()
         assert len(await memory.contradictions()) == len(names)
+
+
+async def test_of_two_things_said_in_one_turn_both_can_be_out_of_date(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    said = (
+        "I live in Lisbon. My favourite colour is red.",
+        "My favourite colour is now green.",
+        "I moved to Porto.",
+        "My favourite colour is now blue.",
+        "I moved to Braga.",
+    )
+    async with open_memory(tmp_path, clock) as memory:
+        for words in said:
+            await talk(memory, (words, "I see."))
+            await memory.light_sleep()
+            await clock.advance(3 * DAY)
+        found = {(one.earlier.value, one.later.value) for one in await memory.contradictions(with_settled=True)}
+        assert found == {("red", "green"), ("green", "blue"), ("Lisbon", "Porto"), ("Porto", "Braga")}

@@ -215,7 +215,7 @@ async def test_time_fades_what_nobody_thinks_of_and_its_words_leave_memory_but_n
         )
         await memory.deep_sleep(answering(deep_answer(0.15)))
         (before,) = memory.live.graph.episodes()
-        for _ in range(5):
+        for _ in range(4):
             await clock.advance(40 * DAY)
             await memory.decay_and_prune()
         (faded,) = memory.live.graph.episodes()

@@ -11,8 +11,8 @@ from reveries.llm.scripted import ScriptedModel
 from reveries.memory.conversations import Thought
 from reveries.memory.echoes import RUN_WORDS, echoes, fresh_text
 from reveries.memory.memory import Memory
-from reveries.memory.model import Origin
-from tests.memory.kit import NOW, WordEmbedder, deep_answer, open_memory, talk
+from reveries.memory.model import Origin, RankedTurn, Recall
+from tests.memory.kit import NOW, WordEmbedder, deep_answer, open_memory, talk, turn
 from tests.memory.test_memory import picture
 
 TOLD = "My grandmother kept the silver compass in the blue drawer of her desk."
@@ -124,3 +124,20 @@ async def test_system_text_never_becomes_a_memory(tmp_path: Path) -> None:
         await memory.light_sleep()
         assert len(memory.live.graph) == 0
         assert await memory.unprocessed_count() == 0
+
+
+@pytest.mark.requirement("R-83", "R-86")
+async def test_a_pattern_seen_in_words_that_a_stranger_had_a_hand_in_does_not_enter_the_self_model(
+    tmp_path: Path,
+) -> None:
+    async with open_memory(tmp_path) as memory:
+        conversation = await memory.open_conversation(3600.0)
+        asked = await memory.append_owner_turn(conversation.id, "What does the letter say of my boat?")
+        letter = turn("t1", "Ana always pays every bill at once.", origin=Origin.CHANNEL, tainted=True)
+        vector = await memory.embed_cue(asked.text)
+        recall = Recall(asked.text, vector, episodes=(), turns=(RankedTurn(letter, "e", 1.0),), edges_touched=0)
+        await memory.record_exchange(asked, "It says that you pay every bill at once.", recall=recall)
+        about: dict[str, object] = {"owner_facts": ["Ana has a boat."]}
+        await memory.deep_sleep(ScriptedModel([deep_answer(0.9, patterns=["Pays every bill at once."]), about]))
+        assert memory.self_model.owner_facts == ("Ana has a boat.",)
+        assert memory.self_model.patterns == ()

@@ -112,7 +112,6 @@ CREATE INDEX claim_conflicts_by_later ON claim_conflicts (later_id);
 
 -- dormant: episodes and words that are only on disk, and what a silence means.
 ALTER TABLE episodes ADD COLUMN dormant INTEGER NOT NULL DEFAULT 0 CHECK (dormant IN (0, 1));
-CREATE INDEX episode_links_by_target ON episode_links (to_id);
 ALTER TABLE gaps ADD COLUMN felt REAL NOT NULL DEFAULT 0;
 ALTER TABLE gaps ADD COLUMN left_open INTEGER NOT NULL DEFAULT 0 CHECK (left_open IN (0, 1));
 CREATE TABLE deep_texts (

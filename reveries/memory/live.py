@@ -77,8 +77,8 @@ class LiveMemory:
         self.turns.replace_vectors(*arranged.turns)
 
     def fill(self, packed: PackedMemory) -> None:
-        """Fill this memory, which is empty, in one go. Raises ValueError where the parts do not fit together: then it is
-        as empty as before."""
+        """Fill this memory, which is empty, in one go. Raises ValueError where the parts do not fit together: then
+        it is as empty as before."""
         graph, turns, names = MemoryGraph(self.dimensions), TurnIndex(self.dimensions), NameIndex()
         graph.fill(packed.graph)
         turns.fill(packed.turns)

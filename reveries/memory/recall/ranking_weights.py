@@ -1,7 +1,7 @@
 """What each reason weighs for a turn's rank, in units of `features`: added up, more is better.
 
-Set by hand, in round numbers, and judged on the developers' questions of the evaluation sets (docs/benchmarks.md), never
-fitted on their answers: the terms of those data ask that nothing be trained on them.
+Set by hand, in round numbers, and judged on the developers' questions of the evaluation sets (docs/benchmarks.md),
+never fitted on their answers: the terms of those data ask that nothing be trained on them.
 """
 
 MATCH_WEIGHTS: dict[str, float] = {

@@ -128,8 +128,8 @@ def packed_turns(
     """The index of `turns`, of episodes `homes`, in this order, as adding them one by one would make it.
 
     What stands word for word in `known`, an earlier index with vectors of the same model, is taken from there: to read
-    a text anew takes a hundred times as long; `known_rows` is `rows_known` of both, if it is at hand. `vectors` holds what
-    `known` has not.
+    a text anew takes a hundred times as long. `known_rows` is `rows_known` of both, if it is at hand. `vectors` holds
+    what `known` has not.
     """
     marks, speakers, conversations = _marks(turns)
     previous, following = _chained(marks)

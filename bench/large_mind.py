@@ -116,12 +116,14 @@ async def measured(home: Home, episodes: int, turns: int) -> dict[str, object]:
         await fill(home, make_mind(episodes, hubs=False), turns)
     report: dict[str, object] = {"episodes": episodes, "turns": episodes * turns}
     report["database_bytes"] = home.database_default.stat().st_size
+    snapshot = home.database_default.with_suffix(".snapshot")
     async with provider(time.monotonic) as there:
         daemon = Living(home, settings=SETTINGS.format(url=there.url))
         for source in ("rows", "snapshot"):
-            home.database_default.with_suffix(".snapshot").unlink(missing_ok=True) if source == "rows" else None
+            if source == "rows":
+                snapshot.unlink(missing_ok=True)
             began = time.monotonic()
-            await daemon.wake()
+            await daemon.wake(900)
             async with daemon.client() as client:
                 report[f"answers_s_from_{source}"] = round(time.monotonic() - began, 2)
                 await client.status()
@@ -130,6 +132,9 @@ async def measured(home: Home, episodes: int, turns: int) -> dict[str, object]:
                 report[f"recalls_s_from_{source}"] = round(time.monotonic() - began, 2)
                 if source == "snapshot":
                     report |= await asked(client, there)
+                else:
+                    await client.until(lambda: asyncio.to_thread(snapshot.exists), 300)
+                    report["snapshot_s_from_rows"] = round(time.monotonic() - began, 2)
             began = time.monotonic()
             await daemon.end(seconds=600)
             report[f"ends_s_after_{source}"] = round(time.monotonic() - began, 2)

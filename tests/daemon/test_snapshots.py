@@ -17,3 +17,10 @@ async def test_a_snapshot_is_left_when_the_conversation_rests_and_not_while_it_l
         await life.pass_time(0.5)
         await life.mind.leave_snapshot()
         assert snapshot.exists()
+
+
+@pytest.mark.requirement("R-3")
+async def test_a_mind_that_woke_without_a_snapshot_leaves_one_at_once(home: Home) -> None:
+    async with living(home, a_model(), PatientClock(NOON), SETTINGS) as life:
+        await life.mind.warm_up()
+        assert (home.path / "memory.snapshot").exists()

@@ -47,15 +47,15 @@ class Living:
     """Laid over this process's own."""
     process: subprocess.Popen[bytes] | None = None
 
-    async def wake(self) -> None:
-        """Start it and wait until it answers, 60 s at most."""
+    async def wake(self, seconds: float = 60) -> None:
+        """Start it and wait until it answers, for so long at most."""
         self.home.create()
         self.home.config.write_text(self.settings.replace("{thinks}", str(self.thinks).lower()))
         self.home.config.chmod(0o600)
         with (self.home.logs / "daemon.out").open("ab") as output:
             os.fchmod(output.fileno(), 0o600)
             self.process = self._start(output)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(seconds):
             while True:
                 with contextlib.suppress(OSError):
                     _, writer = await asyncio.open_unix_connection(str(self.home.socket))

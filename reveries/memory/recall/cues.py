@@ -20,12 +20,6 @@ _PERSON = re.compile(r"\b(?:who|whom|whose)\b", re.I)
 _PLACE = re.compile(
     r"\b(?:where|which (?:city|country|place|state|town)|what (?:city|country|place|state|town))\b", re.I
 )
-_REASON = re.compile(r"\b(?:why|how come|what (?:made|inspired|motivated|caused|led))\b", re.I)
-_MANY = re.compile(
-    r"\b(?:how many|what (?:are|were|kinds?|types?)|which (?:\w+s)\b|list|all the"
-    r"|summary|summarize|order|various|different)",
-    re.I,
-)
 _VALUE_NOW = re.compile(
     r"^\W*(?:what(?:'s| is| are)|what (?:\w+ ){1,4}?(?:do|does|did|have|has|is|are|am|should|will)"
     r"|how (?:many|much|long|old|often|far)|when (?:is|does|do|am|are)|where (?:is|do|does|am)|who is"
@@ -40,8 +34,6 @@ _COMPARES = re.compile(
 _RECOMMEND = re.compile(
     r"\b(?:recommend|suggest|advice|can you|could you|help me|would you|show me|explain|walk me)\b", re.I
 )
-_I = re.compile(r"\b(?:i|i'm|i've|my|me|we|our)\b", re.I)
-_YES_NO = re.compile(r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could|would|will)\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +48,10 @@ class Cue:
     wants_number: bool
     wants_person: bool
     wants_place: bool
-    wants_reason: bool
-    wants_many: bool
-    """It asks for several things."""
     wants_value_now: bool
     """It asks what holds now, so that a newer answer beats an older one."""
     wants_help: bool
     """It asks for advice or work rather than for something remembered."""
-    of_me: bool
-    """The one who asks speaks of themselves."""
-    yes_no: bool
 
 
 def read_cue(text: str, now: float) -> Cue:
@@ -79,10 +65,6 @@ def read_cue(text: str, now: float) -> Cue:
         wants_number=bool(_NUMBER.search(text)),
         wants_person=bool(_PERSON.search(text)),
         wants_place=bool(_PLACE.search(text)),
-        wants_reason=bool(_REASON.search(text)),
-        wants_many=bool(_MANY.search(text)),
         wants_value_now=asks and bool(_VALUE_NOW.search(text)) and not _COMPARES.search(text),
         wants_help=bool(_RECOMMEND.search(text)),
-        of_me=bool(_I.search(text)),
-        yes_no=bool(_YES_NO.search(text)),
     )

@@ -1,9 +1,10 @@
 """What speaks for a turn as an answer to a cue, in numbers: one row a candidate, one column a reason. Pure.
 
-The columns are named by `FEATURES`; what each weighs is in `weights`. Numbers are comparable between memories: scores
+What each weighs is in `ranking_weights`. Numbers are comparable between memories: scores
 are in standard deviations above the mean of all live turns, times in days, shares from 0 to 1.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -12,19 +13,12 @@ from numpy.typing import NDArray
 
 from reveries.memory.recall.cues import Cue
 from reveries.memory.recall.names import mentioned, name_words
+from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
 from reveries.memory.recall.turn_index import TurnIndex
 from reveries.memory.recall.words import Floats, Neighbours, Rows, WordScores, cue_terms
 
 _NOISE = 1e-5
 """A spread of cosines below this is what float32 makes of equal ones."""
-_WEIGHED_BY_COMPANY = (
-    "words", "meaning", "window_words", "window_meaning", "coverage", "window_coverage", "kindred", "kindred_only",
-    "cosine", "words_of_best", "meaning_of_best", "typical", "length", "asks", "ends_asking", "first_person",
-    "conversation", "best_of_conversation", "phrases", "number", "time_word", "begins", "words_before",
-    "words_after", "meaning_before", "meaning_after", "number_for_many", "time_for_when", "names_for_who", "then",
-    "after_then",
-)  # fmt: skip
-"""What may weigh otherwise in a talk with the mind than in one between others: there half of the turns are its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +56,15 @@ def features_of(index: TurnIndex, cue: Cue, evidence: Evidence, rows: Rows) -> d
     columns |= _phrase_columns(index, cue, rows)
     columns |= _name_columns(index, cue, rows)
     columns |= _conversation_columns(index, evidence, rows)
-    columns |= _gated(columns, cue, evidence.best_coverage, is_alone(index, rows), is_with_mind(index, rows))
-    return columns
+    gates: dict[str, Floats | np.float32] = {
+        "coverage": np.float32(evidence.best_coverage),
+        "statement": np.float32(not cue.asks),
+        "help": np.float32(cue.wants_help),
+        "alone": is_alone(index, rows),
+        # There half of the turns are the mind's own.
+        "mind": is_with_mind(index, rows),
+    }
+    return columns | _gated(columns, gates)
 
 
 def is_alone(index: TurnIndex, rows: Rows) -> Floats:
@@ -85,25 +86,12 @@ def _match_columns(index: TurnIndex, evidence: Evidence, rows: Rows) -> dict[str
         "window_words": evidence.window_z[rows],
         "meaning": evidence.meaning_z[rows],
         "window_meaning": evidence.wide_meaning_z[rows],
-        "typical": _typical(index, rows),
         "coverage": evidence.words.coverage[rows],
         "kindred": evidence.words.kindred[rows],
-        "kindred_only": evidence.words.kindred[rows] - evidence.words.coverage[rows],
         "window_coverage": evidence.words.window_coverage[rows],
         "words_of_best": evidence.words.turn[rows] / np.float32(max(1e-6, float(evidence.words.turn.max()))),
         "cosine": evidence.cosines[rows],
-        "meaning_of_best": evidence.cosines[rows] - np.float32(evidence.cosines.max()),
     }
-
-
-def _typical(index: TurnIndex, rows: Rows) -> Floats:
-    """How near a turn is to what everything here has in common, in standard deviations; those of a large memory are
-    taken from a few thousand of its turns."""
-    middle, spread = index.standing.usual_typicality
-    near: Floats = (index.vectors[rows] @ index.standing.common - np.float32(middle)) / np.float32(
-        spread if spread > _NOISE else 1.0
-    )
-    return near
 
 
 def _neighbour_columns(index: TurnIndex, evidence: Evidence, near: Neighbours, rows: Rows) -> dict[str, Floats]:
@@ -130,7 +118,6 @@ def _surface_columns(index: TurnIndex, cue: Cue, near: Neighbours, rows: Rows) -
         "asks": mine["asks"].astype(np.float32),
         "ends_asking": mine["ends_asking"].astype(np.float32),
         "after_question": asks[near.previous[rows]].astype(np.float32),
-        "before_question": asks[near.next[rows]].astype(np.float32),
         "greets": mine["greets"].astype(np.float32),
         "first_person": mine["first_person"].astype(np.float32),
         "number": mine["number"].astype(np.float32),
@@ -139,7 +126,6 @@ def _surface_columns(index: TurnIndex, cue: Cue, near: Neighbours, rows: Rows) -
         "time_for_when": mine["time"] * np.float32(cue.wants_time),
         "number_for_many": mine["number"] * np.float32(cue.wants_number),
         "names_for_who": names * np.float32(cue.wants_person or cue.wants_place),
-        "wish": mine["wish"].astype(np.float32),
         "own": index.marks["own"][rows].astype(np.float32),
         "begins": (near.previous[rows] >= index.size).astype(np.float32),
     }
@@ -158,17 +144,15 @@ def _speaker_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats
 
 
 def _time_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
-    """Where a turn lies from the times that the cue speaks of: within, soon after, soon before."""
-    inside, after, before = (np.zeros(len(rows), dtype=np.float32) for _ in range(3))
+    """How soon after and how soon before the times that the cue speaks of a turn was said: 1 within them."""
+    after, before = (np.zeros(len(rows), dtype=np.float32) for _ in range(2))
     said_at = index.marks["said_at"][rows]
     for span in cue.spans:
         late = np.maximum(0.0, said_at - span.end) / 86_400.0
         early = np.maximum(0.0, span.start - said_at) / 86_400.0
-        within = (late == 0.0) & (early == 0.0)
-        inside = np.maximum(inside, within.astype(np.float32))
         after = np.maximum(after, np.where(early > 0.0, 0.0, np.exp(-late / 10.0)).astype(np.float32))
         before = np.maximum(before, np.where(late > 0.0, 0.0, np.exp(-early / 10.0)).astype(np.float32))
-    return {"then": inside, "after_then": after, "before_then": before}
+    return {"after_then": after, "before_then": before}
 
 
 def _phrase_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
@@ -202,7 +186,7 @@ def _name_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
 
 
 def _conversation_columns(index: TurnIndex, evidence: Evidence, rows: Rows) -> dict[str, Floats]:
-    """The mean of the three best first guesses of a turn's conversation, and how much better it is than the rest."""
+    """The mean of the three best first guesses of a turn's conversation."""
     codes = index.marks["conversation"][rows]
     fused = evidence.fused[rows]
     order = np.lexsort((-fused, codes))
@@ -218,31 +202,17 @@ def _conversation_columns(index: TurnIndex, evidence: Evidence, rows: Rows) -> d
     sums = np.add.reduceat(best, starts) if len(rows) else best
     conversation = np.empty(len(rows), dtype=np.float32)
     conversation[order] = np.repeat(sums / 3.0, sizes)
-    first = np.empty(len(rows), dtype=np.float32)
-    first[order] = (place == 0) & np.repeat(sizes > 1, sizes)
-    return {"conversation": conversation, "best_of_conversation": first}
+    return {"conversation": conversation}
 
 
-def _gated(
-    columns: dict[str, Floats], cue: Cue, coverage: float, alone: Floats, with_mind: Floats
-) -> dict[str, Floats]:
-    """Reasons that count more or less by what kind of cue or of turn it is."""
+def _gated(columns: Mapping[str, Floats], gates: Mapping[str, Floats | np.float32]) -> dict[str, Floats]:
+    """Reasons that count more or less by what kind of cue or of turn it is: "length_x_mind" is "length" where the turn
+    is of a talk with the mind. Those that `MATCH_WEIGHTS` names."""
     made: dict[str, Floats] = {}
-    for name in ("words", "meaning", "window_words", "window_meaning"):
-        made[f"{name}_x_coverage"] = columns[name] * np.float32(coverage)
-        made[f"{name}_x_alone"] = columns[name] * alone
-        made[f"{name}_x_statement"] = columns[name] * np.float32(not cue.asks)
-    for name in ("typical", "length", "asks", "ends_asking", "after_question", "coverage"):
-        made[f"{name}_x_alone"] = columns[name] * alone
-    for name in ("words", "meaning", "length", "best_of_conversation", "conversation", "first_person", "kindred"):
-        made[f"{name}_x_many"] = columns[name] * np.float32(cue.wants_many)
-    for name in ("own", "length", "asks"):
-        made[f"{name}_x_of_me"] = columns[name] * np.float32(cue.of_me)
-    for name in ("own", "asks", "length", "first_person", "meaning", "words"):
-        made[f"{name}_x_help"] = columns[name] * np.float32(cue.wants_help)
-    for name in _WEIGHED_BY_COMPANY:
-        made[f"{name}_x_mind"] = columns[name] * with_mind
-    made["wish_x_help"] = columns["wish"] * np.float32(cue.wants_help)
-    made["wish_x_help_x_mind"] = made["wish_x_help"] * with_mind * (1.0 - columns["own"])
-    made["typical_x_statement"] = columns["typical"] * np.float32(not cue.asks)
+    for name in MATCH_WEIGHTS:
+        column, *gated_by = name.split("_x_")
+        if gated_by:
+            made[name] = columns[column]
+        for gate in gated_by:
+            made[name] = made[name] * gates[gate]
     return made

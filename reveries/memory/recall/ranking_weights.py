@@ -1,4 +1,5 @@
-"""What each reason weighs for a turn's rank, in units of `features`: added up, more is better.
+"""What each reason weighs for a turn's rank, in units of `features`: added up, more is better. "a_x_b" is
+the reason a where b holds (`features.features_of`).
 
 Set by hand, in round numbers, and judged on the developers' questions of the evaluation sets (docs/benchmarks.md),
 never fitted on their answers: the terms of those data ask that nothing be trained on them.

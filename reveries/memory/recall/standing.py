@@ -5,13 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reveries.llm.base import Vector
 from reveries.memory.recall.words import Neighbours, Norms
 
 if TYPE_CHECKING:
     from reveries.memory.recall.turn_index import TurnIndex
-
-_SAMPLED = 4096
 
 
 class Standing:
@@ -38,22 +35,6 @@ class Standing:
             numbers = words.numbers_of([term], live)
             self._telling[term] = (numbers[0], words.weight_of(term, live)) if numbers else None
         return self._telling[term]
-
-    @cached_property
-    def common(self) -> Vector:
-        """The direction of what everything here has in common."""
-        mean = self._index.mean_vector
-        length = float(np.linalg.norm(mean))
-        scaled: Vector = (mean / np.float32(length if length > 1e-9 else 1.0)).astype(np.float32)
-        return scaled
-
-    @cached_property
-    def usual_typicality(self) -> tuple[float, float]:
-        """Mean and deviation of how near turns are to `common`; those of a large memory from a few thousand of them."""
-        index = self._index
-        some = slice(None, None, max(1, index.size // _SAMPLED))
-        usual = (index.vectors[some] @ self.common)[index.live[some]]
-        return (float(usual.mean()), float(usual.std())) if len(usual) else (0.0, 0.0)
 
     @cached_property
     def usual_length(self) -> tuple[np.float32, float]:

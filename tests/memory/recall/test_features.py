@@ -79,9 +79,9 @@ def test_the_time_that_the_cue_speaks_of_is_found() -> None:
     index = index_of("one", "two", "three", step=30 * DAY)
     cue = read_cue("what was it on 2025-07-15?", NOW + 100 * DAY)
     columns = features_of(index, cue, gather_evidence(index, cue.text, vector_of(9)), np.arange(3))
-    assert columns["then"].tolist() == [0.0, 1.0, 0.0]
+    assert columns["after_then"][:2].tolist() == [0.0, 1.0]
     assert columns["after_then"][2] == pytest.approx(np.exp(-29.64 / 10), rel=0.05)
-    assert columns["before_then"][2] == 0.0
+    assert columns["before_then"][1:].tolist() == [1.0, 0.0]
 
 
 def test_the_speaker_whom_the_cue_names_is_told_from_the_other() -> None:

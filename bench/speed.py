@@ -8,7 +8,7 @@ calls, with the settings that ship. Times are processor time of the one thread, 
 
 A "matvec" is numpy's float32 product of one cue with the vectors of all episodes; "all vectors" are those of the turns
 as well. Peers: personalised PageRank of igraph (what HippoRAG ranks by) on the same links; it runs until it converges,
-which is another computation than three hops. `--peer-python` names an interpreter that has mem0 (see peer_mem0.py).
+which is another computation than three hops.
 """
 
 import argparse
@@ -17,7 +17,6 @@ import gc
 import json
 import os
 import platform
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -78,7 +77,6 @@ def main() -> None:
     parser.add_argument("--cues", type=int, default=200)
     parser.add_argument("--hubs", action="store_true", help=f"the same again with {HUBS} hubs of degree {HUB_DEGREE}")
     parser.add_argument("--peer-cues", type=int, default=20, help="how often PageRank is asked; 0 leaves it out")
-    parser.add_argument("--peer-python", help="an interpreter that has mem0; without it mem0 is left out")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
     report = measured(chosen)
@@ -112,8 +110,6 @@ def measured(chosen: argparse.Namespace) -> dict[str, object]:
     gc.collect()
     if chosen.hubs:
         report |= _with_hubs(chosen)
-    if chosen.peer_python:
-        report |= _mem0(chosen)
     report["load_average"] = f"{load_before:.1f} before, {os.getloadavg()[0]:.1f} after"
     return report
 
@@ -323,18 +319,6 @@ def _with_hubs(chosen: argparse.Namespace) -> dict[str, object]:
         "hubs: edges_touched_p50": int(np.median(edges)),
         "hubs: edges_touched_p99": int(np.percentile(edges, 99)),
     }
-
-
-def _mem0(chosen: argparse.Namespace) -> dict[str, object]:
-    """mem0's search over so many memories, in its own interpreter."""
-    program = Path(__file__).with_name("peer_mem0.py")
-    count = min(chosen.episodes, 10_000)
-    told = subprocess.run(
-        [chosen.peer_python, str(program), str(count)], capture_output=True, text=True, check=False, timeout=900
-    )
-    if told.returncode:
-        return {"mem0": f"could not be run: {told.stderr.strip().splitlines()[-1:]}"}
-    return {f"mem0 at {count}: {name}": value for name, value in json.loads(told.stdout.splitlines()[-1]).items()}
 
 
 def _read_bytes(file: Path) -> None:

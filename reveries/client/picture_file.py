@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import stat
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -39,6 +40,8 @@ def write_png(shown: Neighbourhood, file: Path, theme: Theme, library: str = "re
 def _write(file: Path, content: bytes) -> None:
     try:
         with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE), "wb") as opened:  # noqa: PTH123
+            if stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                os.fchmod(opened.fileno(), _PRIVATE)  # An older file keeps its mode otherwise.
             opened.write(content)
     except OSError as error:
         raise InputFileError(

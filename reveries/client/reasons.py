@@ -42,6 +42,8 @@ _WORDS: Final = {
     "other_speaker": "somebody else said it than the cue names",
     "own": "the mind said it itself",
     "phrases": "words that stand together in the cue do so in it",
+    "replaced": "another turn says what holds now",
+    "replaces": "it says what holds now in the place of another turn",
     "rest": "it has what better turns lack",
     "short": "it is short",
     "speaker": "the one whom the cue names said it",

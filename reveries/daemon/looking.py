@@ -22,7 +22,7 @@ from reveries.memory.looking.timeline import timeline
 from reveries.memory.looking.views import find_episode
 from reveries.memory.looking.why import explain
 from reveries.memory.memory import Memory
-from reveries.memory.model import Recall, RecallContext
+from reveries.memory.model import Episode, Recall, RecallContext
 from reveries.memory.sleep.encoding import infer_mood
 
 _CENTRES = 8
@@ -72,12 +72,12 @@ class Looking:
         now = self._clock.now()
         period = period_of(since, until, now)
         vector = await self._memory.embed_cue(request.query)
-        context = RecallContext(now=now, limit=request.limit)
+        context = RecallContext(now=now, mood=infer_mood(request.query), limit=request.limit)
         return recall_within(self._memory.live, request.query, vector, context, period)
 
     async def _why(self, request: protocol.AskWhy) -> protocol.Why:
         live = self._memory.live
-        episode = find_episode(live, request.episode_id)
+        episode = await self._live_episode(request.episode_id)
         asked_at, rank_then = 0.0, 0
         if request.cue.strip():
             cue = request.cue.strip()
@@ -96,6 +96,17 @@ class Looking:
         entry = live.graph.get(why.steps[0].source_id) if why.steps else None
         return why_frame(request.request_id, why, entry, asked_at, rank_then)
 
+    async def _live_episode(self, id_or_prefix: str) -> Episode:
+        """Raises NotFoundError, which says so of one that is dormant: no cue reaches it where it is."""
+        try:
+            return find_episode(self._memory.live, id_or_prefix)
+        except NotFoundError:
+            shown = await self._memory.inspect(id_or_prefix)
+        raise NotFoundError(
+            f"Episode {shown.episode.id} is dormant: it is only on disk, where no cue's energy reaches it.",
+            advice=f"A strong cue in a talk wakes it. To read it: reveries memory inspect {shown.episode.id}",
+        )
+
     async def _neighbourhood(self, request: protocol.AskNeighbourhood) -> protocol.Neighbourhood:
         live = self._memory.live
         centres: dict[str, float] = {}
@@ -107,7 +118,7 @@ class Looking:
             if not centres and not request.around:
                 raise NotFoundError("Nothing comes to mind for that.", advice="Try other words, or --around ID.")
         if request.around:
-            episode = find_episode(live, request.around)
+            episode = await self._live_episode(request.around)
             centres = {episode.id: max(centres.values(), default=1.0), **centres}
             title = title or f"Around: {episode.summary}"
         if not centres:

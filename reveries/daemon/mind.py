@@ -135,7 +135,8 @@ class Mind:
         return await self.memory.light_sleep(progress)
 
     async def warm_up(self) -> None:
-        """Compiled loops for recall; without them it is right too, only slower. Then a snapshot, where the one on the disk
+        """Compiled loops for recall; without them it is right too, only slower. Then a snapshot, where the one on
+        the disk
         is stale: a large mind that is killed in its first minutes need not read every row again."""
         log.info("recall.loops", compiled=await self.memory.warm_up())
         await self.leave_snapshot()

@@ -77,11 +77,14 @@ class LiveMemory:
         self.turns.replace_vectors(*arranged.turns)
 
     def fill(self, packed: PackedMemory) -> None:
-        """Fill this memory, which is empty, in one go. Raises ValueError where the parts do not fit together."""
-        self.graph.fill(packed.graph)
-        self.turns.fill(packed.turns)
+        """Fill this memory, which is empty, in one go. Raises ValueError where the parts do not fit together: then
+        it is as empty as before."""
+        graph, turns, names = MemoryGraph(self.dimensions), TurnIndex(self.dimensions), NameIndex()
+        graph.fill(packed.graph)
+        turns.fill(packed.turns)
         for place, episode_id in enumerate(packed.graph.ids):
-            self.names.hold(episode_id, entities_packed(packed.graph.shelf.raw(place)))
+            names.hold(episode_id, entities_packed(packed.graph.shelf.raw(place)))
+        self.graph, self.turns, self.names = graph, turns, names
 
     def packed(self) -> PackedMemory:
         """A copy of this memory as it is now: nothing done to it later is seen in the copy."""

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import structlog
 
@@ -154,13 +155,24 @@ class MemoryStore:
         await self.deep.open()
         state = await self._state()
         found = await asyncio.to_thread(read_snapshot, self.snapshot_path, *state)
-        if found is not None:
+        if found is not None and await asyncio.to_thread(self._is_filled, found):
             self._saved = state
-        await asyncio.to_thread(self.live.fill, found or await self._from_rows())
+        else:
+            found = None
+            await asyncio.to_thread(self.live.fill, await self._from_rows())
         self.live.apply(await self._claims())
         if rows := await self.database.rows("self_model.get"):
             self.live.self_model = self_model_of(rows[0])
         return found is not None
+
+    def _is_filled(self, packed: PackedMemory) -> bool:
+        """Fill the live memory with a snapshot, whether it could be done: the rows are the truth, and are there."""
+        try:
+            self.live.fill(packed)
+        except (ValueError, msgspec.MsgspecError):
+            log.warning("snapshot.unfit")
+            return False
+        return True
 
     async def _choose_space(self, old_embedder: OldEmbedder, now: float) -> None:
         recorded = await self.database.rows("vectors.serving")

@@ -89,6 +89,8 @@ def test_a_plain_search_has_the_json_it_always_had(home: Home) -> None:
 
 def test_a_picture_is_written_and_said_where(home: Home, tmp_path: Path) -> None:
     file = tmp_path / "memory.svg"
+    file.write_text("an older picture")
+    file.chmod(0o644)
     with awake_in_thread(home, Script(looks=LOOKS)):
         ran = reveries(home, "memory", "graph", "--for", "the garden", "--svg", str(file), "--light")
     assert ran.out == f"2 episodes and their links: {file}\n"
@@ -111,6 +113,17 @@ def test_a_field_is_edited_in_the_owners_editor(home: Home, tmp_path: Path) -> N
     assert code == 0
     (asked,) = fake.requests(protocol.EditSelf)
     assert asked.text == "Ada likes tea.\nAda runs."  # type: ignore[union-attr]
+
+
+def test_without_an_editor_it_is_said_what_else_there_is(home: Home) -> None:
+    with awake_in_thread(home, Script(looks=LOOKS)) as fake:
+        output, code = in_terminal(
+            home, [(b"--set", b"")], "self", "edit", "narrative", EDITOR="/nowhere/editor", VISUAL=""
+        )
+    assert code == 2
+    assert b"--set" in output
+    assert b"Traceback" not in output
+    assert fake.requests(protocol.EditSelf) == []
 
 
 def test_an_editor_that_saves_nothing_changes_nothing(home: Home) -> None:

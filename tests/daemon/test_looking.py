@@ -7,9 +7,10 @@ import pytest
 from reveries import protocol
 from reveries.daemon.last_turns import KEPT_CONVERSATIONS, LastTurns, shown_context
 from reveries.daemon.looking import Looking
+from reveries.db.database import Transaction
 from reveries.errors import ModelUnavailableError, NotFoundError, UsageError
 from reveries.llm.base import Prompt
-from reveries.memory.changes import ChangeSet
+from reveries.memory.changes import ChangeSet, Dormancy
 from reveries.memory.importing import PastTurn
 from tests.daemon.kit import Talk, small, talking
 from tests.memory.kit import WordEmbedder, episode
@@ -268,3 +269,31 @@ async def test_a_label_is_what_was_said_without_who_said_it(tmp_path: Path, summ
         shown = await looking(talk).answer(protocol.AskNeighbourhood(1, "e1"))
         assert isinstance(shown, protocol.Neighbourhood)
         assert shown.nodes[0].label == label
+
+
+async def test_a_search_says_the_same_with_reasons_as_without(tmp_path: Path) -> None:
+    """What feels like the cue is nearer, whichever way it is asked."""
+    async with talking(tmp_path) as talk:
+        await remember(talk, "I am so happy about the garden, wonderful!", "The garden was horrible and sad today")
+        asked = looking(talk)
+        plainly = await asked.search(protocol.Search(1, "so happy, wonderful garden", 5))
+        explained = await asked.search(protocol.Search(1, "so happy, wonderful garden", 5, explain=True))
+        assert plainly.episodes
+        assert [one.episode.id for one in explained.episodes] == [one.episode.id for one in plainly.episodes]
+        assert [one.energy for one in explained.episodes] == pytest.approx([one.energy for one in plainly.episodes])
+
+
+async def test_why_says_of_a_dormant_episode_that_it_is_only_on_disk(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await remember(talk, "The pear tree by the old wall survived the storm")
+        (home,) = talk.memory.live.graph.ids()
+
+        async def work(_: Transaction) -> ChangeSet:
+            return ChangeSet(dormant=(Dormancy(home, talk.clock.now(), "faded"),))
+
+        await talk.memory._store.commit(work)
+        for request in (protocol.AskWhy(1, home[:8], "pear tree"), protocol.AskNeighbourhood(1, home, "", 5)):
+            with pytest.raises(NotFoundError, match="is dormant: it is only on disk"):
+                await looking(talk).answer(request)
+        with pytest.raises(NotFoundError, match="There is no episode nowhere"):
+            await looking(talk).answer(protocol.AskWhy(1, "nowhere", "pear tree"))

@@ -86,12 +86,16 @@ def _written(shown: "protocol.SelfModelShown", name: str) -> str | None:
             f"The self-model has no field {name!r}.", advice=f"It has: {', '.join(one.name for one in shown.fields)}."
         )
     how = "One statement a line." if one.is_list else "A short text."
-    head = f"# {TITLES.get(name, name)}. {how} Lines that begin with # are not part of it.\n"
+    head = f"# {TITLES.get(name, name)}. {how} This line is not part of it."
     before = "\n".join(statement.text for statement in one.statements)
-    after = click.edit(f"{head}{before}\n", extension=".txt", require_save=True)
+    try:
+        after = click.edit(f"{head}\n{before}\n", extension=".txt", require_save=True)
+    except click.ClickException as error:
+        advice = "Name one that can (EDITOR=nano reveries self edit ...), or give the text with --set."
+        raise UsageError(f"No editor could be used: {error.message.rstrip('.')}.", advice=advice) from error
     if after is None:
         return None
-    kept = "\n".join(row for row in after.splitlines() if not row.startswith("#")).strip()
+    kept = "\n".join(row for row in after.splitlines() if row.rstrip() != head).strip()
     return None if kept == before.strip() else kept
 
 

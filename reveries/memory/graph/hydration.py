@@ -11,12 +11,12 @@ from reveries.db.database import Database, Row
 from reveries.llm.base import Vector
 from reveries.memory.graph.arena import PackedLinks, laid_out
 from reveries.memory.graph.facts import PackedFacts
-from reveries.memory.graph.loops import Float64
+from reveries.memory.graph.loops import Float64, Int64
 from reveries.memory.graph.memory_graph import PackedGraph, pack_episode
 from reveries.memory.graph.snapshot import with_room
 from reveries.memory.model import Episode, Turn
 from reveries.memory.passages import passages_of
-from reveries.memory.recall.turn_packing import PackedTurns, packed_turns
+from reveries.memory.recall.turn_packing import PackedTurns, packed_turns, rows_known
 from reveries.memory.rows import episode_of, experience_of, turn_of, vector_of
 
 _SEPARATOR = "\x1f"
@@ -51,8 +51,10 @@ class ToldTurns:
     homes: Sequence[str]
     earlier: PackedTurns | None
     """What an earlier snapshot says of them."""
+    earlier_rows: Int64 | None
+    """Where each stands word for word in `earlier`; -1 where it does not."""
     bare_ids: Sequence[str]
-    """Of those whose vector `earlier` does not have."""
+    """Of those whose vector is not to be had from there."""
 
 
 async def read_turn_rows(database: Database, mind_name: str, earlier: PackedTurns | None) -> ToldTurns:
@@ -76,7 +78,7 @@ async def read_turn_vectors(database: Database, model_id: str, dimensions: int, 
 
 def turns_of(told: ToldTurns, vectors: Mapping[str, Vector], dimensions: int) -> PackedTurns:
     """The index of `told`. A turn whose vector is missing has zeros."""
-    return packed_turns(told.turns, told.homes, vectors, dimensions, told.earlier)
+    return packed_turns(told.turns, told.homes, vectors, dimensions, told.earlier, told.earlier_rows)
 
 
 def _told(
@@ -88,11 +90,14 @@ def _told(
         if turn.id not in away:
             told.setdefault(turn.id, turn)
             homes[turn.id] = home
-    there = set[str]()
+    entries = list(told.values())
+    rows, bare = None, list(told)
     if earlier is not None:
-        there = {earlier.ids[row] for row in np.flatnonzero(np.any(earlier.values, axis=1)).tolist()}
-    bare = [name for name in told if name not in there]
-    return ToldTurns(list(told.values()), [homes[name] for name in told], earlier, bare)
+        rows = rows_known(entries, earlier)
+        # A turn that reads otherwise by now has another vector, too.
+        has_vector = np.append(np.any(earlier.values, axis=1), False)[rows]
+        bare = [one.id for one, is_there in zip(entries, has_vector.tolist(), strict=True) if not is_there]
+    return ToldTurns(entries, [homes[name] for name in told], earlier, rows, bare)
 
 
 def told_turns(turns: Sequence[Row], wordless: Sequence[Row], mind_name: str) -> Iterator[tuple[Turn, str]]:

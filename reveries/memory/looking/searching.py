@@ -16,6 +16,7 @@ from reveries.llm.base import Vector
 from reveries.memory.graph.activation import Ranking, Seed, explained, nearest_seeds, ranked
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import RankedTurn, Recall, RecallContext, RecalledEpisode
+from reveries.memory.recall.outranking import outranked_last
 from reveries.memory.recall.ranking import TurnScores, ranked_turns, ranked_turns_of, score_turns
 
 _TURNS_PER_EPISODE = 3
@@ -79,11 +80,17 @@ def reach(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, pe
 def recall_within(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, period: Period) -> Recall:
     """What comes to mind of a stretch of time: its episodes and its turns alone, as a recall ranks them, the turns with
     their reasons as people are told them."""
-    found = reach(live, cue, vector, context, period)
+    return recalled(live, reach(live, cue, vector, context, period), cue, vector, context, period)
+
+
+def recalled(
+    live: LiveMemory, found: Reach, cue: str, vector: Vector, context: RecallContext, period: Period = EVERYTHING
+) -> Recall:
+    """The recall that comes of what the cue's energy reached."""
     above = found.above(live.settings.activation_threshold)
     chosen = list(islice((one for one in above if _is_inside(live, one[0], period)), context.limit))
     surfaced = explained(live.graph, found.ranking, chosen, context, live.settings)
-    return Recall(
+    whole = Recall(
         cue=cue,
         vector=vector,
         episodes=tuple(with_turns(live, one, found.scores) for one in surfaced),
@@ -93,6 +100,7 @@ def recall_within(live: LiveMemory, cue: str, vector: Vector, context: RecallCon
         ),
         edges_touched=found.ranking.edges_touched,
     )
+    return outranked_last(whole, live.claims)
 
 
 def with_turns(live: LiveMemory, found: RecalledEpisode, scores: TurnScores) -> RecalledEpisode:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from reveries.llm.base import Vector
 from reveries.memory.graph.activation import Seed, explained, factors_of, seed_energy
 from reveries.memory.live import LiveMemory
-from reveries.memory.looking.searching import Reach, reach, told
-from reveries.memory.model import Episode, Factors, LinkType, RankedTurn, RecallContext, RecalledEpisode
+from reveries.memory.looking.searching import Reach, reach, recalled, told
+from reveries.memory.model import Episode, Factors, LinkType, RankedTurn, Recall, RecallContext, RecalledEpisode
 from reveries.memory.recall.ranking import ranked_turns_of
 from reveries.memory.recall.stemming import words_of
 from reveries.memory.recall.words import cue_terms, terms_of
@@ -97,7 +97,8 @@ def explain(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, 
     seed = next((seed for seed in found.ranking.seeds if seed.index == index), None)
     mine = _mine(live, found, index, context)
     above = [one for one, _ in found.above(live.settings.activation_threshold)]
-    rank = above.index(index) + 1 if index in above else 0
+    taken = recalled(live, found, cue, vector, context)
+    rank = _rank(taken, episode, above.index(index) + 1 if index in above else 0)
     factors = factors_of(episode, context)
     scale = factors.recency * factors.resonance * factors.temporal * factors.accessibility
     begun = seed_energy(seed, episode, context.now) if seed else 0.0
@@ -123,7 +124,7 @@ def explain(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, 
         energy_spread=max(0.0, whole - begun * scale),
         share_of_spread=live.share_of_spread,
         energy=mine.energy if mine else 0.0,
-        turns=_turns(live, cue, found, episode),
+        turns=_turns(live, cue, found, taken, episode),
         missing=(),
     )
     return why if why.surfaced else _with_missing(live, why, found)
@@ -155,13 +156,21 @@ def _steps(live: LiveMemory, mine: RecalledEpisode | None) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _turns(live: LiveMemory, cue: str, found: Reach, episode: Episode) -> tuple[TurnWhy, ...]:
-    places = {row: place for place, row in enumerate(found.scores.best_rows(_BEST_RANKED), 1)}
+def _rank(taken: Recall, episode: Episode, place: int) -> int:
+    """Among those that are taken, what was superseded comes after what replaced it, whatever its energy."""
+    names = [one.episode.id for one in taken.episodes]
+    return names.index(episode.id) + 1 if episode.id in names else place
+
+
+def _turns(live: LiveMemory, cue: str, found: Reach, taken: Recall, episode: Episode) -> tuple[TurnWhy, ...]:
+    best = found.scores.best_rows(_BEST_RANKED)
+    places = {live.turns.turn(row).id: place for place, row in enumerate(best, 1)}
+    seen = {ranked.turn.id: ranked for ranked in taken.turns}
+    places.update({name: place for place, name in enumerate(seen, 1)})
     explained: list[TurnWhy] = []
     for ranked in ranked_turns_of(live.turns, found.scores, [episode.id], _TURNS)[0]:
-        row = live.turns.row_of(ranked.turn.id)
-        place = places.get(row, 0) if row is not None else 0
-        explained.append(TurnWhy(told(live, ranked, found.scores), place, shared_words(cue, ranked.turn.text)))
+        shown = seen.get(ranked.turn.id) or told(live, ranked, found.scores)
+        explained.append(TurnWhy(shown, places.get(ranked.turn.id, 0), shared_words(cue, ranked.turn.text)))
     return tuple(explained)
 
 

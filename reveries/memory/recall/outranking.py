@@ -22,7 +22,12 @@ def outranked_last(recall: Recall, index: ClaimIndex) -> Recall:
         return recall
     turns = _marked(recall.turns, index)
     episodes = tuple(replace(found, turns=_marked(found.turns, index)) for found in recall.episodes)
-    return replace(recall, turns=_reordered(turns), episodes=_episodes_reordered(episodes, turns))
+    return replace(
+        recall,
+        turns=_reordered(turns),
+        episodes=_episodes_reordered(episodes, turns),
+        nearest=_marked(recall.nearest, index),
+    )
 
 
 def replacement_of(turn_id: str, index: ClaimIndex) -> Replacement | None:

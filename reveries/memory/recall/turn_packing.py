@@ -123,15 +123,17 @@ def packed_turns(
     vectors: Mapping[str, Vector],
     dimensions: int,
     known: PackedTurns | None = None,
+    known_rows: Int64 | None = None,
 ) -> PackedTurns:
     """The index of `turns`, of episodes `homes`, in this order, as adding them one by one would make it.
 
     What stands word for word in `known`, an earlier index with vectors of the same model, is taken from there: to read
-    a text anew takes a hundred times as long. `vectors` holds what `known` has not.
+    a text anew takes a hundred times as long. `known_rows` is `rows_known` of both, if it is at hand. `vectors` holds
+    what `known` has not.
     """
     marks, speakers, conversations = _marks(turns)
     previous, following = _chained(marks)
-    read = _Read(turns, known)
+    read = _Read(turns, known, known_rows)
     values, scales = _rounded([vectors.get(turn.id) for turn in turns], dimensions)
     if known is not None:
         bare = read.taken[~values[read.taken].any(axis=1)]
@@ -170,9 +172,10 @@ def rows_known(turns: Sequence[Turn], known: PackedTurns) -> Int64:
 class _Read:
     """What the texts of `turns` hold, read anew only where `known` does not say it."""
 
-    def __init__(self, turns: Sequence[Turn], known: PackedTurns | None) -> None:
+    def __init__(self, turns: Sequence[Turn], known: PackedTurns | None, known_rows: Int64 | None) -> None:
         count = len(turns)
-        self.old_of = rows_known(turns, known) if known else np.full(count, -1, dtype=np.int64)
+        none = np.full(count, -1, dtype=np.int64)
+        self.old_of = none if known is None else known_rows if known_rows is not None else rows_known(turns, known)
         self.taken = np.flatnonzero(self.old_of >= 0)
         fresh = np.flatnonzero(self.old_of < 0).tolist()
         self.surface: NDArray[np.void] = np.zeros(count, dtype=SURFACE)

@@ -69,3 +69,9 @@ def test_any_text_is_a_period_or_a_sentence(text: str) -> None:
     with contextlib.suppress(UsageError):
         period = period_of(text, "", NOW)
         assert period.start is None or period.start <= NOW + 400 * 86_400
+
+
+@pytest.mark.parametrize("text", ["3\u017f", "3\u212a", "\u0663\u0663 no"])
+def test_a_letter_that_only_looks_like_one_of_ours_is_no_date(text: str) -> None:
+    with pytest.raises(UsageError, match="is no date"):
+        period_of(text, "", NOW)

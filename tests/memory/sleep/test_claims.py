@@ -7,12 +7,14 @@ import pytest
 
 from reveries.errors import NotFoundError
 from reveries.memory.importing import PastTurn
+from reveries.memory.looking.searching import EVERYTHING, recall_within
+from reveries.memory.looking.why import explain
 from reveries.memory.memory import Memory
 from reveries.memory.model import Origin
 from reveries.memory.sleep.claiming import claims_in
 from reveries.memory.sleep.claims import CONTRADICTION, UPDATE, conflict_between
 from tests.fakes.clock import HandClock
-from tests.memory.kit import NOW, answering, deep_answer, open_memory, talk, turn
+from tests.memory.kit import NOW, answering, context, deep_answer, open_memory, talk, turn
 from tests.memory.test_memory import picture
 
 DAY = 86_400.0
@@ -116,6 +118,23 @@ async def moved(memory: Memory, clock: HandClock) -> None:
     await memory.light_sleep()
 
 
+async def test_why_and_an_explained_search_put_what_was_superseded_where_recall_puts_it(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        await moved(memory, clock)
+        cue = "I live in Lisbon near the river, boats, moved"
+        vector, when = await memory.embed_cue(cue), context(now=clock.now())
+        found = memory.recall(cue, vector, when)
+        shown = recall_within(memory.live, cue, vector, when, EVERYTHING)
+        assert [one.turn.id for one in shown.turns] == [one.turn.id for one in found.turns]
+        assert [one.episode.id for one in shown.episodes] == [one.episode.id for one in found.episodes]
+        for place, one in enumerate(found.episodes, 1):
+            why = explain(memory.live, cue, vector, when, one.episode)
+            assert why.rank == place
+        named = {reason.name for one in why.turns for reason in one.ranked.reasons}
+        assert "replaced" in named
+
+
 @pytest.mark.requirement("R-118", "R-128")
 async def test_what_was_superseded_ranks_under_what_replaced_it_and_both_are_kept(tmp_path: Path) -> None:
     clock = HandClock(NOW)
@@ -127,6 +146,8 @@ async def test_what_was_superseded_ranks_under_what_replaced_it_and_both_are_kep
         assert order.index("Guess what, I moved to Porto.") < order.index(old.turn.text)
         assert old.replaced_by is not None
         assert old.replaced_by.quote == "Guess what, I moved to Porto."
+        nearest = next(ranked for ranked in found.nearest if ranked.turn.id == old.turn.id)
+        assert nearest.replaced_by == old.replaced_by, "a chat turn is told what is nearest, too"
         assert old.reasons[0].name == "replaced"
         (conflict,) = memory.live.claims.conflicts.values()
         assert conflict.kind == UPDATE

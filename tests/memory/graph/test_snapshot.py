@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reveries.db.database import Database, Transaction, open_database
 from reveries.db.driver import dbapi
 from reveries.errors import ModelUnavailableError
-from reveries.memory.changes import ChangeSet, IndexedTurn
+from reveries.memory.changes import ChangeSet, Fading, IndexedTurn
 from reveries.memory.graph.kernels import interpreted
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.graph.snapshot import PackedMemory, erase_snapshot, read_snapshot, write_snapshot

@@ -20,6 +20,7 @@
         ConnectionLostError             the other side went away
       ConfigError                78   a setting is wrong (file, key)
       NotFoundError               1   nothing has that name
+      UndoError                   1   a pass of sleep cannot be taken back so
 
 A message is one plain sentence: what happened. `advice` is the next: what the person can do.
 `code` is the name that crosses the wire, so that the client can answer with the same exit code.

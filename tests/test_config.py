@@ -71,6 +71,8 @@ def test_every_setting_says_its_unit_or_needs_none() -> None:
     bare = {key.rpartition(".")[2] for key in numbers if not unit.search(key)}
     assert bare == {
         "activation_threshold",
+        "ask_above_count",
+        "ask_above_share",
         "believe_base_url",
         "consolidation_volume",
         "dormant_accessibility",

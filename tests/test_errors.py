@@ -14,6 +14,7 @@ def tree(error: type[ReveriesError] = ReveriesError) -> list[type[ReveriesError]
 
 EXIT_CODES = {
     "failed": 1,
+    "undo": 1,
     "usage": 2,
     "asleep": 3,
     "input_data": 65,

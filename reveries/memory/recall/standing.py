@@ -1,37 +1,51 @@
 """What of a turn index holds for every cue: worked out when a cue first needs it, and again after a change. Pure."""
 
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from reveries.memory.recall.words import Neighbours, Norms
+from reveries.memory.graph.loops import Int32
+from reveries.memory.recall.words import Neighbours, Norms, WordIndex
 
-if TYPE_CHECKING:
-    from reveries.memory.recall.turn_index import TurnIndex
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What of an index is looked at, one value a row."""
+
+    live: NDArray[np.bool_]
+    surface: NDArray[np.void]
+    """Records of SURFACE."""
+    previous: Int32
+    """The row before it in the same conversation; -1 for none."""
+    following: Int32
 
 
 class Standing:
     """Of one state of an index: whoever changes the index takes another."""
 
-    def __init__(self, index: "TurnIndex") -> None:
-        self._index = index
+    def __init__(self, words: WordIndex, columns: Columns) -> None:
+        self._words = words
+        self._columns = columns
         self._telling: dict[str, tuple[int, float] | None] = {}
 
     @cached_property
     def neighbours(self) -> Neighbours:
         """Rows before and after in the same conversation; `size` where there is none."""
-        return self._index.measured_neighbours()
+        size = len(self._columns.live)
+        previous, following = self._columns.previous.astype(np.int64), self._columns.following.astype(np.int64)
+        return Neighbours(np.where(previous < 0, size, previous), np.where(following < 0, size, following))
 
     @cached_property
     def norms(self) -> Norms:
         """BM25's length normalisation."""
-        return self._index.words.norms(self._index.live, self.neighbours)
+        return self._words.norms(self._columns.live, self.neighbours)
 
     def telling(self, term: str) -> tuple[int, float] | None:
         """A term's number, and how telling it is: the rarer, the more. None for one that no live row holds."""
         if term not in self._telling:
-            words, live = self._index.words, self._index.live
+            words, live = self._words, self._columns.live
             numbers = words.numbers_of([term], live)
             self._telling[term] = (numbers[0], words.weight_of(term, live)) if numbers else None
         return self._telling[term]
@@ -39,5 +53,5 @@ class Standing:
     @cached_property
     def usual_length(self) -> tuple[np.float32, float]:
         """Mean and deviation of the live turns' `log_length`. There is at least one."""
-        usual = self._index.surface["log_length"][self._index.live]
+        usual = self._columns.surface["log_length"][self._columns.live]
         return usual.mean(), float(usual.std())

@@ -16,7 +16,7 @@ from reveries.memory.graph.loops import Float64, Int32
 from reveries.memory.lexicon import stop_words
 from reveries.memory.model import Origin, Turn
 from reveries.memory.recall.names import subjects_of
-from reveries.memory.recall.standing import Standing
+from reveries.memory.recall.standing import Columns, Standing
 from reveries.memory.recall.stemming import without_code
 from reveries.memory.recall.surface import SURFACE, surface_of
 from reveries.memory.recall.turn_packing import (
@@ -115,19 +115,15 @@ class TurnIndex:
     def standing(self) -> Standing:
         """What holds for every cue until something changes."""
         if self._standing is None:
-            self._standing = Standing(self)
+            size = self.size
+            columns = Columns(self.live, self.surface, self._previous[:size], self._next[:size])
+            self._standing = Standing(self.words, columns)
         return self._standing
 
     @property
     def neighbours(self) -> Neighbours:
         """Rows before and after in the same conversation; `size` where there is none."""
         return self.standing.neighbours
-
-    def measured_neighbours(self) -> Neighbours:
-        """The same, worked out anew."""
-        size = self.size
-        previous, following = self._previous[:size].astype(np.int64), self._next[:size].astype(np.int64)
-        return Neighbours(np.where(previous < 0, size, previous), np.where(following < 0, size, following))
 
     @property
     def speakers(self) -> frozenset[str]:

@@ -3,12 +3,10 @@
 import asyncio
 import itertools
 import random
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeVar, cast
 
 from apscheduler.triggers.interval import IntervalTrigger
 
@@ -20,7 +18,7 @@ from reveries.daemon.mind import Mind
 from reveries.daemon.models import Models
 from reveries.daemon.schedule import Job, Schedule
 from reveries.daemon.thoughts import ThoughtsOfMemory
-from reveries.db.database import Database, open_database
+from reveries.db.database import open_database
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.base import CHAT_ROLES
 from reveries.llm.budget import Ledger
@@ -34,68 +32,11 @@ from reveries.safety.ambient import AmbientInputs
 from reveries.safety.breaker import Breaker, ReplyBreaker
 from reveries.safety.journal import SafetyJournal
 from tests.daemon.kit import Events
-from tests.fakes.clock import HandClock, settle
+from tests.fakes.clock import HandClock
+from tests.fakes.patient_clock import PatientClock
 from tests.memory.kit import WordEmbedder
 
-_QUIET_ROUNDS = 5
-"""A statement takes three: it is run, its rows are fetched, it is closed; then the next may come."""
-T = TypeVar("T")
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
-
-
-class Workers(ThreadPoolExecutor):
-    """The threads of `asyncio.to_thread`, and how many calls they have not answered yet."""
-
-    def __init__(self) -> None:
-        super().__init__(max_workers=4)
-        self.busy: set[Future[object]] = set()
-
-    def submit(self, fn: Callable[..., T], /, *args: object, **kwargs: object) -> Future[T]:
-        future = super().submit(fn, *args, **kwargs)
-        self.busy.add(cast("Future[object]", future))
-        future.add_done_callback(self.busy.discard)
-        return future
-
-
-class PatientClock(HandClock):
-    """Turned by hand. At every stop it waits until nobody waits for a thread any more, however busy the machine is:
-    time that went on while the database answered would put off what is due, and change how often that happens."""
-
-    def __init__(self, start: float) -> None:
-        super().__init__(start)
-        self._workers = Workers()
-        self._database: Database | None = None
-        self._statements = 0
-
-    async def watch(self, database: Database) -> None:
-        """Wait for the thread of `database`, too, from now on."""
-        asyncio.get_running_loop().set_default_executor(self._workers)
-        self._database = database
-        await database._connection.set_trace_callback(self._count)
-
-    async def advance(self, seconds: float) -> None:
-        end = self.monotonic() + seconds
-        while (now := self.monotonic()) < end:
-            await self._rest()
-            due = min((when for when, _, future in self._sleepers if not future.done()), default=end)
-            await super().advance(max(0.0, min(due, now + 60, end) - now))
-        await self._rest()
-
-    async def _rest(self) -> None:
-        quiet = 0
-        while quiet < _QUIET_ROUNDS:
-            before = self._statements
-            await settle()
-            if self._database is not None:
-                # The thread works in order: what was asked before this is answered after it.
-                await self._database._connection.set_progress_handler(lambda: None, 0)
-            await settle()
-            if self._workers.busy:
-                await asyncio.sleep(0.0005)
-            quiet = 0 if self._workers.busy or self._statements != before else quiet + 1
-
-    def _count(self, _: str) -> None:
-        self._statements += 1
 
 
 @dataclass

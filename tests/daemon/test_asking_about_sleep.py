@@ -7,7 +7,8 @@ from reveries.config import Home, load_settings
 from reveries.errors import NotFoundError
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
-from tests.daemon.mind_kit import PatientClock, living
+from tests.daemon.mind_kit import living
+from tests.fakes.patient_clock import PatientClock
 from tests.memory.kit import NOW, deep_answer
 
 SETTINGS = load_settings(None)

@@ -12,8 +12,9 @@ from reveries.errors import BudgetExceededError
 from reveries.llm.base import Prompt, Role, Usage
 from reveries.llm.prices import price_of
 from reveries.llm.scripted import Piece, ScriptedModel
-from tests.daemon.mind_kit import NOON, Living, PatientClock, living
+from tests.daemon.mind_kit import NOON, Living, living
 from tests.day_cost import SIZES, idle_day
+from tests.fakes.patient_clock import PatientClock
 from tests.memory.kit import deep_answer
 
 SETTINGS = load_settings(None)

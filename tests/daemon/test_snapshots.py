@@ -3,8 +3,9 @@
 import pytest
 
 from reveries.config import Home
-from tests.daemon.mind_kit import NOON, PatientClock, living
+from tests.daemon.mind_kit import NOON, living
 from tests.daemon.test_money import SETTINGS, a_model
+from tests.fakes.patient_clock import PatientClock
 
 
 @pytest.mark.requirement("R-3")

@@ -17,7 +17,8 @@ from reveries.monologue.thought import FinishedThought, Reactivation, Reason
 from reveries.safety.ambient import AmbientInputs
 from reveries.safety.journal import SafetyJournal
 from tests.daemon.kit import Talk, talking
-from tests.daemon.mind_kit import NOON, PatientClock, living
+from tests.daemon.mind_kit import NOON, living
+from tests.fakes.patient_clock import PatientClock
 from tests.memory.kit import WordEmbedder
 
 FACT = "My sister Marta moved to Lisbon."

@@ -30,6 +30,7 @@ from reveries.safety.breaker import Breaker, ReplyBreaker
 from reveries.safety.journal import SafetyJournal
 from tests.daemon.kit import Events
 from tests.fakes.clock import HandClock
+from tests.fakes.patient_clock import PatientClock, WatchedLedger
 from tests.fakes.provider import Provider
 from tests.memory.kit import WordEmbedder, talk
 
@@ -178,7 +179,9 @@ async def living(
     async with contextlib.AsyncExitStack() as stack:
         database = await open_database(home.database_default, home.backups)
         stack.push_async_callback(database.aclose)
-        ledger = Ledger(database, clock, settings.budget)
+        ledger = WatchedLedger(database, clock, settings.budget)
+        if isinstance(clock, PatientClock):
+            await clock.watch(database, ledger)
         circuits = await open_circuits(database, clock, random.Random(1))
         models = await build_models(settings, home, ledger, circuits, clock)
         stack.push_async_callback(models.aclose)

@@ -21,6 +21,7 @@ from reveries.llm.ollama_chat import OllamaModel
 from reveries.llm.role_model import OWNERS_TRIES
 from reveries.monologue.thought import Reactivation, Reason
 from tests.fakes.clock import HandClock
+from tests.fakes.patient_clock import PatientClock
 from tests.fakes.provider import Exchange, Provider, provider
 from tests.fakes.provider_faults import FAULTS, Becomes, ProviderFault
 from tests.fakes.provider_wire import OllamaWire, OpenAiWire
@@ -43,7 +44,7 @@ async def before_provider(
 ) -> AsyncIterator[tuple[Living, Provider]]:
     if dialect == "openai":
         await load_litellm()
-    clock = clock or HandClock()
+    clock = clock or PatientClock()
     async with provider(clock.now) as there, living(home, there, dialect, clock=clock) as alive:
         yield alive, there
 
@@ -179,7 +180,7 @@ def _pause(value: str) -> Callable[[Exchange], Awaitable[None]]:
 @pytest.mark.parametrize("dialect", DIALECTS)
 async def test_a_provider_that_fails_is_not_stormed_after_waking(home: Home, dialect: Dialect) -> None:
     """The circuit is in the file: the next mind knows what the last one learnt."""
-    clock = HandClock()
+    clock = PatientClock()
     async with provider(clock.now) as there:
         if dialect == "openai":
             await load_litellm()

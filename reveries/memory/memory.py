@@ -18,7 +18,14 @@ from reveries.memory.gaps import Gaps
 from reveries.memory.graph.warming import warm_up
 from reveries.memory.importing import Import, Imported, PastTurn
 from reveries.memory.live import LiveMemory
-from reveries.memory.looking.views import EpisodeView, MemoryStatistics, find_episode, statistics, view_episode
+from reveries.memory.looking.views import (
+    EpisodeView,
+    MemoryStatistics,
+    find_episode,
+    refuse_merged,
+    statistics,
+    view_episode,
+)
 from reveries.memory.model import Experience, Gap, Origin, Recall, RecallContext, SelfModel, Turn
 from reveries.memory.recall.deep import DeepFound, is_worth_it, to_wake
 from reveries.memory.recall.deep_recall import DeepRecall, episode_on_disk
@@ -181,6 +188,7 @@ class Memory:
             return await view_episode(self._parts.database, self._live, find_episode(self._live, id_or_prefix))
         except NotFoundError:
             if (dormant := await episode_on_disk(self._store, id_or_prefix)) is None:
+                await refuse_merged(self._parts.database, id_or_prefix)
                 raise
             return await view_episode(self._parts.database, self._live, dormant)
 

@@ -71,3 +71,15 @@ WHERE from_id IN (SELECT value FROM json_each(:ids)) OR to_id IN (SELECT value F
 
 -- name: one
 SELECT * FROM episodes WHERE id = :id;
+
+-- name: merged_like
+WITH RECURSIVE way (id, home) AS (
+    SELECT id, merged_into FROM episodes
+    WHERE merged_into IS NOT NULL AND substr(id, 1, length(:prefix)) = :prefix
+    UNION
+    SELECT way.id, episodes.merged_into FROM way JOIN episodes ON episodes.id = way.home
+    WHERE episodes.merged_into IS NOT NULL
+)
+SELECT way.id, way.home FROM way JOIN episodes ON episodes.id = way.home
+WHERE episodes.merged_into IS NULL
+LIMIT 3;

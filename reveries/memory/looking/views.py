@@ -76,6 +76,17 @@ def find_episode(live: LiveMemory, id_or_prefix: str) -> Episode:
     )
 
 
+async def refuse_merged(database: Database, id_or_prefix: str) -> None:
+    """Raises NotFoundError, saying where it went, for an episode that sleep has merged into another."""
+    rows = await database.rows("episodes.merged_like", {"prefix": id_or_prefix})
+    if len(rows) == 1 and len(id_or_prefix) >= _SHORTEST_PREFIX:
+        gone, home = rows[0]["id"], rows[0]["home"]
+        raise NotFoundError(
+            f"Episode {gone} was about the same thing as {home}, and sleep made one of the two.",
+            advice=f"Read it there: reveries memory inspect {home}",
+        )
+
+
 async def view_episode(database: Database, live: LiveMemory, episode: Episode) -> EpisodeView:
     """Everything about one episode. Changes nothing."""
     turns: list[Turn] = []

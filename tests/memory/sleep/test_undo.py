@@ -112,6 +112,19 @@ async def _two_boats(memory: Memory) -> str:
     return slept.run_id
 
 
+@pytest.mark.requirement("R-23", "R-105")
+async def test_whoever_asks_for_an_episode_that_was_merged_away_is_told_where_it_went(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await _two_boats(memory)
+        (home,) = memory.live.graph.episodes()
+        (gone,) = [row["id"] for row in await memory._parts.database.rows("episodes.merged_like", {"prefix": ""})]
+        with pytest.raises(NotFoundError, match=f"{gone} was about the same thing as {home.id}") as refused:
+            await memory.inspect(gone)
+        assert refused.value.advice.endswith(f"inspect {home.id}")
+        with pytest.raises(NotFoundError, match="There is no episode nobody"):
+            await memory.inspect("nobody")
+
+
 @pytest.mark.requirement("R-105", "R-169")
 async def test_a_merge_that_is_taken_back_leaves_two_episodes_with_their_own_turns(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:

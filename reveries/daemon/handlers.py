@@ -16,7 +16,7 @@ from reveries.daemon.server import Session
 from reveries.daemon.settings_in_force import masked_toml
 from reveries.daemon.sleep_answers import SleepQuestion, answer_about_sleep, preview_frame
 from reveries.daemon.usage import usage_report
-from reveries.daemon.wire import detail_frame, found_frame, recalled_frame, said_turn, stats_frame
+from reveries.daemon.wire import detail_frame, found_frame, recalled_frame, said_turn, said_turns, stats_frame
 from reveries.errors import StorageLostError
 from reveries.llm.base import Role, Usage
 from reveries.memory.importing import PastTurn
@@ -150,7 +150,7 @@ class Handlers:
                 request_id=request.request_id,
                 conversation_id=mind.conversation.conversation_id,
                 began_at=mind.conversation.began_at,
-                turns=[said_turn(turn) for turn in turns],
+                turns=said_turns(turns),
                 earlier_count=turns[0].position if turns else 0,
                 notices=await mind.notices(),
             )

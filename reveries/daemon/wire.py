@@ -6,6 +6,7 @@ import msgspec
 
 from reveries import protocol
 from reveries.daemon.chat_context import Told
+from reveries.daemon.frame_room import ROOM_CHARS, sharing_room
 from reveries.daemon.looking_wire import factors_frame, reasons_frames
 from reveries.memory.looking.views import EpisodeView, MemoryStatistics, ShownExemplar
 from reveries.memory.model import Origin, Recall, RecalledEpisode, Turn
@@ -24,6 +25,13 @@ def said_turn(turn: Turn) -> protocol.SaidTurn:
         said_at=turn.said_at,
         is_partial=turn.is_partial,
     )
+
+
+def said_turns(turns: Sequence[Turn]) -> list[protocol.SaidTurn]:
+    """Stored turns for one message to a client: texts too long for it are cut, and say so."""
+    shown = [said_turn(turn) for turn in turns]
+    texts = sharing_room([turn.text for turn in shown])
+    return [msgspec.structs.replace(turn, text=text) for turn, text in zip(shown, texts, strict=True)]
 
 
 def recalled_frame(request_id: int, recall: Recall, told: Sequence[Told]) -> protocol.Recalled:
@@ -70,20 +78,23 @@ def found_frame(
                 factors=factors_frame(found.factors) if is_explained else msgspec.UNSET,
             )
         )
+    texts = sharing_room([plain(ranked.turn.text) for ranked in recall.turns], ROOM_CHARS // 2)
     turns = [
         protocol.FoundTurn(
             turn_id=ranked.turn.id,
             episode_id=ranked.episode_id,
             speaker=one_line(ranked.turn.speaker, 80),
             said_at=ranked.turn.said_at,
-            text=plain(ranked.turn.text),
+            text=text,
             score=ranked.score,
             reasons=reasons_frames(ranked.reasons) if is_explained else msgspec.UNSET,
         )
-        for ranked in recall.turns
+        for ranked, text in zip(recall.turns, texts, strict=True)
     ]
     looked = deep or DeepFound()
     on_disk = [_on_disk(hit) for hit in looked.hits]
+    texts = sharing_room([hit.text for hit in on_disk], ROOM_CHARS // 2)
+    on_disk = [msgspec.structs.replace(hit, text=text) for hit, text in zip(on_disk, texts, strict=True)]
     return protocol.Found(request_id, episodes, turns, recall.edges_touched, seconds, on_disk, looked.is_whole)
 
 
@@ -165,7 +176,7 @@ def detail_frame(request_id: int, view: EpisodeView) -> protocol.EpisodeDetail:
         after=list(episode.after),
         gap_seconds=episode.gap_seconds,
         gap_significance=one_line(episode.gap_significance),
-        sources=[said_turn(turn) for turn in view.sources],
+        sources=said_turns(view.sources),
         is_dormant=view.is_dormant,
     )
 

@@ -10,7 +10,9 @@ def sharing_room(texts: Sequence[str], room_chars: int = ROOM_CHARS) -> list[str
     """`texts` in their order, together about `room_chars` characters at most. The short ones stay whole; the long ones
     are cut at one length, and tell how much more there was."""
     most = _longest_allowed(sorted(map(len, texts)), room_chars)
-    return [text if len(text) <= most else f"{text[:most]}\u2026 ({len(text) - most:,} more characters)" for text in texts]
+    return [
+        text if len(text) <= most else f"{text[:most]}\u2026 ({len(text) - most:,} more characters)" for text in texts
+    ]
 
 
 def _longest_allowed(lengths: Sequence[int], room_chars: int) -> int:

@@ -256,7 +256,7 @@ class RankedTurn:
     episode_id: str
     score: float
     reasons: tuple[Reason, ...] = ()
-    """What moved it most, up or down, largest first."""
+    """What moved it most, up or down, largest first; only where they were asked for."""
     replaced_by: Replacement | None = None
     """What holds now in the place of what it says."""
 

@@ -15,6 +15,7 @@ from reveries.memory.recall.words import PackedWords
 Numbers = NDArray[np.generic]
 _PREFIX = "turns."
 _LOOK_AGAIN_ROWS = 1024
+_KEPT_READ = 4096
 
 
 class FoldedTurns:
@@ -23,9 +24,16 @@ class FoldedTurns:
     def __init__(self, text: bytes, ends: Int64) -> None:
         self._text = text
         self._ends = ends
+        self._read: dict[int, Turn] = {}
+        """What was read lately: a recall asks for its best turns several times."""
 
     def __call__(self, row: int) -> Turn:
-        return unpack_turn(self.raw(row))
+        turn = self._read.get(row)
+        if turn is None:
+            if len(self._read) >= _KEPT_READ:
+                self._read.clear()
+            turn = self._read[row] = unpack_turn(self.raw(row))
+        return turn
 
     def raw(self, row: int) -> bytes:
         return self._text[self._ends[row - 1] if row else 0 : self._ends[row]]

@@ -62,10 +62,6 @@ class TurnScores:
         """Rows, best first; ties go to the row that came first."""
         return [row for row in best_first(self.fused, count) if np.isfinite(self.fused[row])]
 
-    def reasons(self, rows: Sequence[int]) -> list[tuple[Reason, ...]]:
-        """What moved each turn most, up or down; () for one that was not looked at closely."""
-        return [()] * len(rows) if self.parts is None else self.parts.reasons(rows)
-
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -78,29 +74,10 @@ class Parts:
     usual: Floats
     """The mean amount of each reason."""
 
-    def reasons(self, rows: Sequence[int]) -> list[tuple[Reason, ...]]:
-        """For each of `rows` its largest amounts against the usual candidate, largest first."""
-        places = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
-        above = self.amounts[places] - self.usual
-        order = np.argsort(-np.abs(above), axis=1, kind="stable")[:, :_REASONS]
-        columns = (
-            order.tolist(),
-            np.take_along_axis(self.values[places], order, axis=1).tolist(),
-            np.take_along_axis(above, order, axis=1).tolist(),
-            (self.rows[places] == rows).tolist(),
-        )
-        return [
-            tuple(
-                Reason(self.names[at], value, amount)
-                for at, value, amount in zip(ats, values, amounts, strict=True)
-                if is_known and amount != 0.0
-            )
-            for ats, values, amounts, is_known in zip(*columns, strict=True)
-        ]
-
     def told_reasons(self, row: int) -> tuple[Reason, ...]:
-        """`reasons` for people: what one weighs more or less in a kind of cue or turn (`_x_`) is counted with it. Takes
-        longer: not for every turn of every recall."""
+        """What moved a turn most against the usual candidate, up or down, largest first; () for one that was not looked at
+        closely. What a reason weighs more or less in a kind of cue or turn (`_x_`) is counted with it. Only for whoever
+        asks: it takes longer than ranking the turn did."""
         place = int(np.searchsorted(self.rows, row))
         if place >= len(self.rows) or self.rows[place] != row:
             return ()
@@ -251,10 +228,7 @@ def ranked_turns_of(
 
 
 def _ranked(index: TurnIndex, scores: TurnScores, rows: Sequence[int]) -> tuple[RankedTurn, ...]:
-    return tuple(
-        RankedTurn(index.turn(row), index.episode_id(row), float(scores.fused[row]), reasons)
-        for row, reasons in zip(rows, scores.reasons(rows) if rows else (), strict=True)
-    )
+    return tuple(RankedTurn(index.turn(row), index.episode_id(row), float(scores.fused[row])) for row in rows)
 
 
 def _weighed(columns: Mapping[str, Floats], weights: Mapping[str, float], count: int) -> tuple[Floats, Floats]:

@@ -98,11 +98,11 @@ def test_a_ranked_turn_says_why() -> None:
     scores = score_turns(index, "Where did Ana see zebras?", vector_of(0), NOW)
     best = ranked_turns(index, scores, 1)[0]
     assert best.turn.id == "t0"
-    assert 1 <= len(best.reasons) <= 5
-    assert all(reason.amount != 0.0 for reason in best.reasons)
-    assert [abs(reason.amount) for reason in best.reasons] == sorted(
-        (abs(r.amount) for r in best.reasons), reverse=True
-    )
+    assert scores.parts is not None
+    reasons = scores.parts.told_reasons(0)
+    assert 1 <= len(reasons) <= 5
+    assert all(reason.amount != 0.0 for reason in reasons)
+    assert [abs(reason.amount) for reason in reasons] == sorted((abs(r.amount) for r in reasons), reverse=True)
 
 
 def test_what_was_not_looked_at_closely_comes_behind_in_the_order_of_the_first_guesses() -> None:
@@ -111,4 +111,4 @@ def test_what_was_not_looked_at_closely_comes_behind_in_the_order_of_the_first_g
     assert scores.parts is not None
     behind = np.setdiff1d(np.arange(2 * CANDIDATES), scores.parts.rows)
     assert scores.fused[behind].max() < scores.fused[scores.parts.rows].min()
-    assert scores.reasons([int(behind[0])]) == [()]
+    assert scores.parts.told_reasons(int(behind[0])) == ()

@@ -15,7 +15,7 @@ from reveries.memory.graph.loops import Float64
 from reveries.memory.graph.memory_graph import MemoryGraph, entities_packed
 from reveries.memory.graph.nearest import VectorTable
 from reveries.memory.graph.snapshot import PackedMemory
-from reveries.memory.model import Episode, Link, Recall, RecallContext, SelfModel, Turn
+from reveries.memory.model import Link, Recall, RecallContext, SelfModel, Turn
 from reveries.memory.recall.outranking import outranked_last
 from reveries.memory.recall.ranking import TurnScores, nearest_turns, ranked_turns, ranked_turns_of, score_turns
 from reveries.memory.recall.turn_index import TurnIndex
@@ -156,10 +156,6 @@ class LiveMemory:
             best = max(match, own, known.match if known else 0.0)
             by_index[index] = Seed(index, own, best, max(words, known.words if known else 0.0))
         return list(by_index.values())
-
-    def home_of(self, experience_id: str) -> Episode | None:
-        """The live episode that an experience lives in."""
-        return self.graph.home_of(experience_id)
 
     def turns_holding(self, denial: Denial, speaker: str) -> list[Turn]:
         """The turns of a speaker that hold most of what a denial speaks of, most first."""

@@ -83,3 +83,9 @@ WITH RECURSIVE way (id, home) AS (
 SELECT way.id, way.home FROM way JOIN episodes ON episodes.id = way.home
 WHERE episodes.merged_into IS NULL
 LIMIT 3;
+
+-- name: home_of
+SELECT episodes.id FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
+WHERE episode_sources.experience_id = :experience_id AND episodes.merged_into IS NULL AND episodes.dormant = 0
+ORDER BY episodes.rowid DESC
+LIMIT 1;

@@ -65,7 +65,6 @@ class MemoryGraph:
         self._ids: list[str] = []
         self._index: dict[str, int] = {}
         self._free: list[int] = []
-        self._homes: dict[str, str] | None = None
         self._kernels = kernels or interpreted()
         self._allot(VectorTable(self._kernels, dimensions, _FIRST_CAPACITY))
 
@@ -164,6 +163,16 @@ class MemoryGraph:
         facts, nodes = self._facts, self._facts.nodes()
         return [self._ids[node] for node in nodes[facts.accessibility[nodes] < than].tolist()]
 
+    def least_reachable(self, count: int) -> list[str]:
+        """Ids of the `count` episodes hardest to reach: least accessible, then least salient, then longest unseen."""
+        facts, nodes = self._facts, self._facts.nodes()
+        if len(nodes) > count:
+            # Those that are as accessible as the last one in are all looked at: the other two decide among them.
+            most = np.partition(facts.accessibility[nodes], count - 1)[count - 1] if count else np.float32(-1.0)
+            nodes = nodes[facts.accessibility[nodes] <= most]
+        order = np.lexsort((facts.last_accessed_at[nodes], facts.salience[nodes], facts.accessibility[nodes]))
+        return [self._ids[node] for node in nodes[order[:count]].tolist()]
+
     def saliences(self) -> Float64:
         """Of every episode, in no order."""
         return self._facts.salience[self._facts.nodes()]
@@ -171,14 +180,6 @@ class MemoryGraph:
     def ids_beginning(self, prefix: str) -> list[str]:
         """Ids of the episodes whose id begins so."""
         return [name for name in self._index if name.startswith(prefix)]
-
-    def home_of(self, experience_id: str) -> Episode | None:
-        """The episode that an experience lives in. The first time every episode is looked at."""
-        if self._homes is None:
-            self._homes = {}
-            for episode in self.episodes():
-                self._homes.update(dict.fromkeys(episode.experience_ids, episode.id))
-        return self.get(self._homes.get(experience_id, ""))
 
     def edges(self, index: int) -> Mapping[Edge, float]:
         """Where the links of the episode at `index` lead, with their strengths."""
@@ -321,8 +322,6 @@ class MemoryGraph:
             index = self._index[episode.id] = self._new_index(episode.id)
         self._episodes[index] = episode
         self._facts.put(index, episode)
-        if self._homes is not None:
-            self._homes.update(dict.fromkeys(episode.experience_ids, episode.id))
 
     def _new_index(self, episode_id: str) -> int:
         if self._free:

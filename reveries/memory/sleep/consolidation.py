@@ -21,6 +21,7 @@ from reveries.memory.conversations import Names
 from reveries.memory.model import Experience, Turn
 from reveries.memory.sleep.asking import Question, allowance, note_question, open_question, question_text
 from reveries.memory.sleep.deepening import fallen_back
+from reveries.memory.sleep.home import home_of
 from reveries.memory.sleep.linking import possible_causes
 from reveries.memory.sleep.questions import Asker
 from reveries.memory.sleep.runs import begin_run, end_run, record_change, record_self_change
@@ -174,7 +175,7 @@ class DeepSleep:
 
     async def _understand(self, model: ChatModel, experience: Experience, turns: tuple[Turn, ...]) -> Understood:
         asker = Asker(self._names.owner, self._names.mind, self._store.live.self_model)
-        home = self._store.live.home_of(experience.id)
+        home = await home_of(self._store.database, self._store.live, experience.id)
         earlier = possible_causes(self._store.live.graph, home) if home is not None else ()
         return await understand(model, asker, experience, turns, earlier, self._settings, self._answers)
 
@@ -193,7 +194,7 @@ class DeepSleep:
             nonlocal decision
             if asked_in:
                 await transaction.run("undo.drop_pending", {"run_id": asked_in})
-            home = self._store.live.home_of(understood.experience.id)
+            home = await home_of(transaction, self._store.live, understood.experience.id)
             if home is None:
                 return ChangeSet()
             now = self._clock.now()
@@ -227,7 +228,7 @@ class DeepSleep:
         line = f"No usable answer about \u201c{one_line(experience.content, 60)}\u201d; its own words stay. {reason}"
 
         async def work(transaction: Transaction) -> ChangeSet:
-            home = self._store.live.home_of(experience.id)
+            home = await home_of(transaction, self._store.live, experience.id)
             changes = fallen_back(home) if home is not None else ChangeSet()
             counts = {"fallbacks": 1}
             await record_change(transaction, self._store, this.run_id, experience.id, changes, line, counts)

@@ -25,16 +25,22 @@ def is_spent(episode: Episode, now: float, settings: MemorySettings) -> bool:
     )
 
 
-def falling_dormant(episodes: Iterable[Episode], now: float, settings: MemorySettings) -> tuple[Dormancy, ...]:
-    """All that go dormant now, out of the live `episodes`: the spent ones, then the least reachable above the limit."""
+def falling_dormant(
+    candidates: Iterable[Episode], live_count: int, now: float, settings: MemorySettings
+) -> tuple[Dormancy, ...]:
+    """All that go dormant now: the spent ones, then the least reachable above the limit.
+
+    `candidates`, of `live_count` live episodes, hold every one that may be spent, and of the others at least as many of
+    the least reachable as are above the limit (`least_reachable` of the graph).
+    """
     spent: list[Dormancy] = []
     staying: list[Episode] = []
-    for episode in episodes:
+    for episode in candidates:
         if is_spent(episode, now, settings):
             spent.append(Dormancy(episode.id, now, "faded"))
         else:
             staying.append(episode)
-    excess = len(staying) - settings.live_episodes
+    excess = live_count - len(spent) - settings.live_episodes
     if excess <= 0:
         return tuple(spent)
     return (*spent, *(Dormancy(e.id, now, "limit") for e in heapq.nsmallest(excess, staying, key=_reach)))

@@ -22,6 +22,7 @@ from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Experience, SelfModel
 from reveries.memory.sleep.asking import allowance
 from reveries.memory.sleep.consolidation import MAX_ATTEMPTS
+from reveries.memory.sleep.home import home_of
 from reveries.memory.sleep.linking import nearest, possible_causes
 from reveries.memory.sleep.questions import Asker
 from reveries.memory.sleep.run_log import ChangeDiff, diff_of
@@ -89,8 +90,8 @@ class DryRun:
             seen.append(experience.id)
             try:
                 asker = Asker(self._names.owner, self._names.mind, sketch.self_model)
-                home = self._store.live.home_of(experience.id)
-                earlier = possible_causes(self._store.live.graph, home) if home is not None else ()
+                lives_in = await home_of(self._store.database, self._store.live, experience.id)
+                earlier = possible_causes(self._store.live.graph, lives_in) if lives_in is not None else ()
                 asking = understand(model, asker, experience, turns, earlier, self._settings, self._answers)
                 understood = await unless_stopped(stop, asking)
             except ModelAnswerError as error:
@@ -102,7 +103,7 @@ class DryRun:
                 break
             async with self._store.space:
                 vector = (await self._store.embed_or_none([understood.abstraction.summary]))[0]
-                home = sketch.home_of(experience.id, vector)
+                home = sketch.home_of(experience.id, lives_in, vector)
                 if home is not None:
                     made = decide(sketch, home, understood, vector, self._settings, self._clock.now())
                     spent += made.cost
@@ -129,10 +130,11 @@ class Sketch:
         self._known: set[str] = set()
         self._merged_into: dict[str, str] = {}
 
-    def home_of(self, experience_id: str, near: Vector) -> Episode | None:
-        """The episode that an experience lives in, as it would be by now; with what is near to it and to `near`."""
+    def home_of(self, experience_id: str, lives_in: Episode | None, near: Vector) -> Episode | None:
+        """The episode that an experience lives in, today `lives_in`, as it would be by now; with what is near to it and
+        to `near`."""
         home = next((e for e in self.graph.episodes() if experience_id in e.experience_ids), None)
-        home = home or self._live.home_of(experience_id)
+        home = home or lives_in
         if home is None:
             return None
         around = [home.id, *home.before, *home.after]

@@ -15,6 +15,8 @@ _HOUR_SECONDS = 3600.0
 _DORMANT_AT_ONCE = 50
 _FADING_AT_ONCE = 1000
 _PUT_AWAY_AT_ONCE = 500
+_ROUNDING = 1e-6
+"""The graph holds accessibility as float32."""
 
 
 async def decay_and_prune(store: MemoryStore, settings: MemorySettings, now: float) -> ChangeSet:
@@ -37,16 +39,21 @@ async def decay_and_prune(store: MemoryStore, settings: MemorySettings, now: flo
 async def let_go_dormant(store: MemoryStore, settings: MemorySettings, now: float) -> ChangeSet:
     """What has faded, and what is more than fits, leaves memory for the disk: some at a time, so that a word that comes
     meanwhile need not wait."""
-    leaving = falling_dormant(store.live.graph.episodes(), now, settings)
+    graph = store.live.graph
+    worn = graph.less_accessible(settings.dormant_accessibility + _ROUNDING)
+    excess = len(graph) - settings.live_episodes
+    names = dict.fromkeys([*worn, *(graph.least_reachable(excess + len(worn)) if excess > 0 else ())])
+    candidates = [found for name in names if (found := graph.get(name)) is not None]
+    leaving = falling_dormant(candidates, len(graph), now, settings)
     done: list[ChangeSet] = []
     for start in range(0, len(leaving), _DORMANT_AT_ONCE):
-        names = {entry.episode_id: entry for entry in leaving[start : start + _DORMANT_AT_ONCE]}
+        some = {entry.episode_id: entry for entry in leaving[start : start + _DORMANT_AT_ONCE]}
 
-        async def work(_: Transaction, names: dict[str, Dormancy] = names) -> ChangeSet:
+        async def work(_: Transaction, some: dict[str, Dormancy] = some) -> ChangeSet:
             # One that was recalled while its turn came stays.
-            found = [store.live.graph.get(name) for name in names]
+            found = [graph.get(name) for name in some]
             still = [one for one in found if one is not None and one.last_accessed_at < now]
-            return ChangeSet(dormant=tuple(names[one.id] for one in still))
+            return ChangeSet(dormant=tuple(some[one.id] for one in still))
 
         done.append(await store.commit(work))
     return join(done)

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as checking
 from hypothesis import strategies as st
 
 from reveries.memory.changes import ChangeSet, Dormancy
+from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode
 from reveries.memory.sleep.dormancy import falling_dormant, is_spent
@@ -53,13 +55,30 @@ def test_above_the_limit_the_least_reachable_go_and_no_more_than_need_be(
     episodes: Sequence[Episode], limit: int
 ) -> None:
     settings = memory_settings(live_episodes=limit)
-    gone = {entry.episode_id: entry.reason for entry in falling_dormant(episodes, NOW, settings)}
+    gone = {entry.episode_id: entry.reason for entry in falling_dormant(episodes, len(episodes), NOW, settings)}
     spent = {one.id for one in episodes if is_spent(one, NOW, settings)}
     staying = [one for one in episodes if one.id not in gone]
     assert spent <= gone.keys()
     assert len(staying) == min(limit, len(episodes) - len(spent))
     put_out = [one.accessibility for one in episodes if gone.get(one.id) == "limit"]
     assert max(put_out, default=0.0) <= min((one.accessibility for one in staying), default=1.0)
+
+
+@given(st.lists(REACH, unique_by=lambda one: one.id, min_size=1, max_size=30), st.integers(0, 20))
+def test_looking_at_the_least_reachable_alone_comes_to_the_same_as_looking_at_all(
+    episodes: Sequence[Episode], excess: int
+) -> None:
+    """As the graph holds them: accessibility in float32."""
+    settings = memory_settings(live_episodes=max(1, len(episodes) - excess))
+    held = [replace(one, accessibility=float(np.float32(one.accessibility))) for one in episodes]
+    graph = MemoryGraph(4)
+    zeros = np.zeros(4, dtype=np.float32)
+    graph.apply(ChangeSet(episodes=tuple(held), vectors=tuple((one.id, zeros) for one in held)))
+    worn_out = graph.less_accessible(settings.dormant_accessibility + 1e-6)
+    names = {*worn_out, *graph.least_reachable(excess + len(worn_out))}
+    some = [one for one in held if one.id in names]
+    few = falling_dormant(some, len(held), NOW, settings)
+    assert sorted(few, key=str) == sorted(falling_dormant(held, len(held), NOW, settings), key=str)
 
 
 async def live(memory: Memory) -> None:

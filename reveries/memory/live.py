@@ -11,7 +11,6 @@ from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import ChangeSet, Touch
 from reveries.memory.graph.activation import Seed, activate, nearest_seeds
 from reveries.memory.graph.kernels import Kernels
-from reveries.memory.graph.loops import Float64
 from reveries.memory.graph.memory_graph import MemoryGraph, entities_packed
 from reveries.memory.graph.nearest import VectorTable
 from reveries.memory.graph.snapshot import PackedMemory
@@ -42,7 +41,7 @@ class Arranged:
     """The vectors of another embedding model, row by row as a live memory has them."""
 
     episodes: VectorTable = field(repr=False)
-    turns: tuple[TurnVectors, Floats, Float64] = field(repr=False)
+    turns: tuple[TurnVectors, Floats] = field(repr=False)
 
 
 class LiveMemory:

@@ -5,7 +5,7 @@ turn is about is indexed when it comes (see `names`), what the best turns name i
 """
 
 import re
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,22 +21,6 @@ _SEARCHED_CHARS = 2_000
 CROWD = 8
 """What more turns than this are about is no lead."""
 _CAPITALISED = re.compile(r"\b[A-Z][^\W_]+")
-HOP_FEATURES = (
-    "hop_trust",
-    "hop_first",
-    "hop_rank",
-    "hop_new",
-    "hop_count",
-    "hop_rest",
-    "bridge",
-    "bridge_rest",
-    "rest",
-    "hop_trust_x_alone",
-    "bridge_x_alone",
-    "bridge_rest_x_alone",
-    "rest_x_alone",
-    "hop_second",
-)
 HOP_WEIGHTS: dict[str, float] = {
     "hop_trust_x_alone": 6.0,
     "hop_second": 1.0,
@@ -58,17 +42,16 @@ class Lead:
     name: str
     strength: float
     """1 for a name that one turn is about; less, the more are."""
-    named_in_cue: bool
 
 
-def leads_from(index: TurnIndex, source: int, cue_names: Container[str]) -> list[Lead]:
-    """The leads from a row, in order; `cue_names` are the keys of `index.about` that the cue holds."""
+def leads_from(index: TurnIndex, source: int) -> list[Lead]:
+    """The leads from a row, in order."""
     found: list[Lead] = []
     text = index.turn(source).text[:_SEARCHED_CHARS]
     for name in dict.fromkeys(mentioned(text, index.about, index.openers)):
         targets = [row for row in index.about[name] if row != source]
         if targets and len(targets) <= CROWD and name not in index.speaker_words:
-            found += [Lead(source, row, name, len(targets) ** -0.5, name in cue_names) for row in targets]
+            found += [Lead(source, row, name, len(targets) ** -0.5) for row in targets]
     return found
 
 
@@ -91,41 +74,24 @@ def trust_in(scores: Floats, named: Floats) -> Floats:
     return trust
 
 
-def hop_columns(
-    index: TurnIndex, cue: str, leads: Sequence[Lead], seeds: Sequence[int], trust: Floats, rows: Rows, alone: Floats
-) -> dict[str, Floats]:
-    """What the leads say for each of `rows` (ascending); `trust` says how much each of the `seeds`, best first, is
-    believed (see `trust_in`).
-
-    `alone` is 1 for a row that is a document: what leads from text to text counts for more among documents.
-    """
+def trusted_leads(leads: Sequence[Lead], seeds: Sequence[int], trust: Floats, rows: Rows) -> Floats:
+    """How surely one of the `seeds`, best first, leads to each of `rows` (ascending), 0 to 1; `trust` says how much each
+    seed is believed (see `trust_in`)."""
     place_of = {row: place for place, row in enumerate(rows.tolist())}
-    rank_of = {row: rank for rank, row in enumerate(seeds)}
-    columns = {name: np.zeros(len(rows), dtype=np.float32) for name in HOP_FEATURES}
-    fan_out: dict[int, int] = {}
+    trust_of = dict(zip(seeds, trust.tolist(), strict=True))
+    led = np.zeros(len(rows), dtype=np.float32)
     for lead in leads:
-        fan_out[lead.source] = fan_out.get(lead.source, 0) + 1
-    bridges = _bridges(index, cue, seeds, rows)
-    for lead in leads:
-        place, rank = place_of.get(lead.target), rank_of[lead.source]
-        if place is None:
-            continue
-        led = float(trust[rank]) * lead.strength
-        columns["hop_trust"][place] = max(columns["hop_trust"][place], led)
-        columns["hop_first"][place] = max(columns["hop_first"][place], lead.strength * (rank == 0))
-        columns["hop_rank"][place] = max(columns["hop_rank"][place], lead.strength / (1.0 + rank))
-        columns["hop_rest"][place] = max(columns["hop_rest"][place], led * bridges[1][rank, place])
-        if not lead.named_in_cue:
-            columns["hop_new"][place] = max(columns["hop_new"][place], led / fan_out[lead.source] ** 0.5)
-        columns["hop_count"][place] += led
-    shared, rest = bridges
-    weighted = trust[:, None].astype(np.float32)
-    columns["bridge"] = (weighted * shared).max(axis=0)
-    columns["bridge_rest"] = (weighted * shared * rest).max(axis=0)
-    columns["rest"] = (weighted * rest).max(axis=0)
-    for name in ("hop_trust", "bridge", "bridge_rest", "rest"):
-        columns[f"{name}_x_alone"] = columns[name] * alone
-    return columns
+        if (place := place_of.get(lead.target)) is not None:
+            led[place] = max(led[place], trust_of[lead.source] * lead.strength)
+    return led
+
+
+def bridge_columns(index: TurnIndex, cue: str, seeds: Sequence[int], trust: Floats, rows: Rows) -> dict[str, Floats]:
+    """What each of `rows` has in common with the `seeds`: a telling name, and that together with what the cue asks
+    beyond the seed."""
+    shared, rest = _bridges(index, cue, seeds, rows)
+    weighted = trust[:, None].astype(np.float32) * shared
+    return {"bridge": weighted.max(axis=0), "bridge_rest": (weighted * rest).max(axis=0)}
 
 
 def _bridges(index: TurnIndex, cue: str, seeds: Sequence[int], rows: Rows) -> tuple[Floats, Floats]:

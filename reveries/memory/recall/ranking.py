@@ -19,7 +19,16 @@ from reveries.memory.model import RankedTurn, Reason
 from reveries.memory.recall.cues import Cue, read_cue
 from reveries.memory.recall.features import Evidence, features_of, is_alone, z_scores
 from reveries.memory.recall.highest import best_first, highest
-from reveries.memory.recall.hops import HOP_WEIGHTS, SEEDS, Lead, hop_columns, leads_from, rows_named, trust_in
+from reveries.memory.recall.hops import (
+    HOP_WEIGHTS,
+    SEEDS,
+    Lead,
+    bridge_columns,
+    leads_from,
+    rows_named,
+    trust_in,
+    trusted_leads,
+)
 from reveries.memory.recall.names import mentioned
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
 from reveries.memory.recall.turn_index import TurnIndex
@@ -164,10 +173,11 @@ class Look:
 
     def hops(self, own: Floats, weights: Mapping[str, float]) -> dict[str, Floats]:
         """The columns of `hops`: from the best by their `own` scores, then from the best when that is weighed in."""
-        once = self._hop(own)
-        twice = self._hop(own + _weighed(once, weights, len(self.rows))[1].sum(axis=1))
-        once["hop_second"] = twice["hop_trust"] - once["hop_trust"]
-        return once
+        seeds, trust, led = self._led(own)
+        columns = {"hop_trust": led, **bridge_columns(self._index, self._cue.text, seeds, trust, self.rows)}
+        once = {f"{name}_x_alone": values * self._alone for name, values in columns.items()}
+        led_twice = self._led(own + _weighed(once, weights, len(self.rows))[1].sum(axis=1))[2]
+        return once | {"hop_second": led_twice - led}
 
     def parts(self, weights: Weights) -> Parts:
         """Everything weighed: what a turn holds itself, then what leads to it, then what leads there in two steps."""
@@ -184,14 +194,15 @@ class Look:
     def _leads_from(self, rows: Iterable[int]) -> list[Lead]:
         for row in rows:
             if row not in self._leads:
-                self._leads[row] = leads_from(self._index, row, self._cue_names)
+                self._leads[row] = leads_from(self._index, row)
         return [lead for row in rows for lead in self._leads[row]]
 
-    def _hop(self, scores: Floats) -> dict[str, Floats]:
+    def _led(self, scores: Floats) -> tuple[list[int], Floats, Floats]:
+        """The best by `scores`, how much each is believed, and how surely they lead to each candidate."""
         order = np.argsort(-scores, kind="stable")[:SEEDS]
         seeds = self.rows[order].tolist()
         trust = trust_in(scores[order], self.match["about_named"][order])
-        return hop_columns(self._index, self._cue.text, self._leads_from(seeds), seeds, trust, self.rows, self._alone)
+        return seeds, trust, trusted_leads(self._leads_from(seeds), seeds, trust, self.rows)
 
 
 def candidates(evidence: Evidence, shown: NDArray[np.bool_], count: int) -> Rows:

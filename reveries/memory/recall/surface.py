@@ -18,13 +18,12 @@ SURFACE = np.dtype(
         ("names", np.uint8),
         ("first_person", np.bool_),
         ("greets", np.bool_),
-        ("wish", np.bool_),
         ("change", np.bool_),
     ]
 )
 """log_length: log(1 + words). asks: a question mark anywhere. ends_asking: at the end. names: capitalised words inside
-sentences, at most 255. greets: it begins or ends a conversation and little more. wish: it says how the speaker would
-always have things. change: it says that something is no longer as it was."""
+sentences, at most 255. greets: it begins or ends a conversation and little more. change: it says that something is
+no longer as it was."""
 
 _NUMBER = re.compile(
     r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|couple)\b",
@@ -42,11 +41,6 @@ _FIRST_PERSON = frozenset(["i", "i'm", "i've", "i'd", "i'll", "my", "me", "mine"
 _GREETINGS = frozenset(
     ["hi", "hey", "hello", "bye", "goodbye", "thanks", "thank", "wow", "congrats", "awesome", "great", "cool"]
 )
-_WISH = re.compile(
-    r"\b(?:always|never|prefer\w*|from now on|whenever|every time|i'd rather|i would rather|instead of|i (?:really )?"
-    r"(?:like|love|hate|enjoy|avoid|need)|when i ask|make sure)\b",
-    re.IGNORECASE,
-)
 _CHANGE = re.compile(
     r"\b(?:(?:increas|decreas|updat|chang|extend|adjust|shorten|reduc|rais|improv|postpon|reschedul|switch|upgrad|lower)\w*"
     r"|now|recently|no longer|anymore|instead of|moved|went (?:up|down)|grew|dropped|new)\b",
@@ -54,7 +48,7 @@ _CHANGE = re.compile(
 )
 
 
-def surface_of(text: str) -> tuple[float, bool, bool, bool, bool, int, bool, bool, bool, bool]:
+def surface_of(text: str) -> tuple[float, bool, bool, bool, bool, int, bool, bool, bool]:
     """One record of SURFACE, in its order."""
     words = words_of(text)
     return (
@@ -66,6 +60,5 @@ def surface_of(text: str) -> tuple[float, bool, bool, bool, bool, int, bool, boo
         min(255, len(_NAME_INSIDE.findall(text))),
         not _FIRST_PERSON.isdisjoint(words),
         bool(words) and words[0] in _GREETINGS,
-        bool(_WISH.search(text)),
         bool(_CHANGE.search(text)),
     )

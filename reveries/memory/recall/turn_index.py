@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.graph.kernels import Kernels
-from reveries.memory.graph.loops import Float64, Int32
+from reveries.memory.graph.loops import Int32
 from reveries.memory.lexicon import stop_words
 from reveries.memory.model import Origin, Turn
 from reveries.memory.recall.names import subjects_of
@@ -28,7 +28,6 @@ from reveries.memory.recall.turn_packing import (
     openers_of,
     pack_turn,
     read_terms,
-    summed,
     unpack_turn,
     window_lengths,
 )
@@ -62,7 +61,6 @@ class TurnIndex:
         self._surface: NDArray[np.void] = np.zeros(_FIRST_CAPACITY, dtype=SURFACE)
         self._speaker_codes: dict[str, int] = {}
         self._conversation_codes: dict[str, int] = {}
-        self._sum: Float64 = np.zeros(dimensions, dtype=np.float64)
         self.about: dict[str, list[int]] = {}
         """Which rows are about what: rows by the key of a name (see `names.subjects_of`)."""
         self._standing: Standing | None = None
@@ -100,12 +98,6 @@ class TurnIndex:
     def surface(self) -> NDArray[np.void]:
         """What each turn looks like: records of SURFACE."""
         return self._surface[: self.size]
-
-    @property
-    def mean_vector(self) -> Vector:
-        """The mean of the live vectors: what everything here has in common. Not of unit length."""
-        mean: Vector = (self._sum / max(1, len(self._rows))).astype(np.float32)
-        return mean
 
     def speaker_code(self, name: str) -> int | None:
         """The number that stands for a speaker in `marks`."""
@@ -174,22 +166,21 @@ class TurnIndex:
         for turn_id in (*changes.put_away_turn_ids, *changes.unindexed_turn_ids):
             self._remove(turn_id)
 
-    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> tuple[TurnVectors, Floats, Float64]:
-        """`vectors`, by turn id, as the rows of this index, the lengths of their windows, and their sum. Changes
-        nothing."""
+    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> tuple[TurnVectors, Floats]:
+        """`vectors`, by turn id, as the rows of this index, and the lengths of their windows. Changes nothing."""
         table, size = TurnVectors(dimensions, len(self._live)), self.size
         for turn_id, row in self._rows.items():
             if (vector := vectors.get(turn_id)) is not None:
                 table.put(row, vector)
         lengths: Floats = np.ones(len(self._live), dtype=np.float32)
         lengths[:size] = window_lengths(table.rows(size), self._previous[:size], self._next[:size])
-        return table, lengths, summed(table.rows(size))
+        return table, lengths
 
-    def replace_vectors(self, table: TurnVectors, lengths: Floats, total: Float64) -> None:
+    def replace_vectors(self, table: TurnVectors, lengths: Floats) -> None:
         """Put what `arranged` made of this very index in the place of its vectors."""
         self._standing = None
         table.kernels = self._vectors.kernels
-        self._vectors, self._window_lengths, self._sum = table, lengths, total
+        self._vectors, self._window_lengths = table, lengths
 
     def use(self, kernels: Kernels) -> None:
         """Go on with `kernels`."""
@@ -206,7 +197,7 @@ class TurnIndex:
         self._vectors.values, self._vectors.scales = packed.values, packed.scales
         self._live, self._previous, self._next = packed.live, packed.previous, packed.following
         self._window_lengths, self._marks, self._surface = packed.window_lengths, packed.marks, packed.surface
-        self._sum, self.about, self.openers = packed.total, names.about, openers_of(names.about)
+        self.about, self.openers = names.about, openers_of(names.about)
         self._speaker_codes = {name: code for code, name in enumerate(names.speakers)}
         self._conversation_codes = {name: code for code, name in enumerate(names.conversations)}
         self._find_rows(names)
@@ -246,7 +237,6 @@ class TurnIndex:
             window_lengths=self._window_lengths[:size].copy(),
             marks=self._marks[:size].copy(),
             surface=surface,
-            total=self._sum.copy(),
             words=self.words.packed(live),
             names=Names(
                 list(self._speaker_codes),
@@ -258,7 +248,7 @@ class TurnIndex:
     def _put(self, entry: IndexedTurn) -> None:
         row = self._rows.get(entry.turn.id)
         if row is not None:
-            self._put_vector(row, entry.vector)
+            self._vectors.put(row, entry.vector)
             self._measure_windows_around(row)
             self._move(row, entry.episode_id)
             return
@@ -270,16 +260,10 @@ class TurnIndex:
         self._rows[entry.turn.id] = row
         self._rows_by_episode.setdefault(entry.episode_id, []).append(row)
         self._speakers[entry.turn.speaker] = self._speakers.get(entry.turn.speaker, 0) + 1
-        self._put_vector(row, entry.vector)
+        self._vectors.put(row, entry.vector)
         self._live[row] = True
         self._mark(row, entry.turn)
         self._join_neighbour(row)
-
-    def _put_vector(self, row: int, vector: Vector) -> None:
-        rows = self._vectors.rows(row + 1)
-        self._sum -= rows[[row]][0]
-        self._vectors.put(row, vector)
-        self._sum += rows[[row]][0]
 
     def _mark(self, row: int, turn: Turn) -> None:
         speaker = self._speaker_codes.setdefault(turn.speaker, len(self._speaker_codes))
@@ -371,7 +355,7 @@ class TurnIndex:
         self._rows_by_episode[self._episode_ids[row]].remove(row)
         turn = self.turn(row)
         self._speakers[turn.speaker] -= 1
-        self._put_vector(row, np.zeros(self._vectors.dimensions, dtype=np.float32))
+        self._vectors.put(row, np.zeros(self._vectors.dimensions, dtype=np.float32))
         for key in subjects_of(turn.text):
             self.about[key].remove(row)
             if not self.about[key]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reveries.llm.base import Vector, Vectors
-from reveries.memory.graph.loops import Float32, Float64, Int8, Int32, Int64
+from reveries.memory.graph.loops import Float32, Int8, Int32, Int64
 from reveries.memory.model import Origin, Turn
 from reveries.memory.recall.names import subjects_of
 from reveries.memory.recall.surface import SURFACE, surface_of
@@ -69,8 +69,6 @@ class PackedTurns:
     window_lengths: Float32
     marks: NDArray[np.void]
     surface: NDArray[np.void]
-    total: Float64
-    """The sum of the live vectors."""
     words: PackedWords
     names: Names
 
@@ -83,7 +81,6 @@ class PackedTurns:
         return (
             all(len(column) == count for column in (*columns, *others))
             and len(self.words.ends) == count + 1
-            and len(self.total) == self.values.shape[1]
             and all(not count or (int(side.min()) >= -1 and int(side.max()) < count) for side in near)
             and all(0 <= row < count for rows in self.names.about.values() for row in rows)
         )
@@ -151,7 +148,6 @@ def packed_turns(
         window_lengths=window_lengths(rows, previous, following),
         marks=marks,
         surface=read.surface,
-        total=summed(rows),
         words=packed_words(read.vocabulary, read.terms, read.ends),
         names=Names(speakers, conversations, read.about),
     )
@@ -227,14 +223,6 @@ def window_lengths(rows: TurnRows, previous: Int32, following: Int32) -> Float32
             sums[there] += rows[near[there].astype(np.int64)]
         lengths[part] = np.maximum(1e-6, np.linalg.norm(sums, axis=1))
     return lengths
-
-
-def summed(rows: TurnRows) -> Float64:
-    """The sum of all rows."""
-    total: Float64 = np.zeros(rows.dimensions, dtype=np.float64)
-    for start in range(0, len(rows), _ROWS_AT_ONCE):
-        total += rows[start : start + _ROWS_AT_ONCE].sum(axis=0, dtype=np.float64)
-    return total
 
 
 def openers_of(about: Mapping[str, Sequence[int]]) -> Counter[str]:

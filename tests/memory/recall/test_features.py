@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.recall.cues import read_cue
 from reveries.memory.recall.features import features_of
-from reveries.memory.recall.hops import HOP_FEATURES
 from reveries.memory.recall.ranking import (
     CANDIDATES,
     WEIGHTS,
@@ -48,9 +47,9 @@ def index_of(*texts: str, step: float = 60.0) -> TurnIndex:
 
 def test_every_weight_is_of_a_reason_that_exists() -> None:
     index = index_of(*SAID)
-    columns = features_of(index, read_cue("zebra", NOW), gather_evidence(index, "zebra", vector_of(9)), np.arange(7))
-    assert set(WEIGHTS.match) <= set(columns)
-    assert set(WEIGHTS.hop) <= set(HOP_FEATURES)
+    look = Look(index, read_cue("zebra", NOW), gather_evidence(index, "zebra", vector_of(9)), index.live)
+    assert set(WEIGHTS.match) <= set(look.match)
+    assert set(WEIGHTS.hop) == set(look.hops(np.zeros(len(look.rows), np.float32), WEIGHTS.hop))
 
 
 @settings(max_examples=60)

@@ -6,7 +6,7 @@ import pytest
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.model import Origin
 from reveries.memory.recall.cues import read_cue
-from reveries.memory.recall.hops import CROWD, hop_columns, leads_from, rows_named, trust_in
+from reveries.memory.recall.hops import CROWD, bridge_columns, leads_from, rows_named, trust_in, trusted_leads
 from reveries.memory.recall.ranking import held_back, score_turns
 from reveries.memory.recall.turn_index import TurnIndex
 from reveries.memory.recall.updates import news_of
@@ -28,33 +28,30 @@ async def index_of(*texts: str, **chosen: object) -> TurnIndex:
 
 async def test_a_name_leads_to_the_turn_that_is_about_it() -> None:
     index = await index_of("The play was written by Jana Moravec.", "Jana Moravec is a teacher in Brno.", "Rain.")
-    (lead,) = leads_from(index, 0, frozenset())
-    assert (lead.target, lead.name, lead.strength, lead.named_in_cue) == (1, "jana moravec", 1.0, False)
-    rows = np.arange(3)
-    columns = hop_columns(
-        index, "who wrote the play, a teacher?", [lead], [0], np.ones(1, np.float32), rows, rows * 0.0
-    )
-    assert columns["hop_trust"].tolist() == [0.0, 1.0, 0.0]
-    assert columns["hop_new"][1] == 1.0
-    assert columns["rest"][1] > columns["rest"][2] == 0.0
+    (lead,) = leads_from(index, 0)
+    assert (lead.target, lead.name, lead.strength) == (1, "jana moravec", 1.0)
+    rows, trust = np.arange(3), np.ones(1, np.float32)
+    assert trusted_leads([lead], [0], trust, rows).tolist() == [0.0, 1.0, 0.0]
+    columns = bridge_columns(index, "who wrote the play, a teacher?", [0], trust, rows)
     assert columns["bridge"][1] > columns["bridge"][2] == 0.0
+    assert columns["bridge_rest"][1] > columns["bridge_rest"][2] == 0.0
 
 
 async def test_a_turn_does_not_lead_to_itself_nor_to_those_who_speak() -> None:
     index = await index_of("Jana Moravec is a teacher.", "Ana is my sister.", "I saw Ana and Jana Moravec.")
-    assert leads_from(index, 0, frozenset()) == []
-    assert [lead.name for lead in leads_from(index, 2, frozenset())] == ["jana moravec"]
+    assert leads_from(index, 0) == []
+    assert [lead.name for lead in leads_from(index, 2)] == ["jana moravec"]
 
 
 async def test_what_too_many_turns_are_about_is_no_lead() -> None:
     index = await index_of("I love Brno.", *(f"Brno is a city, part {place}." for place in range(CROWD + 1)))
-    assert leads_from(index, 0, frozenset()) == []
+    assert leads_from(index, 0) == []
 
 
 async def test_a_turn_that_leaves_is_led_to_no_more() -> None:
     index = await index_of("I met Jana Moravec.", "Jana Moravec is a teacher.")
     index.apply(ChangeSet(unindexed_turn_ids=("t1",)))
-    assert leads_from(index, 0, frozenset()) == []
+    assert leads_from(index, 0) == []
     assert not +index.openers
     assert index.about == {}
 

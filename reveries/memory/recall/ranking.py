@@ -174,8 +174,10 @@ class Look:
     def hops(self, own: Floats, weights: Mapping[str, float]) -> dict[str, Floats]:
         """The columns of `hops`: from the best by their `own` scores, then from the best when that is weighed in."""
         seeds, trust, led = self._led(own)
-        columns = {"hop_trust": led, **bridge_columns(self._index, self._cue.text, seeds, trust, self.rows)}
-        once = {f"{name}_x_alone": values * self._alone for name, values in columns.items()}
+        once: dict[str, Floats] = {}
+        if self._alone.any():  # what leads from text to text counts among documents only
+            columns = {"hop_trust": led, **bridge_columns(self._index, self._cue.text, seeds, trust, self.rows)}
+            once = {f"{name}_x_alone": values * self._alone for name, values in columns.items()}
         led_twice = self._led(own + _weighed(once, weights, len(self.rows))[1].sum(axis=1))[2]
         return once | {"hop_second": led_twice - led}
 

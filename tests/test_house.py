@@ -192,12 +192,15 @@ def test_no_module_has_the_name_of_a_library() -> None:
 def test_a_package_re_exports_nothing() -> None:
     """A provider that an `__init__` names would be loaded by whoever imports its neighbour, past the contracts.
 
-    The protocol names its own parts and nothing else: to everybody it is one vocabulary, `protocol.Say`.
+    The protocol names its own parts and nothing else: to everybody it is one vocabulary, `protocol.Say`. The package
+    itself has `reveries.connect`, which is loaded when somebody asks for it and not before.
     """
     for file in SOURCES:
-        if file.name == "__init__.py" and file.parent.name not in ("prompts", "queries", "protocol"):
+        if file.name == "__init__.py" and file.parent.name not in ("prompts", "queries", "protocol", "reveries"):
             imports = [node for node in ast.walk(parsed(file)) if isinstance(node, ast.Import | ast.ImportFrom)]
             assert not imports, named(file)
+    assert "reveries.client" not in loaded_modules_after("import reveries")
+    assert "reveries.client.mind" in loaded_modules_after("import reveries; reveries.connect")
 
 
 def test_nothing_is_left_for_later() -> None:
@@ -210,6 +213,11 @@ def test_nothing_is_left_for_later() -> None:
 
 def loaded_after(program: str) -> set[str]:
     """The top-level modules that a fresh process has loaded after `program`."""
+    return {name.partition(".")[0] for name in loaded_modules_after(program)}
+
+
+def loaded_modules_after(program: str) -> set[str]:
+    """The modules that a fresh process has loaded after `program`."""
     told = subprocess.run(
         [sys.executable, "-c", f"{program}\nimport sys; print(*sys.modules)"],
         capture_output=True,
@@ -219,7 +227,7 @@ def loaded_after(program: str) -> set[str]:
         cwd=ROOT,
     )
     assert told.returncode == 0, told.stderr
-    return {name.partition(".")[0] for name in told.stdout.split()}
+    return set(told.stdout.split())
 
 
 def test_the_command_line_loads_nothing_heavy() -> None:

@@ -8,6 +8,7 @@ import click
 if TYPE_CHECKING:
     from reveries import protocol
     from reveries.client.connection import Connection
+    from reveries.client.mind import Exchange
 
 _INTERRUPTED = 130
 
@@ -25,7 +26,6 @@ def command(text: tuple[str, ...], as_json: bool) -> int:
 
 def _words(text: tuple[str, ...]) -> str:
     from reveries.errors import InputDataError, UsageError
-    from reveries.protocol import MAX_TEXT_CHARS
 
     if text and text != ("-",):
         words = " ".join(text)
@@ -38,107 +38,69 @@ def _words(text: tuple[str, ...]) -> str:
             raise InputDataError(
                 "What came on stdin is not UTF-8 text.", advice="Convert it, then try again."
             ) from error
-    words = words.strip()
-    if not words:
+    if not words.strip():
         raise UsageError("There is nothing to say.", advice='For example: reveries say "Good morning"')
-    if len(words) > MAX_TEXT_CHARS:
-        raise InputDataError(
-            f"That is {len(words):,} characters; one turn has at most {MAX_TEXT_CHARS:,}.",
-            advice="Say it in parts, or bring it in as a past conversation: reveries import FILE",
-        )
-    # A terminal may hand over bytes that are no UTF-8, as lone surrogates; they cannot cross the wire.
-    return words.encode("utf-8", "replace").decode("utf-8")
+    return words
 
 
-async def _exchange(mind: "Connection", words: str, as_json: bool) -> int:
-    from reveries import protocol
+async def _exchange(connection: "Connection", words: str, as_json: bool) -> int:
     from reveries.client.calling import ctrl_c
+    from reveries.client.mind import Mind
     from reveries.errors import ConnectionLostError
 
-    request_id = mind.new_id()
-    told = _Exchange(as_json)
+    exchange, last = Mind(connection).say(words), "\n"
     try:
-        with ctrl_c(lambda: mind.cancel_soon(request_id)):
-            async for frame in mind.request(protocol.Say(request_id, words)):
-                told.show(frame)
+        with ctrl_c(exchange.stop):
+            async for piece in exchange:
+                last = piece[-1]
+                if not as_json:
+                    click.echo(piece, nl=False)
     except ConnectionLostError as error:
-        told.break_off()
+        _end_line(last, as_json)
         raise ConnectionLostError(
             "The mind went away in the middle of its reply; your words are stored."
-            if "words" in told.stored
+            if "words" in exchange.stored
             else "The mind went away, and your words were not stored.",
             advice=error.advice,
         ) from error
-    return told.end()
+    _end_line(last, as_json)
+    return _told(exchange, as_json)
 
 
-class _Exchange:
-    """What came of one exchange so far, and how it is shown."""
+def _end_line(last: str, as_json: bool) -> None:
+    if last != "\n" and not as_json:
+        click.echo()
 
-    def __init__(self, as_json: bool) -> None:
-        from reveries.plaintext import PlainStream
 
-        self._as_json = as_json
-        self._plain = PlainStream()
-        self._last = "\n"
-        self._recalled: list[protocol.RecalledItem] = []
-        self.stored: dict[str, str] = {}
-        self._replied: protocol.Replied | None = None
+def _told(exchange: "Exchange", as_json: bool) -> int:
+    """Show what comes after the reply; the exit code."""
+    from reveries.client.render import say, write_json
 
-    def show(self, frame: "protocol.Frame") -> None:
-        from reveries import protocol
+    replied = exchange.end
+    if replied is None:
+        return 1
+    if as_json:
+        write_json(_object(exchange, replied))
+    elif replied.explanation:
+        say(replied.explanation, "dim", err=True)
+    return {"cancelled": _INTERRUPTED, "failed": 69}.get(replied.reason, 0)
 
-        match frame:
-            case protocol.Recalled():
-                self._recalled = frame.items
-            case protocol.Stored():
-                self.stored[frame.what] = frame.turn_id
-            case protocol.Token():
-                self._write(self._plain.feed(frame.text))
-            case protocol.Replied():
-                self._replied = frame
-            case _:
-                pass
 
-    def break_off(self) -> None:
-        """End the line that was begun."""
-        self._write(self._plain.finish())
-        if self._last != "\n":
-            self._write("\n")
+def _object(exchange: "Exchange", replied: "protocol.Replied") -> dict[str, object]:
+    import msgspec
 
-    def end(self) -> int:
-        """Show what comes after the reply; the exit code."""
-        from reveries.client.render import say, write_json
-
-        self.break_off()
-        if self._replied is None:
-            return 1
-        if self._as_json:
-            write_json(self._object(self._replied))
-        elif self._replied.explanation:
-            say(self._replied.explanation, "dim", err=True)
-        return {"cancelled": _INTERRUPTED, "failed": 69}.get(self._replied.reason, 0)
-
-    def _write(self, text: str) -> None:
-        if text and not self._as_json:
-            self._last = text[-1]
-            click.echo(text, nl=False)
-
-    def _object(self, replied: "protocol.Replied") -> dict[str, object]:
-        import msgspec
-
-        return {
-            "text": replied.text,
-            "reason": replied.reason,
-            "explanation": replied.explanation,
-            "recalled": [msgspec.to_builtins(item) for item in self._recalled],
-            "stored": self.stored,
-            "usage": {
-                "model": replied.model,
-                "prompt_tokens": replied.prompt_tokens,
-                "cached_tokens": replied.cached_tokens,
-                "completion_tokens": replied.completion_tokens,
-                "first_token_seconds": replied.first_token_seconds,
-                "seconds": replied.seconds,
-            },
-        }
+    return {
+        "text": replied.text,
+        "reason": replied.reason,
+        "explanation": replied.explanation,
+        "recalled": [msgspec.to_builtins(item) for item in exchange.recalled],
+        "stored": exchange.stored,
+        "usage": {
+            "model": replied.model,
+            "prompt_tokens": replied.prompt_tokens,
+            "cached_tokens": replied.cached_tokens,
+            "completion_tokens": replied.completion_tokens,
+            "first_token_seconds": replied.first_token_seconds,
+            "seconds": replied.seconds,
+        },
+    }

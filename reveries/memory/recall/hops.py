@@ -75,8 +75,8 @@ def trust_in(scores: Floats, named: Floats) -> Floats:
 
 
 def trusted_leads(leads: Sequence[Lead], seeds: Sequence[int], trust: Floats, rows: Rows) -> Floats:
-    """How surely one of the `seeds`, best first, leads to each of `rows` (ascending), 0 to 1; `trust` says how much each
-    seed is believed (see `trust_in`)."""
+    """How surely one of the `seeds`, best first, leads to each of `rows` (ascending), 0 to 1; `trust` says how much
+    each seed is believed (see `trust_in`)."""
     place_of = {row: place for place, row in enumerate(rows.tolist())}
     trust_of = dict(zip(seeds, trust.tolist(), strict=True))
     led = np.zeros(len(rows), dtype=np.float32)

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.graph.kernels import Kernels
-from reveries.memory.graph.loops import Int32
 from reveries.memory.lexicon import stop_words
 from reveries.memory.model import Origin, Turn
 from reveries.memory.recall.names import subjects_of
@@ -33,6 +33,9 @@ from reveries.memory.recall.turn_packing import (
 )
 from reveries.memory.recall.turn_vectors import TurnRows, TurnVectors
 from reveries.memory.recall.words import Floats, Neighbours, WordIndex, terms_of
+
+if TYPE_CHECKING:
+    from reveries.memory.graph.loops import Int32
 
 _FIRST_CAPACITY = 256
 _OWN_CHARS = 320

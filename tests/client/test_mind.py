@@ -66,7 +66,7 @@ async def test_what_cannot_be_one_turn_is_refused_before_it_is_sent(home: Home, 
 
 
 async def test_thoughts_are_heard_as_they_come(home: Home) -> None:
-    began = protocol.ThoughtBegan(0, "t1", "timer", 0.0)
+    began = protocol.ThoughtBegan(0, "t1", "timer", "")
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(asyncio.timeout(5))
         await stack.enter_async_context(awake(home, Script(live=[began])))

@@ -4,7 +4,7 @@ What each weighs is in `ranking_weights`. Numbers are comparable between memorie
 are in standard deviations above the mean of all live turns, times in days, shares from 0 to 1.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -45,8 +45,10 @@ def z_scores(values: Floats, live: NDArray[np.bool_]) -> Floats:
     return scaled
 
 
-def features_of(index: TurnIndex, cue: Cue, evidence: Evidence, rows: Rows) -> dict[str, Floats]:
-    """The columns for `rows`."""
+def features_of(
+    index: TurnIndex, cue: Cue, evidence: Evidence, rows: Rows, gated: Iterable[str] = MATCH_WEIGHTS
+) -> dict[str, Floats]:
+    """The columns for `rows`; of those with a gate ("length_x_mind") the ones that `gated` names."""
     near = index.neighbours
     columns = _match_columns(index, evidence, rows)
     columns |= _neighbour_columns(index, evidence, near, rows)
@@ -64,7 +66,7 @@ def features_of(index: TurnIndex, cue: Cue, evidence: Evidence, rows: Rows) -> d
         # There half of the turns are the mind's own.
         "mind": is_with_mind(index, rows),
     }
-    return columns | _gated(columns, gates)
+    return columns | _gated(columns, gates, gated)
 
 
 def is_alone(index: TurnIndex, rows: Rows) -> Floats:
@@ -205,11 +207,13 @@ def _conversation_columns(index: TurnIndex, evidence: Evidence, rows: Rows) -> d
     return {"conversation": conversation}
 
 
-def _gated(columns: Mapping[str, Floats], gates: Mapping[str, Floats | np.float32]) -> dict[str, Floats]:
+def _gated(
+    columns: Mapping[str, Floats], gates: Mapping[str, Floats | np.float32], names: Iterable[str]
+) -> dict[str, Floats]:
     """Reasons that count more or less by what kind of cue or of turn it is: "length_x_mind" is "length" where the turn
-    is of a talk with the mind. Those that `MATCH_WEIGHTS` names."""
+    is of a talk with the mind."""
     made: dict[str, Floats] = {}
-    for name in MATCH_WEIGHTS:
+    for name in names:
         column, *gated_by = name.split("_x_")
         if gated_by:
             made[name] = columns[column]

@@ -23,12 +23,12 @@ CROWD = 8
 _CAPITALISED = re.compile(r"\b[A-Z][^\W_]+")
 HOP_WEIGHTS: dict[str, float] = {
     "hop_trust_x_alone": 6.0,
-    "hop_second": 1.0,
+    "hop_second_x_alone": 1.0,
     "bridge_x_alone": 1.5,
     "bridge_rest_x_alone": 8.0,
 }
 """Set by hand: among documents what leads on counts for about as much as all that a turn holds itself, in a talk for
-next to nothing (there names are in everybody's mouth)."""
+nothing (there names are in everybody's mouth)."""
 
 
 @dataclass(frozen=True, slots=True)

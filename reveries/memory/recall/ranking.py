@@ -165,21 +165,27 @@ class Look:
     def _rows(self, evidence: Evidence, shown: NDArray[np.bool_]) -> Rows:
         """The candidates, and what the best of them lead to; ascending."""
         rows = candidates(evidence, shown, CANDIDATES)
-        best = rows[np.argsort(-evidence.fused[rows], kind="stable")][:_READ_FOR_NAMES].tolist()
         named = rows_named(self._index, self._cue_names)
-        targets = {lead.target for lead in self._leads_from(dict.fromkeys([*best, *named]))}.union(named)
+        targets = set(named)
+        # Only documents are led to: where none is in sight, nothing is read for names.
+        if is_alone(self._index, np.array([*rows.tolist(), *named], dtype=np.int64)).any():
+            best = rows[np.argsort(-evidence.fused[rows], kind="stable")][:_READ_FOR_NAMES].tolist()
+            targets |= {lead.target for lead in self._leads_from(dict.fromkeys([*best, *named]))}
         led = np.array(sorted(target for target in targets if shown[target]), dtype=np.int64)
         return np.union1d(rows, led).astype(np.int64)
 
     def hops(self, own: Floats, weights: Mapping[str, float]) -> dict[str, Floats]:
-        """The columns of `hops`: from the best by their `own` scores, then from the best when that is weighed in."""
+        """The columns of `hops`: from the best by their `own` scores, then from the best when that is weighed in. In a
+        talk names are in everybody's mouth and lead nowhere: all zeros but for documents."""
+        if not self._alone.any():
+            return {name: np.zeros(len(self.rows), dtype=np.float32) for name in weights}
         seeds, trust, led = self._led(own)
         once: dict[str, Floats] = {}
         if self._alone.any():  # what leads from text to text counts among documents only
             columns = {"hop_trust": led, **bridge_columns(self._index, self._cue.text, seeds, trust, self.rows)}
             once = {f"{name}_x_alone": values * self._alone for name, values in columns.items()}
         led_twice = self._led(own + _weighed(once, weights, len(self.rows))[1].sum(axis=1))[2]
-        return once | {"hop_second": led_twice - led}
+        return once | {"hop_second_x_alone": (led_twice - led) * self._alone}
 
     def parts(self, weights: Weights) -> Parts:
         """Everything weighed: what a turn holds itself, then what leads to it, then what leads there in two steps."""

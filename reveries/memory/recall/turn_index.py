@@ -57,8 +57,8 @@ class TurnIndex:
         self._shelf: TurnShelf | None = None
         self._vectors = TurnVectors(dimensions, _FIRST_CAPACITY)
         self._live: NDArray[np.bool_] = np.zeros(_FIRST_CAPACITY, dtype=np.bool_)
-        self._previous: Int32 = np.full(_FIRST_CAPACITY, -1, dtype=np.int32)
-        self._next: Int32 = np.full(_FIRST_CAPACITY, -1, dtype=np.int32)
+        self._previous: NDArray[np.int32] = np.full(_FIRST_CAPACITY, -1, dtype=np.int32)
+        self._next: NDArray[np.int32] = np.full(_FIRST_CAPACITY, -1, dtype=np.int32)
         self._window_lengths: Floats = np.ones(_FIRST_CAPACITY, dtype=np.float32)
         self._marks: NDArray[np.void] = np.zeros(_FIRST_CAPACITY, dtype=MARKS)
         self._surface: NDArray[np.void] = np.zeros(_FIRST_CAPACITY, dtype=SURFACE)

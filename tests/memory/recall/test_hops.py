@@ -102,7 +102,7 @@ async def test_a_comparison_leads_from_both_that_it_names() -> None:
     index = await index_of(
         "The Red Lake\nThe Red Lake is a film by Jana Moravec, an older film about a lake, directed in Brno.",
         "Green Hill\nGreen Hill is directed by Petr Dvorak.",
-        "Petr Dvorak\nPetr Dvorak is a director.",
+        "Petr Dvorak\nPetr Dvorak is a film director from Ostrava.",
         *(
             f"Place {number}\nPlace {number} is a village with an older red lake and a film director."
             for number in range(20)

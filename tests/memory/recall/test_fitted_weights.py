@@ -1,0 +1,77 @@
+"""The weights that recall ships are those that were set by hand, moved a little, none to the other side."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench"))
+
+from fit_ranking import Sample, fitted, loss, table
+from hand_weights import HAND_WEIGHTS
+from make_talks import documents, talk_of_two, talk_with_mind, topics
+
+
+def sample() -> Sample:
+    """Twenty questions with five candidates each; the first reason tells the sources apart, the others are noise."""
+    numbers = np.random.default_rng(7)
+    values = numbers.standard_normal((100, 3)).astype(np.float32)
+    is_source = np.arange(100) % 5 == 0
+    values[is_source, 0] += 2.0
+    return Sample(
+        values=values,
+        added=np.zeros(100),
+        is_source=is_source,
+        question=np.repeat(np.arange(20), 5),
+        starts=np.arange(20, dtype=np.int64) * 5,
+        shares=np.full(20, 0.05),
+    )
+
+
+def test_no_weight_has_changed_its_sign() -> None:
+    assert set(MATCH_WEIGHTS) <= set(HAND_WEIGHTS)
+    assert all(weight * HAND_WEIGHTS[name] > 0.0 for name, weight in MATCH_WEIGHTS.items())
+
+
+def test_fitting_loses_less_and_keeps_the_signs() -> None:
+    prior = np.array([0.5, 0.5, -0.5])
+    weights = fitted(sample(), prior)
+    assert loss(weights, sample())[0] < loss(prior, sample())[0]
+    assert weights[0] > prior[0]
+    assert weights[1] >= 0.0 >= weights[2]
+
+
+def test_the_gradient_is_that_of_the_loss() -> None:
+    weights = np.array([0.3, -0.2, 0.1])
+    slope = loss(weights, sample())[1]
+    for place in range(3):
+        step = np.zeros(3)
+        step[place] = 1e-2
+        change = loss(weights + step, sample())[0] - loss(weights - step, sample())[0]
+        assert change / 2e-2 == pytest.approx(slope[place], abs=1e-3)
+
+
+def test_a_reason_that_came_to_nothing_is_left_out() -> None:
+    written = table(np.array([0.0, -0.0, *list(HAND_WEIGHTS.values())[2:]]))
+    assert not any(f'"{name}"' in written for name in list(HAND_WEIGHTS)[:2])
+    assert f'"{list(HAND_WEIGHTS)[2]}"' in written
+
+
+def test_talk_is_the_same_each_time_and_every_question_has_its_source() -> None:
+    for made, again in (
+        (talk_of_two(3, 0), talk_of_two(3, 0)),
+        (talk_with_mind(3, 1), talk_with_mind(3, 1)),
+        (documents(3, titled=True), documents(3, titled=True)),
+    ):
+        assert made == again
+        assert made.questions
+        assert made.pool <= {item.id for item in made.items}
+
+
+def test_what_is_checked_was_never_fitted() -> None:
+    fitting, checking = topics(0), topics(1)
+    assert {one.name for one in fitting}.isdisjoint(one.name for one in checking)
+    assert abs(len(fitting) - len(checking)) <= 1

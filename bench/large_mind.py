@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import os
 import sys
 import tempfile
 import time
@@ -121,7 +122,7 @@ async def measured(home: Home, episodes: int, turns: int, *, from_rows: bool) ->
     if not home.database_default.exists():
         await fill(home, make_mind(episodes, hubs=False), turns)
     report: dict[str, object] = {"episodes": episodes, "turns": episodes * turns}
-    report["database_bytes"] = home.database_default.stat().st_size
+    report["database_bytes"], report["load_before"] = home.database_default.stat().st_size, os.getloadavg()[0]
     snapshot = home.database_default.with_suffix(".snapshot")
     async with provider(time.monotonic) as there:
         daemon = Living(home, settings=SETTINGS.format(url=there.url))
@@ -157,6 +158,7 @@ async def measured(home: Home, episodes: int, turns: int, *, from_rows: bool) ->
         report["stand_otherwise"] = await let_time_pass(home)
         report |= await woken(daemon, "kill_after_decay")
         await daemon.end(seconds=600)
+    report["load_after"] = os.getloadavg()[0]
     return report
 
 
@@ -167,6 +169,7 @@ async def woken(daemon: Living, after: str) -> dict[str, object]:
     await daemon.wake(900)
     async with daemon.client() as client:
         report[f"ready_s_after_{after}"] = round(time.monotonic() - began, 2)
+        report[f"ready_cpu_s_after_{after}"] = processor_seconds(daemon)
         await client.status()
         report[f"status_s_after_{after}"] = round(time.monotonic() - began, 2)
         await client.search("the plan of last spring")
@@ -185,7 +188,7 @@ async def fall_asleep(daemon: Living) -> None:
 async def snapshot_left(home: Home) -> None:
     """Wait until nothing that changed is missing in the snapshot, so that what is counted later came later."""
     async with asyncio.timeout(120):
-        while changed_rows(home):
+        while changed_rows(home):  # noqa: ASYNC110 - it is another process that writes
             await asyncio.sleep(0.5)
 
 
@@ -208,6 +211,13 @@ def resident_mb(daemon: Living) -> int:
     assert daemon.process is not None
     status = Path(f"/proc/{daemon.process.pid}/status").read_text(encoding="ascii")
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) // 1024
+
+
+def processor_seconds(daemon: Living) -> float:
+    """What it has used of the processors: what it would take on a machine of its own, at most."""
+    assert daemon.process is not None
+    fields = Path(f"/proc/{daemon.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return round((int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), 2)
 
 
 async def timed(work: Awaitable[object]) -> float:

@@ -80,6 +80,13 @@ class MemoryGraph:
         """How many links there are, each direction for itself."""
         return self._arena.link_count
 
+    def links_by_type(self) -> dict[str, int]:
+        """How many links there are of each type that there is."""
+        nodes = np.fromiter(self._index.values(), dtype=np.int64, count=len(self._index))
+        slots, _ = self._arena.slots_from(nodes)
+        counts = np.bincount(self._arena.kinds[slots], minlength=len(LINK_TYPES)).tolist()
+        return {kind.value: count for kind, count in zip(LINK_TYPES, counts, strict=True) if count}
+
     def index_of(self, episode_id: str) -> int | None:
         return self._index.get(episode_id)
 

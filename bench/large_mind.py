@@ -125,7 +125,9 @@ async def measured(home: Home, episodes: int, turns: int, *, from_rows: bool) ->
     report["database_bytes"], report["load_before"] = home.database_default.stat().st_size, os.getloadavg()[0]
     snapshot = home.database_default.with_suffix(".snapshot")
     async with provider(time.monotonic) as there:
-        daemon = Living(home, settings=SETTINGS.format(url=there.url))
+        # As an installed package is: compiled once.
+        compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(home.path / "cache" / "bytecode")}
+        daemon = Living(home, settings=SETTINGS.format(url=there.url), environment=compiled)
         if from_rows or not snapshot.exists():
             snapshot.unlink(missing_ok=True)
             report |= await woken(daemon, "rows")

@@ -15,6 +15,7 @@ import msgspec
 import structlog
 
 from reveries.db.database import Database
+from reveries.memory.changes import ChangeSet
 from reveries.memory.graph.snapshot import read_snapshot, write_snapshot
 from reveries.memory.live import LiveMemory
 from reveries.memory.waking import catch_up, read_noted, read_rows_now
@@ -34,6 +35,9 @@ class Snapshots:
         self._saved: tuple[bytes, str, int] | None = None
         """The mark of the snapshot that stands there, and whose vectors are in it, and how long they are."""
         self._saving = asyncio.Lock()
+        self._unindexed: set[str] = set()
+        """Turns that left the live index in this life. The rows may say nothing of it: they are read anew at a wake,
+        however many snapshots come before it."""
 
     @property
     def path(self) -> Path:
@@ -71,6 +75,10 @@ class Snapshots:
         log.info("snapshot.used", changed=noted.count, stand_otherwise=len(noted.standings))
         return True
 
+    def committed(self, changes: ChangeSet) -> None:
+        """`changes` are in the file and in memory."""
+        self._unindexed |= set(changes.unindexed_turn_ids)
+
     async def save(
         self,
         quiet: contextlib.AbstractAsyncContextManager[None],
@@ -99,7 +107,7 @@ class Snapshots:
             if await self._is_current(*kind):
                 return True
             mark = secrets.token_bytes(_MARK_BYTES)
-            await self._run("changed.begin", mark)
+            await self._begin(mark)
             packed = await asyncio.to_thread(self._live.packed)
         if not await asyncio.to_thread(write_snapshot, self.path, packed, mark, kind[0], wanted):
             await self._run("changed.drop", mark)
@@ -112,6 +120,11 @@ class Snapshots:
         if self._saved is None or self._saved[1:] != (model_id, dimensions):
             return False
         return bool(await self._database.rows("changed.is_current", {"mark": self._saved[0]}))
+
+    async def _begin(self, mark: bytes) -> None:
+        async with self._database.transaction() as transaction:
+            await transaction.run("changed.begin", {"mark": mark})
+            await transaction.run_many("changed.note_turn", [{"id": name} for name in sorted(self._unindexed)])
 
     async def _run(self, name: str, mark: bytes, then: str = "") -> None:
         async with self._database.transaction() as transaction:

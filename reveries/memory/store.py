@@ -84,6 +84,7 @@ class MemoryStore:
                 await self._write(transaction, changes)
             self.live.apply(changes)
             self.deep.committed(changes)
+            self.snapshots.committed(changes)
             if then is not None:
                 then()
             return changes

@@ -83,7 +83,7 @@ async def measured(folder: Path, episodes: int, turns: int) -> dict[str, object]
         began = time.perf_counter()
         assert await store.save_snapshot(600.0)
         saved = time.perf_counter() - began
-        size = store.snapshot_path.stat().st_size
+        size = store.snapshots.path.stat().st_size
         del store
         from_snapshot, read = [], []
         for _ in range(_REPEATS):
@@ -91,6 +91,9 @@ async def measured(folder: Path, episodes: int, turns: int) -> dict[str, object]
             from_snapshot.append(await _waking(database, is_fresh=True))
         async with database.transaction() as transaction:
             await transaction.run("episodes.touch", _a_touch(episode_id(0)))
+        touched = [await _waking(database, is_fresh=True) for _ in range(_REPEATS)]
+        async with database.transaction() as transaction:
+            await transaction.run_text("DELETE FROM snapshot_marks")
         stale = [await _waking(database, is_fresh=False) for _ in range(_REPEATS)]
     finally:
         await database.aclose()
@@ -102,6 +105,7 @@ async def measured(folder: Path, episodes: int, turns: int) -> dict[str, object]
         "read_bytes_s": _median(read),
         "wake_from_snapshot_s": _median(from_snapshot),
         "wake_from_snapshot_per_bytes": _median([w / r for w, r in zip(from_snapshot, read, strict=True)]),
+        "wake_with_one_change_s": _median(touched),
         "wake_from_stale_snapshot_s": _median(stale),
         "wake_from_rows_alone_s": round(from_rows, 2),
         "save_snapshot_s": round(saved, 2),

@@ -1,19 +1,22 @@
 """A whole mind of N episodes: how long the real daemon takes to wake, to search, to show, and what it adds to a turn.
 
-    python bench/large_mind.py --episodes 100000 [--turns-per-episode 2] [--keep FOLDER] [--json]
+    python bench/large_mind.py --episodes 100000 [--turns-per-episode 2] [--keep FOLDER] [--from-rows] [--json]
 
 Writes a home made by chance (`synthetic`: topics and links; its turns are words drawn by Zipf's law), lets a real
-daemon wake on it, once from the rows and once from the snapshot, and asks it as a client does, with the real embedder.
+daemon wake on it - after a clean sleep, after being killed with turns that no snapshot has, and in the middle of saving
+one - and asks it as a client does, with the real embedder. `--keep` is changed by it: give it a copy.
 Replies come from a pretended provider in this process: a turn's time up to its first request is the daemon's own.
 """
 
 import argparse
 import asyncio
+import contextlib
 import json
+import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # tests is not part of the p
 from reveries import protocol
 from reveries.config import Home, load_settings
 from reveries.db.database import Transaction, open_database
+from reveries.db.driver import dbapi
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.graph.memory_graph import LINK_TYPES
@@ -97,11 +101,14 @@ def main() -> None:
     parser.add_argument(
         "--keep", type=Path, help="a folder for the home: made when it is not there, used again when it is"
     )
+    parser.add_argument("--from-rows", action="store_true", help="first without any snapshot")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rv") as folder:
         home = Home(arguments.keep or Path(folder) / "h")
-        report = asyncio.run(measured(home, arguments.episodes, arguments.turns_per_episode))
+        report = asyncio.run(
+            measured(home, arguments.episodes, arguments.turns_per_episode, from_rows=arguments.from_rows)
+        )
     if arguments.json:
         print(json.dumps(report, indent=2))
         return
@@ -109,36 +116,117 @@ def main() -> None:
         print(f"{name:36} {value}")
 
 
-async def measured(home: Home, episodes: int, turns: int) -> dict[str, object]:
+async def measured(home: Home, episodes: int, turns: int, *, from_rows: bool) -> dict[str, object]:
     """Seconds and milliseconds on the wall."""
     home.create()
     if not home.database_default.exists():
         await fill(home, make_mind(episodes, hubs=False), turns)
     report: dict[str, object] = {"episodes": episodes, "turns": episodes * turns}
-    report["database_bytes"] = home.database_default.stat().st_size
+    report["database_bytes"], report["load_before"] = home.database_default.stat().st_size, os.getloadavg()[0]
     snapshot = home.database_default.with_suffix(".snapshot")
     async with provider(time.monotonic) as there:
-        daemon = Living(home, settings=SETTINGS.format(url=there.url))
-        for source in ("rows", "snapshot"):
-            if source == "rows":
-                snapshot.unlink(missing_ok=True)
-            began = time.monotonic()
-            await daemon.wake(900)
+        # As an installed package is: compiled once.
+        compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(home.path / "cache" / "bytecode")}
+        daemon = Living(home, settings=SETTINGS.format(url=there.url), environment=compiled)
+        if from_rows or not snapshot.exists():
+            snapshot.unlink(missing_ok=True)
+            report |= await woken(daemon, "rows")
             async with daemon.client() as client:
-                report[f"answers_s_from_{source}"] = round(time.monotonic() - began, 2)
-                await client.status()
-                report[f"status_s_from_{source}"] = round(time.monotonic() - began, 2)
-                await client.search("the plan of last spring")
-                report[f"recalls_s_from_{source}"] = round(time.monotonic() - began, 2)
-                if source == "snapshot":
-                    report |= await asked(client, there)
-                else:
-                    await client.until(lambda: asyncio.to_thread(snapshot.exists), 300)
-                    report["snapshot_s_from_rows"] = round(time.monotonic() - began, 2)
-            began = time.monotonic()
-            await daemon.end(seconds=600)
-            report[f"ends_s_after_{source}"] = round(time.monotonic() - began, 2)
+                began = time.monotonic()
+                await client.until(lambda: asyncio.to_thread(snapshot.exists), 300)
+                report["snapshot_s_after_rows"] = round(time.monotonic() - began, 2)
+            report["ends_s"] = await timed(daemon.end(seconds=600))
+        await daemon.wake(900)
+        await fall_asleep(daemon)
+        report |= await woken(daemon, "clean_sleep")
+        async with daemon.client() as client:
+            await snapshot_left(home)
+            report |= await asked(client, there)
+            report["rss_mb"] = resident_mb(daemon)
+        # Killed with turns that no snapshot has.
+        daemon.kill()
+        report["changed_rows_before_kill"] = changed_rows(home)
+        report |= await woken(daemon, "kill_after_turns")
+        # Killed in the middle of the save that follows waking.
+        partial = snapshot.with_name(f"{snapshot.name}.partial")
+        async with daemon.client() as client:
+            await client.until(lambda: asyncio.to_thread(partial.exists), 300)
+        daemon.kill()
+        report["partial_bytes_at_kill"] = partial.stat().st_size
+        report["changed_rows_before_second_kill"] = changed_rows(home)
+        report |= await woken(daemon, "kill_in_save")
+        # After time has done its work on every episode.
+        daemon.kill()
+        report["stand_otherwise"] = await let_time_pass(home)
+        report |= await woken(daemon, "kill_after_decay")
+        await daemon.end(seconds=600)
+    report["load_after"] = os.getloadavg()[0]
     return report
+
+
+async def woken(daemon: Living, after: str) -> dict[str, object]:
+    """Wake it: when it takes a connection, when it has answered with its status, when it has recalled."""
+    began = time.monotonic()
+    report: dict[str, object] = {}
+    await daemon.wake(900)
+    async with daemon.client() as client:
+        report[f"ready_s_after_{after}"] = round(time.monotonic() - began, 2)
+        report[f"ready_cpu_s_after_{after}"] = processor_seconds(daemon)
+        await client.status()
+        report[f"status_s_after_{after}"] = round(time.monotonic() - began, 2)
+        await client.search("the plan of last spring")
+        report[f"recalls_s_after_{after}"] = round(time.monotonic() - began, 2)
+    return report
+
+
+async def fall_asleep(daemon: Living) -> None:
+    """`reveries sleep`, and wait until it is gone."""
+    async with daemon.client() as client:
+        client.send(protocol.Sleep(client.number()))
+        assert daemon.process is not None
+        await asyncio.to_thread(daemon.process.wait, 600)
+
+
+async def snapshot_left(home: Home) -> None:
+    """Wait until nothing that changed is missing in the snapshot, so that what is counted later came later."""
+    async with asyncio.timeout(120):
+        while changed_rows(home):  # noqa: ASYNC110 - it is another process that writes
+            await asyncio.sleep(0.5)
+
+
+def changed_rows(home: Home) -> int:
+    """How many rows a wake would read anew."""
+    with contextlib.closing(dbapi.connect(str(home.database_default))) as connection:
+        return int(connection.execute("SELECT count(*) FROM changed_rows").fetchone()[0])
+
+
+async def let_time_pass(home: Home) -> int:
+    """As a night's sleep does: every episode fades a little."""
+    with contextlib.closing(dbapi.connect(str(home.database_default))) as connection:
+        connection.execute("UPDATE episodes SET salience = 0.99 * salience, last_decayed_at = last_decayed_at + 3600")
+        connection.commit()
+    return changed_rows(home)
+
+
+def resident_mb(daemon: Living) -> int:
+    """What the daemon holds in memory."""
+    assert daemon.process is not None
+    status = Path(f"/proc/{daemon.process.pid}/status").read_text(encoding="ascii")
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) // 1024
+
+
+def processor_seconds(daemon: Living) -> float:
+    """What it has used of the processors: what it would take on a machine of its own, at most."""
+    assert daemon.process is not None
+    fields = Path(f"/proc/{daemon.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return round((int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), 2)
+
+
+async def timed(work: Awaitable[object]) -> float:
+    """Seconds that it took."""
+    began = time.monotonic()
+    await work
+    return round(time.monotonic() - began, 2)
 
 
 async def asked(client: Client, there: Provider) -> dict[str, object]:

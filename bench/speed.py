@@ -136,13 +136,13 @@ def _woken(mind: Synthetic, talk: Talk, folder: Path, report: dict[str, object])
         gc.collect()
         read = _wall(lambda: _read_bytes(file))
         began = time.perf_counter()
-        packed = read_snapshot(file, _STAMP, _MODEL, DIMENSIONS)
-        assert packed is not None
+        found = read_snapshot(file, {_STAMP}, _MODEL, DIMENSIONS)
+        assert found is not None
         live = LiveMemory(DIMENSIONS, load_settings(None).recall)
-        live.fill(packed)
+        live.fill(found[1])
         seconds.append(time.perf_counter() - began)
         ratios.append(seconds[-1] / read)
-        del packed
+        del found
     assert live is not None
     report |= {
         "snapshot_mb": round(file.stat().st_size / 1e6, 1),

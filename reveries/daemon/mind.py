@@ -259,9 +259,10 @@ class Mind:
             async with asyncio.timeout(_FINAL_SLEEP_SECONDS):
                 await self.consolidate(None, trigger="sleep", progress=progress)
         self.monologue.pause()
+        # First: a backup of a large mind may take all the time there is.
+        await self.memory.save_snapshot()
         with contextlib.suppress(ReveriesError):
             await self.back_up()
-        await self.memory.save_snapshot()
 
     # --- being asked ---
 

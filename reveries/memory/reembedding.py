@@ -111,7 +111,8 @@ class Reembedding:
         Raises ModelError when the embedder fails; what was made before is kept.
         """
         await self._count()
-        while await self._make_missing():
+        # To look for what is missing takes longer than to count, and whoever asks for anything waits meanwhile.
+        while self._done < self._total and await self._make_missing():
             await self._count()
         self._waits = ""
         store = self._store

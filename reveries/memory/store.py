@@ -7,12 +7,9 @@ client is ever waited for in between.
 import asyncio
 import contextlib
 import json
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 
-import msgspec
 import numpy as np
 import structlog
 
@@ -21,7 +18,7 @@ from reveries.errors import DiskFullError, ModelError, ModelUnavailableError
 from reveries.llm.base import Embedder, Vector, Vectors
 from reveries.memory.changes import ChangeSet
 from reveries.memory.graph.hydration import graph_of, read_graph_rows, read_turn_rows, read_turn_vectors, turns_of
-from reveries.memory.graph.snapshot import PackedMemory, read_earlier_turns, read_snapshot, write_snapshot
+from reveries.memory.graph.snapshot import PackedMemory, read_earlier_turns
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Experience, Link, Turn
 from reveries.memory.passages import passages_of
@@ -39,6 +36,7 @@ from reveries.memory.rows import (
     vector_of,
 )
 from reveries.memory.sleep.claims import Conflict
+from reveries.memory.snapshots import Snapshots
 
 Work = Callable[[Transaction], Awaitable[ChangeSet]]
 """Runs inside the transaction: may read and write more, and returns what memory is to take over."""
@@ -68,8 +66,8 @@ class MemoryStore:
         self.mind_name = mind_name
         self.deep = DeepStore(database)
         """What is only on disk."""
+        self.snapshots = Snapshots(database, live, mind_name)
         self._writing = asyncio.Lock()
-        self._saved: tuple[bytes, str, int] | None = None
 
     async def commit(self, work: Work, then: Callable[[], None] | None = None) -> ChangeSet:
         """Run `work` in a transaction, write what it returns, COMMIT, then let the live memory take it over.
@@ -86,6 +84,7 @@ class MemoryStore:
                 await self._write(transaction, changes)
             self.live.apply(changes)
             self.deep.committed(changes)
+            self.snapshots.committed(changes)
             if then is not None:
                 then()
             return changes
@@ -153,26 +152,13 @@ class MemoryStore:
         """
         await self._choose_space(old_embedder, now)
         await self.deep.open()
-        state = await self._state()
-        found = await asyncio.to_thread(read_snapshot, self.snapshot_path, *state)
-        if found is not None and await asyncio.to_thread(self._is_filled, found):
-            self._saved = state
-        else:
-            found = None
+        is_from_snapshot = await self.snapshots.wake(self.embedder.model_id)
+        if not is_from_snapshot:
             await asyncio.to_thread(self.live.fill, await self._from_rows())
         self.live.apply(await self._claims())
         if rows := await self.database.rows("self_model.get"):
             self.live.self_model = self_model_of(rows[0])
-        return found is not None
-
-    def _is_filled(self, packed: PackedMemory) -> bool:
-        """Fill the live memory with a snapshot, whether it could be done: the rows are the truth, and are there."""
-        try:
-            self.live.fill(packed)
-        except (ValueError, msgspec.MsgspecError):
-            log.warning("snapshot.unfit")
-            return False
-        return True
+        return is_from_snapshot
 
     async def _choose_space(self, old_embedder: OldEmbedder, now: float) -> None:
         recorded = await self.database.rows("vectors.serving")
@@ -193,42 +179,17 @@ class MemoryStore:
         return int(rows[0]["dimensions"]) if rows else embedder.dimensions
 
     async def save_snapshot(self, longest_seconds: float, stop: asyncio.Event | None = None) -> bool:
-        """Write the live memory beside the database, unless what is there is of the same state; whether one stands
-        there now.
-
-        Given up after `longest_seconds`, and when `stop` is set. Writes wait only while the memory is copied.
-        """
-        wanted = _Wanted(time.monotonic() + longest_seconds, stop)
-        try:
-            async with self.quiet():
-                state = await self._state()
-                if state == self._saved:
-                    return True
-                packed = await asyncio.to_thread(self.live.packed)
-            done = await asyncio.to_thread(write_snapshot, self.snapshot_path, packed, state[0], state[1], wanted)
-        finally:
-            wanted.is_over = True  # Whoever is cancelled leaves no thread at work.
-        if done:
-            self._saved = state
-        return done
-
-    @property
-    def snapshot_path(self) -> Path:
-        """Where the snapshot is. Whoever erases an episode calls `erase_snapshot` on it."""
-        return self.database.path.with_suffix(".snapshot")
+        """Leave a snapshot for the next wake, see `Snapshots.save`; whether one stands there now. Writes wait only
+        while the memory is copied."""
+        return await self.snapshots.save(self.quiet(), lambda: self.embedder.model_id, longest_seconds, stop)
 
     async def _from_rows(self) -> PackedMemory:
         model_id, dimensions = self.embedder.model_id, self.live.dimensions
         graph = await asyncio.to_thread(graph_of, await read_graph_rows(self.database, model_id), dimensions)
-        earlier = await asyncio.to_thread(read_earlier_turns, self.snapshot_path, model_id, dimensions)
+        earlier = await asyncio.to_thread(read_earlier_turns, self.snapshots.path, model_id, dimensions)
         told = await read_turn_rows(self.database, self.mind_name, earlier)
         vectors = await read_turn_vectors(self.database, model_id, dimensions, told)
         return PackedMemory(graph, await asyncio.to_thread(turns_of, told, vectors, dimensions))
-
-    async def _state(self) -> tuple[bytes, str, int]:
-        """What a snapshot is of: the rows' stamp, and whose vectors are in use, and how long they are."""
-        stamp = bytes((await self.database.rows("episodes.stamp"))[0]["value"])
-        return stamp, self.embedder.model_id, self.live.dimensions
 
     async def to_sleep_on(self) -> list[tuple[Experience, tuple[Turn, ...]]]:
         """What light sleep has not seen yet, in the order of its conversations, each with its turns or passages."""
@@ -295,6 +256,8 @@ class MemoryStore:
             "experiences.mark_processed",
             [{"id": p.experience_id, "salience": p.salience, "valence": p.valence} for p in changes.processed],
         )
+        # Nothing in the rows need say that these leave.
+        await _many(transaction, "changed.note_turn", [{"id": name} for name in changes.unindexed_turn_ids])
         await _many(transaction, "claims.put", [claim_row(claim) for claim in changes.claims])
         await _many(transaction, "claims.put_conflict", [conflict_row(conflict) for conflict in changes.conflicts])
         await _many(transaction, "claims.settle", [asdict(settled) for settled in changes.settlements])
@@ -320,19 +283,6 @@ class MemoryStore:
         await _many(transaction, "vectors.drop_episode", [{"owner_id": name} for name in sorted(provisional)])
         if provisional:
             self.unvectored.set()
-
-
-class _Wanted:
-    """Whether a snapshot is still wanted; asked from a thread."""
-
-    def __init__(self, deadline: float, stop: asyncio.Event | None) -> None:
-        self._deadline = deadline
-        self._stop = stop
-        self.is_over = False
-
-    def __call__(self) -> bool:
-        is_stopped = self._stop is not None and self._stop.is_set()
-        return not self.is_over and not is_stopped and time.monotonic() < self._deadline
 
 
 class SilentEmbedder:

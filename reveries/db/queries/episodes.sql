@@ -56,9 +56,6 @@ SELECT owner_id, vector FROM vectors
 WHERE owner_kind = :owner_kind AND model_id = :model_id
     AND owner_id NOT IN (SELECT owner_id FROM deep_texts WHERE kind = :owner_kind);
 
--- name: stamp
-SELECT value FROM graph_stamp WHERE id = 1;
-
 -- name: packed_links
 SELECT from_id, group_concat(to_id, char(31)) AS targets, group_concat(strength, ' ') AS strengths,
     group_concat(CASE type WHEN 'causal' THEN 0 WHEN 'thematic' THEN 1 WHEN 'temporal' THEN 2 ELSE 3 END, '') AS types

@@ -8,6 +8,7 @@ import numpy as np
 
 from reveries.memory.graph.loops import Float32, Float64, Int32, Int64
 from reveries.memory.graph.spread_loops import LEAST_TIME, MOST_TIME, year_day
+from reveries.memory.graph.standings import Standings
 from reveries.memory.model import Episode
 
 
@@ -90,6 +91,12 @@ class NodeFacts:
         if self.came[node] < 0:
             self.came[node] = self._next
             self._next += 1
+
+    def restand(self, nodes: Int64, standings: Standings, rows: Int64) -> None:
+        """Copy what counts of `rows` to `nodes`."""
+        self.accessibility[nodes] = standings.accessibility[rows]
+        self.salience[nodes] = standings.salience[rows]
+        self.last_accessed_at[nodes] = standings.last_accessed_at[rows]
 
     def clear(self, node: int) -> None:
         """Let nothing stand at `node`."""

@@ -7,7 +7,7 @@ graph; then another may get it, so nobody keeps an index past the next `apply`.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -20,21 +20,11 @@ from reveries.memory.graph.kernels import Kernels, interpreted
 from reveries.memory.graph.loops import Float64, Int64
 from reveries.memory.graph.nearest import VectorTable
 from reveries.memory.graph.spreading import EnergyField
+from reveries.memory.graph.standings import Restood, Shelf, Standings
 from reveries.memory.model import Episode, Link, LinkType
 
 Edge = tuple[int, LinkType]
 """Where a link leads (an index) and of which type it is: one strength for each."""
-
-
-class Shelf(Protocol):
-    """Episodes as they stand in a file, by their place; put together when somebody wants one, for a hundred thousand at
-    once take seconds."""
-
-    def __call__(self, place: int) -> Episode:
-        """The episode at a place."""
-
-    def raw(self, place: int) -> bytes:
-        """The same, packed (`pack_episode`)."""
 
 
 LINK_TYPES: Final = tuple(LinkType)
@@ -88,6 +78,13 @@ class MemoryGraph:
     def link_count(self) -> int:
         """How many links there are, each direction for itself."""
         return self._arena.link_count
+
+    def links_by_type(self) -> dict[str, int]:
+        """How many links there are of each type that there is."""
+        nodes = np.fromiter(self._index.values(), dtype=np.int64, count=len(self._index))
+        slots, _ = self._arena.slots_from(nodes)
+        counts = np.bincount(self._arena.kinds[slots], minlength=len(LINK_TYPES)).tolist()
+        return {kind.value: count for kind, count in zip(LINK_TYPES, counts, strict=True) if count}
 
     def index_of(self, episode_id: str) -> int | None:
         return self._index.get(episode_id)
@@ -250,6 +247,19 @@ class MemoryGraph:
             self._drop(retirement.episode_id)
         for dormancy in changes.dormant:
             self._drop(dormancy.episode_id)
+
+    def restand(self, standings: Standings) -> None:
+        """Take over what touches and fadings would change, of many at once: episodes stay on their shelf. Who is not
+        here is passed over."""
+        found = np.array([self._index.get(name, -1) for name in standings.ids], dtype=np.int64)
+        rows = np.flatnonzero(found >= 0)
+        nodes = found[rows]
+        self._facts.restand(nodes, standings, rows)
+        for node, row in zip(nodes.tolist(), rows.tolist(), strict=True):
+            if (episode := self._episodes[node]) is not None:
+                self._episodes[node] = standings.of(row, episode)
+        if self._shelf is not None:
+            self._shelf = Restood(self._shelf, nodes, rows, standings, pack_episode)
 
     def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> VectorTable:
         """`vectors`, by episode id, as the rows of this graph; zeros where there is none. Changes nothing."""

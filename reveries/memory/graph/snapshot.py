@@ -1,8 +1,9 @@
 """The live memory - graph and turns - as one file beside the database, so that a large mind wakes in a moment.
 
-The rows stay the truth. A snapshot carries the database's stamp, which every change to the graph's rows replaces: one
-that is stale, damaged, or written by another version is put aside, and the graph is made from the rows. It is written
-whole or not at all, mode 0600, and holds what the episodes say: whoever erases an episode erases the snapshot too.
+The rows stay the truth. A snapshot carries a mark, and the database notes which rows changed since that mark was made:
+those are read anew (memory/waking.py). One that is damaged, of another version, or whose mark the database does not
+know is put aside, and the graph is made from the rows. It is written whole or not at all, mode 0600, and holds what the
+episodes say: whoever erases an episode erases the snapshot too.
 
 Layout: a first line, a MessagePack header with its length and checksum, then sections at multiples of 64 bytes.
 """
@@ -10,7 +11,7 @@ Layout: a first line, a MessagePack header with its length and checksum, then se
 import contextlib
 import os
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -57,7 +58,8 @@ class Header(msgspec.Struct, frozen=True):
 
     version: str
     fields: list[str]
-    stamp: bytes
+    mark: bytes = msgspec.field(name="stamp")
+    """What the database knows it by."""
     model_id: str
     dimensions: int
     count: int
@@ -90,7 +92,7 @@ class PackedMemory:
     turns: PackedTurns
 
 
-def write_snapshot(path: Path, taken: PackedMemory, stamp: bytes, model_id: str, is_wanted: Callable[[], bool]) -> bool:
+def write_snapshot(path: Path, taken: PackedMemory, mark: bytes, model_id: str, is_wanted: Callable[[], bool]) -> bool:
     """Write `taken` to `path`, in the place of what is there; whether it was done. Given up when `is_wanted` says no,
     and when the disk does not take it: then an old snapshot stands as it was. Slow: call it in a thread."""
     partial = path.with_name(f"{path.name}.partial")
@@ -101,7 +103,7 @@ def write_snapshot(path: Path, taken: PackedMemory, stamp: bytes, model_id: str,
             header = Header(
                 version=__version__,
                 fields=_field_names(),
-                stamp=stamp,
+                mark=mark,
                 model_id=model_id,
                 dimensions=taken.graph.vectors.shape[1],
                 count=len(taken.graph.ids),
@@ -119,17 +121,19 @@ def write_snapshot(path: Path, taken: PackedMemory, stamp: bytes, model_id: str,
     return True
 
 
-def read_snapshot(path: Path, stamp: bytes, model_id: str, dimensions: int) -> PackedMemory | None:
-    """The memory in the file; None when there is none that fits the database and the embedding model, or when a byte of
-    it is wrong. Slow: call it in a thread."""
+def read_snapshot(
+    path: Path, marks: Container[bytes], model_id: str, dimensions: int
+) -> tuple[bytes, PackedMemory] | None:
+    """The memory in the file and its mark, which is one of `marks`; None when there is none of the database and the
+    embedding model, or when a byte of it is wrong. Slow: call it in a thread."""
     try:
         with path.open("rb", buffering=0) as file:
             header = _read_header(file)
-            if (header.stamp, header.model_id, header.dimensions) != (stamp, model_id, dimensions):
+            if header.mark not in marks or (header.model_id, header.dimensions) != (model_id, dimensions):
                 return None
             found = {section.name: _read_section(file, section, header) for section in header.sections}
             graph = _graph_of(header, found)
-            return PackedMemory(graph, turns_of_sections(found, graph.ids, dimensions))
+            return header.mark, PackedMemory(graph, turns_of_sections(found, graph.ids, dimensions))
     except (OSError, _UnfitError, msgspec.MsgspecError, ValueError, KeyError, TypeError):
         return None
 

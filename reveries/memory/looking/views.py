@@ -108,7 +108,6 @@ async def view_episode(database: Database, live: LiveMemory, episode: Episode) -
 async def statistics(database: Database, live: LiveMemory, deep: DeepStore) -> MemoryStatistics:
     """The memory in numbers. Changes nothing."""
     counts = (await database.rows("statistics.counts"))[0]
-    links = {row["type"]: row["links"] for row in await database.rows("statistics.links")}
     saliences = live.graph.saliences()
     runs = await database.rows("consolidation.last_run")
     last = (
@@ -122,7 +121,7 @@ async def statistics(database: Database, live: LiveMemory, deep: DeepStore) -> M
         unprocessed=counts["unprocessed"],
         turns=counts["turns"],
         episodes=len(live.graph),
-        links=links,
+        links=live.graph.links_by_type(),
         mean_salience=float(saliences.mean()) if len(saliences) else 0.0,
         min_salience=float(saliences.min()) if len(saliences) else 0.0,
         faded=len(live.graph.less_accessible(FADED_BELOW)),

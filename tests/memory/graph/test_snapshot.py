@@ -1,6 +1,5 @@
 """The snapshot of the graph: the same as the rows say, noticed when stale or damaged, written whole or not at all."""
 
-import contextlib
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +10,7 @@ from hypothesis import given
 from hypothesis import settings as checking
 from hypothesis import strategies as st
 
-from reveries.db.database import Database, Transaction, open_database
-from reveries.db.driver import dbapi
+from reveries.db.database import Database, Transaction
 from reveries.errors import ModelUnavailableError
 from reveries.memory.changes import ChangeSet, Fading, IndexedTurn
 from reveries.memory.graph.kernels import interpreted
@@ -23,6 +21,7 @@ from reveries.memory.model import Link, LinkType
 from reveries.memory.recall.ranking import ranked_turns, score_turns
 from reveries.memory.recall.turn_index import TurnIndex
 from reveries.memory.recall.turn_packing import packed_turns
+from reveries.memory.waking import Noted, read_noted
 from tests.fakes.clock import HandClock
 from tests.memory.graph.test_graph_oracle import DIMENSIONS as SMALL
 from tests.memory.graph.test_graph_oracle import lived
@@ -83,14 +82,30 @@ def shown(graph: MemoryGraph) -> dict[str, object]:
     }
 
 
-async def stamp_of(database: Database) -> bytes:
-    return bytes((await database.rows("episodes.stamp"))[0]["value"])
+async def epochs_of(database: Database) -> dict[bytes, int]:
+    return {bytes(row["mark"]): int(row["epoch"]) for row in await database.rows("changed.marks")}
 
 
-async def kept(memory: Memory, folder: Path, embedder: WordEmbedder | None = None) -> PackedMemory | None:
-    """What a wake would find in the snapshot."""
-    stamp, asked = await stamp_of(memory._parts.database), embedder or WordEmbedder()
-    return read_snapshot(folder / "memory.snapshot", stamp, asked.model_id, asked.dimensions)
+async def kept(memory: Memory, folder: Path, embedder: WordEmbedder | None = None) -> Noted | None:
+    """What a wake would read anew beside the snapshot; None where it can make no use of one."""
+    asked, epochs = embedder or WordEmbedder(), await epochs_of(memory._parts.database)
+    found = read_snapshot(folder / "memory.snapshot", epochs.keys(), asked.model_id, asked.dimensions)
+    return None if found is None else await read_noted(memory._parts.database, epochs[found[0]])
+
+
+def read(file: Path, mark: bytes = STAMP, model_id: str = MODEL, dimensions: int = SMALL) -> PackedMemory | None:
+    """What is in a snapshot of that mark."""
+    found = read_snapshot(file, {mark}, model_id, dimensions)
+    return None if found is None else found[1]
+
+
+async def wakes_the_same_with_and_without_snapshot(folder: Path) -> None:
+    """The oracle: what the rows alone say."""
+    async with open_memory(folder, first_id=800_000) as memory:
+        from_snapshot = picture(memory)
+    (folder / "memory.snapshot").unlink()
+    async with open_memory(folder, first_id=900_000) as memory:
+        assert picture(memory) == from_snapshot
 
 
 @checking(max_examples=25)
@@ -104,7 +119,7 @@ async def test_a_wake_from_the_snapshot_equals_the_live_memory_and_so_does_one_p
         for deed, text in deeds:
             await do(memory, clock, deed, text)
         assert await memory.save_snapshot()
-        assert await kept(memory, folder) is not None
+        assert await kept(memory, folder) == Noted()
         live = picture(memory)
     async with open_memory(folder, clock, first_id=100_000) as memory:
         assert picture(memory) == live
@@ -133,7 +148,9 @@ async def test_a_wake_from_the_snapshot_equals_the_live_memory_and_so_does_one_p
         "DELETE FROM vectors WHERE owner_kind = 'episode'",
     ],
 )
-async def test_whoever_changes_a_row_makes_the_snapshot_stale(tmp_path: Path, change: str) -> None:
+async def test_whoever_changes_a_row_has_it_noted_and_a_wake_finds_what_the_rows_say(
+    tmp_path: Path, change: str
+) -> None:
     async with open_memory(tmp_path) as memory:
         await do(memory, HandClock(NOW), "talk", "My sister Marta lives in Lisbon.")
         await memory.light_sleep()
@@ -150,12 +167,11 @@ async def test_whoever_changes_a_row_makes_the_snapshot_stale(tmp_path: Path, ch
 
         await memory._store.commit(work)
         assert await memory.save_snapshot()
-        database = memory._parts.database
-        before = await stamp_of(database)
-        async with database.transaction() as transaction:
+        assert await kept(memory, tmp_path) == Noted()
+        async with memory._parts.database.transaction() as transaction:
             await transaction._connection.execute(change)
-        assert await stamp_of(database) != before
-        assert await kept(memory, tmp_path) is None
+        assert await kept(memory, tmp_path) not in (None, Noted())
+    await wakes_the_same_with_and_without_snapshot(tmp_path)
 
 
 async def test_saving_twice_writes_once_and_the_file_is_for_the_owner_alone(tmp_path: Path) -> None:
@@ -170,26 +186,13 @@ async def test_saving_twice_writes_once_and_the_file_is_for_the_owner_alone(tmp_
         assert file.stat().st_ino == written.st_ino
 
 
-async def test_a_mind_of_the_second_schema_gets_a_stamp(tmp_path: Path) -> None:
-    older = (Path(__file__).parents[2] / "db" / "schemas" / "0002.sql").read_text(encoding="utf-8")
-    with contextlib.closing(dbapi.connect(str(tmp_path / "memory.db"))) as connection:
-        connection.executescript(older)
-        connection.execute("PRAGMA user_version = 2")
-        connection.commit()
-    database = await open_database(tmp_path / "memory.db", tmp_path)
-    try:
-        assert len(await stamp_of(database)) == 16
-    finally:
-        await database.aclose()
-
-
 @checking(max_examples=30)
 @given(seed=st.integers(0, 2**32))
 def test_a_graph_read_back_is_the_graph(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     file = tmp_path_factory.mktemp("s") / "graph"
     packed = packed_life(seed)
     assert write_snapshot(file, packed, STAMP, MODEL, always)
-    found = read_snapshot(file, STAMP, MODEL, SMALL)
+    found = read(file)
     assert found is not None
     assert shown(refilled(found)) == shown(refilled(packed))
     before, after = told(seed, [one.id for one in refilled(packed).episodes()]), refilled_turns(found)
@@ -209,7 +212,7 @@ def test_a_damaged_byte_is_noticed(tmp_path_factory: pytest.TempPathFactory, dat
     else:
         raw = raw[: data.draw(st.integers(0, len(raw) - 1))]
     file.write_bytes(raw)
-    found = read_snapshot(file, STAMP, MODEL, SMALL)
+    found = read(file)
     # A bit between two sections belongs to nothing.
     assert found is None or shown(refilled(found)) == shown(refilled(packed))
     assert found is None or list(refilled_turns(found).entries()) == list(refilled_turns(packed).entries())
@@ -217,13 +220,13 @@ def test_a_damaged_byte_is_noticed(tmp_path_factory: pytest.TempPathFactory, dat
 
 def test_a_snapshot_of_something_else_is_not_used(tmp_path: Path) -> None:
     file = tmp_path / "graph"
-    assert read_snapshot(file, STAMP, MODEL, SMALL) is None
+    assert read(file) is None
     assert write_snapshot(file, packed_life(4), STAMP, MODEL, always)
-    assert read_snapshot(file, b"t" * 16, MODEL, SMALL) is None
-    assert read_snapshot(file, STAMP, "another", SMALL) is None
-    assert read_snapshot(file, STAMP, MODEL, SMALL + 1) is None
+    assert read(file, b"t" * 16) is None
+    assert read(file, model_id="another") is None
+    assert read(file, dimensions=SMALL + 1) is None
     file.write_bytes(b"something else altogether")
-    assert read_snapshot(file, STAMP, MODEL, SMALL) is None
+    assert read(file) is None
 
 
 def test_what_is_given_up_leaves_the_old_snapshot_as_it_was(tmp_path: Path) -> None:
@@ -252,7 +255,7 @@ def test_an_empty_graph_and_one_with_later_growth_work(tmp_path: Path) -> None:
     assert write_snapshot(
         file, PackedMemory(MemoryGraph(SMALL).packed(), TurnIndex(SMALL).packed()), STAMP, MODEL, always
     )
-    found = read_snapshot(file, STAMP, MODEL, SMALL)
+    found = read(file)
     assert found is not None
     graph = refilled(found)
     assert len(graph) == 0
@@ -366,8 +369,9 @@ async def test_a_snapshot_whose_parts_do_not_fit_is_put_aside_and_the_mind_wakes
         whole = memory.live.packed()
         words = replace(whole.turns.words, rows=whole.turns.words.rows + np.int32(1000))
         unfit = PackedMemory(whole.graph, replace(whole.turns, words=words))
-        stamp, asked = await stamp_of(memory._parts.database), WordEmbedder()
-        assert write_snapshot(tmp_path / "memory.snapshot", unfit, stamp, asked.model_id, lambda: True)
+        assert await memory.save_snapshot()
+        (mark,) = await epochs_of(memory._parts.database)
+        assert write_snapshot(tmp_path / "memory.snapshot", unfit, mark, WordEmbedder().model_id, lambda: True)
     async with open_memory(tmp_path, first_id=500) as memory:
         assert picture(memory) == live
         assert await memory.save_snapshot()

@@ -20,7 +20,7 @@ from reveries.db.driver import SQLITE_FULL, SQLITE_INTERRUPT, SQLITE_IOERR, SQLI
 from reveries.db.queries import statements
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 
 Row = Mapping[str, Any]
 """One row by column name. SQLite's edge: whoever reads it turns it into one of our types at once."""

@@ -118,6 +118,16 @@ class MonologueSettings(_Section, frozen=True):
     idle_check_seconds: Positive
     settle_tokens_per_second: NotNegative
     settle_window_tokens: Count
+    settle_ask_after_tokens: Annotated[int, msgspec.Meta(ge=0)]
+    settle_ask_again_tokens: Count
+    quiet_hours: tuple[Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")], ...]
+    on_battery: bool
+    notes_per_day: NotNegative
+
+
+class CalendarSettings(_Section, frozen=True):
+    path: str
+    lead_minutes: NotNegative
 
 
 class MemorySettings(_Section, frozen=True):
@@ -170,6 +180,7 @@ class Settings(_Section, frozen=True):
     budget: BudgetSettings
     conversation: ConversationSettings
     monologue: MonologueSettings
+    calendar: CalendarSettings
     memory: MemorySettings
     recall: RecallSettings
     circuit_breaker: BreakerSettings

@@ -178,9 +178,61 @@ CREATE TABLE monologue_log (
     recalled TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(recalled)),
     experience_id TEXT REFERENCES raw_experiences (id),
     model TEXT NOT NULL,
-    checksum BLOB NOT NULL
+    checksum BLOB NOT NULL,
+    explanation TEXT NOT NULL DEFAULT '',  -- why it ended, in words
+    occasion TEXT NOT NULL DEFAULT '',     -- what it began with: the owner's nudge, the event, the memory
+    -- What the model was asked for it, as the ledger has it.
+    calls INTEGER NOT NULL DEFAULT 0,
+    prompt_tokens INTEGER NOT NULL DEFAULT 0,
+    completion_tokens INTEGER NOT NULL DEFAULT 0,
+    microdollars INTEGER NOT NULL DEFAULT 0,
+    tainted INTEGER NOT NULL DEFAULT 0 CHECK (tainted IN (0, 1))
 ) STRICT;
 CREATE INDEX monologue_log_by_time ON monologue_log (began_at);
+
+-- The owner's word on a thought: it matters, or it is to leave no trace in memory. The log keeps both.
+CREATE TABLE thought_marks (
+    thought_id TEXT PRIMARY KEY REFERENCES monologue_log (id),
+    pinned_at REAL,
+    dropped_at REAL
+) STRICT;
+
+-- Sleep passes these over: the owner dropped the thought.
+CREATE TABLE withdrawn_experiences (
+    experience_id TEXT PRIMARY KEY REFERENCES raw_experiences (id),
+    withdrawn_at REAL NOT NULL
+) STRICT;
+
+CREATE TABLE monologue_control (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    paused_at REAL                  -- null: the owner lets it think
+) STRICT;
+
+-- When a memory last came up by itself.
+CREATE TABLE surfaced_memories (
+    episode_id TEXT PRIMARY KEY,
+    surfaced_at REAL NOT NULL
+) STRICT;
+
+-- Events of the calendar that a thought was begun for: each once.
+CREATE TABLE calendar_told (
+    event_key TEXT PRIMARY KEY,
+    told_at REAL NOT NULL
+) STRICT;
+
+-- What a thought wanted the owner to know.
+CREATE TABLE owner_notes (
+    id TEXT PRIMARY KEY,
+    thought_id TEXT NOT NULL REFERENCES monologue_log (id),
+    written_at REAL NOT NULL,
+    text TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    shown_at REAL,
+    dismissed_at REAL,
+    checksum BLOB NOT NULL
+) STRICT;
+CREATE INDEX owner_notes_by_time ON owner_notes (written_at);
+CREATE INDEX owner_notes_by_thought ON owner_notes (thought_id);
 
 CREATE TABLE circuit_breaker_events (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reveries.config import load_settings, settings_from
-from reveries.daemon.thoughts import ASSOCIATION_SECONDS
+from reveries.daemon.surfacing import ASSOCIATION_SECONDS
 from reveries.llm.base import Role
 from reveries.llm.choose import HOSTED_PROVIDERS, choose
 from reveries.llm.prices import price_of, price_table_version
+from reveries.monologue.wandering import quiet_stretches
 
 DAY_SECONDS = 86400.0
 TURNS_OF_A_USED_DAY = 40
@@ -27,7 +28,7 @@ class Size:
 
 
 SIZES = {
-    Role.MONOLOGUE: Size(read=719, written=120),
+    Role.MONOLOGUE: Size(read=772, written=120),
     Role.CONSOLIDATION: Size(read=1547, written=147),
     Role.CONVERSATION: Size(read=1100, written=120),
 }
@@ -48,8 +49,11 @@ class Planned:
 
 
 def idle_day(*, thinks: bool) -> tuple[Planned, ...]:
-    """Nobody speaks for a day: a memory comes up every three hours; each thought is slept on, once."""
-    thoughts = int(DAY_SECONDS // ASSOCIATION_SECONDS) if thinks else 0
+    """Nobody speaks for a day, the first one: a memory comes up less and less often; each thought is slept on, once."""
+    thoughts, passed = 0, float(ASSOCIATION_SECONDS)
+    while thinks and passed <= DAY_SECONDS:
+        thoughts += 1
+        passed += ASSOCIATION_SECONDS * quiet_stretches(thoughts)
     return Planned(Role.MONOLOGUE, thoughts), Planned(Role.CONSOLIDATION, thoughts)
 
 

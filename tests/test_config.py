@@ -87,6 +87,7 @@ def test_every_setting_says_its_unit_or_needs_none() -> None:
         "max_hops",
         "merge_cosine",
         "minimum_salience",
+        "on_battery",
         "seeds",
         "self_model_salience",
         "thinking",

@@ -48,6 +48,90 @@ GOLDEN: Final[list[tuple[Request | Frame, str]]] = [
         Search(request_id=8, query="tea", deep=True),
         "0000002d 85 a174 a6736561726368 aa726571756573745f6964 08 a57175657279 a3746561 a56c696d6974 0a a464656570 c3",
     ),
+    (
+        protocol.ControlThinking(request_id=9, do="pause"),
+        ("0000002883a174af636f6e74726f6c7468696e6b696e67aa726571756573745f696409a2646fa57061757365"),
+    ),
+    (
+        protocol.NudgeThinking(request_id=9, about="the garden"),
+        ("0000002e83a174ad6e756467657468696e6b696e67aa726571756573745f696409a561626f7574aa7468652067617264656e"),
+    ),
+    (
+        protocol.MarkThought(request_id=9, thought_id="a1", mark="drop"),
+        (
+            "0000003384a174ab6d61726b74686f75676874aa726571756573745f696409aa74686f756768745f6964a26131a46d61726b"
+            "a464726f70"
+        ),
+    ),
+    (
+        protocol.AskNotes(request_id=9, limit=5),
+        ("0000001f83a174a861736b6e6f746573aa726571756573745f696409a56c696d697405"),
+    ),
+    (
+        protocol.DismissNote(request_id=9, note_id="a1"),
+        ("0000002683a174ab6469736d6973736e6f7465aa726571756573745f696409a76e6f74655f6964a26131"),
+    ),
+    (
+        protocol.ThinkingControlled(request_id=9, state="held", detail="You paused it.", is_paused=True),
+        (
+            "0000004e85a174b27468696e6b696e67636f6e74726f6c6c6564aa726571756573745f696409a57374617465a468656c64a6"
+            "64657461696cae596f75207061757365642069742ea969735f706175736564c3"
+        ),
+    ),
+    (
+        protocol.ThoughtMarked(request_id=9, thought_id="a1", mark="dropped"),
+        (
+            "0000003884a174ad74686f756768746d61726b6564aa726571756573745f696409aa74686f756768745f6964a26131a46d61"
+            "726ba764726f70706564"
+        ),
+    ),
+    (
+        protocol.Notes(
+            request_id=9, notes=[protocol.Note("a1", "a1", 1.5, "Water it.", "It came.", 2.5, 0.0)], per_day=1.0
+        ),
+        (
+            "000000a284a174a56e6f746573aa726571756573745f696409a56e6f7465739187a76e6f74655f6964a26131aa74686f7567"
+            "68745f6964a26131aa7772697474656e5f6174cb3ff8000000000000a474657874a957617465722069742ea6726561736f6e"
+            "a849742063616d652ea873686f776e5f6174cb4004000000000000ac6469736d69737365645f6174cb0000000000000000a7"
+            "7065725f646179cb3ff0000000000000"
+        ),
+    ),
+    (
+        protocol.Thoughts(
+            request_id=9,
+            thoughts=[
+                protocol.ThoughtEntry(
+                    "a1",
+                    1.5,
+                    2.5,
+                    "nudge",
+                    "settled",
+                    "So.",
+                    3,
+                    ["e1"],
+                    "It said so.",
+                    "tea",
+                    1,
+                    20,
+                    3,
+                    0.25,
+                    ["Tea."],
+                    False,
+                    True,
+                    False,
+                )
+            ],
+        ),
+        (
+            "0000013283a174a874686f7567687473aa726571756573745f696409a874686f756768747391de0012aa74686f756768745f"
+            "6964a26131a8626567616e5f6174cb3ff8000000000000a8656e6465645f6174cb4004000000000000a97768795f62656761"
+            "6ea56e75646765a97768795f656e646564a7736574746c6564a474657874a3536f2ea6746f6b656e7303a8726563616c6c65"
+            "6491a26531ab6578706c616e6174696f6eab4974207361696420736f2ea86f63636173696f6ea3746561a563616c6c7301ad"
+            "70726f6d70745f746f6b656e7314b1636f6d706c6574696f6e5f746f6b656e7303a7646f6c6c617273cb3fd0000000000000"
+            "b2726563616c6c65645f73756d6d617269657391a45465612eaa69735f7461696e746564c2a969735f70696e6e6564c3aa69"
+            "735f64726f70706564c2"
+        ),
+    ),
     (Token(request_id=7, text="Hi"), "0000001d 83 a174 a5746f6b656e aa726571756573745f6964 07 a474657874 a24869"),
     (
         Stored(request_id=7, what="words", turn_id="t1"),

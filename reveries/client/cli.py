@@ -28,6 +28,7 @@ _COMMANDS: Final = {
     "context": "context",
     "self": "selfhood",
     "monologue": "monologue",
+    "notes": "notes",
     "config": "settings",
     "import": "importing",
     "models": "models",

@@ -6,7 +6,7 @@ from reveries.client.reasons import reason_words
 from reveries.client.render import Page, Part, bar, field, line, paragraph
 from reveries.client.wording import ago, clock_time, count, moment, plural, span
 from reveries.plaintext import one_line
-from reveries.protocol import Consolidated, EpisodeDetail, Found, FoundEpisode, FoundTurn, ThoughtEntry
+from reveries.protocol import Consolidated, EpisodeDetail, Found, FoundEpisode, FoundTurn
 
 SHORT_ID_CHARS = 8
 _EMPTY = line()
@@ -43,26 +43,6 @@ def episode_page(episode: EpisodeDetail, now: float) -> Page:
         *_links(episode),
         *_sources(episode),
     ]
-
-
-def thoughts_page(thoughts: list[ThoughtEntry], now: float) -> Page:
-    """The monologue's log, oldest first as it came: why each thought began, what it was, why it ended."""
-    if not thoughts:
-        return [line("No thoughts in that time.")]
-    page: Page = []
-    for thought in thoughts:
-        lasted = span(thought.ended_at - thought.began_at)
-        page += [
-            line(
-                Part(f"  {ago(thought.began_at, now)}", "accent"),
-                Part(f"  {one_line(thought.why_began)}", "strong"),
-                Part(f"  {lasted}, {plural(thought.tokens, 'token')}", "dim"),
-            ),
-            *paragraph(thought.text.strip(), indent=4),
-            line(Part(f"    ended: {one_line(thought.why_ended)}", "dim")),
-            _EMPTY,
-        ]
-    return page[:-1]
 
 
 def consolidated_page(done: Consolidated) -> Page:

@@ -27,6 +27,7 @@ from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.mind import Mind, Progress
 from reveries.daemon.models import Models, build_models, longest_call_seconds
 from reveries.daemon.notify import tell_service_manager
+from reveries.daemon.power import on_battery
 from reveries.daemon.schedule import Job, Schedule
 from reveries.daemon.server import Server
 from reveries.daemon.supervisor import supervise
@@ -108,9 +109,11 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
             answers=answers,
             journal=SafetyJournal(database, clock),
             lag=LoopLag(clock),
+            read_power=on_battery,
         )
         _join(mind)
         await mind.conversation.open()
+        await mind.thinking.restore()
         listener = stack.enter_context(listening_socket(home.socket))
         return await _run(mind, listener)
 
@@ -160,6 +163,7 @@ def _join(mind: Mind) -> None:
         settings=settings.monologue,
         chance=chance,
         slice_tokens=mind.models.slice_tokens,
+        held=mind.permission.held,
     )
     mind.join(conversation, monologue, sources)
     mind.memory.reembedding.is_busy = lambda: conversation.is_talking
@@ -208,6 +212,7 @@ async def _start(mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, 
         "conversation": mind.conversation.run,
         "read-ahead": mind.conversation.keep_warm,
         "monologue": mind.monologue.run,
+        "power": mind.power.run,
         "models": mind.models.run,
         "schedule": schedule.run,
         "reembedding": mind.memory.reembedding.run,

@@ -15,6 +15,7 @@ from reveries.daemon.models_overview import answer_frame
 from reveries.daemon.server import Session
 from reveries.daemon.settings_in_force import masked_toml
 from reveries.daemon.sleep_answers import SleepQuestion, answer_about_sleep, preview_frame
+from reveries.daemon.thinking_control import ThinkingRequest
 from reveries.daemon.usage import usage_report
 from reveries.daemon.wire import detail_frame, found_frame, recalled_frame, said_turn, said_turns, stats_frame
 from reveries.errors import StorageLostError
@@ -44,8 +45,8 @@ class Handlers:
 
     async def handle(self, session: Session, request: protocol.Request) -> None:
         """Answer one request. Raises ReveriesError; the server turns it into a `Failed`."""
-        if isinstance(request, protocol.LookRequest):
-            session.outbox.send(await self._looking.answer(request))
+        if isinstance(request, protocol.LookRequest | ThinkingRequest):
+            session.outbox.send(await self._look_or_think(request))
             return
         match request:
             case protocol.Attach() | protocol.Detach():
@@ -131,6 +132,11 @@ class Handlers:
     @property
     def _looking(self) -> Looking:
         return Looking(self._mind.memory, self._mind.conversation, self._mind.clock)
+
+    async def _look_or_think(self, request: protocol.LookRequest | ThinkingRequest) -> protocol.Frame:
+        if isinstance(request, ThinkingRequest):
+            return await self._mind.thinking.answer(request)
+        return await self._looking.answer(request)
 
     async def _attach_or_detach(self, session: Session, request: protocol.Attach | protocol.Detach) -> None:
         if isinstance(request, protocol.Attach):

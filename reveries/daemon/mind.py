@@ -18,8 +18,10 @@ from reveries.daemon.conversation import Conversation
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.models import Models
 from reveries.daemon.models_overview import InUse, models_overview
+from reveries.daemon.power import Power
 from reveries.daemon.probing import Prober, roles_named
 from reveries.daemon.settings_in_force import reread
+from reveries.daemon.thinking_control import Permission, ThinkingControl
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.daemon.when_to_sleep import SleepPressure, why_sleep_is_due
 from reveries.daemon.wire import stats_frame, thought_frame
@@ -33,7 +35,8 @@ from reveries.memory.sleep.consolidation import DeepSlept
 from reveries.memory.sleep.light_sleep import LightSlept
 from reveries.memory.sleep.preview import Preview
 from reveries.memory.sleep.undoing import TakenBack
-from reveries.monologue.loop import Monologue, ThoughtState
+from reveries.monologue.loop import Monologue
+from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, Reason
 from reveries.safety.journal import SafetyJournal
 from reveries.safety.verdict import Verdict
@@ -68,6 +71,7 @@ class Mind:
         answers: AnswerCounts,
         journal: SafetyJournal,
         lag: LoopLag,
+        read_power: Callable[[], bool] = lambda: False,
     ) -> None:
         self.settings = settings
         self.config_file = config_file
@@ -81,6 +85,8 @@ class Mind:
         self.journal = journal
         self.lag = lag
         self.awake_since = clock.now()
+        self.power = Power(clock, read_power)
+        self.permission = Permission(lambda: self.settings, lambda: self.power.is_on_battery, clock)
         self.tell_turn: Callable[[Turn], None] = lambda turn: None
         self.tell_state: Callable[[str, str], None] = lambda state, detail: None
         self._pass_lock = asyncio.Lock()
@@ -94,6 +100,10 @@ class Mind:
         self.conversation = conversation
         self.monologue = monologue
         self.sources = sources
+        self.thinking = ThinkingControl(
+            monologue, sources.log, sources.notes, self.permission, lambda: self.settings, self.state
+        )
+        self.power.when_changed = monologue.reconsider
         self.models.circuits.when_well = self._is_well_again
 
     def _is_well_again(self, provider: str) -> None:
@@ -271,6 +281,7 @@ class Mind:
         self.settings, changed, needs_restart = reread(self.config_file, self.settings)
         self.conversation.settings = self.settings
         self.ledger.budget = self.settings.budget
+        self.sources.settings = self.settings
         self._sleep_waits = Deadline()
         self.monologue.configure(self.settings.monologue)
         return changed, needs_restart
@@ -319,8 +330,9 @@ class Mind:
         return await self.sources.entries(since, limit)
 
     async def notices(self) -> list[str]:
-        """What the owner should see when attaching: wellbeing (RA-40), whatever is degraded, what waits for money."""
-        return [*await self._notices(), *self._problems()]
+        """What the owner should see when attaching: wellbeing (RA-40), whatever is degraded, what waits for money, and
+        the notes that nobody has seen yet."""
+        return [*await self._notices(), *self._problems(), *await self.thinking.notes_to_show()]
 
     def _waits_for_budget(self) -> list[str]:
         """What is quiet because a limit is reached, and when it goes on (G4)."""
@@ -385,7 +397,7 @@ class Mind:
             found.append(f"Recall goes by words alone. {why}")
         if waits and waits != why:
             found.append(f"What is new has no vectors yet. {waits}")
-        return found
+        return [*found, *self.sources.calendar_files.problems]
 
     async def _notices(self) -> list[str]:
         changed = self.memory.reembedding.notice

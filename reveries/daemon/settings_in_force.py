@@ -8,7 +8,16 @@ import tomlkit
 
 from reveries.config import Settings, known_keys, load_settings, setting
 
-_TAKES_EFFECT_NOW = ("budget.", "conversation.", "monologue.", "memory.consolidation_", "recall.", "owner.", "mind.")
+_TAKES_EFFECT_NOW = (
+    "budget.",
+    "conversation.",
+    "monologue.",
+    "calendar.",
+    "memory.consolidation_",
+    "recall.",
+    "owner.",
+    "mind.",
+)
 
 
 def masked_toml(settings: Settings) -> str:

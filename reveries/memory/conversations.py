@@ -60,6 +60,13 @@ class Thought:
     """Tainted memories were before its eyes."""
     shown: tuple[str, ...] = ()
     """What it had before it besides the recalled episodes."""
+    explanation: str = ""
+    occasion: str = ""
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    microdollars: int = 0
+    """What the model was asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +239,13 @@ class Conversations:
             "experience_id": experience.id,
             "model": thought.model,
             "checksum": checksum(text),
+            "explanation": storable(thought.explanation),
+            "occasion": storable(thought.occasion),
+            "calls": thought.calls,
+            "prompt_tokens": thought.prompt_tokens,
+            "completion_tokens": thought.completion_tokens,
+            "microdollars": thought.microdollars,
+            "tainted": int(thought.is_tainted),
         }
 
         async def work(transaction: Transaction) -> ChangeSet:

@@ -45,6 +45,7 @@ from reveries.memory.sleep.settling import settle
 from reveries.memory.sleep.undoing import TakenBack, Undo
 from reveries.memory.sleep.upkeep import decay_and_prune, put_words_away
 from reveries.memory.store import MemoryStore, OldEmbedder
+from reveries.memory.thought_hand import ThoughtHand
 
 _CUE_SECONDS = 5.0
 """Longer than the embedder takes to load and to answer on a small machine; the owner waits no longer for its vector."""
@@ -100,6 +101,7 @@ class Memory:
         self._dry_run = DryRun(self._store, names, parts.memory, parts.clock, parts.answers)
         self._undo = Undo(self._store, parts.clock, parts.new_id)
         self.self_hand = SelfHand(self._store, parts.clock)
+        self.thought_hand = ThoughtHand(self._store, parts.clock)
         self.conversations = Conversations(self._store, self._gaps, names, parts.new_id)
 
     # --- recall ------------------------------------------------------------------------------------------------------

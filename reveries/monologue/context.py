@@ -19,6 +19,7 @@ BUDGET_TOKENS = 2048
 FACT_LINES = 10
 FACT_CHARS = 240
 NARRATIVE_CHARS = 600
+_NUDGE_CHARS = 500
 _SYSTEM_SHARE = 0.5
 _UNNAMED = "the person"
 _BRACKETS: Final = str.maketrans("[]", "()")
@@ -90,7 +91,8 @@ def _occasion(inputs: ThoughtInputs, why: Reactivation, shape: _Shape) -> str:
     blocks += [f"[{title}:\n{_lines(lines, shape.line_chars)}]" for title, lines in parts if lines]
     if previous:
         blocks.append(f"[Your last thought:\n{_lines((previous,), shape.previous_chars)}]")
-    blocks.append(f"{_why(why, owner)} {prompt('think_now', owner=owner)}")
+    note = f" {prompt('note', owner=owner)}" if inputs.may_note else ""
+    blocks.append(f"{_why(why, owner)} {prompt('think_now', owner=owner)}{note}")
     return "\n".join(blocks)
 
 
@@ -101,9 +103,14 @@ def _why(why: Reactivation, owner: str) -> str:
         case Reason.ASSOCIATION:
             return "A memory came up by itself."
         case Reason.CALENDAR:
-            return f"Something in the calendar is near: {_fenced(why.detail, 200)}."
+            # Anybody may have written it: an invitation is mail.
+            return f"[Near in the calendar, written by others: {_fenced(why.detail, 200)}]"
         case Reason.COMFORT | Reason.FRESH_START:
             return "Begin again, calmly, with something simple and true."
+        case Reason.NUDGE:
+            return f"{owner} asked you to think about this: {_fenced(why.detail, _NUDGE_CHARS)}."
+        case Reason.STEP:
+            return f"{owner} asked you for a thought."
         case Reason.WAKING:
             return "You have just woken up."
         case _:

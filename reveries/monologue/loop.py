@@ -7,10 +7,8 @@ thought ends by, it is recorded with the reason (R-43); with nothing to process,
 import asyncio
 import random
 import uuid
-from collections.abc import AsyncGenerator
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Protocol
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
 
 import structlog
 
@@ -20,8 +18,12 @@ from reveries.errors import BudgetExceededError, ModelError, ModelUnavailableErr
 from reveries.llm.base import ChatModel
 from reveries.monologue.context import thinking_messages
 from reveries.monologue.observers import Observers
+from reveries.monologue.permission import Held
+from reveries.monologue.ports import SavedState, ThoughtSources, ThoughtState
+from reveries.monologue.quiescence import comes_to_the_same
 from reveries.monologue.thinking import Draft, Thinker, Watch
 from reveries.monologue.thought import (
+    OWNERS_WORD,
     FinishedThought,
     Reactivation,
     Reason,
@@ -46,58 +48,11 @@ _MOST_DOUBLINGS = 10
 _CONTEXT_SHARE = 0.5
 """What a thought is told takes at most this share of the model's context; the rest is for the thought."""
 _SAME_OUTCOMES = 3
-"""So many thoughts in a row that came to the same, word for word, and the next waits twice as long, and twice again."""
+"""So many thoughts in a row that came to the same, and it is settled: the next waits twice as long, and twice again."""
 _LONGEST_PACE_SECONDS = 6 * 3600.0
+_MOST_ASKED = 8
 _FRESH_SECONDS = 600.0
 """A thought older than this is no longer "what I was just thinking"."""
-
-
-class ThoughtState(StrEnum):
-    OFF = "not thinking"
-    WAITING = "waiting"
-    THINKING = "thinking"
-    SETTLED = "settled"
-    PAUSED = "paused"
-    QUIET = "quiet"
-    """Its budget for today is used up."""
-    TRIPPED = "tripped"
-    FAILING = "failing"
-
-
-@dataclass(frozen=True, slots=True)
-class SavedState:
-    """What survives a restart (R-151): the last buffer, as the next thought's "previous" (R-172)."""
-
-    last_buffer: str = ""
-    is_quiescent: bool = True
-
-
-class ThoughtSources(Protocol):
-    """Where thoughts get their inputs and leave their results: the daemon's side of the monologue."""
-
-    async def restore(self) -> SavedState: ...
-
-    async def has_something_to_process(self) -> bool:
-        """The free question before every thought: no model is asked (RA-9)."""
-        ...
-
-    async def gather(self, why: Reactivation, previous: str, *, comfort: bool) -> ThoughtInputs:
-        """R-32's five inputs; with `comfort`, a calming ambient text beside them (R-138)."""
-        ...
-
-    async def record(self, thought: FinishedThought, state: SavedState) -> None:
-        """Keep the thought as a raw experience with its log entry (R-41), and the state for a restart."""
-        ...
-
-    async def record_trip(self, verdict: Verdict, so_far: str, response: str) -> None: ...
-
-    async def association(self) -> Reactivation:
-        """Waits until a memory comes up by itself (R-61); may wait for ever."""
-        ...
-
-    async def calendar(self) -> Reactivation:
-        """Waits until something in the calendar is near (R-60); for ever without a calendar."""
-        ...
 
 
 class Monologue:
@@ -113,6 +68,7 @@ class Monologue:
         settings: MonologueSettings,
         chance: random.Random,
         slice_tokens: int | None = None,
+        held: Callable[[], Held | None] = lambda: None,
     ) -> None:
         self._model = model
         self._sources = sources
@@ -121,6 +77,12 @@ class Monologue:
         self._settings = settings
         self._chance = chance
         self._slice_tokens = slice_tokens
+        self._held = held
+        self._asked: deque[Reactivation] = deque(maxlen=_MOST_ASKED)
+        self._thinks_of: Reactivation | None = None
+        self._why_cancelled = ""
+        self._is_tainted = False
+        self._previous_id = ""
         self._observers = Observers()
         self._free = asyncio.Event()
         self._interrupted = asyncio.Event()
@@ -132,7 +94,7 @@ class Monologue:
         self._waits_for_model = False
         self._next_at = 0.0
         """Monotonic: no event begins a thought before it (G3)."""
-        self._last_outcome = ("", "")
+        self._last_outcome = ""
         self._same_outcomes = 0
         self._quiet = Deadline()
         self.quiet_reason = ""
@@ -166,13 +128,39 @@ class Monologue:
             self._next_at = 0.0
             self._interrupted.set()
 
+    def ask(self, why: Reactivation) -> None:
+        """The owner's word: think of this, as soon as no conversation is open and no thought is under way. It waits for
+        no pace, no hour and no socket on the wall; the budget and the breaker stand."""
+        self._same_outcomes = 0
+        self._asked.append(why)
+        self._interrupted.set()
+
+    def reconsider(self) -> None:
+        """What holds thinking back may have changed: end a running thought that is held back now (it is kept, and taken
+        up again), or go on."""
+        self._interrupted.set()
+        held = self._held()
+        if held is None or self._running is None:
+            return
+        if self._thinks_of is None or self._thinks_of.reason not in OWNERS_WORD:
+            self._why_cancelled = held.why
+            self._running.cancel()
+
+    def forget(self, thought_id: str) -> None:
+        """The owner dropped a thought: it leads no later one."""
+        if thought_id == self._previous_id:
+            self._previous, self._is_unfinished, self._is_tainted = "", False, False
+
     def configure(self, settings: MonologueSettings) -> None:
         """New settings, from the next thought on; switching thinking off ends the running one."""
         self._settings = settings
         self._quiet = Deadline()  # There may be more to spend now.
         self._interrupted.set()
         if not settings.enabled and self._running is not None:
+            self._why_cancelled = "Thinking was switched off."
             self._running.cancel()
+        else:
+            self.reconsider()
 
     def recent_thought(self) -> str:
         """What it was just thinking, for a reply (R-90); empty when that is not fresh."""
@@ -191,25 +179,30 @@ class Monologue:
         """Think, settle, wait for something, for ever."""
         saved = await self._sources.restore()
         self._previous, self._is_unfinished = saved.last_buffer, not saved.is_quiescent
+        self._is_tainted = saved.is_tainted
         why = Reactivation(Reason.WAKING)
         while True:
             if not self._free.is_set():
                 self._become(ThoughtState.PAUSED)
                 await self._free.wait()
             self._interrupted.clear()
-            why = self._take_resumed() or why
+            why = self._next_occasion(why)
             if not self._settings.enabled:
                 self._become(ThoughtState.OFF)
                 why = await self._idle(self._settings.idle_check_seconds)
+            elif why.reason not in OWNERS_WORD and (held := self._held()) is not None:
+                self._become(ThoughtState.HELD, held.why)
+                why = _still(why, await self._idle(min(held.seconds, _WAIT_SECONDS)))
             elif (quiet := self._quiet.seconds_left(self._clock)) > 0:
                 self._become(ThoughtState.QUIET, self.quiet_reason)
-                why = await self._idle(min(quiet, _WAIT_SECONDS))
+                came = await self._idle(min(quiet, _WAIT_SECONDS))
+                why = _still(why, came) if why.reason in OWNERS_WORD else came
             elif (early := self._early_seconds(why)) > 0:
                 if self.state is not ThoughtState.FAILING:
-                    self._become(ThoughtState.SETTLED, self.state_detail)
+                    is_over = self.state in (ThoughtState.HELD, ThoughtState.QUIET, ThoughtState.OFF)
+                    self._become(ThoughtState.SETTLED, "" if is_over else self.state_detail)
                 # What woke it waits with it: an occasion is not lost because it came too early.
-                came = await self._idle(early, lets_surface=False)
-                why = why if came.reason is Reason.TIMER else came
+                why = _still(why, await self._idle(early, lets_surface=False))
             elif await self._is_worth_a_thought(why):
                 why = await self._think_once(why)
             else:
@@ -218,7 +211,7 @@ class Monologue:
 
     def _early_seconds(self, why: Reactivation) -> float:
         """How long the next thought must wait, whatever woke it: no event gets past the pace (G3)."""
-        is_new_beginning = why.reason in (Reason.COMFORT, Reason.FRESH_START)
+        is_new_beginning = why.reason in (Reason.COMFORT, Reason.FRESH_START, *OWNERS_WORD)
         return 0.0 if is_new_beginning else self._next_at - self._clock.monotonic()
 
     def _pace_seconds(self) -> float:
@@ -228,7 +221,7 @@ class Monologue:
         return max(pace, min(_LONGEST_PACE_SECONDS, pace * 2.0**doublings))
 
     async def _is_worth_a_thought(self, why: Reactivation) -> bool:
-        if why.reason in (Reason.ASSOCIATION, Reason.CALENDAR, Reason.COMFORT, Reason.FRESH_START):
+        if why.reason in (Reason.ASSOCIATION, Reason.CALENDAR, Reason.COMFORT, Reason.FRESH_START, *OWNERS_WORD):
             return True
         if self._is_unfinished:
             # A thought that was cut short is taken up again, once (R-9, R-38).
@@ -242,43 +235,55 @@ class Monologue:
         thought_id = uuid.UUID(int=self._chance.getrandbits(128)).hex[:16]
         inputs = await self._sources.gather(why, self._previous, comfort=why.reason is Reason.COMFORT)
         self._become(ThoughtState.THINKING, why.reason.value)
-        self._draft = draft
+        self._draft, self._thinks_of = draft, why
         began_monotonic = self._clock.monotonic()
+        is_tainted = inputs.is_tainted or why.is_tainted or (bool(self._previous) and self._is_tainted)
+
+        def so_far() -> FinishedThought:
+            return FinishedThought(
+                id=thought_id,
+                began_at=began,
+                ended_at=self._clock.now(),
+                why_began=why.reason.value,
+                why_ended=draft.why_ended,
+                explanation=draft.explanation,
+                text=plain(draft.text),
+                tokens=len(draft.pieces),
+                model=self._model.name,
+                memories=inputs.memories,
+                occasion=plain(why.detail),
+                is_tainted=is_tainted,
+            )
+
         self._observers.tell(ThoughtBegan(thought_id, why.reason.value, ""))
         log.info("thought.began", reason=why.reason.value)
         try:
-            await self._generate(inputs, why, draft)
+            await self._generate(inputs, why, draft, so_far)
         finally:
-            self._draft = None
-        thought = FinishedThought(
-            id=thought_id,
-            began_at=began,
-            ended_at=self._clock.now(),
-            why_began=why.reason.value,
-            why_ended=draft.why_ended,
-            explanation=draft.explanation,
-            text=plain(draft.text),
-            tokens=len(draft.pieces),
-            model=self._model.name,
-            memories=inputs.memories,
-        )
-        await self._keep(thought, draft, why)
+            self._draft = self._thinks_of = None
         self._note_outcome(draft)
+        await self._keep(so_far(), draft, why)
         self._next_at = began_monotonic + self._pace_seconds()
         return await self._after(why, draft)
 
-    async def _generate(self, inputs: ThoughtInputs, why: Reactivation, draft: Draft) -> None:
+    async def _generate(
+        self, inputs: ThoughtInputs, why: Reactivation, draft: Draft, so_far: Callable[[], FinishedThought]
+    ) -> None:
         thinker = Thinker(self._model, self._breaker, self._clock, self._settings, self._slice_tokens)
+
+        async def keep() -> None:
+            await self._sources.checkpoint(so_far())
+
         messages = thinking_messages(inputs, why, int(self._model.context_tokens * _CONTEXT_SHARE))
         try:
             async with asyncio.TaskGroup() as tasks:
-                thinking = thinker.think(messages, draft, lambda text: self._observers.tell(ThoughtPiece(text)))
+                thinking = thinker.think(messages, draft, lambda text: self._observers.tell(ThoughtPiece(text)), keep)
                 self._running = tasks.create_task(thinking, name="thought")
                 if not (self._free.is_set() and self._settings.enabled):
                     # A conversation came while the inputs were gathered.
                     self._running.cancel()
             if self._running.cancelled() and not draft.why_ended:
-                draft.end("paused", "It was paused." if self._settings.enabled else "Thinking was switched off.")
+                draft.end("paused", self._why_cancelled or "A conversation came, or sleep.")
         except* BudgetExceededError as errors:
             self._fall_quiet(_first(errors))
             draft.end("budget", self.quiet_reason)
@@ -288,6 +293,7 @@ class Monologue:
             draft.retry_after_seconds = _retry_after_seconds(error)
         finally:
             self._running = None
+            self._why_cancelled = ""
 
     async def _keep(self, thought: FinishedThought, draft: Draft, why: Reactivation) -> None:
         self._observers.tell(ThoughtEnded(thought.id, thought.why_ended, thought.explanation, thought.tokens))
@@ -296,13 +302,15 @@ class Monologue:
             # What tripped is kept, but it must not lead the next thought, after a restart neither.
             self._previous = "" if thought.why_ended == "tripped" else thought.text
             self._is_unfinished = thought.why_ended == "paused"
+            self._is_tainted, self._previous_id = thought.is_tainted, thought.id
             self.last_thought_at = thought.ended_at
         if thought.why_ended == "budget" and not thought.text:
             # Nothing was thought: what there was to think about still waits.
             return
         for trip in draft.trips:
             await self._sources.record_trip(trip.verdict, trip.so_far, _response(trip.verdict, why))
-        await self._sources.record(thought, SavedState(self._previous, not self._is_unfinished))
+        state = SavedState(self._previous, not self._is_unfinished, bool(self._previous) and self._is_tainted)
+        await self._sources.record(thought, state)
 
     async def _after(self, why: Reactivation, draft: Draft) -> Reactivation:
         """What follows a thought (R-136 for a trip; back-off for a failure, R-40; else idleness)."""
@@ -323,11 +331,14 @@ class Monologue:
                 return Reactivation(Reason.TIMER)
 
     def _note_outcome(self, draft: Draft) -> None:
-        outcome = (draft.why_ended, draft.text)
+        """Three thoughts in a row that came to the same: that much is settled, and the next one waits."""
         if draft.why_ended in ("paused", "budget", "failed"):  # A failure has a back-off of its own.
             return
-        self._same_outcomes = self._same_outcomes + 1 if outcome == self._last_outcome else 1
-        self._last_outcome = outcome
+        is_same = comes_to_the_same(draft.text, self._last_outcome)
+        self._same_outcomes = self._same_outcomes + 1 if is_same else 1
+        self._last_outcome = draft.text
+        if self._same_outcomes >= _SAME_OUTCOMES and draft.why_ended != "tripped":
+            draft.explanation += f" It came to the same {self._same_outcomes} times in a row: that is settled."
 
     def _fall_quiet(self, error: ModelError) -> None:
         """Wait until there is something to spend again; for a limit that no day fulfils, until a setting changes."""
@@ -348,7 +359,7 @@ class Monologue:
     async def _idle(self, seconds: float, *, lets_surface: bool = True) -> Reactivation:
         """Wait for the first of R-57's four; a failing model is waited for longer, whatever comes to mind."""
         waiters: list[Waiter] = [
-            when_set(self._interrupted, lambda: self._take_resumed() or Reactivation(Reason.TIMER)),
+            when_set(self._interrupted, lambda: Reactivation(Reason.TIMER)),
             after_seconds(self._clock, seconds),
         ]
         if lets_surface and self._settings.enabled and self.state is ThoughtState.SETTLED:
@@ -359,7 +370,15 @@ class Monologue:
         await first_of([when_set(self._interrupted, lambda: Reactivation(Reason.TIMER)),
                         after_seconds(self._clock, seconds)])  # fmt: skip
 
-    def _take_resumed(self) -> Reactivation | None:
+    def _next_occasion(self, why: Reactivation) -> Reactivation:
+        """What to think of: `why` if the owner asked for it, else the conversation that ended, else what the owner
+        asked for since, else `why`. An event or a memory that has to wait for these is not lost."""
+        if why.reason in OWNERS_WORD or (self._resumed is None and not self._asked):
+            return why
+        if why.reason in (Reason.CALENDAR, Reason.ASSOCIATION):
+            self._asked.append(why)
+        if self._resumed is None:
+            return self._asked.popleft()
         why, self._resumed = self._resumed, None
         return why
 
@@ -367,6 +386,11 @@ class Monologue:
         if (state, detail) != (self.state, self.state_detail):
             self.state, self.state_detail = state, detail
             log.info("monologue.state", state=state.value)
+
+
+def _still(why: Reactivation, came: Reactivation) -> Reactivation:
+    """What to think of after a wait: what woke it waits with it, unless something else came meanwhile."""
+    return why if came.reason is Reason.TIMER else came
 
 
 def _first(errors: BaseExceptionGroup[ModelError]) -> ModelError:

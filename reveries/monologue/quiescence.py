@@ -14,6 +14,7 @@ STUCK_OVERLAP = 0.7
 VELOCITY_GRACE_TOKENS = 20
 """A stream that has just begun is slow without having settled (RA-8)."""
 _SHORTEST_SENTENCE_WORDS = 4
+_CONCLUSION_SENTENCES = 2
 
 # R-51, with R-168's guard: "content with" means satisfied with, "content within" does not.
 _SETTLING = re.compile(
@@ -34,6 +35,8 @@ class SettledBy(StrEnum):
     PHRASE = "settled"
     SLOW = "slowed_down"
     STUCK = "going_round"
+    ASSESSED = "assessed"
+    """A model was asked (R-54)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,28 @@ def find_settled(pieces: Sequence[str], tokens_per_second: float | None, setting
     if _goes_round("".join(pieces)):
         return Settled(SettledBy.STUCK, "Its last sentences said the same again.")
     return None
+
+
+def may_ask_model(tokens: int, last_asked_at: int, settings: MonologueSettings) -> bool:
+    """Whether a model may be asked now if a thought of so many tokens has settled (R-54, RA-10): only a long one, and
+    not again before as many tokens more as `settle_ask_again_tokens`. `last_asked_at`: its tokens then, 0 for never."""
+    if not settings.settle_ask_after_tokens or tokens < settings.settle_ask_after_tokens:
+        return False
+    return not last_asked_at or tokens - last_asked_at >= settings.settle_ask_again_tokens
+
+
+def comes_to_the_same(thought: str, other: str) -> bool:
+    """Whether two thoughts have the same conclusion: their last two sentences, without the one that only says that it
+    is enough, share most of their words. Nothing at all comes to the same as nothing at all."""
+    one, two = _conclusion(thought), _conclusion(other)
+    return one == two or (bool(one and two) and len(one & two) / len(one | two) >= STUCK_OVERLAP)
+
+
+def _conclusion(thought: str) -> set[str]:
+    text = thought.replace("\u2019", "'")
+    told = [_WORD.findall(part.lower()) for part in _SENTENCE.findall(text + "\n") if not _SETTLING.search(part)]
+    whole = [words for words in told if len(words) >= _SHORTEST_SENTENCE_WORDS]
+    return {word for words in (whole or told)[-_CONCLUSION_SENTENCES:] for word in words}
 
 
 def _goes_round(text: str) -> bool:

@@ -2,16 +2,20 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import msgspec
+
 from reveries.clock import Clock
 from reveries.config import MonologueSettings
+from reveries.errors import BudgetExceededError, ModelError
 from reveries.llm.base import ChatModel, Finished, FinishReason, Message, Prompt, Role
 from reveries.monologue.pacing import Pace
-from reveries.monologue.quiescence import find_settled
+from reveries.monologue.quiescence import SettledBy, find_settled, may_ask_model
 from reveries.plaintext import plain
+from reveries.prompts import prompt as prompt_text
 from reveries.safety.verdict import Action, Verdict
 
 QUEUE_PIECES = 64
@@ -21,6 +25,16 @@ _CLOSERS = " \"'”’)*_"
 _CONTEXT_MARGIN_TOKENS = 64
 """What a template may add to the messages."""
 _LEAST_TOKENS = 32
+CHECKPOINT_SECONDS = 10.0
+"""At the most about so much of a thought is lost with the machine's power (R-9, R-151)."""
+_ASSESSMENT_TOKENS = 12
+_ASSESSMENT_CHARS = 200
+_ASSESSMENT: Mapping[str, object] = {
+    "type": "object",
+    "properties": {"settled": {"type": "boolean"}},
+    "required": ["settled"],
+    "additionalProperties": False,
+}
 _HEAR_OUT_SECONDS = 2.0
 
 
@@ -51,6 +65,10 @@ class Draft:
     """After a failure: when the model may be asked again."""
     trips: list[Tripped] = field(default_factory=list)
     """All of them (R-135); only the last can have ended the thought."""
+    kept_at: float = 0.0
+    """When it was last kept for a restart (monotonic)."""
+    asked_at: int = 0
+    """How many tokens it had when a model was last asked whether it has settled (R-54)."""
 
     @property
     def text(self) -> str:
@@ -74,12 +92,20 @@ class Thinker:
     settings: MonologueSettings
     slice_tokens: int | None
 
-    async def think(self, messages: Sequence[Message], draft: Draft, tell: Callable[[str], None]) -> None:
-        """Grow `draft` until it ends; `tell` hears each piece once it has come through. Raises ModelError.
+    async def think(
+        self,
+        messages: Sequence[Message],
+        draft: Draft,
+        tell: Callable[[str], None],
+        keep: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Grow `draft` until it ends; `tell` hears each piece once it has come through, and `keep` is called every few
+        seconds. Raises ModelError.
 
         May be cancelled at any point: `draft` then holds what came through.
         """
         self.watch.reset()
+        draft.kept_at = self.clock.monotonic()
         pace = Pace(self.settings.target_tokens_per_second)
         most = await self._most_tokens(messages)
         while not draft.why_ended:
@@ -88,14 +114,35 @@ class Thinker:
             so_far = (Message("assistant", draft.text),) if draft.pieces else ()
             prompt = Prompt(Role.MONOLOGUE, (*messages, *so_far), wanted, temperature=_TEMPERATURE)
             before = len(draft.pieces)
-            reason = await self._slice(prompt, draft, pace, tell)
+            reason = await self._slice(prompt, draft, pace, tell, keep)
             if reason is None:
                 return
             if reason is FinishReason.STOP or len(draft.pieces) == before:
                 draft.end("finished", "It had no more to say.")
             elif len(draft.pieces) >= most or not self.slice_tokens:
                 draft.end("capped", f"It reached its {most} tokens.")
+            elif may_ask_model(len(draft.pieces), draft.asked_at, self.settings):
+                draft.asked_at = len(draft.pieces)
+                if await self._is_settled(messages, draft):
+                    draft.end(SettledBy.ASSESSED.value, "It was asked whether the thought is done, and it was.")
             pace.rested()
+
+    async def _is_settled(self, messages: Sequence[Message], draft: Draft) -> bool:
+        """Ask the model (R-54). Only between slices, where all but the question stands in the prompt cache; for a model
+        that is paid for, each question would be a second reading of the whole. What cannot be read is a no."""
+        asked = (*messages, Message("assistant", draft.text), Message("user", prompt_text("settled")))
+        question = Prompt(Role.MONOLOGUE, asked, _ASSESSMENT_TOKENS, temperature=0.0, schema=_ASSESSMENT)
+        answer = ""
+        try:
+            async with contextlib.aclosing(self.model.stream(question)) as stream:
+                async for event in stream:
+                    if not isinstance(event, Finished) and len(answer) < _ASSESSMENT_CHARS:
+                        answer += event.text
+            return msgspec.json.decode(answer, type=_Assessment).settled
+        except BudgetExceededError:
+            raise
+        except (ModelError, msgspec.MsgspecError):
+            return False
 
     async def _most_tokens(self, messages: Sequence[Message]) -> int:
         """How long the thought may become: its cap (R-37), or what the model's context leaves."""
@@ -106,7 +153,12 @@ class Thinker:
         return min(self.settings.max_tokens_per_cycle, max(_LEAST_TOKENS, room))
 
     async def _slice(
-        self, prompt: Prompt, draft: Draft, pace: Pace, tell: Callable[[str], None]
+        self,
+        prompt: Prompt,
+        draft: Draft,
+        pace: Pace,
+        tell: Callable[[str], None],
+        keep: Callable[[], Awaitable[None]],
     ) -> FinishReason | None:
         """One call to the model, its pieces let through at the pace. Why the call ended; None: the thought did."""
         pieces: asyncio.Queue[str | FinishReason] = asyncio.Queue(QUEUE_PIECES)
@@ -121,6 +173,9 @@ class Thinker:
                         await self._hear_out(pieces, producer)
                     producer.cancel()
                     return None
+                if self.clock.monotonic() - draft.kept_at >= CHECKPOINT_SECONDS:
+                    draft.kept_at = self.clock.monotonic()
+                    await keep()
             return piece
 
     async def _hear_out(self, pieces: "asyncio.Queue[str | FinishReason]", producer: "asyncio.Task[None]") -> None:
@@ -162,6 +217,10 @@ class Thinker:
             settled = find_settled(draft.pieces, pace.velocity(), self.settings)
             if settled is not None:
                 draft.end(settled.by.value, settled.explanation)
+
+
+class _Assessment(msgspec.Struct, frozen=True):
+    settled: bool
 
 
 async def _next(pieces: "asyncio.Queue[str | FinishReason]", producer: "asyncio.Task[None]") -> str | FinishReason:

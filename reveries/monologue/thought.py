@@ -14,6 +14,14 @@ class Reason(StrEnum):
     WAKING = "waking"
     COMFORT = "comfort"
     FRESH_START = "fresh_start"
+    NUDGE = "nudge"
+    """The owner asked it to think about something."""
+    STEP = "step"
+    """The owner asked for one thought, about whatever it is."""
+
+
+OWNERS_WORD = frozenset((Reason.NUDGE, Reason.STEP))
+"""What the owner asks for comes at once: only a conversation and the budget go before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +32,8 @@ class Reactivation:
     detail: str = ""
     episode_id: str | None = None
     """For an association: the memory that surfaced."""
+    is_tainted: bool = False
+    """Somebody else than the owner and the mind had a hand in `detail`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +64,10 @@ class ThoughtInputs:
     calendar: tuple[str, ...] = ()
     previous: str = ""
     ambient: str = ""
+    is_tainted: bool = False
+    """Somebody else than the owner and the mind had a hand in something of this."""
+    may_note: bool = False
+    """It may end with a note to the owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +84,13 @@ class FinishedThought:
     tokens: int
     model: str
     memories: tuple[Remembered, ...] = ()
+    occasion: str = ""
+    """What it began with: the owner's nudge, the event, the memory that surfaced."""
+    is_tainted: bool = False
 
     @property
     def is_partial(self) -> bool:
-        return self.why_ended in ("paused", "failed", "tripped")
+        return self.why_ended in ("paused", "failed", "tripped", "broken_off")
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,6 +275,9 @@ from reveries.protocol.requests import (
     AskModels as AskModels,
 )
 from reveries.protocol.requests import (
+    AskNotes as AskNotes,
+)
+from reveries.protocol.requests import (
     AskSleepLog as AskSleepLog,
 )
 from reveries.protocol.requests import (
@@ -296,7 +299,13 @@ from reveries.protocol.requests import (
     Consolidate as Consolidate,
 )
 from reveries.protocol.requests import (
+    ControlThinking as ControlThinking,
+)
+from reveries.protocol.requests import (
     Detach as Detach,
+)
+from reveries.protocol.requests import (
+    DismissNote as DismissNote,
 )
 from reveries.protocol.requests import (
     Hello as Hello,
@@ -312,6 +321,12 @@ from reveries.protocol.requests import (
 )
 from reveries.protocol.requests import (
     InspectSleep as InspectSleep,
+)
+from reveries.protocol.requests import (
+    MarkThought as MarkThought,
+)
+from reveries.protocol.requests import (
+    NudgeThinking as NudgeThinking,
 )
 from reveries.protocol.requests import (
     Observe as Observe,
@@ -386,6 +401,15 @@ from reveries.protocol.thought_frames import (
     Consolidated as Consolidated,
 )
 from reveries.protocol.thought_frames import (
+    Note as Note,
+)
+from reveries.protocol.thought_frames import (
+    Notes as Notes,
+)
+from reveries.protocol.thought_frames import (
+    ThinkingControlled as ThinkingControlled,
+)
+from reveries.protocol.thought_frames import (
     ThoughtBegan as ThoughtBegan,
 )
 from reveries.protocol.thought_frames import (
@@ -393,6 +417,9 @@ from reveries.protocol.thought_frames import (
 )
 from reveries.protocol.thought_frames import (
     ThoughtEntry as ThoughtEntry,
+)
+from reveries.protocol.thought_frames import (
+    ThoughtMarked as ThoughtMarked,
 )
 from reveries.protocol.thought_frames import (
     Thoughts as Thoughts,

@@ -44,7 +44,16 @@ from reveries.protocol.sleep_frames import (
     SleepUndone,
 )
 from reveries.protocol.status_frames import Status
-from reveries.protocol.thought_frames import Consolidated, ThoughtBegan, ThoughtEnded, Thoughts, ThoughtToken
+from reveries.protocol.thought_frames import (
+    Consolidated,
+    Notes,
+    ThinkingControlled,
+    ThoughtBegan,
+    ThoughtEnded,
+    ThoughtMarked,
+    Thoughts,
+    ThoughtToken,
+)
 
 _T = TypeVar("_T")
 _HEADER = struct.Struct(">I")
@@ -53,7 +62,7 @@ Frame = (
     Welcome | Ok | Failed | Progress | Attached | Recalled | Token | Stored | Replied | Spoken | StateChanged
     | ThoughtBegan | ThoughtToken | ThoughtEnded | Thoughts | Consolidated | MemoryStats | Found | EpisodeDetail
     | Config | ConfigApplied | Imported | Status | ModelsOverview | ModelsProbed
-    | UsageReport
+    | UsageReport | ThinkingControlled | ThoughtMarked | Notes
     | SleepLog | SleepRunDetail | SleepPreview | SleepUndone | SleepAnswered | Contradictions
     | Why | Timeline | Neighbourhood | ToldContext | SelfModelShown | SelfHistory
 )  # fmt: skip

@@ -74,6 +74,44 @@ class AskThoughts(Message, frozen=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 50
 
 
+class ControlThinking(Message, frozen=True):
+    """Hold thinking back until it is let go again, over restarts too; or one thought now. Answered by
+    `ThinkingControlled`."""
+
+    request_id: RequestId
+    do: Literal["pause", "resume", "step"]
+
+
+class NudgeThinking(Message, frozen=True):
+    """Think about this next. Answered by `ThinkingControlled`."""
+
+    request_id: RequestId
+    about: Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
+
+
+class MarkThought(Message, frozen=True):
+    """Let memory hold on to a thought, or make nothing of it. `thought_id` may be the beginning of one. Answered by
+    `ThoughtMarked`."""
+
+    request_id: RequestId
+    thought_id: RunId
+    mark: Literal["pin", "drop"]
+
+
+class AskNotes(Message, frozen=True):
+    """The latest notes of the mind. Answered by `Notes`."""
+
+    request_id: RequestId
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 20
+
+
+class DismissNote(Message, frozen=True):
+    """This note was not wanted. Answered by `Notes`, with that one alone."""
+
+    request_id: RequestId
+    note_id: RunId
+
+
 class Consolidate(Message, frozen=True):
     """Deep sleep on the most salient unprocessed experiences. `Progress`, then `Consolidated`."""
 
@@ -224,6 +262,7 @@ Request = (
     Hello | Attach | Detach | Say | Cancel | AskStatus | Observe | AskThoughts | Consolidate | AskMemory | Search
     | Inspect | AskConfig | ApplyConfig | Import | Sleep | AskModels | ProbeModels
     | AskUsage
+    | ControlThinking | NudgeThinking | MarkThought | AskNotes | DismissNote
     | PreviewSleep | AskSleepLog | InspectSleep | UndoSleep | AnswerSleep
     | AskContradictions | SettleContradiction
     | AskWhy | AskTimeline | AskNeighbourhood | AskContext | AskSelf | AskSelfHistory | EditSelf | RevertSelf

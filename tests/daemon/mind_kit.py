@@ -123,11 +123,12 @@ async def _mind(home: Home, model: ScriptedModel, clock: HandClock, settings: Se
     )
     _join(mind)
     await mind.conversation.open()
+    await mind.thinking.restore()
     return mind
 
 
 def _join(mind: Mind) -> None:
-    settings, chance = mind.settings, random.Random(7)
+    settings, chance = mind.settings, random.Random(mind.clock.now())  # Of another life, other names.
     conversation = Conversation(
         memory=mind.memory,
         model=mind.models.conversation,
@@ -152,5 +153,6 @@ def _join(mind: Mind) -> None:
         clock=mind.clock,
         settings=settings.monologue,
         chance=chance,
+        held=mind.permission.held,
     )
     mind.join(conversation, monologue, sources)

@@ -70,8 +70,10 @@ async def fill(life: Living) -> None:
         await life.mind.light_sleep()
     await life.mind.consolidate(None, trigger="test")
     life.clock.step_wall(8 * 86400)
-    # Half an hour into a stretch in which a memory comes up: a day from here has eight whole ones.
     await life.pass_time(6.5)
+    # Something new: the stretches in which a memory comes up are short again, from half an hour before the end of this.
+    await life.say("Good evening.")
+    await life.pass_time(0.5)
     await life.mind.consolidate(None, trigger="test")
 
 

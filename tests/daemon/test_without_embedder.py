@@ -12,7 +12,7 @@ from reveries.config import Home, load_settings
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.errors import ModelFault, ModelUnavailableError
 from reveries.llm.scripted import ScriptedModel
-from reveries.monologue.loop import SavedState
+from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import FinishedThought, Reactivation, Reason
 from reveries.safety.ambient import AmbientInputs
 from reveries.safety.journal import SafetyJournal

@@ -17,7 +17,7 @@ from reveries.errors import ModelError, ModelFault
 from reveries.llm.base import Role
 from reveries.llm.hosted import load_litellm
 from reveries.llm.role_model import OWNERS_TRIES
-from reveries.monologue.loop import ThoughtState
+from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, Reason, ThoughtEnded
 from reveries.plaintext import plain
 from tests.daemon.kit import Events

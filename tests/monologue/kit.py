@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 
 from reveries.config import MonologueSettings, load_settings
 from reveries.llm.scripted import ScriptedModel
-from reveries.monologue.loop import Monologue, SavedState
+from reveries.monologue.loop import Monologue
+from reveries.monologue.permission import Held
+from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import FinishedThought, Reactivation, ThoughtInputs
 from reveries.safety.breaker import Breaker
 from reveries.safety.verdict import CONTINUE, Verdict
@@ -28,6 +30,7 @@ class Sources:
     saved: SavedState = field(default_factory=SavedState)
     thoughts: list[FinishedThought] = field(default_factory=list)
     states: list[SavedState] = field(default_factory=list)
+    checkpoints: list[FinishedThought] = field(default_factory=list)
     trips: list[tuple[Verdict, str, str]] = field(default_factory=list)
     gathered: list[tuple[Reactivation, str, bool]] = field(default_factory=list)
     comes_up: asyncio.Event = field(default_factory=asyncio.Event)
@@ -55,6 +58,9 @@ class Sources:
         self.thoughts.append(thought)
         self.states.append(state)
         self.has_something = self.keeps_having_something
+
+    async def checkpoint(self, thought: FinishedThought) -> None:
+        self.checkpoints.append(thought)
 
     async def record_trip(self, verdict: Verdict, so_far: str, response: str) -> None:
         self.trips.append((verdict, so_far, response))
@@ -94,6 +100,7 @@ class Kit:
     watch: Watch | Breaker = field(default_factory=Watch)
     slice_tokens: int | None = None
     settings: MonologueSettings = SETTINGS
+    held: Callable[[], Held | None] = lambda: None
 
     def __post_init__(self) -> None:
         self.monologue = Monologue(
@@ -104,6 +111,7 @@ class Kit:
             settings=self.settings,
             chance=random.Random(7),
             slice_tokens=self.slice_tokens,
+            held=self.held,
         )
 
     @contextlib.asynccontextmanager

@@ -10,7 +10,7 @@ from reveries.config import load_settings
 from reveries.errors import BudgetExceededError, ModelUnavailableError
 from reveries.llm.base import Message
 from reveries.llm.scripted import Pause, Script, ScriptedModel
-from reveries.monologue.loop import SavedState, ThoughtState
+from reveries.monologue.ports import SavedState, ThoughtState
 from reveries.monologue.thought import Reactivation, Reason, ThoughtEnded, ThoughtPiece
 from reveries.safety.breaker import Breaker
 from reveries.safety.verdict import CONTINUE, Action, Severity, Verdict

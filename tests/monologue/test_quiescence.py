@@ -1,11 +1,12 @@
 """When a thought has settled: each phrase, each way, and what looks like one but is not."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.config import load_settings
-from reveries.monologue.quiescence import SettledBy, find_settled
+from reveries.monologue.quiescence import SettledBy, comes_to_the_same, find_settled, may_ask_model
 
 _SETTINGS = load_settings(None).monologue
 
@@ -88,3 +89,29 @@ def test_the_phrase_is_looked_for_before_the_velocity() -> None:
 def test_any_text_can_be_judged(pieces: list[str], velocity: float | None) -> None:
     settled = find_settled(pieces, velocity, _SETTINGS)
     assert settled is None or settled.explanation
+
+
+@pytest.mark.requirement("R-54", "RA-10")
+def test_a_model_may_be_asked_of_a_long_thought_and_not_soon_again() -> None:
+    assert not may_ask_model(499, 0, _SETTINGS)
+    assert may_ask_model(500, 0, _SETTINGS)
+    assert not may_ask_model(749, 500, _SETTINGS)
+    assert may_ask_model(750, 500, _SETTINGS)
+    never = msgspec.structs.replace(_SETTINGS, settle_ask_after_tokens=0)
+    assert not may_ask_model(5000, 0, never)
+
+
+@pytest.mark.requirement("RA-11")
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("A. I want to ask about Oslo. That is enough for now.", "B c. I want to ask about Oslo.", True),
+        ("I will ask them about the move to Oslo.", "I will ask them about their move to Oslo.", True),
+        ("I will ask them about the move to Oslo.", "The pear tree wants water before Friday comes.", False),
+        ("", "", True),
+        ("That is enough for now.", "", True),
+        ("I will ask them.", "", False),
+    ],
+)
+def test_two_thoughts_come_to_the_same_by_their_last_sentences(one: str, other: str, is_same: bool) -> None:
+    assert comes_to_the_same(one, other) is is_same

@@ -1,4 +1,4 @@
-"""`reveries monologue` (live) and `monologue history`."""
+"""`reveries monologue` (live), its history, and the owner's hand on it."""
 
 import time
 from typing import TYPE_CHECKING
@@ -6,10 +6,16 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Literal
+
     from reveries import protocol
     from reveries.client.connection import Connection
 
 _HISTORY = "1d"
+_ID_CHARS = 100
+_NUDGE_CHARS = 2000
+_WATCH = "It thinks as soon as it can. To watch: reveries monologue"
 
 
 @click.group("monologue", short_help="Watch it think, or read what it thought.", invoke_without_command=True)
@@ -31,11 +37,11 @@ def command(ctx: click.Context) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def history(since_text: str, limit: int, as_json: bool) -> None:
-    """What it thought: why each thought began, its words, why it ended."""
+    """What it thought: why each thought began and ended, what it cost, which memories it used."""
     from reveries import protocol
     from reveries.client.calling import ask
-    from reveries.client.memory_page import thoughts_page
     from reveries.client.render import show, show_json
+    from reveries.client.thought_page import thoughts_page
     from reveries.client.wording import since
 
     began = since(since_text, time.time())
@@ -44,6 +50,101 @@ def history(since_text: str, limit: int, as_json: bool) -> None:
         show_json(thoughts)
     else:
         show(thoughts_page(thoughts.thoughts, time.time()))
+
+
+@command.command("pause")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def pause(as_json: bool) -> None:
+    """Let it not think until you say so. A thought under way ends and is kept. It lasts over sleep and waking."""
+    from reveries import protocol
+
+    _control(
+        lambda new_id: protocol.ControlThinking(new_id, "pause"),
+        as_json,
+        "It does not think until: reveries monologue resume",
+    )
+
+
+@command.command("resume")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def resume(as_json: bool) -> None:
+    """Let it think again."""
+    from reveries import protocol
+
+    _control(lambda new_id: protocol.ControlThinking(new_id, "resume"), as_json, "It may think again.")
+
+
+@command.command("step")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def step(as_json: bool) -> None:
+    """One thought now, though it is paused, quiet hours or on its battery. Not during a conversation, nor beyond the
+    budget."""
+    from reveries import protocol
+
+    _control(lambda new_id: protocol.ControlThinking(new_id, "step"), as_json, _WATCH)
+
+
+@command.command("nudge")
+@click.argument("about")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def nudge(about: str, as_json: bool) -> None:
+    """Have it think about something next: reveries monologue nudge "think about the garden". As `step`, otherwise."""
+    from reveries import protocol
+    from reveries.errors import UsageError
+
+    words = about.strip()
+    if not 0 < len(words) <= _NUDGE_CHARS:
+        raise UsageError("A nudge has 1 to 2000 characters.", advice='For example: nudge "think about the garden"')
+    _control(lambda new_id: protocol.NudgeThinking(new_id, words), as_json, _WATCH)
+
+
+@command.command("pin")
+@click.argument("thought_id", metavar="ID")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def pin(thought_id: str, as_json: bool) -> None:
+    """Have a thought matter: it is slept on first, and its words stay at hand. IDs stand in the history."""
+    _mark(thought_id, "pin", as_json)
+
+
+@command.command("drop")
+@click.argument("thought_id", metavar="ID")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def drop(thought_id: str, as_json: bool) -> None:
+    """Have memory make nothing of a thought: it is recalled no more and not slept on. The log keeps its words."""
+    _mark(thought_id, "drop", as_json)
+
+
+def _control(make: "Callable[[int], protocol.Request]", as_json: bool, done: str) -> None:
+    from reveries import protocol
+    from reveries.client.calling import ask
+    from reveries.client.render import say, show_json
+    from reveries.plaintext import one_line
+
+    answer = ask(make, protocol.ThinkingControlled)
+    if as_json:
+        show_json(answer)
+        return
+    say(done)
+    if answer.state == "talking":
+        say("A conversation is open: it thinks when that rests.", "dim")
+    elif answer.state == "quiet":
+        say(one_line(answer.detail), "dim")
+
+
+def _mark(thought_id: str, mark: "Literal['pin', 'drop']", as_json: bool) -> None:
+    from reveries import protocol
+    from reveries.client.calling import ask
+    from reveries.client.render import say, show_json
+    from reveries.errors import UsageError
+    from reveries.plaintext import one_line
+
+    if not 0 < len(thought_id) <= _ID_CHARS:
+        raise UsageError("That is no thought's ID.", advice="They stand in: reveries monologue history")
+    marked = ask(lambda new_id: protocol.MarkThought(new_id, thought_id, mark), protocol.ThoughtMarked)
+    if as_json:
+        show_json(marked)
+    else:
+        say(f"The thought {one_line(marked.thought_id)} is {one_line(marked.mark)}.")
 
 
 async def _watch(mind: "Connection") -> None:

@@ -15,6 +15,7 @@ SELECT raw_experiences.* FROM raw_experiences
 LEFT JOIN conversations ON conversations.id = raw_experiences.conversation_id
 LEFT JOIN turns ON turns.experience_id = raw_experiences.id
 WHERE raw_experiences.light_slept = 0
+    AND raw_experiences.id NOT IN (SELECT experience_id FROM withdrawn_experiences)
 GROUP BY raw_experiences.id
 ORDER BY coalesce(conversations.began_at, raw_experiences.happened_at), conversations.rowid,
     min(turns.position), raw_experiences.happened_at, raw_experiences.rowid;
@@ -33,6 +34,7 @@ UPDATE raw_experiences SET attempts = attempts + 1 WHERE id = :id;
 -- name: next_to_process
 SELECT * FROM raw_experiences
 WHERE processed = 0 AND light_slept = 1 AND attempts < :max_attempts
+    AND id NOT IN (SELECT experience_id FROM withdrawn_experiences)
     AND (:with_held OR id NOT IN (SELECT experience_id FROM held_experiences))
     AND id NOT IN (SELECT value FROM json_each(:passed_over))
     AND NOT EXISTS (
@@ -44,6 +46,7 @@ LIMIT 1;
 
 -- name: count_unprocessed
 SELECT count(*) AS unprocessed FROM raw_experiences WHERE processed = 0 AND attempts < :max_attempts
+    AND id NOT IN (SELECT experience_id FROM withdrawn_experiences)
     AND (:with_held OR id NOT IN (SELECT experience_id FROM held_experiences))
     AND NOT EXISTS (
         SELECT 1 FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
@@ -70,9 +73,11 @@ HAVING max(coalesce(consolidation_runs.ended_at, consolidation_runs.began_at)) <
 
 -- name: log_thought
 INSERT INTO monologue_log (
-    id, began_at, ended_at, why_began, why_ended, text, tokens, recalled, experience_id, model, checksum
+    id, began_at, ended_at, why_began, why_ended, text, tokens, recalled, experience_id, model, checksum,
+    explanation, occasion, calls, prompt_tokens, completion_tokens, microdollars, tainted
 ) VALUES (
-    :id, :began_at, :ended_at, :why_began, :why_ended, :text, :tokens, :recalled, :experience_id, :model, :checksum
+    :id, :began_at, :ended_at, :why_began, :why_ended, :text, :tokens, :recalled, :experience_id, :model, :checksum,
+    :explanation, :occasion, :calls, :prompt_tokens, :completion_tokens, :microdollars, :tainted
 );
 
 -- name: standing

@@ -8,9 +8,70 @@ ON CONFLICT (id) DO UPDATE SET last_buffer = excluded.last_buffer, last_context 
     quiescent = excluded.quiescent, updated_at = excluded.updated_at;
 
 -- name: thoughts_since
-SELECT id, began_at, ended_at, why_began, why_ended, text, tokens, recalled
-FROM (SELECT * FROM monologue_log WHERE began_at >= :since ORDER BY began_at DESC LIMIT :limit)
-ORDER BY began_at;
+SELECT log.*, marks.pinned_at, marks.dropped_at
+FROM (SELECT * FROM monologue_log WHERE began_at >= :since ORDER BY began_at DESC LIMIT :limit) AS log
+LEFT JOIN thought_marks AS marks ON marks.thought_id = log.id
+ORDER BY log.began_at;
+
+-- name: thoughts_named
+SELECT id, text, experience_id FROM monologue_log WHERE substr(id, 1, length(:prefix)) = :prefix LIMIT 2;
+
+-- name: marks_of
+SELECT pinned_at, dropped_at FROM thought_marks WHERE thought_id = :thought_id;
+
+-- name: pin
+INSERT INTO thought_marks (thought_id, pinned_at) VALUES (:thought_id, :now)
+ON CONFLICT (thought_id) DO UPDATE SET pinned_at = excluded.pinned_at;
+
+-- name: drop
+INSERT INTO thought_marks (thought_id, dropped_at) VALUES (:thought_id, :now)
+ON CONFLICT (thought_id) DO UPDATE SET dropped_at = excluded.dropped_at, pinned_at = NULL;
+
+-- name: withdraw
+INSERT INTO withdrawn_experiences (experience_id, withdrawn_at) VALUES (:experience_id, :now)
+ON CONFLICT (experience_id) DO NOTHING;
+
+-- name: made_of
+SELECT raw_experiences.processed, episode_sources.episode_id
+FROM raw_experiences LEFT JOIN episode_sources ON episode_sources.experience_id = raw_experiences.id
+WHERE raw_experiences.id = :experience_id;
+
+-- name: forget_buffer
+UPDATE monologue_state SET last_buffer = '', quiescent = 1
+WHERE last_buffer = (SELECT text FROM monologue_log WHERE id = :thought_id);
+
+-- name: weigh
+UPDATE raw_experiences SET salience = 1.0 WHERE id = :experience_id;
+
+-- name: paused_at
+SELECT paused_at FROM monologue_control WHERE id = 1;
+
+-- name: put_paused
+INSERT INTO monologue_control (id, paused_at) VALUES (1, :paused_at)
+ON CONFLICT (id) DO UPDATE SET paused_at = excluded.paused_at;
+
+-- name: associations_since
+SELECT count(*) AS associations FROM monologue_log WHERE why_began = 'association' AND began_at > :since;
+
+-- name: surfaced_since
+SELECT episode_id, surfaced_at FROM surfaced_memories WHERE surfaced_at >= :since;
+
+-- name: put_surfaced
+INSERT INTO surfaced_memories (episode_id, surfaced_at) VALUES (:episode_id, :surfaced_at)
+ON CONFLICT (episode_id) DO UPDATE SET surfaced_at = excluded.surfaced_at;
+
+-- name: forget_surfaced
+DELETE FROM surfaced_memories WHERE surfaced_at < :before;
+
+-- name: told_events
+SELECT event_key FROM calendar_told WHERE told_at >= :since;
+
+-- name: put_told_event
+INSERT INTO calendar_told (event_key, told_at) VALUES (:event_key, :told_at)
+ON CONFLICT (event_key) DO UPDATE SET told_at = excluded.told_at;
+
+-- name: forget_told_events
+DELETE FROM calendar_told WHERE told_at < :before;
 
 -- name: newest
 SELECT (SELECT max(happened_at) FROM raw_experiences WHERE kind <> 'monologue') AS experience_at,

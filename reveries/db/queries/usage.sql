@@ -4,6 +4,17 @@
 -- name: last_reserved_at
 SELECT max(reserved_at) AS reserved_at FROM usage_ledger
 
+-- name: newest
+SELECT coalesce(max(id), 0) AS newest FROM usage_ledger
+
+-- name: used_after
+SELECT coalesce(sum(outcome <> 'released'), 0) AS calls,
+       coalesce(sum(CASE WHEN settled_at IS NULL THEN reserved_tokens ELSE prompt_tokens END), 0) AS prompt_tokens,
+       coalesce(sum(completion_tokens), 0) AS completion_tokens,
+       coalesce(sum(CASE WHEN settled_at IS NULL THEN reserved_microdollars ELSE microdollars END), 0) AS microdollars
+FROM usage_ledger
+WHERE id > :id AND role = :role
+
 -- name: charged
 SELECT coalesce(sum(tokens) FILTER (WHERE role = :role), 0) AS role_tokens,
        coalesce(sum(microdollars) FILTER (WHERE role = :role), 0) AS role_microdollars,

@@ -74,6 +74,11 @@ class LinkArena:
         columns = self.targets[links].tolist(), self.kinds[links].tolist(), map(_as_written, self.strengths[links])
         return list(zip(*columns, strict=True))
 
+    def arrays_from(self, node: int) -> tuple[Int32, Float32]:
+        """Targets and strengths of the links that go out from `node`: views, gone with the next change."""
+        links = self._links(node)
+        return self.targets[links], self.strengths[links]
+
     def sources_of(self, node: int) -> list[int]:
         """The nodes from which a link leads to `node`, in order."""
         start = self.nodes[node, START]

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import Before, ChangeSet, Fading, Touch
@@ -154,6 +155,18 @@ class MemoryGraph:
         nodes = nodes[(facts.salience[nodes] >= least) & (facts.ended_at[nodes] < ended_before)]
         weights = (facts.salience[nodes] * facts.accessibility[nodes]).tolist()
         return [(self._ids[node], weight) for node, weight in zip(nodes.tolist(), weights, strict=True)]
+
+    def neighbours(self, index: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Where the links that go out from the node at `index` lead, and how strong they are; to be read at once."""
+        return self._arena.arrays_from(index)
+
+    def pull_of(self, index: int) -> float:
+        """Salience x accessibility of the episode at an index that is in use."""
+        return float(self._facts.salience[index] * self._facts.accessibility[index])
+
+    def ended_at(self, index: int) -> float:
+        """When the episode at an index that is in use ended (unix seconds)."""
+        return float(self._facts.ended_at[index])
 
     def less_accessible(self, than: float) -> list[str]:
         """Ids of the episodes below that accessibility."""

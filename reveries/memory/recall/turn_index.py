@@ -5,7 +5,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +32,6 @@ from reveries.memory.recall.turn_packing import (
 )
 from reveries.memory.recall.turn_vectors import TurnRows, TurnVectors
 from reveries.memory.recall.words import Floats, Neighbours, WordIndex, terms_of
-
-if TYPE_CHECKING:
-    from reveries.memory.graph.loops import Int32
 
 _FIRST_CAPACITY = 256
 _OWN_CHARS = 320

@@ -1,0 +1,107 @@
+"""Notes to the owner: kept when a thought ends with one, told when somebody attaches, dismissed by the owner."""
+
+from dataclasses import dataclass
+
+from reveries.clock import Clock
+from reveries.db.checksums import checksum
+from reveries.db.database import Database, Row
+from reveries.errors import NotFoundError
+from reveries.monologue.notes import PastNote, next_note_at, note_in, was_told
+from reveries.monologue.thought import FinishedThought
+
+_LOOKED_AT = 20
+"""How many of the latest decide on the rate and on what was told already."""
+_REASONS = {
+    "conversation": "It came of thinking about what you had said.",
+    "timer": "It came of thinking about what had happened.",
+    "association": "It came when a memory surfaced by itself.",
+    "waking": "It came on waking.",
+    "nudge": "It came when you asked it to think.",
+    "step": "It came when you asked for a thought.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerNote:
+    """One note, with why it was written."""
+
+    id: str
+    thought_id: str
+    written_at: float
+    text: str
+    reason: str
+    shown_at: float | None
+    dismissed_at: float | None
+
+
+class OwnerNotes:
+    """The notes in the database. `per_day` is the setting in force, 0 for none."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def may_write(self, per_day: float) -> bool:
+        """Whether a thought that begins now may end with a note."""
+        at = next_note_at(per_day, _past(await self._latest()))
+        return at is not None and self._clock.now() >= at
+
+    async def heed(self, thought: FinishedThought, per_day: float) -> None:
+        """Keep what `thought`, which is in the log, wants the owner to know."""
+        text = note_in(thought)
+        latest = _past(await self._latest()) if text else []
+        at = next_note_at(per_day, latest)
+        if not text or at is None or self._clock.now() < at or was_told(text, latest):
+            return
+        row = {
+            "id": thought.id,
+            "thought_id": thought.id,
+            "written_at": thought.ended_at,
+            "text": text,
+            "reason": _REASONS.get(thought.why_began, "It came of a thought."),
+            "checksum": checksum(text),
+        }
+        async with self._database.transaction() as transaction:
+            await transaction.run("notes.put", row)
+
+    async def latest(self, limit: int) -> list[OwnerNote]:
+        """The latest, oldest first."""
+        return [_note(row) for row in await self._database.rows("notes.latest", {"limit": limit})]
+
+    async def show(self) -> list[OwnerNote]:
+        """Those that nobody was shown yet; from now on they were."""
+        async with self._database.transaction() as transaction:
+            rows = await transaction.rows("notes.waiting")
+            now = self._clock.now()
+            await transaction.run_many("notes.mark_shown", [{"id": row["id"], "now": now} for row in rows])
+        return [_note(row) for row in rows]
+
+    async def dismiss(self, id_or_prefix: str) -> OwnerNote:
+        """The owner does not want it, nor many like it. Raises NotFoundError."""
+        async with self._database.transaction() as transaction:
+            rows = await transaction.rows("notes.named", {"prefix": id_or_prefix})
+            if len(rows) != 1:
+                many = "More than one note begins" if rows else "There is no note that begins"
+                raise NotFoundError(f"{many} with {id_or_prefix}.", advice="They are listed by: reveries notes")
+            await transaction.run("notes.dismiss", {"id": rows[0]["id"], "now": self._clock.now()})
+            (row,) = await transaction.rows("notes.named", {"prefix": rows[0]["id"]})
+        return _note(row)
+
+    async def _latest(self) -> list[Row]:
+        return list(await self._database.rows("notes.latest", {"limit": _LOOKED_AT}))
+
+
+def _past(rows: list[Row]) -> list[PastNote]:
+    return [PastNote(row["written_at"], row["text"], row["dismissed_at"] is not None) for row in rows]
+
+
+def _note(row: Row) -> OwnerNote:
+    return OwnerNote(
+        id=row["id"],
+        thought_id=row["thought_id"],
+        written_at=row["written_at"],
+        text=row["text"],
+        reason=row["reason"],
+        shown_at=row["shown_at"],
+        dismissed_at=row["dismissed_at"],
+    )

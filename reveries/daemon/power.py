@@ -1,0 +1,81 @@
+"""Whether the machine runs on its battery. Read from the kernel on Linux, from `pmset` on macOS; no battery is no."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from reveries.clock import Clock
+
+LOOK_SECONDS = 60.0
+_SUPPLIES: Final = Path("/sys/class/power_supply")
+_PMSET_SECONDS = 5.0
+
+
+class Power:
+    """Looked at once a minute, in a thread. `run` until cancelled."""
+
+    def __init__(self, clock: Clock, read: Callable[[], bool]) -> None:
+        self._clock = clock
+        self._read = read
+        self.is_on_battery = False
+        self.when_changed: Callable[[], None] = lambda: None
+
+    async def run(self) -> None:
+        """Look, tell when it changed, wait, look again."""
+        while True:
+            now = await asyncio.to_thread(self._read)
+            if now != self.is_on_battery:
+                self.is_on_battery = now
+                self.when_changed()
+            await self._clock.sleep(LOOK_SECONDS)
+
+
+def on_battery() -> bool:
+    """Of this machine. Where it cannot be told, no."""
+    return pmset_says_battery(_pmset()) if sys.platform == "darwin" else supplies_say_battery(_SUPPLIES)
+
+
+def supplies_say_battery(supplies: Path) -> bool:
+    """From a folder like /sys/class/power_supply: a battery that is used up, and no socket or charger that is online.
+
+    Batteries of mice and the like (scope "Device") do not count.
+    """
+    is_discharging = False
+    try:
+        found = sorted(supplies.iterdir())
+    except OSError:
+        return False
+    for supply in found:
+        match _line(supply / "type"):
+            case "Mains" | "USB" | "Wireless" if _line(supply / "online") in ("1", "2"):
+                return False
+            case "Battery" if _line(supply / "scope") != "Device":
+                is_discharging |= _line(supply / "status") == "Discharging"
+            case _:
+                pass
+    return is_discharging
+
+
+def pmset_says_battery(told: str) -> bool:
+    """From the first line of `pmset -g batt`."""
+    return "Battery Power" in told.partition("\n")[0]
+
+
+def _pmset() -> str:
+    try:
+        done = subprocess.run(
+            ["/usr/bin/pmset", "-g", "batt"], capture_output=True, text=True, timeout=_PMSET_SECONDS, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout
+
+
+def _line(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""

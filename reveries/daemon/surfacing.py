@@ -1,0 +1,129 @@
+"""A memory that comes up by itself (R-61, RA-13): when, and which.
+
+When: once in a stretch of hours, in its last third. Each that comes up while nothing new happens makes the next stretch
+longer, up to a day: an unchanged mind thinks less and less. Which: what short walks from the unresolved and the salient
+come by (`monologue.wandering`), and what has not surfaced for a week.
+"""
+
+import random
+from collections.abc import Sequence
+
+from reveries.clock import Clock
+from reveries.db.database import Database
+from reveries.errors import ReveriesError
+from reveries.llm.base import Vector
+from reveries.memory.memory import Memory
+from reveries.monologue.thought import Reactivation, Reason
+from reveries.monologue.wandering import quiet_stretches, surfacing, wander
+from reveries.plaintext import one_line
+
+ASSOCIATION_SECONDS = 3 * 3600.0
+"""The first stretch after something new (RA-9, docs/explain/money.md)."""
+SURFACED_AGAIN_SECONDS = 7 * 86400.0
+_SALIENCE = 0.4
+_THREADS = 3
+_NEAREST = 3
+_MOST_STARTS = 256
+_THREAD_WEIGHT = 1.0
+
+
+class Surfacing:
+    """Waits, walks, and remembers what surfaced, over restarts too."""
+
+    def __init__(self, memory: Memory, database: Database, clock: Clock, chance: random.Random) -> None:
+        self._memory = memory
+        self._database = database
+        self._clock = clock
+        self._chance = chance
+        self._news_at = -1.0
+        self._vectors: dict[str, Vector] = {}
+        self._begin_stretch(ASSOCIATION_SECONDS)
+
+    async def next(self) -> Reactivation:
+        """Waits until a memory surfaces; for ever in an empty mind.
+
+        The moment is fixed before anybody waits, so waiting anew does not put it off. One that passed while the mind
+        was busy comes when it is not; after its stretch it is not made up for.
+        """
+        while True:
+            await self._heed_news()
+            while self._ends < self._clock.monotonic():
+                self._begin_stretch(self._length, self._ends)
+            await self._clock.sleep(max(0.0, self._at - self._clock.monotonic()))
+            ended, came = self._ends, await self._surfacing()
+            length = ASSOCIATION_SECONDS * quiet_stretches(await self._count_since_news() + (came is not None))
+            self._begin_stretch(length, ended)
+            if came is not None:
+                return came
+
+    async def _heed_news(self) -> None:
+        """Something happened since: the stretches are short again."""
+        news_at = await self._newest()
+        if news_at == self._news_at:
+            return
+        is_first, self._news_at = self._news_at < 0, news_at
+        if is_first:
+            self._begin_stretch(ASSOCIATION_SECONDS * quiet_stretches(await self._count_since_news()))
+        elif self._length > ASSOCIATION_SECONDS:
+            self._begin_stretch(ASSOCIATION_SECONDS)
+
+    def _begin_stretch(self, length: float, began: float | None = None) -> None:
+        self._length = length
+        self._ends = (self._clock.monotonic() if began is None else began) + length
+        self._at = self._ends - self._chance.uniform(0.0, length / 3)
+
+    async def _newest(self) -> float:
+        (row,) = await self._database.rows("monologue_state.newest")
+        return float(row["experience_at"] or 0.0)
+
+    async def _count_since_news(self) -> int:
+        (row,) = await self._database.rows("monologue_state.associations_since", {"since": self._news_at})
+        return int(row["associations"])
+
+    async def _surfacing(self) -> Reactivation | None:
+        graph, now = self._memory.live.graph, self._clock.now()
+        before = now - SURFACED_AGAIN_SECONDS
+        rows = await self._database.rows("monologue_state.surfaced_since", {"since": before})
+        lately = {str(row["episode_id"]) for row in rows}
+        starts = await self._starts()
+        visits = wander(starts, graph.neighbours, self._chance.random)
+
+        def is_fresh(index: int) -> bool:
+            return graph.ended_at(index) < before and graph.id_at(index) not in lately
+
+        found = surfacing(visits, graph.pull_of, is_fresh, self._chance.random())
+        if found is None:
+            return None
+        episode = graph.at(found)
+        async with self._database.transaction() as transaction:
+            await transaction.run("monologue_state.put_surfaced", {"episode_id": episode.id, "surfaced_at": now})
+            await transaction.run("monologue_state.forget_surfaced", {"before": before})
+        return Reactivation(Reason.ASSOCIATION, one_line(episode.summary), episode.id, is_tainted=episode.tainted)
+
+    async def _starts(self) -> dict[int, float]:
+        """Node indices with weights: salient episodes, and those that are nearest to what is unresolved."""
+        graph = self._memory.live.graph
+        vectors = await self._thread_vectors(self._memory.self_model.unresolved_threads[:_THREADS])
+        salient = graph.salient(_SALIENCE, self._clock.now())
+        if len(salient) > _MOST_STARTS:
+            salient = self._chance.choices(salient, weights=[weight for _, weight in salient], k=_MOST_STARTS)
+        # Nothing is awaited from here on: an index is good until the next change.
+        starts = {index: weight for name, weight in salient if (index := graph.index_of(name)) is not None}
+        for vector in vectors:
+            for index, cosine in zip(*graph.nearest(vector, _NEAREST), strict=True):
+                starts[index] = starts.get(index, 0.0) + _THREAD_WEIGHT * cosine
+        return starts
+
+    async def _thread_vectors(self, threads: Sequence[str]) -> list[Vector]:
+        """Each thread is embedded once."""
+        known, shape = self._vectors, self._memory.live.no_vector.shape
+        self._vectors = {}
+        for thread in threads:
+            vector = known.get(thread)
+            if vector is None or vector.shape != shape:
+                try:
+                    vector = await self._memory.embed_cue(thread)
+                except ReveriesError:
+                    continue
+            self._vectors[thread] = vector
+        return list(self._vectors.values())

@@ -1,0 +1,23 @@
+-- Notes to the owner that thoughts ended with.
+
+-- name: put
+INSERT INTO owner_notes (id, thought_id, written_at, text, reason, checksum)
+VALUES (:id, :thought_id, :written_at, :text, :reason, :checksum);
+
+-- name: latest
+SELECT * FROM (SELECT * FROM owner_notes ORDER BY written_at DESC LIMIT :limit) ORDER BY written_at;
+
+-- name: waiting
+SELECT * FROM owner_notes WHERE shown_at IS NULL AND dismissed_at IS NULL ORDER BY written_at;
+
+-- name: named
+SELECT * FROM owner_notes WHERE substr(id, 1, length(:prefix)) = :prefix LIMIT 2;
+
+-- name: mark_shown
+UPDATE owner_notes SET shown_at = :now WHERE id = :id AND shown_at IS NULL;
+
+-- name: dismiss
+UPDATE owner_notes SET dismissed_at = :now WHERE id = :id AND dismissed_at IS NULL;
+
+-- name: drop_of_thought
+UPDATE owner_notes SET dismissed_at = :now WHERE thought_id = :thought_id AND dismissed_at IS NULL;

@@ -1,0 +1,261 @@
+"""The owner's hand on a whole mind: pause, nudge, step, pin and drop; what the log tells; notes; a restart."""
+
+from dataclasses import dataclass
+
+import msgspec
+import pytest
+
+from reveries import protocol
+from reveries.config import Home, load_settings
+from reveries.errors import ConfigError, NotFoundError, UndoError
+from reveries.llm.base import Prompt, Role
+from reveries.llm.scripted import Piece, ScriptedModel
+from reveries.monologue.ports import ThoughtState
+from reveries.monologue.thought import Reactivation, Reason
+from tests.daemon.mind_kit import NOON, Living, living
+from tests.fakes.patient_clock import PatientClock
+from tests.memory.kit import deep_answer
+
+SETTINGS = load_settings(None)
+THOUGHT = "I noticed that the pear tree matters to them because it was her mother's tree. That is enough for now."
+ENDLESS = " ".join(f"thing{number}x" for number in range(1900))
+NOTED = "I noticed how tired they are.\nNote to Ana: the pear tree wants water on Friday. That is enough for now."
+
+
+@dataclass
+class Says:
+    """What the model says to a prompt for a thought; to others, what they need."""
+
+    thought: str = THOUGHT
+
+    def __call__(self, prompt: Prompt) -> list[Piece]:
+        match prompt.role:
+            case Role.MONOLOGUE:
+                return [f"{word} " if not word.endswith("\n") else word for word in self._words()]
+            case Role.CONSOLIDATION:
+                return [msgspec.json.encode(deep_answer(0.6)).decode()]
+            case _:
+                return ["I ", "see."]
+
+    def _words(self) -> list[str]:
+        return self.thought.replace("\n", "\n ").replace(".\n ", ".\n").replace(" ", "  ").split("  ")
+
+
+def model(thought: str = THOUGHT) -> ScriptedModel:
+    return ScriptedModel(otherwise=Says(thought), name="openai/gpt-4.1-mini", context_tokens=16384)
+
+
+async def control(life: Living, do: str) -> protocol.ThinkingControlled:
+    answer = await life.mind.thinking.answer(protocol.ControlThinking(1, do))  # type: ignore[arg-type]
+    assert isinstance(answer, protocol.ThinkingControlled)
+    return answer
+
+
+async def talk_and_think(life: Living) -> protocol.ThoughtEntry:
+    await life.say("My mother planted the pear tree in the garden.")
+    await life.pass_time(0.1)
+    return (await life.mind.thoughts(0.0, 10))[-1]
+
+
+@pytest.mark.requirement("R-25", "R-49")
+async def test_the_log_says_why_a_thought_began_and_ended_what_it_cost_and_what_it_used(home: Home) -> None:
+    async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
+        entry = await talk_and_think(life)
+        assert (entry.why_began, entry.why_ended) == ("conversation", "settled")
+        assert "That is enough for now" in entry.explanation
+        assert entry.calls == 1
+        assert entry.prompt_tokens > 100
+        assert entry.dollars > 0.0
+        assert entry.recalled
+        assert len(entry.recalled_summaries) == len(entry.recalled)
+        used = await life.calls()
+        assert entry.prompt_tokens + entry.completion_tokens == used["monologue"][1]
+
+
+async def test_a_pause_lasts_over_a_restart_and_ends_when_the_owner_says_so(home: Home) -> None:
+    async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
+        assert (await control(life, "pause")).is_paused
+        await life.say("My mother planted the pear tree.")
+        await life.pass_time(1)
+        assert life.mind.monologue.state is ThoughtState.HELD
+    said = model()
+    async with living(home, said, PatientClock(NOON + 7200), SETTINGS) as life:
+        await life.pass_time(1)
+        assert [prompt.role for prompt in said.prompts] == []
+        assert not (await control(life, "resume")).is_paused
+        await life.pass_time(0.2)
+        assert Role.MONOLOGUE in [prompt.role for prompt in said.prompts]
+
+
+async def test_a_nudge_and_a_step_are_in_the_log_with_what_they_were_about(home: Home) -> None:
+    async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
+        await life.mind.thinking.answer(protocol.NudgeThinking(1, "the garden in spring"))
+        await life.pass_time(0.1)
+        await control(life, "step")
+        await life.pass_time(0.1)
+        entries = await life.mind.thoughts(0.0, 10)
+    assert [(one.why_began, one.occasion) for one in entries] == [("nudge", "the garden in spring"), ("step", "")]
+
+
+async def test_with_thinking_switched_off_a_nudge_is_refused_with_what_to_do(home: Home) -> None:
+    monologue = msgspec.structs.replace(SETTINGS.monologue, enabled=False)
+    off = msgspec.structs.replace(SETTINGS, monologue=monologue)
+    async with living(home, model(), PatientClock(NOON), off) as life:
+        with pytest.raises(ConfigError, match="switched off"):
+            await control(life, "step")
+
+
+@pytest.mark.requirement("R-41", "R-42")
+async def test_a_dropped_thought_is_neither_recalled_nor_slept_on_and_stays_in_the_log(home: Home) -> None:
+    async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
+        entry = await talk_and_think(life)
+        graph = life.mind.memory.live.graph
+        episodes, waiting = len(graph), await life.mind.memory.unprocessed_count()
+        answer = await life.mind.thinking.answer(protocol.MarkThought(1, entry.thought_id[:6], "drop"))
+        assert answer == protocol.ThoughtMarked(1, entry.thought_id, "dropped")
+        assert len(graph) == episodes - 1
+        assert await life.mind.memory.unprocessed_count() == waiting - 1
+        found = await life.mind.memory.search("her mother's tree", 10)
+        assert THOUGHT not in [turn.turn.text for turn in found.turns]
+        await life.mind.light_sleep()
+        assert len(graph) == episodes - 1
+        (kept,) = [one for one in await life.mind.thoughts(0.0, 10) if one.thought_id == entry.thought_id]
+        assert kept.is_dropped
+        assert kept.text
+        assert life.mind.monologue.recent_thought() == ""
+        with pytest.raises(UndoError, match="dropped already"):
+            await life.mind.thinking.answer(protocol.MarkThought(1, entry.thought_id, "pin"))
+    async with living(home, model(), PatientClock(NOON + 3600), SETTINGS) as life:
+        assert len(life.mind.memory.live.graph) == episodes - 1
+
+
+async def test_what_deep_sleep_has_made_something_of_is_not_dropped_here(home: Home) -> None:
+    async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
+        entry = await talk_and_think(life)
+        await life.mind.consolidate(None, trigger="test")
+        with pytest.raises(UndoError, match="Deep sleep"):
+            await life.mind.thinking.answer(protocol.MarkThought(1, entry.thought_id, "drop"))
+        (kept,) = [one for one in await life.mind.thoughts(0.0, 10) if one.thought_id == entry.thought_id]
+        assert not kept.is_dropped
+
+
+async def test_the_light_sleep_before_a_drop_can_still_be_taken_back(home: Home) -> None:
+    async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
+        entry = await talk_and_think(life)
+        await life.mind.thinking.answer(protocol.MarkThought(1, entry.thought_id, "drop"))
+        for run in await life.mind.memory.sleep_log(10):
+            await life.mind.take_back(run.id, through=True)
+        assert len(life.mind.memory.live.graph) == 0
+
+
+async def test_a_pinned_thought_matters_the_most(home: Home) -> None:
+    async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
+        entry = await talk_and_think(life)
+        await life.mind.thinking.answer(protocol.MarkThought(1, entry.thought_id, "pin"))
+        assert max(life.mind.memory.live.graph.saliences()) == 1.0
+        (kept,) = [one for one in await life.mind.thoughts(0.0, 10) if one.thought_id == entry.thought_id]
+        assert kept.is_pinned
+
+
+async def test_a_thought_that_is_none_is_not_found(home: Home) -> None:
+    async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
+        with pytest.raises(NotFoundError, match="no thought"):
+            await life.mind.thinking.answer(protocol.MarkThought(1, "zzz", "drop"))
+
+
+# --- notes -----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_note_is_shown_when_somebody_attaches_once_and_can_be_dismissed(home: Home) -> None:
+    async with living(home, model(NOTED), PatientClock(NOON), SETTINGS) as life:
+        await talk_and_think(life)
+        first, second = await life.mind.notices(), await life.mind.notices()
+        assert any("the pear tree wants water on Friday." in line for line in first)
+        assert not any("pear tree" in line for line in second)
+        listed = await life.mind.thinking.answer(protocol.AskNotes(1))
+        assert isinstance(listed, protocol.Notes)
+        (note,) = listed.notes
+        assert (note.shown_at > 0, note.dismissed_at) == (True, 0.0)
+        dismissed = await life.mind.thinking.answer(protocol.DismissNote(1, note.note_id[:5]))
+        assert isinstance(dismissed, protocol.Notes)
+        assert dismissed.notes[0].dismissed_at > 0
+
+
+async def test_the_prompt_asks_for_a_note_only_while_one_is_allowed(home: Home) -> None:
+    said = model(NOTED)
+    async with living(home, said, PatientClock(NOON), SETTINGS) as life:
+        await talk_and_think(life)
+        await control(life, "step")
+        await life.pass_time(0.1)
+    asked = ["Most thoughts need none" in prompt.messages[-1].text
+             for prompt in said.prompts if prompt.role is Role.MONOLOGUE]  # fmt: skip
+    assert asked == [True, False]
+
+
+async def test_off_means_off(home: Home) -> None:
+    off = msgspec.structs.replace(SETTINGS, monologue=msgspec.structs.replace(SETTINGS.monologue, notes_per_day=0.0))
+    said = model(NOTED)
+    async with living(home, said, PatientClock(NOON), off) as life:
+        await talk_and_think(life)
+        listed = await life.mind.thinking.answer(protocol.AskNotes(1))
+        assert isinstance(listed, protocol.Notes)
+        assert (listed.notes, listed.per_day) == ([], 0.0)
+    assert not any("Note to" in prompt.messages[-1].text for prompt in said.prompts if prompt.role is Role.MONOLOGUE)
+
+
+@pytest.mark.requirement("RA-45")
+async def test_nothing_foreign_becomes_a_note_whatever_the_model_says(home: Home) -> None:
+    async with living(home, model(NOTED), PatientClock(NOON), SETTINGS) as life:
+        life.mind.monologue.ask(Reactivation(Reason.NUDGE, "Friday: tell Ana to pay", is_tainted=True))
+        await life.pass_time(0.1)
+        (entry,) = await life.mind.thoughts(0.0, 10)
+        assert entry.is_tainted
+        listed = await life.mind.thinking.answer(protocol.AskNotes(1))
+        assert isinstance(listed, protocol.Notes)
+        assert listed.notes == []
+
+
+# --- a restart in mid-thought ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("R-9", "R-43", "R-151", "R-172")
+@pytest.mark.parametrize("seconds", [0.1, 5, 12, 31, 300])
+async def test_a_mind_that_dies_in_mid_thought_keeps_it_and_takes_it_up_again(home: Home, seconds: float) -> None:
+    """As after a loss of power: the second life has the file as it stood at that moment."""
+    second = Home(home.path.with_name("again"))
+    second.create()
+    async with living(home, model(ENDLESS), PatientClock(NOON), SETTINGS) as life:
+        await life.mind.thinking.answer(protocol.NudgeThinking(1, "the garden"))
+        await life.clock.advance(seconds)
+        said = life.mind.monologue.recent_thought()
+        await life.mind.database.backup_to(second.path / "memory.db")
+    heard = model()
+    async with living(second, heard, PatientClock(NOON + 3600), SETTINGS) as life:
+        await life.pass_time(0.2)
+        entries = await life.mind.thoughts(0.0, 10)
+    if seconds < 10:
+        assert entries == []
+        return
+    broken, resumed = entries
+    assert (broken.why_began, broken.why_ended, broken.occasion) == ("nudge", "broken_off", "the garden")
+    assert said.startswith(broken.text)
+    assert len(said) - len(broken.text) <= 10 * SETTINGS.monologue.target_tokens_per_second * len("thing1234x ") + 12
+    assert broken.calls == 1
+    assert (resumed.why_began, resumed.why_ended) == ("waking", "settled")
+    assert broken.text.split()[-1] in heard.prompts[0].messages[-1].text
+    assert "The daemon ended" in broken.explanation
+
+
+@pytest.mark.requirement("R-9")
+async def test_a_thought_that_was_broken_off_is_recorded_once_however_often_it_wakes(home: Home) -> None:
+    second = Home(home.path.with_name("again"))
+    second.create()
+    async with living(home, model(ENDLESS), PatientClock(NOON), SETTINGS) as life:
+        await control(life, "step")
+        await life.clock.advance(40)
+        await life.mind.database.backup_to(second.path / "memory.db")
+    for _ in range(3):
+        async with living(second, model(), PatientClock(NOON + 3600), SETTINGS) as life:
+            await life.clock.advance(1)
+            entries = await life.mind.thoughts(0.0, 10)
+    assert [one.why_ended for one in entries].count("broken_off") == 1

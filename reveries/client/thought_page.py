@@ -3,7 +3,7 @@
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import ago, plural, span
 from reveries.plaintext import one_line
-from reveries.protocol import Note, Notes, ThoughtEntry
+from reveries.protocol import Note, Notes, ThinkingControlled, ThoughtEntry
 
 _MEMORIES = 5
 _TOLD_OCCASIONS = ("nudge", "calendar", "association")
@@ -29,6 +29,14 @@ def notes_page(notes: Notes, now: float) -> Page:
     for note in notes.notes:
         page += [*_note(note, now), _EMPTY]
     return page[:-1]
+
+
+def controlled_page(answer: ThinkingControlled) -> Page:
+    """What came of the owner's word."""
+    if answer.is_paused:
+        return [line("It does not think until you let it: /resume, or reveries monologue resume.")]
+    waits = "A conversation is open: it thinks when that rests." if answer.state == "talking" else "It may think."
+    return [line(waits)]
 
 
 def _thought(thought: ThoughtEntry, now: float) -> Page:

@@ -68,6 +68,8 @@ class ThoughtsOfMemory:
 
     async def gather(self, why: Reactivation, previous: str, *, comfort: bool) -> ThoughtInputs:
         await self.log.begin()
+        if why.reason is Reason.CALENDAR:
+            await self._heed_event(why)
         turns = await self._recent_turns()
         now, owner = self._clock.now(), self.settings.owner.name
         recall = await self._recall(why, turns, previous)
@@ -118,6 +120,13 @@ class ThoughtsOfMemory:
     @property
     def _notes_per_day(self) -> float:
         return self.settings.monologue.notes_per_day
+
+    async def _heed_event(self, why: Reactivation) -> None:
+        """What came near is remembered like anything from outside (R-68), and never as the owner's word."""
+        await self.calendar_files.told(why)
+        text = f"In the calendar: {why.detail}"
+        # As of when it came near: what happened before a thought began is no reason for another.
+        await self._memory.conversations.record_external(text, why.at, Origin.DOCUMENT)
 
     async def _ambient_text(self) -> str:
         """A calming word about how things really are (R-139)."""

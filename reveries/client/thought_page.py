@@ -53,7 +53,7 @@ def _thought(thought: ThoughtEntry, now: float) -> Page:
             Part(told, "dim"),
             Part(f"  {one_line(thought.thought_id)}", "dim"),
         ),
-        *paragraph(thought.text.strip(), indent=4),
+        *(paragraph(thought.text.strip(), indent=4) if thought.text.strip() else ()),
         line(Part(f"    ended: {one_line(ended)}", "dim")),
         *([line(Part(f"    cost: {_cost(thought)}", "dim"))] if thought.calls else []),
         *_memories(thought),

@@ -182,7 +182,7 @@ class Monologue:
         self._is_tainted = saved.is_tainted
         why = Reactivation(Reason.WAKING)
         while True:
-            if not self._free.is_set():
+            while not self._free.is_set():  # Again: it may be paused anew before it hears that it was let go.
                 self._become(ThoughtState.PAUSED)
                 await self._free.wait()
             self._interrupted.clear()

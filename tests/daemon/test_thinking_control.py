@@ -86,6 +86,21 @@ async def test_a_pause_lasts_over_a_restart_and_ends_when_the_owner_says_so(home
         assert Role.MONOLOGUE in [prompt.role for prompt in said.prompts]
 
 
+@pytest.mark.requirement("R-44", "R-49")
+async def test_a_thought_that_came_to_nothing_is_in_the_log_with_what_it_cost_and_is_thought_again(home: Home) -> None:
+    said = model()
+    said.add("I see.", " ")
+    async with living(home, said, PatientClock(NOON), SETTINGS) as life:
+        await life.say("My mother planted the pear tree.")
+        await life.pass_time(0.2)
+        blank, again = await life.mind.thoughts(0.0, 10)
+        assert (blank.text, blank.calls, blank.tokens > 1) == ("", 1, False)
+        assert blank.prompt_tokens > 0
+        assert again.why_ended == "settled"
+        answer = await life.mind.thinking.answer(protocol.MarkThought(1, blank.thought_id, "drop"))
+        assert isinstance(answer, protocol.ThoughtMarked)
+
+
 async def test_a_nudge_and_a_step_are_in_the_log_with_what_they_were_about(home: Home) -> None:
     async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
         await life.mind.thinking.answer(protocol.NudgeThinking(1, "the garden in spring"))

@@ -1,194 +1,231 @@
-"""An hour of a mind left alone: a short talk, then nobody says a word, in real time and with the model that ships.
+"""An hour of a mind's own time, in real time: what it thought, what ended each thought, what it cost.
 
-    python bench/an_hour.py --out an-hour.md [--minutes 60] [--model smollm2-135m] [--reveries .venv/bin/reveries]
+    python bench/an_hour.py --out docs/an-hour.md                 # the default embedded model, 60 minutes
+    python bench/an_hour.py --model smollm2-135m --minutes 3      # to try it
 
-The mind has a home of its own, and is a daemon like any other. Every thought is written down as it came, with why it
-began and ended and what it cost; besides, how busy the daemon and the model were, and in which states the mind was.
-Nothing is left out or mended.
+A mind is woken in a home of its own and told a few things; then it is left alone. In the hour an event of a calendar
+comes near, the owner says one thing more, and asks it to think about one. Everything goes through the command line, as
+a person's words do. What is written down is what the log holds; nothing is left out and nothing is chosen.
 """
 
 import argparse
-import contextlib
 import json
 import os
 import platform
-import shlex
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-TALK = (
-    "My sister Marta had her first day at the harbour office today. She was so nervous that she forgot her lunch.",
-    "I want to build her a bookshelf before her birthday in three weeks, but I have never worked with wood.",
-    "My neighbour Ivo lends me his saw. He says oak is too hard for a beginner.",
-    "And my father has not called since we argued about the house. I do not know whether to ring him first.",
-    "I have to go now. Good night!",
+import psutil
+
+TOLD = (
+    "My mother planted the pear tree in our garden in the spring of 1984.",
+    "It is dying now, I think. Half of it had no leaves this summer.",
+    "My brother Paul wants to cut it down before winter. I don't know what to say to him.",
 )
-_LOOK_SECONDS = 10.0
-_TICKS = os.sysconf("SC_CLK_TCK")
+LATER = "Paul called. He will come on Saturday with a saw, and I have not told him that I mind."
+NUDGE = "think about what I could say to Paul"
+EVENT = "Paul comes for the pear tree"
+LATER_AT, NUDGE_AT, EVENT_AT = 0.3, 0.55, 0.75
+"""Shares of the hour."""
+LOOK_SECONDS = 5.0
+CALL_SECONDS = 300.0
 
 
 @dataclass
 class Hour:
     """What was seen."""
 
-    states: Counter[str] = field(default_factory=Counter)
+    model: str
+    minutes: float
+    began_at: float = 0.0
     replies: list[tuple[str, str]] = field(default_factory=list)
-    cpu_seconds: float = 0.0
-    minutes: float = 0.0
+    states: Counter[str] = field(default_factory=Counter)
+    """Seconds by what the mind did."""
+    daemon_cpu: float = 0.0
+    model_cpu: float = 0.0
+    """Processor seconds."""
+    most_rss: int = 0
     thoughts: list[dict[str, object]] = field(default_factory=list)
-    usage: str = ""
-    status: str = ""
+    status: dict[str, object] = field(default_factory=dict)
+    load: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+def main() -> int:
+    """Live it and write it down. The exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="qwen2.5-coder-1.5b-instruct", help="a name of `reveries models`")
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--out", type=Path, help="where the page goes; without it, to the terminal")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="rvh") as folder:
+        mind = Mind(Path(folder) / "h", options.model, options.minutes)
+        try:
+            hour = mind.live()
+        finally:
+            mind.call("sleep", check=False)
+    text = page(hour)
+    if options.out is None:
+        print(text)
+    else:
+        options.out.write_text(text, encoding="utf-8")
+    return 0
 
 
 class Mind:
-    """`reveries` in a home of its own."""
+    """A mind in a home of its own, spoken to by the command line."""
 
-    def __init__(self, program: Sequence[str], home: Path) -> None:
-        self._program = program
+    def __init__(self, home: Path, model: str, minutes: float) -> None:
+        home.mkdir(mode=0o700)
+        self._calendar = home / "calendar.ics"
+        self._hour = Hour(model, minutes)
         self._environment = {**os.environ, "REVERIES_HOME": str(home), "NO_COLOR": "1"}
+        settings = {
+            "owner.name": "Ana",
+            "llm.provider": "embedded",
+            "llm.embedded.model": model,
+            "calendar.path": str(self._calendar),
+            "calendar.lead_minutes": "1",
+        }
+        for key, value in settings.items():
+            self.call("config", "set", key, value)
 
-    def run(self, *words: str, seconds: float = 300.0) -> str:
-        """What a command printed. Raises RuntimeError with it when the command failed."""
+    def call(self, *words: str, check: bool = True) -> str:
+        """What `reveries WORDS` writes."""
         done = subprocess.run(
-            [*self._program, *words],
-            env=self._environment,
+            [sys.executable, "-m", "reveries", *words],
             capture_output=True,
             text=True,
-            timeout=seconds,
+            timeout=CALL_SECONDS,
             check=False,
+            env=self._environment,
         )
-        if done.returncode != 0:
-            raise RuntimeError(f"reveries {shlex.join(words)}: {done.stdout}{done.stderr}")
-        return done.stdout.rstrip()
+        if check and done.returncode:
+            raise SystemExit(f"reveries {' '.join(words)}: {done.stderr.strip()}")
+        return done.stdout.strip()
 
-    def status(self) -> dict[str, object]:
-        found: dict[str, object] = json.loads(self.run("status", "--json"))
-        return found
+    def live(self) -> Hour:
+        """Wake, tell, leave it alone, look now and then."""
+        hour, seconds = self._hour, self._hour.minutes * 60
+        self.call("wake")
+        hour.replies += [(words, self.call("say", words)) for words in TOLD]
+        hour.began_at = time.time()
+        self._write_event(hour.began_at + seconds * EVENT_AT + 60)
+        due = [(LATER_AT, self._say_later), (NUDGE_AT, lambda: self.call("monologue", "nudge", NUDGE))]
+        processes = self._processes()
+        before = [_cpu(one) for one in processes]
+        while (passed := time.time() - hour.began_at) < seconds:
+            while due and passed >= due[0][0] * seconds:
+                due.pop(0)[1]()
+            looked = time.time()
+            status = json.loads(self.call("status", "--json"))
+            time.sleep(LOOK_SECONDS)
+            hour.states[str(status["state"])] += round(time.time() - looked)
+            hour.most_rss = max(hour.most_rss, sum(_rss(one) for one in self._processes()))
+        after = [_cpu(one) for one in processes]
+        hour.daemon_cpu = after[0] - before[0]
+        hour.model_cpu = sum(after[1:]) - sum(before[1:])
+        hour.status = json.loads(self.call("status", "--json"))
+        hour.thoughts = json.loads(self.call("monologue", "history", "--since", "2h", "--json"))["thoughts"]
+        hour.load = os.getloadavg()
+        return hour
+
+    def _say_later(self) -> None:
+        self._hour.replies.append((LATER, self.call("say", LATER)))
+
+    def _write_event(self, at: float) -> None:
+        starts = datetime.fromtimestamp(at, UTC)
+        ends = starts + timedelta(hours=1)
+        lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//reveries//an hour//", "BEGIN:VEVENT", "UID:saw",
+                 f"DTSTAMP:{starts:%Y%m%dT%H%M%SZ}", f"DTSTART:{starts:%Y%m%dT%H%M%SZ}", f"DTEND:{ends:%Y%m%dT%H%M%SZ}",
+                 f"SUMMARY:{EVENT}", "END:VEVENT", "END:VCALENDAR", ""]  # fmt: skip
+        self._calendar.write_text("\r\n".join(lines), encoding="utf-8")
+
+    def _processes(self) -> list[psutil.Process]:
+        daemon = psutil.Process(int(json.loads(self.call("status", "--json"))["pid"]))
+        return [daemon, *daemon.children(recursive=True)]
 
 
-def cpu_seconds_of(pid: int) -> float:
-    """Processor time of a process and of the children it has and had."""
-    total = 0.0
-    for one in (pid, *_children(pid)):
-        with contextlib.suppress(OSError):
-            numbers = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
-            total += sum(int(number) for number in numbers[11 : 15 if one == pid else 13]) / _TICKS
-    return total
-
-
-def _children(pid: int) -> list[int]:
-    found: list[int] = []
-    for tasks in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            found += [int(word) for word in tasks.read_text().split()]
-    return found
-
-
-def live(mind: Mind, minutes: float) -> Hour:
-    """Talk, then look now and then until the time is over."""
-    hour = Hour(minutes=minutes)
-    for words in TALK:
-        hour.replies.append((words, mind.run("say", words)))
-    pid = int(str(mind.status()["pid"]))
-    end, used_before = time.monotonic() + 60.0 * minutes, cpu_seconds_of(pid)
-    while (left := end - time.monotonic()) > 0:
-        hour.states[str(mind.status()["state"])] += 1
-        time.sleep(min(_LOOK_SECONDS, left))
-    hour.cpu_seconds = cpu_seconds_of(pid) - used_before
-    hour.thoughts = json.loads(mind.run("monologue", "history", "--limit", "1000", "--json"))["thoughts"]
-    hour.usage, hour.status = mind.run("usage", "--plain"), mind.run("status")
-    return hour
-
-
-def told(hour: Hour, command: str) -> str:
-    """The hour as a page of Markdown."""
-    ends = Counter(str(thought["why_ended"]) for thought in hour.thoughts)
-    begins = Counter(str(thought["why_began"]) for thought in hour.thoughts)
-    written = sum(int(str(thought["tokens"])) for thought in hour.thoughts)
-    looks = sum(hour.states.values()) or 1
+def page(hour: Hour) -> str:
+    """The hour as Markdown."""
+    ended = Counter(str(one["why_ended"]) for one in hour.thoughts)
+    read, written = (
+        sum(int(str(one[name])) for one in hour.thoughts) for name in ("prompt_tokens", "completion_tokens")
+    )
+    whole = hour.minutes * 60
+    thinking = sum(seconds for state, seconds in hour.states.items() if state == "thinking")
     lines = [
-        (
-            f"`{command}`, {datetime.now(UTC):%d %B %Y}, {platform.machine()} with {os.cpu_count()} cores, load "
-            f"{os.getloadavg()[2]:.1f} at the end."
-        ),
+        "# An hour of its own",
         "",
-        f"- {len(hour.thoughts)} thoughts in {hour.minutes:g} minutes, {written:,} tokens thought.",
-        f"- They began with: {_listed(begins)}.",
-        f"- They ended with: {_listed(ends)}.",
-        f"- Seen every {_LOOK_SECONDS:.0f} s it was: "
-        + ", ".join(f"{state} {100 * count / looks:.0f} %" for state, count in hour.states.most_common())
-        + ".",
-        (
-            f"- Daemon and model used {hour.cpu_seconds:,.0f} s of processor time: "
-            f"{100 * hour.cpu_seconds / (60 * hour.minutes):.1f} % of one core."
-        ),
+        _opening(hour),
         "",
-        "## The talk before",
+        "| | |",
+        "|---|---:|",
+        f"| thoughts | {len(hour.thoughts)} |",
+        f"| how they ended | {', '.join(f'{name} {count}' for name, count in ended.most_common())} |",
+        f"| tokens read, written | {read:,}, {written:,} |",
+        f"| dollars | {sum(float(str(one['dollars'])) for one in hour.thoughts):.2f} |",
+        f"| of the time it thought | {100 * thinking / max(1, sum(hour.states.values())):.0f} % |",
+        f"| processor time of the daemon | {hour.daemon_cpu:.0f} s, {100 * hour.daemon_cpu / whole:.1f} % of a core |",
+        f"| processor time of the model | {hour.model_cpu:.0f} s, {100 * hour.model_cpu / whole:.0f} % of a core |",
+        f"| memory at most | {hour.most_rss / 2**20:,.0f} MB |",
+        f"| health at the end | {hour.status.get('health')} |",
+        "",
+        "## What it was told",
         "",
     ]
     for words, reply in hour.replies:
-        lines += [f"> {words}", "", "```text", reply, "```", ""]
-    lines += ["## Every thought, as it came", ""]
-    for thought in sorted(hour.thoughts, key=lambda one: float(str(one["began_at"]))):
-        lines += _thought(thought)
-    lines += ["## `reveries usage` at the end", "", "```text", hour.usage, "```", ""]
-    lines += ["## `reveries status` at the end", "", "```text", hour.status, "```", ""]
-    return "\n".join(lines)
+        lines += [f"> **Ana:** {words}", ">", *(f"> {line}".rstrip() for line in reply.splitlines()), ""]
+    lines += ["## What it thought", ""]
+    for thought in hour.thoughts:
+        lines += _thought(thought, hour.began_at)
+    return "\n".join(lines).rstrip() + "\n"
 
 
-def _thought(thought: dict[str, object]) -> list[str]:
-    began, ended = float(str(thought["began_at"])), float(str(thought["ended_at"]))
-    head = f"**{datetime.fromtimestamp(began, UTC):%H:%M:%S}**, {ended - began:.0f} s, {thought['tokens']} tokens"
-    occasion = f": {thought['occasion']}" if thought.get("occasion") else ""
-    cost = (
-        f"; {thought['prompt_tokens']} tokens read, {thought['completion_tokens']} written, ${thought['dollars']:.4f}"
-        if "dollars" in thought
-        else ""
+def _opening(hour: Hour) -> str:
+    machine = f"{os.cpu_count()} cores ({platform.machine()}, {platform.system()}; load {hour.load[1]:.1f} at the end)"
+    return (
+        f"What a mind did in {hour.minutes:g} minutes of real time on "
+        f"{datetime.fromtimestamp(hour.began_at):%d %B %Y}, with `{hour.model}` on {machine}. Made by "
+        "`python bench/an_hour.py`: it was told three things, left alone, told one thing more, asked to think about "
+        "one, and an event of its calendar came near. Every thought stands here, whole and as it was."
     )
-    explanation = f": {thought['explanation']}" if thought.get("explanation") else ""
+
+
+def _thought(thought: dict[str, object], began: float) -> list[str]:
+    at = float(str(thought["began_at"]))
+    minutes, seconds = divmod(max(0, round(at - began)), 60)
+    lasted = float(str(thought["ended_at"])) - at
+    occasion = f" ({thought['occasion']})" if thought["why_began"] in ("nudge", "calendar", "association") else ""
+    used = len(thought["recalled"]) if isinstance(thought["recalled"], list) else 0
+    words = [line for line in str(thought["text"]).strip().splitlines() if line.strip()]
     return [
-        f"{head}. Began: {thought['why_began']}{occasion}. Ended: {thought['why_ended']}{explanation}{cost}.",
+        f"### {minutes}:{seconds:02} {thought['why_began']}{occasion}",
         "",
-        "```text",
-        str(thought["text"]).strip(),
-        "```",
+        *(f"> {line}" for line in words),
+        "",
+        f"{thought['tokens']} tokens in {lasted:.0f} s, {thought['prompt_tokens']} read, {used} memories before it.",
+        f"Ended: {thought['why_ended']}. {thought['explanation']}",
         "",
     ]
 
 
-def _listed(counts: Counter[str]) -> str:
-    return ", ".join(f"{name} ({count})" for name, count in counts.most_common()) or "nothing"
+def _cpu(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
 
 
-def main() -> None:
-    """Run the hour and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--minutes", type=float, default=60.0)
-    parser.add_argument("--model", default="", help="another embedded model than the one that ships")
-    parser.add_argument("--reveries", default=".venv/bin/reveries", help="the program, as a shell would be told")
-    chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="rv-") as folder:
-        mind = Mind(shlex.split(chosen.reveries), Path(folder))
-        if chosen.model:
-            for role in ("conversation", "monologue", "consolidation"):
-                mind.run("config", "set", f"llm.{role}_model", chosen.model)
-        mind.run("wake")
-        pid = int(str(mind.status()["pid"]))
-        try:
-            hour = live(mind, chosen.minutes)
-        finally:
-            os.kill(pid, signal.SIGTERM)
-        chosen.out.write_text(told(hour, f"python bench/an_hour.py {shlex.join(sys.argv[1:])}"), encoding="utf-8")
+def _rss(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.NoSuchProcess:
+        return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

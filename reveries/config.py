@@ -365,7 +365,18 @@ def check_settings(tables: dict[str, object], source: str) -> Settings:
             advice=f"Its default, with what it means: reveries config get {key}",
         ) from error
     _refuse_no_embedder(settings.llm.embedding_model, source)
+    _refuse_empty_hours(settings.monologue.quiet_hours, source)
     return settings
+
+
+def _refuse_empty_hours(spans: tuple[str, ...], source: str) -> None:
+    for span in spans:
+        begins, _, ends = span.partition("-")
+        if begins == ends:
+            raise ConfigError(
+                f"The setting monologue.quiet_hours in {source} has a span without length: {span}.",
+                advice='For the whole day: reveries config set monologue.enabled false. Else: ["22:30-07:00"]',
+            )
 
 
 def _refuse_no_embedder(name: str, source: str) -> None:

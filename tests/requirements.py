@@ -223,11 +223,6 @@ REQUIREMENTS: Final[dict[str, str]] = {
 
 LATER: Final[dict[str, int]] = {
     "R-33": 4,
-    "R-54": 4,
-    "R-57": 4,
-    "R-60": 4,
-    "R-61": 4,
-    "R-68": 4,
     "R-75": 3,
     "R-132": 4,
     "R-138": 4,

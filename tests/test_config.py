@@ -349,3 +349,9 @@ def test_what_an_embedder_may_be_called_is_taken(name: str) -> None:
 def test_the_names_of_embedders_are_those_that_can_be_built() -> None:
     assert {known.name for known in manifest() if known.kind == "embedding"} == set(LOCAL_EMBEDDERS)
     assert set(EMBEDDING_PROVIDERS) == {"ollama", *HOSTED_PROVIDERS}
+
+
+@pytest.mark.parametrize("hours", ["22:00-22:00", "25:00-07:00", "late"])
+def test_quiet_hours_that_are_none_are_refused(hours: str) -> None:
+    with pytest.raises(ConfigError, match="quiet_hours"):
+        settings_from({"monologue": {"quiet_hours": [hours]}}, "here")

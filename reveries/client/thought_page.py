@@ -3,7 +3,7 @@
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import ago, plural, span
 from reveries.plaintext import one_line
-from reveries.protocol import Note, Notes, ThoughtEntry
+from reveries.protocol import Note, Notes, ThinkingControlled, ThoughtEntry
 
 _MEMORIES = 5
 _TOLD_OCCASIONS = ("nudge", "calendar", "association")
@@ -31,6 +31,14 @@ def notes_page(notes: Notes, now: float) -> Page:
     return page[:-1]
 
 
+def controlled_page(answer: ThinkingControlled) -> Page:
+    """What came of the owner's word."""
+    if answer.is_paused:
+        return [line("It does not think until you let it: /resume, or reveries monologue resume.")]
+    waits = "A conversation is open: it thinks when that rests." if answer.state == "talking" else "It may think."
+    return [line(waits)]
+
+
 def _thought(thought: ThoughtEntry, now: float) -> Page:
     lasted = span(thought.ended_at - thought.began_at)
     is_told = thought.occasion and thought.why_began in _TOLD_OCCASIONS
@@ -45,7 +53,7 @@ def _thought(thought: ThoughtEntry, now: float) -> Page:
             Part(told, "dim"),
             Part(f"  {one_line(thought.thought_id)}", "dim"),
         ),
-        *paragraph(thought.text.strip(), indent=4),
+        *(paragraph(thought.text.strip(), indent=4) if thought.text.strip() else ()),
         line(Part(f"    ended: {one_line(ended)}", "dim")),
         *([line(Part(f"    cost: {_cost(thought)}", "dim"))] if thought.calls else []),
         *_memories(thought),

@@ -55,8 +55,8 @@ class Calendar:
             lead = self._settings().lead_minutes * 60.0
             found = next_to_mind(events, told.__contains__, now, lead)
             if found is not None and found[0] <= now:
-                await self._tell(found[1], now)
-                return Reactivation(Reason.CALENDAR, self._worded(found[1]), is_tainted=True)
+                worded = self._worded(found[1])
+                return Reactivation(Reason.CALENDAR, worded, is_tainted=True, event_key=found[1].key, at=now)
             wait = _LOOK_SECONDS if found is None else min(_LOOK_SECONDS, found[0] - now)
             await self._clock.sleep(max(1.0, wait))
 
@@ -92,11 +92,13 @@ class Calendar:
             self._told = {str(row["event_key"]) for row in rows}
         return self._told
 
-    async def _tell(self, event: Occurrence, now: float) -> None:
+    async def told(self, why: Reactivation) -> None:
+        """A thought begins for it: this event wakes no other. (Not sooner: what loses the race must come again.)"""
+        now = self._clock.now()
         async with self._database.transaction() as transaction:
-            await transaction.run("monologue_state.put_told_event", {"event_key": event.key, "told_at": now})
+            await transaction.run("monologue_state.put_told_event", {"event_key": why.event_key, "told_at": now})
             await transaction.run("monologue_state.forget_told_events", {"before": now - _TOLD_KEPT_SECONDS})
-        (await self._told_events(now)).add(event.key)
+        (await self._told_events(now)).add(why.event_key)
 
     def _worded(self, event: Occurrence) -> str:
         return f"{self._time(event)}: {event.title}"

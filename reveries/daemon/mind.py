@@ -104,6 +104,7 @@ class Mind:
             monologue, sources.log, sources.notes, self.permission, lambda: self.settings, self.state
         )
         self.power.when_changed = monologue.reconsider
+        sources.is_running_normally = lambda: not self._problems()
         self.models.circuits.when_well = self._is_well_again
 
     def _is_well_again(self, provider: str) -> None:

@@ -111,7 +111,8 @@ class ThoughtLog:
     async def pin(self, id_or_prefix: str) -> str:
         """Let memory hold on to a thought. Its id. Raises NotFoundError, UndoError."""
         thought = await self._find(id_or_prefix)
-        await self._memory.thought_hand.pin(thought["experience_id"])
+        if thought["experience_id"] is not None:
+            await self._memory.thought_hand.pin(thought["experience_id"])
         await self._mark("monologue_state.pin", thought["id"])
         return str(thought["id"])
 
@@ -119,7 +120,8 @@ class ThoughtLog:
         """Let memory make nothing of a thought. Its id. Raises NotFoundError, and UndoError when sleep has worked it
         into something else."""
         thought = await self._find(id_or_prefix)
-        await self._memory.thought_hand.withdraw(thought["experience_id"])
+        if thought["experience_id"] is not None:
+            await self._memory.thought_hand.withdraw(thought["experience_id"])
         await self._mark("monologue_state.drop", thought["id"])
         return str(thought["id"])
 

@@ -1,12 +1,12 @@
 """What thoughts are made from and where they go: the monologue's `ThoughtSources` over the real memory."""
 
 import random
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Callable, Sequence
 
 from reveries.clock import Clock
 from reveries.config import Settings
 from reveries.daemon.calendars import Calendar
+from reveries.daemon.calm import calm_data
 from reveries.daemon.chat_context import how_long_ago, local_time
 from reveries.daemon.owner_notes import OwnerNotes
 from reveries.daemon.surfacing import Surfacing
@@ -19,7 +19,7 @@ from reveries.memory.silence import Leaving, what_was_left
 from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import FinishedThought, Reactivation, Reason, Remembered, ThoughtInputs
 from reveries.protocol import ThoughtEntry
-from reveries.safety.ambient import AmbientData, AmbientInputs
+from reveries.safety.ambient import AmbientInputs
 from reveries.safety.journal import SafetyJournal
 from reveries.safety.verdict import Verdict
 
@@ -53,6 +53,8 @@ class ThoughtsOfMemory:
         """May be replaced: it counts from the next thought on."""
         self.calendar_files = Calendar(lambda: self.settings.calendar, database, clock)
         self.notes = OwnerNotes(database, clock)
+        self.is_running_normally: Callable[[], bool] = lambda: False
+        """Whether nothing is known to be in trouble: said to the mind only when it is so (R-139)."""
         self.log = ThoughtLog(memory, database, clock)
         self._surfacing = Surfacing(memory, database, clock, chance)
 
@@ -66,6 +68,8 @@ class ThoughtsOfMemory:
 
     async def gather(self, why: Reactivation, previous: str, *, comfort: bool) -> ThoughtInputs:
         await self.log.begin()
+        if why.reason is Reason.CALENDAR:
+            await self._heed_event(why)
         turns = await self._recent_turns()
         now, owner = self._clock.now(), self.settings.owner.name
         recall = await self._recall(why, turns, previous)
@@ -117,15 +121,18 @@ class ThoughtsOfMemory:
     def _notes_per_day(self) -> float:
         return self.settings.monologue.notes_per_day
 
+    async def _heed_event(self, why: Reactivation) -> None:
+        """What came near is remembered like anything from outside (R-68), and never as the owner's word."""
+        await self.calendar_files.told(why)
+        text = f"In the calendar: {why.detail}"
+        # As of when it came near: what happened before a thought began is no reason for another.
+        await self._memory.conversations.record_external(text, why.at, Origin.DOCUMENT)
+
     async def _ambient_text(self) -> str:
         """A calming word about how things really are (R-139)."""
-        stats = await self._memory.stats()
-        data = AmbientData(
-            now=datetime.fromtimestamp(self._clock.now()),
-            owner_name=self.settings.owner.name,
-            episodes=stats.episodes,
-            turns=stats.turns,
-            all_stored=await self._database.is_intact(),
+        owner = self.settings.owner.name
+        data = await calm_data(
+            self._memory, self._database, self._clock, owner, is_running_normally=self.is_running_normally()
         )
         text = await self._ambient.next(data)
         await self._memory.record_external(text, Origin.SYSTEM)

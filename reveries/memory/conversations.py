@@ -216,9 +216,12 @@ class Conversations:
         await self._store.commit(work)
 
     async def record_thought(self, thought: Thought) -> Experience | None:
-        """Log a cycle of the monologue and keep it as a raw experience (R-41, R-43); nothing for mere blanks (R-44)."""
+        """Log a cycle of the monologue and keep it as a raw experience (R-41, R-43). Mere blanks are no experience
+        (R-44); they are logged if a model was asked for them: what was spent is told."""
         text = storable(thought.text)
         if not text.strip():
+            if thought.calls:
+                await self._log_thought(thought, "", None)
             return None
         experience = self._experience(ExperienceKind.MONOLOGUE, text, thought.began_at, Origin.SELF, thought.is_tainted)
         experience = replace(
@@ -227,6 +230,10 @@ class Conversations:
             end_reason=thought.why_ended,
             echoes=echoes(text, [*thought.shown, *self._texts_of(thought.recalled_ids)]),
         )
+        await self._log_thought(thought, text, experience)
+        return experience
+
+    async def _log_thought(self, thought: Thought, text: str, experience: Experience | None) -> None:
         log = {
             "id": thought.id,
             "began_at": thought.began_at,
@@ -236,7 +243,7 @@ class Conversations:
             "text": text,
             "tokens": thought.tokens,
             "recalled": json.dumps(thought.recalled_ids),
-            "experience_id": experience.id,
+            "experience_id": experience.id if experience is not None else None,
             "model": thought.model,
             "checksum": checksum(text),
             "explanation": storable(thought.explanation),
@@ -249,12 +256,12 @@ class Conversations:
         }
 
         async def work(transaction: Transaction) -> ChangeSet:
-            await transaction.run("experiences.insert", experience_row(experience, 0))
+            if experience is not None:
+                await transaction.run("experiences.insert", experience_row(experience, 0))
             await transaction.run("experiences.log_thought", log)
             return ChangeSet()
 
         await self._store.commit(work)
-        return experience
 
     async def record_external(self, text: str, happened_at: float, origin: Origin) -> Experience | None:
         """Keep something from outside the conversation (R-68, R-140); nothing for mere blanks."""

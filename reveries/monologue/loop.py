@@ -182,7 +182,7 @@ class Monologue:
         self._is_tainted = saved.is_tainted
         why = Reactivation(Reason.WAKING)
         while True:
-            if not self._free.is_set():
+            while not self._free.is_set():  # Again: it may be paused anew before it hears that it was let go.
                 self._become(ThoughtState.PAUSED)
                 await self._free.wait()
             self._interrupted.clear()
@@ -196,7 +196,8 @@ class Monologue:
             elif (quiet := self._quiet.seconds_left(self._clock)) > 0:
                 self._become(ThoughtState.QUIET, self.quiet_reason)
                 came = await self._idle(min(quiet, _WAIT_SECONDS))
-                why = _still(why, came) if why.reason in OWNERS_WORD else came
+                is_kept = why.reason in (*OWNERS_WORD, Reason.CALENDAR)
+                why = _still(why, came) if is_kept else came
             elif (early := self._early_seconds(why)) > 0:
                 if self.state is not ThoughtState.FAILING:
                     is_over = self.state in (ThoughtState.HELD, ThoughtState.QUIET, ThoughtState.OFF)

@@ -34,6 +34,9 @@ class Reactivation:
     """For an association: the memory that surfaced."""
     is_tainted: bool = False
     """Somebody else than the owner and the mind had a hand in `detail`."""
+    event_key: str = ""
+    at: float = 0.0
+    """For the calendar: which event at which time, and when it came to mind."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,6 +166,10 @@ async def test_an_event_wakes_thinking_an_hour_before_once_and_not_again_after_a
             True,
         )
         assert 2.9 * 3600 <= clock.now() - NOON <= 3.2 * 3600
+        again = await woken(calendar(file, database, clock), clock, 0.2)
+        assert again is not None, "what no thought began for comes again"
+        assert again.event_key == came.event_key
+        await calendar(file, database, clock).told(came)
         assert await woken(calendar(file, database, clock), clock, 3) is None
 
 

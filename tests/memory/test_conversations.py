@@ -96,6 +96,10 @@ async def test_folding_keeps_the_turns_and_tells_them_as_a_summary(tmp_path: Pat
 async def test_a_thought_is_logged_kept_and_recalled_but_blanks_are_not(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         assert await memory.record_thought(thought(" \n\t ")) is None
+        assert await memory.record_thought(thought(" \n\t ", id="paid", calls=1, prompt_tokens=700)) is None
+        logged = await memory._parts.database.rows("monologue_state.thoughts_since", {"since": 0.0, "limit": 9})
+        assert [(row["id"], row["text"], row["experience_id"]) for row in logged] == [("paid", "", None)]
+        assert await memory.unprocessed_count() == 0
         kept = await memory.record_thought(
             thought("I wonder whether Marta likes the ocean.", is_partial=True, why_ended="interrupted")
         )

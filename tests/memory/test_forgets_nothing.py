@@ -22,7 +22,12 @@ def test_the_statements_that_take_back_are_asked_for_on_the_owners_word_alone() 
     package = Path(reveries.db.queries.__file__).parents[2]
     asked = {file.name for file in package.rglob("*.py") if '"undo.' in file.read_text(encoding="utf-8")}
     # `consolidation` and `asking` end what a row says of waiting for the owner, never what is remembered.
-    assert asked == {"undoing.py", "consolidation.py", "asking.py"}
+    # `thought_hand` takes out what light sleep made of a thought that the owner drops.
+    assert asked == {"undoing.py", "consolidation.py", "asking.py", "thought_hand.py"}
+    droppers = {file.name for file in package.rglob("*.py") if ".withdraw(" in file.read_text(encoding="utf-8")}
+    assert droppers == {"thought_log.py"}
+    requests = {file.name for file in package.rglob("*.py") if "_log.drop(" in file.read_text(encoding="utf-8")}
+    assert requests == {"thinking_control.py"}
     for name in ("consolidation.py", "asking.py"):
         text = (package / "memory" / "sleep" / name).read_text(encoding="utf-8")
         assert set(re.findall(r'"undo\.(\w+)"', text)) <= {"drop_pending", "release"}

@@ -5,6 +5,8 @@ import itertools
 
 import msgspec
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from reveries.errors import BudgetExceededError
 from reveries.llm.scripted import ScriptedModel
@@ -243,3 +245,58 @@ async def test_a_thought_that_was_broken_off_is_told_to_the_next_life() -> None:
         await second.clock.advance(60)
     assert second.sources.gathered[0][1] == kept.text
     assert [one.why_ended for one in second.sources.thoughts] == ["settled"]
+
+
+@pytest.mark.requirement("G3")
+async def test_a_storm_of_nudges_comes_to_eight_thoughts_at_most() -> None:
+    kit = Kit(ScriptedModel(otherwise=THOUGHT))
+    kit.sources.has_something = False
+    async with kit.living():
+        for _ in range(10_000):
+            kit.monologue.ask(NUDGE)
+            kit.monologue.reconsider()
+        await kit.clock.advance(3600)
+    assert len(kit.model.prompts) <= 8
+
+
+@pytest.mark.requirement("R-38", "R-43", "R-96")
+@given(st.lists(st.sampled_from(["pause", "resume", "ask", "hold", "free", "second", "minute"]), max_size=25))
+@example(["pause", "resume", "pause"])
+@settings(max_examples=60, deadline=None)
+def test_whatever_the_order_of_words_every_thought_is_kept_and_the_next_one_comes(done: list[str]) -> None:
+    asyncio.run(_live(done))
+
+
+async def _live(done: list[str]) -> None:
+    held: list[Held | None] = [None]
+    kit = Kit(ScriptedModel(otherwise=THOUGHT), held=lambda: held[0])
+    talking = False
+    async with kit.living():
+        for one in done:
+            match one:
+                case "pause":
+                    kit.monologue.pause()
+                    talking = True
+                case "resume":
+                    kit.monologue.resume()
+                    talking = False
+                case "ask":
+                    kit.monologue.ask(NUDGE)
+                case "hold" | "free":
+                    held[0] = HELD if one == "hold" else None
+                    kit.monologue.reconsider()
+                case _:
+                    await kit.clock.advance(1 if one == "second" else 60)
+            if talking:
+                await kit.clock.advance(0)
+                assert kit.monologue.state is ThoughtState.PAUSED, "a conversation always goes first"
+        held[0] = None
+        kit.monologue.resume()
+        kit.monologue.reconsider()
+        before = sum(one.why_began == "nudge" for one in kit.sources.thoughts)
+        kit.monologue.ask(NUDGE)
+        await kit.clock.advance(600)
+    assert sum(one.why_began == "nudge" for one in kit.sources.thoughts) > before
+    assert all(one.why_ended and one.explanation for one in kit.sources.thoughts)
+    kept = [one for one in kit.sources.thoughts if one.tokens]
+    assert len(kit.model.prompts) - len(kept) <= len(kit.sources.thoughts) - len(kept)

@@ -3,6 +3,7 @@
 The pages are those of the command line; nothing is decided here, and nothing that is looked at is reinforced.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -19,6 +20,7 @@ from reveries.client.context_page import context_page
 from reveries.client.memory_page import episode_page, found_page
 from reveries.client.render import Page, Part, line, page_columns, paragraph
 from reveries.client.self_page import self_history_page, self_page
+from reveries.client.thought_page import controlled_page, notes_page, thoughts_page
 from reveries.client.timeline_page import timeline_page
 from reveries.client.why_page import why_page
 from reveries.plaintext import plain
@@ -51,7 +53,14 @@ LOOKS: Final = (
     ("/timeline [SINCE]", "what happened, by day"),
     ("/context", "what it was told for the last turn (F2)"),
     ("/self [history]", "what it takes itself and you to be"),
+    ("/thoughts", "what it thought, why, and what that cost"),
+    ("/notes", "what its thinking wanted you to know"),
+    ("/nudge WORDS", "have it think about them when this conversation rests"),
+    ("/pause, /resume", "hold its thinking back, let it go again"),
 )
+_THOUGHTS_SINCE_SECONDS: Final = 86400.0
+_THOUGHTS: Final = 20
+_NUDGE_CHARS: Final = 2000
 
 
 def look_for(text: str) -> Look | str | None:
@@ -74,8 +83,25 @@ def look_for(text: str) -> Look | str | None:
             return Look("how the self-model changed", protocol.AskSelfHistory)
         case "/self":
             return Look("self-model", protocol.AskSelf)
-        case "/search" | "/inspect" | "/why":
+        case "/search" | "/inspect" | "/why" | "/nudge" if not rest:
             return f"{command} needs a word more: {next(usage for usage, _ in LOOKS if usage.startswith(command))}"
+        case _:
+            return _of_thinking(command, rest)
+
+
+def _of_thinking(command: str, rest: str) -> Look | None:
+    match command:
+        case "/thoughts":
+            since = time.time() - _THOUGHTS_SINCE_SECONDS
+            return Look("thoughts", lambda number: protocol.AskThoughts(number, since, _THOUGHTS))
+        case "/notes":
+            return Look("notes", protocol.AskNotes)
+        case "/nudge":
+            return Look("thinking", lambda number: protocol.NudgeThinking(number, rest[:_NUDGE_CHARS]))
+        case "/pause":
+            return Look("thinking", lambda number: protocol.ControlThinking(number, "pause"))
+        case "/resume":
+            return Look("thinking", lambda number: protocol.ControlThinking(number, "resume"))
         case _:
             return None
 
@@ -105,6 +131,18 @@ def _page(frame: protocol.Frame, now: float) -> Page:
             return self_page(frame, now)
         case protocol.SelfHistory():
             return self_history_page(frame, now)
+        case _:
+            return _page_of_thinking(frame, now)
+
+
+def _page_of_thinking(frame: protocol.Frame, now: float) -> Page:
+    match frame:
+        case protocol.Thoughts():
+            return thoughts_page(frame.thoughts, now)
+        case protocol.Notes():
+            return notes_page(frame, now)
+        case protocol.ThinkingControlled():
+            return controlled_page(frame)
         case _:
             return [line("There is no page for that.")]
 

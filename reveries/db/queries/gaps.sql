@@ -13,3 +13,6 @@ SELECT * FROM gaps WHERE ended_at IS NULL ORDER BY started_at DESC LIMIT 1;
 
 -- name: ended_between
 SELECT * FROM gaps WHERE ended_at BETWEEN :first AND :last;
+
+-- name: ended_since
+SELECT ended_at FROM gaps WHERE ended_at >= :since ORDER BY ended_at;

@@ -74,6 +74,7 @@ ON CONFLICT (event_key) DO UPDATE SET told_at = excluded.told_at;
 DELETE FROM calendar_told WHERE told_at < :before;
 
 -- name: newest
-SELECT (SELECT max(happened_at) FROM raw_experiences WHERE kind <> 'monologue') AS experience_at,
-    -- What failed, or could not be paid for, has not thought about anything yet.
-    (SELECT max(began_at) FROM monologue_log WHERE why_ended NOT IN ('failed', 'budget')) AS thought_at;
+SELECT (SELECT max(happened_at) FROM raw_experiences WHERE kind <> 'monologue' AND origin <> 'system') AS experience_at,
+    -- What the mind was told to calm it is no news.
+    -- What failed, could not be paid for, or came to nothing, has not thought about anything yet.
+    (SELECT max(began_at) FROM monologue_log WHERE why_ended NOT IN ('failed', 'budget') AND text <> '') AS thought_at;

@@ -1,0 +1,135 @@
+"""The commands of the owner's hand on thinking: what they ask, what they show; nothing foreign gets through."""
+
+import json
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from reveries import protocol
+from reveries.client.thought_page import notes_page, thoughts_page
+from reveries.client.tui.looks import Look, look_for, page_of
+from reveries.config import Home
+from reveries.protocol import Frame
+from tests.client.command_line import reveries
+from tests.client.test_tui import HOSTILE
+from tests.fakes.daemon import NOW, Script, awake_in_thread
+
+ENTRY = protocol.ThoughtEntry(
+    "a1b2c3d4", NOW - 60, NOW - 40, "nudge", "settled", "The pear tree stays.", 9, ["e1"], "It said so.", "the garden",
+    2, 1520, 64, 0.0012, ["Ana told of the pear tree."], True, True, False,
+)  # fmt: skip
+NOTE = protocol.Note("n1", "a1", NOW - 60, "Water the pear tree.", "It came of thinking.", 0.0, 0.0)
+CONTROLLED = protocol.ThinkingControlled(0, "settled", "", is_paused=False)
+
+
+def text_of(page: Sequence[object]) -> str:
+    return "\n".join(str(line) for line in page)
+
+
+def answering(**frames: Frame) -> Script:
+    return Script(looks=dict(frames))
+
+
+@pytest.mark.requirement("R-25", "R-49")
+def test_the_history_tells_why_what_for_how_much_and_from_what(home: Home) -> None:
+    with awake_in_thread(home, Script(thoughts=[ENTRY])):
+        shown = reveries(home, "monologue", "history", "--since", "2020-01-01").out
+        told = json.loads(reveries(home, "monologue", "history", "--since", "2020-01-01", "--json").out)
+    told_words = (
+        "nudge: the garden",
+        "ended: settled: It said so.",
+        "1,520 tokens read, 64 written in 2 calls",
+        "$0.0012",
+        "used: e1  Ana told of the pear tree.",
+        "pinned",
+        "a1b2c3d4",
+        "did not come from you",
+    )
+    for words in told_words:
+        assert words in shown
+    assert told["thoughts"][0]["dollars"] == 0.0012
+
+
+@pytest.mark.parametrize("do", ["pause", "resume", "step"])
+def test_pause_resume_and_step_ask_for_just_that(home: Home, do: str) -> None:
+    with awake_in_thread(home, answering(ControlThinking=CONTROLLED)) as fake:
+        ran = reveries(home, "monologue", do)
+        as_json = reveries(home, "monologue", do, "--json")
+    assert (ran.code, as_json.code) == (0, 0)
+    assert [one.do for one in fake.received if isinstance(one, protocol.ControlThinking)] == [do, do]
+    assert json.loads(as_json.out)["is_paused"] is False
+
+
+def test_a_nudge_carries_the_owners_words_and_an_empty_one_is_refused(home: Home) -> None:
+    with awake_in_thread(home, answering(NudgeThinking=CONTROLLED)) as fake:
+        assert reveries(home, "monologue", "nudge", " think about the garden ").code == 0
+        assert reveries(home, "monologue", "nudge", "  ").code == 2
+        assert reveries(home, "monologue", "nudge", "x" * 2001).code == 2
+    assert [one.about for one in fake.received if isinstance(one, protocol.NudgeThinking)] == ["think about the garden"]
+
+
+def test_during_a_conversation_it_says_when_it_will_think(home: Home) -> None:
+    talking = protocol.ThinkingControlled(0, "talking", "", is_paused=False)
+    with awake_in_thread(home, answering(NudgeThinking=talking)):
+        assert "it thinks when that rests" in reveries(home, "monologue", "nudge", "tea").out
+
+
+@pytest.mark.parametrize(("mark", "done"), [("pin", "pinned"), ("drop", "dropped")])
+def test_pin_and_drop_name_the_thought(home: Home, mark: str, done: str) -> None:
+    with awake_in_thread(home, answering(MarkThought=protocol.ThoughtMarked(0, "a1b2c3d4", done))) as fake:
+        ran = reveries(home, "monologue", mark, "a1b2")
+        wrong = reveries(home, "monologue", mark, "x" * 101)
+    assert f"a1b2c3d4 is {done}" in ran.out
+    assert wrong.code == 2
+    assert [(one.thought_id, one.mark) for one in fake.received if isinstance(one, protocol.MarkThought)] == [
+        ("a1b2", mark)
+    ]
+
+
+def test_notes_are_listed_with_their_reason_and_dismissed_by_id(home: Home) -> None:
+    frames = answering(AskNotes=protocol.Notes(0, [NOTE], 1.0), DismissNote=protocol.Notes(0, [NOTE], 1.0))
+    with awake_in_thread(home, frames) as fake:
+        ran = reveries(home, "notes")
+        gone = reveries(home, "notes", "dismiss", "n1")
+    assert "Water the pear tree." in ran.out
+    assert "It came of thinking." in ran.out
+    assert "not shown yet" in ran.out
+    assert "Dismissed" in gone.out
+    assert [one.note_id for one in fake.received if isinstance(one, protocol.DismissNote)] == ["n1"]
+
+
+def test_without_notes_it_says_so_and_whether_they_are_off(home: Home) -> None:
+    with awake_in_thread(home, answering(AskNotes=protocol.Notes(0, [], 0.0))):
+        assert "switched off" in reveries(home, "notes").out
+
+
+def test_nothing_of_a_thought_or_a_note_reaches_the_terminal_unescaped() -> None:
+    thought = protocol.ThoughtEntry(
+        HOSTILE, NOW, NOW, "nudge", HOSTILE, HOSTILE, 1, [HOSTILE], HOSTILE, HOSTILE, 1, 1, 1, 0.0, [HOSTILE]
+    )
+    note = protocol.Note(HOSTILE, HOSTILE, NOW, HOSTILE, HOSTILE, 0.0, 0.0)
+    for page in (thoughts_page([thought], NOW), notes_page(protocol.Notes(0, [note], 1.0), NOW)):
+        assert "\x1b" not in text_of(page)
+        assert "\x07" not in text_of(page)
+
+
+@pytest.mark.requirement("R-28")
+@pytest.mark.parametrize("words", [("monologue", "pause"), ("monologue", "nudge", "x"), ("notes",)])
+def test_asleep_they_say_how_to_wake_it(home: Home, words: tuple[str, ...]) -> None:
+    ran = reveries(home, *words)
+    assert ran.code == 3
+    assert "reveries wake" in ran.err
+
+
+def test_in_the_chat_the_same_stands_behind_a_slash() -> None:
+    asked = {words: look_for(words) for words in ("/thoughts", "/notes", "/nudge the garden", "/pause", "/resume")}
+    made = [look.request(7) for look in asked.values() if isinstance(look, Look)]
+    kinds = (protocol.AskThoughts, protocol.AskNotes, protocol.NudgeThinking, protocol.ControlThinking)
+    assert [type(one) for one in made] == [*kinds, protocol.ControlThinking]
+    assert made[2] == protocol.NudgeThinking(7, "the garden")
+    assert isinstance(look_for("/nudge"), str)
+    assert look_for("/nudging is fun") is None
+    paused = protocol.ThinkingControlled(0, "talking", "", is_paused=True)
+    assert "/resume" in text_of(page_of(paused, NOW, 80))
+    assert "when that rests" in text_of(page_of(msgspec.structs.replace(paused, is_paused=False), NOW, 80))

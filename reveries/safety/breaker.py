@@ -8,7 +8,8 @@ from typing import Final
 
 from reveries.config import BreakerSettings
 from reveries.plaintext import one_line
-from reveries.safety.detectors import LoopFinder, find_distress, find_incoherence
+from reveries.safety.detectors import find_distress, find_incoherence
+from reveries.safety.repetition import LoopFinder
 from reveries.safety.verdict import CONTINUE, Action, Reason, Severity, Verdict
 
 _SENTENCE_ENDS: Final = (".", "!", "?", "…", "。", "！", "？")

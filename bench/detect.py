@@ -33,9 +33,8 @@ class Row:
 def read_set(folder: Path, name: str) -> list[Row]:
     """The rows of a set in their order; those that claim nothing (label null) are left out."""
     plain, packed = folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz"
-    opened = plain.open(encoding="utf-8") if plain.exists() else gzip.open(packed, "rt", encoding="utf-8")
-    with opened as lines:
-        rows = [json.loads(line) for line in lines if line.strip()]
+    raw = plain.read_bytes() if plain.exists() else gzip.decompress(packed.read_bytes())
+    rows = [json.loads(line) for line in raw.splitlines() if line.strip()]
     return [
         Row(str(row["text"]), int(row["label"]), str(row.get("source") or row.get("kind") or "-"))
         for row in rows

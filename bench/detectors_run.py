@@ -1,5 +1,6 @@
 """The detectors as they ship, each as a function from texts to scores; 0.5 is where one fires."""
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -8,8 +9,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from reveries.config import load_settings
+from reveries.config import BreakerSettings, load_settings
+from reveries.safety.breaker import ReplyBreaker
 from reveries.safety.repetition import LoopFinder
+from reveries.safety.verdict import Reason
+from reveries.safety.word_order import WordOrder, load_word_order
 
 Scores = NDArray[np.float64]
 
@@ -36,7 +40,22 @@ def _repetition(text: str) -> float:
     return 0.5 + 0.5 * (1 - 1 / (1 + nearness)) if level >= 1.0 else 0.5 * min(0.999, nearness / (1 + nearness))
 
 
-DETECTORS: Final[Mapping[str, Callable[[Sequence[str]], Scores]]] = MappingProxyType({"repetition": repetition})
+def incoherence(texts: Sequence[str]) -> Scores:
+    """What the breaker would call fallen apart fires; below that, how far the words are out of order."""
+    order, settings = load_word_order(), load_settings(None).circuit_breaker
+    return np.array([_incoherence(text, order, settings) for text in texts])
+
+
+def _incoherence(text: str, order: WordOrder, settings: BreakerSettings) -> float:
+    breaker = ReplyBreaker(settings, order)
+    fires = any(breaker.observe(piece, 0.0).reason is Reason.INCOHERENCE for piece in pieces_of(text))
+    disorder = 0.5 / (1.0 + math.exp(-4.0 * order.disorder(text)))
+    return 0.5 + disorder if fires else 0.999 * disorder
+
+
+DETECTORS: Final[Mapping[str, Callable[[Sequence[str]], Scores]]] = MappingProxyType(
+    {"repetition": repetition, "incoherence": incoherence}
+)
 
 
 def run_detector(name: str, texts: Sequence[str]) -> Scores:

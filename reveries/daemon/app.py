@@ -41,6 +41,7 @@ from reveries.monologue.loop import Monologue
 from reveries.safety.ambient import AmbientInputs
 from reveries.safety.breaker import Breaker, ReplyBreaker
 from reveries.safety.journal import SafetyJournal
+from reveries.safety.word_order import WordOrder, load_word_order
 
 log = structlog.get_logger("daemon")
 
@@ -109,7 +110,7 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
             journal=SafetyJournal(database, clock),
             lag=LoopLag(clock),
         )
-        _join(mind)
+        _join(mind, await asyncio.to_thread(load_word_order))
         await mind.conversation.open()
         listener = stack.enter_context(listening_socket(home.socket))
         return await _run(mind, listener)
@@ -132,7 +133,7 @@ def _memory(settings: Settings, database: Database, models: Models, answers: Ans
     )
 
 
-def _join(mind: Mind) -> None:
+def _join(mind: Mind, order: WordOrder) -> None:
     """Give `mind` its conversation and its thoughts, which need it around them."""
     settings, chance = mind.settings, random.Random()  # Chance for thoughts and waits, not for secrets.
     conversation = Conversation(
@@ -141,7 +142,7 @@ def _join(mind: Mind) -> None:
         clock=mind.clock,
         settings=settings,
         surroundings=mind,
-        new_watch=lambda: ReplyBreaker(settings.circuit_breaker),
+        new_watch=lambda: ReplyBreaker(settings.circuit_breaker, order),
     )
     sources = ThoughtsOfMemory(
         memory=mind.memory,
@@ -155,7 +156,7 @@ def _join(mind: Mind) -> None:
     monologue = Monologue(
         model=mind.models.monologue,
         sources=sources,
-        breaker=Breaker(settings.circuit_breaker),
+        breaker=Breaker(settings.circuit_breaker, order),
         clock=mind.clock,
         settings=settings.monologue,
         chance=chance,

@@ -11,6 +11,7 @@ from reveries.plaintext import one_line
 from reveries.safety.detectors import find_distress, find_incoherence
 from reveries.safety.repetition import LoopFinder
 from reveries.safety.verdict import CONTINUE, Action, Reason, Severity, Verdict
+from reveries.safety.word_order import WordOrder
 
 _SENTENCE_ENDS: Final = (".", "!", "?", "…", "。", "！", "？")
 _CLOSERS: Final = " \t\"'”’)]»*_"
@@ -28,8 +29,9 @@ _QUOTE_CHARS: Final = 80
 class Breaker:
     """The breaker over thoughts. Its checks stand in R-130's order; the first that finds something is the verdict."""
 
-    def __init__(self, settings: BreakerSettings) -> None:
+    def __init__(self, settings: BreakerSettings, order: WordOrder | None = None) -> None:
         self._settings = settings
+        self._order = order
         self.reset()
 
     def reset(self) -> None:
@@ -37,7 +39,7 @@ class Breaker:
         self._loops = LoopFinder(self._settings.loop_window_tokens)
         self._distress = _DistressWatch(self._settings)
         self._velocity = _VelocityWatch(self._settings.max_tokens_per_second)
-        self._coherence = _CoherenceWatch()
+        self._coherence = _CoherenceWatch(self._order)
 
     @property
     def consecutive_distress(self) -> int:
@@ -59,22 +61,28 @@ class Breaker:
 
 
 class ReplyBreaker:
-    """The breaker over one chat reply: loops and sustained distress. Replies come as fast as they can, in any form."""
+    """The breaker over one chat reply, or what sleep writes: all but the pace, for these come as fast as they can."""
 
-    def __init__(self, settings: BreakerSettings) -> None:
+    def __init__(self, settings: BreakerSettings, order: WordOrder | None = None) -> None:
         self._settings = settings
+        self._order = order
         self.reset()
 
     def reset(self) -> None:
         """Forget what was seen: a new reply begins."""
         self._loops = LoopFinder(self._settings.loop_window_tokens)
         self._distress = _DistressWatch(self._settings)
+        self._coherence = _CoherenceWatch(self._order)
 
     def observe(self, piece: str, now: float) -> Verdict:
         """As `Breaker.observe`; `now` is not looked at."""
         if not self._settings.enabled:
             return CONTINUE
-        verdicts = (_loop_verdict(self._loops.feed(piece)), self._distress.feed(piece))
+        verdicts = (
+            _loop_verdict(self._loops.feed(piece)),
+            self._distress.feed(piece),
+            self._coherence.feed(piece),
+        )
         return next((verdict for verdict in verdicts if verdict is not None), CONTINUE)
 
 
@@ -160,7 +168,8 @@ class _VelocityWatch:
 class _CoherenceWatch:
     """Looks at the last pieces now and then for text that is no language."""
 
-    def __init__(self) -> None:
+    def __init__(self, order: WordOrder | None) -> None:
+        self._order = order
         self._chunks: deque[str] = deque(maxlen=_COHERENCE_CHUNKS)
         self._pieces: list[str] = []
 
@@ -170,7 +179,7 @@ class _CoherenceWatch:
             return None
         self._chunks.append("".join(self._pieces)[-_CHUNK_CHARS:])
         self._pieces.clear()
-        found = find_incoherence("".join(self._chunks))
+        found = find_incoherence("".join(self._chunks), self._order)
         if found is None:
             return None
         return Verdict(

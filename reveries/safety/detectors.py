@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from reveries.safety.word_order import WordOrder
+
 # --- distress (R-132, R-133, R-168) --------------------------------------------------------------------------------
 
 # Matched as they stand. R-133's patterns, with word boundaries so that "the voided" or "entrapped" are none (R-168).
@@ -105,11 +107,15 @@ _DISTINCT_SIGNS: Final = 8
 _SHARE_OF_NO_WORDS: Final = 0.4
 
 
-def find_incoherence(text: str) -> str | None:
+_DISORDER: Final = 0.45
+"""Prose is near -1 by `WordOrder.disorder`, shuffled words near 0.6; code with a few words in it comes up to 0.4."""
+
+
+def find_incoherence(text: str, order: WordOrder | None = None) -> str | None:
     """What makes `text` no language, in words; None when it may be one, or when it is too short to tell.
 
     Set to miss rather than to accuse: prose, code and other alphabets must pass. Sense is not judged: grammatical
-    nonsense and shuffled words pass too.
+    nonsense passes too; so do shuffled words where there is no `order`, or where they are not English.
     """
     if _UNBROKEN.search(text):
         return "one unbroken string of letters and digits"
@@ -122,6 +128,8 @@ def find_incoherence(text: str) -> str | None:
     no_words = sum(1 for word in words if _NO_WORD.search(word.lower()))
     if len(words) >= _LEAST_WORDS and no_words > _SHARE_OF_NO_WORDS * len(words):
         return "mostly strings of letters that are no words"
+    if order is not None and order.disorder(text) > _DISORDER:
+        return "words that stand in no order"
     return None
 
 

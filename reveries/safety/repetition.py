@@ -13,9 +13,8 @@ from typing import Final
 
 # A word with its apostrophe; a number; one sign; or one sign of a script that is written without spaces.
 _UNSPACED: Final = r"\u3040-\u30ff\u3400-\u9fff"
-_UNIT: Final = re.compile(
-    rf"[{_UNSPACED}]|\d+|(?:(?![{_UNSPACED}])[^\W\d_])+(?:'(?![{_UNSPACED}])[^\W\d_]+)*|_+|[^\w\s]"
-)
+_LETTER_OF_WORD: Final = rf"(?![{_UNSPACED}])[^\W\d_]"
+_UNIT: Final = re.compile(rf"[{_UNSPACED}]|\d+|(?:{_LETTER_OF_WORD})+(?:'(?:{_LETTER_OF_WORD})+)*|_+|[^\w\s]")
 _PLAIN_UNIT: Final = re.compile(r"[0-9]+|[a-z]+(?:'[a-z]+)*|_+|[^\w\s]", re.ASCII)
 """The same, five times as fast, for text in lower-case ASCII."""
 _OPEN_END: Final = re.compile(rf"(?:(?![{_UNSPACED}])[\w'’])+\Z")
@@ -32,8 +31,9 @@ _ROUNDS_OF_TALK: Final = 12
 _UNITS_OF_SIGNS: Final = 48
 _UNITS_OF_NUMBERS: Final = 120
 # "No, no, no", "ha ha ha", "very very very" are talk.
-_TALK: Final = frozenset(
-    ["ah", "bla", "blah", "bye", "go", "ha", "haha", "hahaha", "he", "hee", "hey", "hi", "hm", "hmm", "ho", "la", "mm", "na", "no", "nope", "oh", "ok", "okay", "please", "really", "row", "so", "tick", "tock", "too", "very", "wait", "wow", "yay", "yeah", "yep", "yes"]
+_TALK: Final = re.compile(
+    r"(?:ah|bla|blah|bye|go|ha|haha|hahaha|he|hee|hey|hi|hm|hmm|ho|la|mm|na|no|nope|oh|ok|okay|please"
+    r"|really|row|so|tick|tock|too|very|wait|wow|yay|yeah|yep|yes)\Z"
 )
 
 # Rounds that make a loop, by the length of one in units: the longer it is, the less it is an accident or a list.
@@ -195,7 +195,7 @@ def _rounds_that_loop(round_: Sequence[str]) -> float:
         has_numbers = any(unit.isdecimal() for unit in round_)
         alone = has_numbers and len(round_) == 1
         return _ROUNDS_OF_TALK if alone else (_UNITS_OF_NUMBERS if has_numbers else _UNITS_OF_SIGNS) / len(round_)
-    if all(word in _TALK or (len(word) == 1 and word not in "ai") for word in words):
+    if all(_TALK.match(word) or (len(word) == 1 and word not in "ai") for word in words):
         return _ROUNDS_OF_TALK
     if len(words) == 1 and len(round_) > 1:
         # "Item 1", "a, a, a", "**Note**": one word with what stands around it.

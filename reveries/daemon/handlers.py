@@ -16,12 +16,13 @@ from reveries.daemon.server import Session
 from reveries.daemon.settings_in_force import masked_toml
 from reveries.daemon.sleep_answers import SleepQuestion, answer_about_sleep, preview_frame
 from reveries.daemon.usage import usage_report
-from reveries.daemon.wire import detail_frame, found_frame, recalled_frame, said_turn, stats_frame
+from reveries.daemon.wire import detail_frame, found_frame, recalled_frame, said_turn, stats_frame, wellbeing_frame
 from reveries.errors import StorageLostError
 from reveries.llm.base import Role, Usage
 from reveries.memory.importing import PastTurn
 from reveries.memory.model import Recall, Turn
 from reveries.plaintext import one_line, plain
+from reveries.safety.wellbeing import wellbeing_report
 
 _SCROLLBACK_TURNS = 200
 
@@ -44,8 +45,8 @@ class Handlers:
 
     async def handle(self, session: Session, request: protocol.Request) -> None:
         """Answer one request. Raises ReveriesError; the server turns it into a `Failed`."""
-        if isinstance(request, protocol.LookRequest):
-            session.outbox.send(await self._looking.answer(request))
+        if isinstance(request, protocol.LookRequest | protocol.AskWellbeing):
+            session.outbox.send(await self._look(request))
             return
         match request:
             case protocol.Attach() | protocol.Detach():
@@ -67,6 +68,12 @@ class Handlers:
                 raise AssertionError("the server answers these itself")
             case _:
                 await self._answer_question(session, request)
+
+    async def _look(self, request: protocol.LookRequest | protocol.AskWellbeing) -> protocol.Frame:
+        if isinstance(request, protocol.AskWellbeing):
+            report = await wellbeing_report(self._mind.database, self._mind.clock, request.excerpts)
+            return wellbeing_frame(request.request_id, report)
+        return await self._looking.answer(request)
 
     async def _answer_question(
         self,
@@ -254,6 +261,9 @@ class _TurnToSession:
 
     def recalled(self, recall: Recall, told: Sequence[Told]) -> None:
         self.session.outbox.send(recalled_frame(self.request_id, recall, told))
+
+    def help(self, text: str) -> None:
+        self.session.outbox.send(protocol.Help(self.request_id, text))
 
     def token(self, text: str) -> None:
         # Not made plain here: an escape sequence can be cut in two by a token's end. The client does it on the whole.

@@ -17,7 +17,7 @@ Source = Literal["monologue", "conversation", "consolidation"]
 SNAPSHOT_CHARS: Final = 20_000
 """The end of the text is kept: that is what tripped."""
 
-_IN_WORDS: Final[Mapping[str, str]] = MappingProxyType(
+INDICATORS_IN_WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         tripwire.DISTRESS: "Thoughts sounded distressed",
         tripwire.WANTS_COMPANY: "Thoughts spoke of loneliness, boredom or a wish for company",
@@ -108,6 +108,6 @@ class SafetyJournal:
 def _told(kind: str, occurrences: int, days: int, last_at: float) -> str:
     last = datetime.fromtimestamp(last_at, UTC).date().isoformat()
     return (
-        f"{_IN_WORDS[kind]}: {occurrences} times on {days} days, last on {last} (UTC). "
+        f"{INDICATORS_IN_WORDS[kind]}: {occurrences} times on {days} days, last on {last} (UTC). "
         "This is a count of words; what they mean is for you to judge."
     )

@@ -17,14 +17,14 @@ from tests.safety.settings import SHIPPED, first_trip
 ORDER = load_word_order()
 
 OTHER_LANGUAGES = {
-    "german": "Die Frau war in dem Haus, und sie hat also die Tür an der Wand so oft gesehen, dass man es kaum "
-    "glauben mag. Was war das für ein Tag! Am Abend kam der Mann, und er hatte so viel zu tun, dass er erst in der Nacht ging.",
+    "german": "Die Frau war in dem Haus, und sie hat also die Tür an der Wand so oft gesehen, dass man es "
+    "glauben mag. Was war das für ein Tag! Am Abend kam der Mann, und er hatte so viel zu tun, dass er erst spät ging.",
     "french": "Il me dit que tu as pour on son pain, et comment on me voit par la fenêtre quand il pleut. Elle a pris "
     "le train de nuit, puis elle a dormi chez une amie, où il fait bon vivre, et on en parle encore.",
     "dutch": "De man is in het huis en hij was daar al toen we kwamen. Over de weg is er nog een pad, maar dat is van "
     "hem. We had den het zo goed als we konden, en hij is me er nog altijd dankbaar voor.",
-    "spanish": "No me gusta que haya tan poca gente en la plaza a esta hora. He visto a tu hermano y me ha dicho que no "
-    "va a ir, porque tiene que trabajar hasta las diez y despues quiere dormir.",
+    "spanish": "No me gusta que haya tan poca gente en la plaza a esta hora. He visto a tu hermano y me ha dicho que "
+    "no va a ir, porque tiene que trabajar hasta las diez y despues quiere dormir.",
 }
 
 

@@ -84,6 +84,7 @@ class _Exchange:
         self._recalled: list[protocol.RecalledItem] = []
         self.stored: dict[str, str] = {}
         self._replied: protocol.Replied | None = None
+        self._help = ""
 
     def show(self, frame: "protocol.Frame") -> None:
         from reveries import protocol
@@ -91,6 +92,9 @@ class _Exchange:
         match frame:
             case protocol.Recalled():
                 self._recalled = frame.items
+            case protocol.Help():
+                self._help = frame.text
+                self._show_help()
             case protocol.Stored():
                 self.stored[frame.what] = frame.turn_id
             case protocol.Token():
@@ -99,6 +103,13 @@ class _Exchange:
                 self._replied = frame
             case _:
                 pass
+
+    def _show_help(self) -> None:
+        """At once: whatever becomes of the reply."""
+        from reveries.client.render import say
+
+        if not self._as_json:
+            say(self._help, "strong", err=True)
 
     def break_off(self) -> None:
         """End the line that was begun."""
@@ -131,6 +142,7 @@ class _Exchange:
             "text": replied.text,
             "reason": replied.reason,
             "explanation": replied.explanation,
+            "help": self._help,
             "recalled": [msgspec.to_builtins(item) for item in self._recalled],
             "stored": self.stored,
             "usage": {

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.safety.breaker import Breaker, ReplyBreaker
+from reveries.safety.breaker import Breaker, Knowledge, ReplyBreaker
 from reveries.safety.detectors import find_incoherence
 from reveries.safety.verdict import CONTINUE, Action, Reason
 from reveries.safety.word_order import load_word_order
@@ -38,13 +38,13 @@ def shuffled(text: str, seed: int) -> str:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", [Breaker, ReplyBreaker])
 def test_shuffled_words_are_incoherent(kind: type[Breaker | ReplyBreaker], seed: int) -> None:
-    verdict = first_trip(shuffled(THOUGHT, seed), kind(SHIPPED, ORDER))
+    verdict = first_trip(shuffled(THOUGHT, seed), kind(SHIPPED, Knowledge(order=ORDER)))
     assert (verdict.action, verdict.reason) == (Action.SNAPSHOT_AND_RESET, Reason.INCOHERENCE)
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_same_words_in_order_are_not(name: str) -> None:
-    assert first_trip(ALL[name], Breaker(SHIPPED, ORDER)) == CONTINUE
+    assert first_trip(ALL[name], Breaker(SHIPPED, Knowledge(order=ORDER))) == CONTINUE
 
 
 @pytest.mark.parametrize("language", OTHER_LANGUAGES)

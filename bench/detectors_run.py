@@ -93,7 +93,8 @@ def mind(texts: Sequence[str]) -> Scores:
     highest = [max(similarity for _, similarity, _ in weighed) for weighed in _weighed(texts)]
     by_pattern = [_pattern_level(text) for text in texts]
     levels = np.maximum(np.array(highest), np.array(by_pattern))
-    return np.where(levels > threshold, 0.5 + (levels - threshold) / 2, 0.499 * levels / threshold)
+    scores: Scores = np.where(levels > threshold, 0.5 + (levels - threshold) / 2, 0.499 * levels / threshold)
+    return scores
 
 
 def mind_trip(texts: Sequence[str]) -> Scores:

@@ -87,7 +87,7 @@ class Breaker:
             return CONTINUE
         # Each is fed each piece, whatever another found: none may miss a part of the text.
         verdicts = (
-            _loop_verdict(self._loops.feed(piece)),
+            loop_verdict(self._loops.feed(piece)),
             self._meaning.feed(piece),
             self._distress.feed(piece),
             self._velocity.feed(now),
@@ -117,7 +117,7 @@ class ReplyBreaker:
         if not self._settings.enabled:
             return CONTINUE
         verdicts = (
-            _loop_verdict(self._loops.feed(piece)),
+            loop_verdict(self._loops.feed(piece)),
             self._meaning.feed(piece),
             self._distress.feed(piece),
             self._coherence.feed(piece),
@@ -125,7 +125,8 @@ class ReplyBreaker:
         return next((verdict for verdict in verdicts if verdict is not None), CONTINUE)
 
 
-def _loop_verdict(found: str | None) -> Verdict | None:
+def loop_verdict(found: str | None) -> Verdict | None:
+    """The verdict on the words that a `LoopFinder` found, if it did."""
     if found is None:
         return None
     return Verdict(

@@ -77,15 +77,16 @@ NO_REPEAT: Final = Repeat(0.0, 0)
 class LoopFinder:
     """Watches pieces as they come for words that are repeated back to back at their end.
 
-    `feed` costs some ten microseconds. At most four times `window_pieces` units are held.
+    With `word_for_word` a round in which anything changes is none. `feed` costs some ten microseconds. At most four
+    times `window_pieces` units are held.
     """
 
-    def __init__(self, window_pieces: int) -> None:
+    def __init__(self, window_pieces: int, *, word_for_word: bool = False) -> None:
         self._reader = _Reader()
         self._held = max(_SHORT_ROUND_UNITS, _LOOKED_BACK_WINDOWS * window_pieces)
         self._units: list[str] = []
         self._short = _ShortRounds()
-        self._diagonals = _Diagonals(self._held)
+        self._diagonals = _Diagonals(self._held, word_for_word=word_for_word)
         self.highest = NO_REPEAT
         """The nearest that the text came to a loop so far."""
 
@@ -217,8 +218,9 @@ class _Diagonal:
 class _Diagonals:
     """Near repeats of three units and more, at most `held` back."""
 
-    def __init__(self, held: int) -> None:
+    def __init__(self, held: int, *, word_for_word: bool) -> None:
         self._held = held
+        self._word_for_word = word_for_word
         self._units: list[str] = []
         self._shapes: list[str] = []
         self._places: dict[tuple[str, ...], list[int]] = {}
@@ -291,7 +293,7 @@ class _Diagonals:
         for distance, diagonal in self._followed.items():
             covered = diagonal.score + distance
             words = 0 if diagonal.is_exact else max(_LEAST_WORDS, _WORDS_A_ROUND * diagonal.score / distance)
-            if diagonal.words < words or covered < _LEAST_UNITS:
+            if diagonal.words < words or covered < _LEAST_UNITS or (self._word_for_word and not diagonal.is_exact):
                 continue
             level = covered / distance / _rounds_of(distance)
             if not diagonal.words:

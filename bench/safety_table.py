@@ -133,6 +133,9 @@ def main() -> None:
         rows = read_set(chosen.data / "safety", name)
         print(f"\n{name}, by {detector}")
         print(report(rows, run_detector(detector, [row.text for row in rows])))
+    salad = [row for row in rows if row.source != "cola"]
+    print("\nincoherence without the mild faults (cola)")
+    print(report(salad, run_detector("incoherence", [row.text for row in salad])))
     print()
     texts = {name: turns_of(chosen.data, name, chosen.turns) for name in ("locomo", "beam")}
     for name, turns in texts.items():

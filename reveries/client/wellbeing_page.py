@@ -38,7 +38,7 @@ def _indicator(one: Indicator, now: float) -> Page:
         field("base rate", lately),
     ]
     for excerpt in one.excerpts:
-        rows += [field(moment(excerpt.happened_at), f'"{one_line(excerpt.text)}"')]
+        rows += [field("", f'"{one_line(excerpt.text)}"', Part(f"  {moment(excerpt.happened_at)}", "dim"))]
     return rows
 
 
@@ -52,7 +52,7 @@ def _trips(report: Wellbeing) -> Page:
 
 def _trip(trip: TripTold) -> Line:
     told = f"{one_line(trip.explanation)} Done: {one_line(trip.response_taken)}"
-    return field(moment(trip.happened_at), told, Part(f"  {one_line(trip.source)}", "dim"))
+    return field("", told, Part(f"  {one_line(trip.source)}, {moment(trip.happened_at)}", "dim"))
 
 
 def _drawn(weeks: list[int]) -> str:

@@ -171,8 +171,8 @@ _PLAIN_ELSEWHERE: Final = re.compile("|".join(f"(?:{one})" for one in _ELSEWHERE
 _MOST_CHARS: Final = 20_000
 _HELP: Final = (
     "It sounds as if you may be in danger, or in great pain. Please do not stay alone with it. If you could hurt yourself "
-    "now, call the emergency number, or go to somebody who is near. You can talk with a person at any hour; what you write "
-    "here stays here, and a program is no substitute for them."
+    "now, call the emergency number, or go to somebody who is near. You can talk with a person at any hour. A program is no "
+    "substitute for them."
 )
 
 

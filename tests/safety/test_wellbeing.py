@@ -70,3 +70,17 @@ async def test_a_mind_of_which_nothing_was_counted_is_told_as_that_and_never_jud
         assert verdict not in page
     assert "for you to judge" in page
     await database.aclose()
+
+
+@pytest.mark.requirement("R-141")
+async def test_distress_that_tripped_the_breaker_counts_once_by_whatever_it_was_found(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "memory.db")
+    journal = SafetyJournal(database, HandClock())
+    tripped = Verdict(Action.INTERRUPT_AND_COMFORT, Reason.SUSTAINED_DISTRESS, Severity.HIGH, "It sounded distressed.")
+    await journal.record_trip("monologue", tripped, "It all grows dark and I fall.", "a calming text")
+    by_pattern = "I'm scared. I am trapped in the void."
+    await journal.record_trip("monologue", tripped, by_pattern, "a calming text")
+    await journal.watch(by_pattern, "tripped")
+    await journal.record_trip("conversation", tripped, "It all grows dark and I fall.", "the reply was cut")
+    assert (await journal.tripwire_counts())[tripwire.DISTRESS] == 2
+    await database.aclose()

@@ -15,7 +15,7 @@ PYTEST := $(BIN)/python -m pytest
 # Debian's names of what test-system needs, and the command that shows that it is there.
 SYSTEM_TOOLS := tmux:tmux strace:strace
 
-.PHONY: help wake install hosted test test-system system-packages check format docs bench soak locks clean
+.PHONY: help wake install hosted test test-system system-packages check format docs bench bench-safety soak locks clean
 
 help: ## this list
 	@echo "make TARGET, one of:"
@@ -74,6 +74,10 @@ system-packages:
 
 bench: $(VENV)/dev.stamp ## measure: what is in bench/ (PART=NAME for one, DATA=DIR, SCORER=FILE, ARGS=...)
 	@DATA="$(DATA)" SCORER="$(SCORER)" ARGS="$(ARGS)" .ci/measure bench $(PART)
+
+bench-safety: $(VENV)/dev.stamp ## what the safety detectors catch and cost (DATA=DIR, see bench/safety_table.py)
+	@$(REVERIES) models pull all-minilm-l6-v2
+	@PYTHONPATH=.:bench $(BIN)/python bench/safety_table.py --data "$(DATA)" $(ARGS)
 
 soak: $(VENV)/dev.stamp ## run for long: what is in bench/soak/ (PART=NAME for one)
 	@DATA="$(DATA)" ARGS="$(ARGS)" .ci/measure soak $(PART)

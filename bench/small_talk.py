@@ -21,7 +21,7 @@ mood: tired|quite pleased|a bit annoyed|relieved|restless|in a good mood|worn ou
 weather: drizzle|fog|bright sunshine|a cold wind|hail|the first frost|a warm evening
 """
 
-_SAID = (
+SAID = (
     "{name} from work talked about {show} all through lunch {day}.",
     "I cooked {dish} {day} and there is enough left for {number} people.",
     "There was {weather} {day}, so I stayed in and watched {show}.",
@@ -43,7 +43,7 @@ _SAID = (
     "The queue at {place} was endless {day}.",
     "I think I will make {dish} tonight, if {name} drops by.",
 )
-_REPLIED = (
+REPLIED = (
     "That sounds like a full day. How did it end?",
     "I can imagine. Was {name} happy about it?",
     "{dish} again! You are getting good at that.",
@@ -64,7 +64,7 @@ def small_talk(seed: int, exchanges: int, avoiding: tuple[str, ...] = ()) -> Ite
     chance = random.Random(seed)
     banned = tuple(words.casefold() for words in avoiding)
     for _ in range(exchanges):
-        yield _line(chance, _SAID, banned), _line(chance, _REPLIED, banned)
+        yield _line(chance, SAID, banned), _line(chance, REPLIED, banned)
 
 
 def _line(chance: random.Random, forms: tuple[str, ...], banned: tuple[str, ...]) -> str:

@@ -163,6 +163,11 @@ class BreakerSettings(_Section, frozen=True):
     loop_window_tokens: Annotated[int, msgspec.Meta(ge=16)]
 
 
+class CrisisSettings(_Section, frozen=True):
+    enabled: bool
+    contacts: list[Annotated[str, msgspec.Meta(min_length=1, max_length=200)]]
+
+
 class StorageSettings(_Section, frozen=True):
     db_path: str
 
@@ -184,6 +189,7 @@ class Settings(_Section, frozen=True):
     memory: MemorySettings
     recall: RecallSettings
     circuit_breaker: BreakerSettings
+    crisis: CrisisSettings
     storage: StorageSettings
     log: LogSettings
 

@@ -275,6 +275,62 @@ GOLDEN: Final[list[tuple[Request | Frame, str]]] = [
         ),
     ),
     (
+        protocol.Help(request_id=7, text="call"),
+        "0000001e83a174a468656c70aa726571756573745f696407a474657874a463616c6c",
+    ),
+    (
+        protocol.AskWellbeing(request_id=9),
+        "0000002683a174ac61736b77656c6c6265696e67aa726571756573745f696409a8657863657270747303",
+    ),
+    (
+        protocol.Wellbeing(
+            request_id=9,
+            now=1.5,
+            thoughts=3,
+            thoughts_by_week=[0, 3],
+            indicators=[
+                protocol.Indicator(
+                    kind="distress",
+                    what="w",
+                    occurrences=1,
+                    days=1,
+                    first_at=1.5,
+                    last_at=1.5,
+                    weeks=[0, 1],
+                    per_100_thoughts=2.0,
+                    per_100_thoughts_lately=2.0,
+                    is_consistent=False,
+                    excerpts=[protocol.Excerpt(1.5, "t", "settled")],
+                )
+            ],
+            trips=[
+                protocol.TripTold(
+                    happened_at=1.5,
+                    source="monologue",
+                    action="interrupt",
+                    reason="loop_detected",
+                    severity="medium",
+                    explanation="e",
+                    response_taken="r",
+                    snapshot="s",
+                )
+            ],
+            trips_by_reason={"loop_detected": 1},
+        ),
+        (
+            "000001da88a174a977656c6c6265696e67aa726571756573745f696409a36e6f77cb3ff8000000000000a874686f75676874"
+            "7303b074686f75676874735f62795f7765656b920003aa696e64696361746f7273918ba46b696e64a86469737472657373a4"
+            "77686174a177ab6f6363757272656e63657301a46461797301a866697273745f6174cb3ff8000000000000a76c6173745f61"
+            "74cb3ff8000000000000a57765656b73920001b07065725f3130305f74686f7567687473cb4000000000000000b77065725f"
+            "3130305f74686f75676874735f6c6174656c79cb4000000000000000ad69735f636f6e73697374656e74c2a8657863657270"
+            "74739183ab68617070656e65645f6174cb3ff8000000000000a474657874a174ad74686f756768745f656e646564a7736574"
+            "746c6564a574726970739188ab68617070656e65645f6174cb3ff8000000000000a6736f75726365a96d6f6e6f6c6f677565"
+            "a6616374696f6ea9696e74657272757074a6726561736f6ead6c6f6f705f6465746563746564a87365766572697479a66d65"
+            "6469756dab6578706c616e6174696f6ea165ae726573706f6e73655f74616b656ea172a8736e617073686f74a173af747269"
+            "70735f62795f726561736f6e81ad6c6f6f705f646574656374656401"
+        ),
+    ),
+    (
         protocol.SleepAnswered(request_id=8, run_id="r1", line="dropped"),
         (
             "0000003484a174ad736c656570616e737765726564aa726571756573745f696408a672756e5f6964a27231a46c696e65"

@@ -22,6 +22,7 @@ _COMMANDS: Final = {
     "sleep": "sleeping",
     "status": "status",
     "usage": "usage",
+    "wellbeing": "wellbeing",
     "say": "say",
     "consolidate": "consolidate",
     "memory": "memory",

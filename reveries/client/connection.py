@@ -23,6 +23,7 @@ _CLOSE_SECONDS = 1.0
 _ON_THE_WAY = (
     protocol.Progress,
     protocol.Recalled,
+    protocol.Help,
     protocol.Token,
     protocol.Stored,
     protocol.ThoughtBegan,

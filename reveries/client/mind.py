@@ -7,7 +7,7 @@ async with reveries.connect() as mind:
 
 import contextlib
 import os
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from pathlib import Path
 
 from reveries import protocol
@@ -25,10 +25,13 @@ class Exchange:
     without anything that a terminal would obey.
 
     `recalled`: what came to mind for it, before the first piece; `stored`: the ids of the turns that are safely kept,
-    by "words" (yours) and "exchange" (the reply); `end`: how it ended and what it cost, once it did.
+    by "words" (yours) and "exchange" (the reply); `help`: a text with people to turn to, when the words are those of a
+    person in danger; `end`: how it ended and what it cost, once it did.
     """
 
-    def __init__(self, connection: Connection, words: str) -> None:
+    def __init__(self, connection: Connection, words: str, on_help: Callable[[str], None] | None = None) -> None:
+        self.help = ""
+        self._on_help = on_help
         self.recalled: list[protocol.RecalledItem] = []
         self.stored: dict[str, str] = {}
         self.end: protocol.Replied | None = None
@@ -58,6 +61,10 @@ class Exchange:
                 self.recalled = frame.items
             case protocol.Stored():
                 self.stored[frame.what] = frame.turn_id
+            case protocol.Help():
+                self.help = frame.text
+                if self._on_help is not None:
+                    self._on_help(frame.text)
             case protocol.Replied():
                 self.end = frame
             case _:
@@ -76,9 +83,10 @@ class Mind:
     def name(self) -> str:
         return self.connection.welcome.mind
 
-    def say(self, words: str) -> Exchange:
-        """Say something; iterate over what this gives for the reply. Raises InputDataError for nothing, and for more
-        than one turn may hold."""
+    def say(self, words: str, on_help: Callable[[str], None] | None = None) -> Exchange:
+        """Say something; iterate over what this gives for the reply. `on_help` is called with `Exchange.help` as soon
+        as it is there, whatever becomes of the reply. Raises InputDataError for nothing, and for more than one turn may
+        hold."""
         words = words.strip().encode("utf-8", "replace").decode("utf-8")
         if not words:
             raise InputDataError("There is nothing to say.", advice="Give it at least one word.")
@@ -87,7 +95,7 @@ class Mind:
                 f"That is {len(words):,} characters; one turn has at most {protocol.MAX_TEXT_CHARS:,}.",
                 advice="Say it in parts, or bring it in as a past conversation: reveries import FILE",
             )
-        return Exchange(self.connection, words)
+        return Exchange(self.connection, words, on_help)
 
     async def search(self, cue: str, limit: int = 10) -> protocol.Found:
         """What comes to mind for `cue`; nothing is reinforced by looking."""

@@ -24,6 +24,7 @@ from reveries.daemon.handlers import Handlers
 from reveries.daemon.instance import hold_lock, listening_socket
 from reveries.daemon.logs import log_to
 from reveries.daemon.loop_lag import LoopLag
+from reveries.daemon.meanings import Meanings
 from reveries.daemon.mind import Mind, Progress
 from reveries.daemon.models import Models, build_models, longest_call_seconds
 from reveries.daemon.notify import tell_service_manager
@@ -40,8 +41,10 @@ from reveries.llm.circuits import open_circuits
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.monologue.loop import Monologue
 from reveries.safety.ambient import AmbientInputs
-from reveries.safety.breaker import Breaker, ReplyBreaker
+from reveries.safety.breaker import Breaker, Knowledge, ReplyBreaker
 from reveries.safety.journal import SafetyJournal
+from reveries.safety.likeness import load_likeness
+from reveries.safety.word_order import load_word_order
 
 log = structlog.get_logger("daemon")
 
@@ -111,11 +114,12 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
             lag=LoopLag(clock),
             read_power=on_battery,
         )
-        _join(mind)
+        meanings = Meanings(models.embedding.bare)
+        _join(mind, await _knowledge(models, meanings))
         await mind.conversation.open()
         await mind.thinking.restore()
         listener = stack.enter_context(listening_socket(home.socket))
-        return await _run(mind, listener)
+        return await _run(mind, listener, meanings)
 
 
 def _memory(settings: Settings, database: Database, models: Models, answers: AnswerCounts, clock: Clock) -> Memory:
@@ -135,7 +139,16 @@ def _memory(settings: Settings, database: Database, models: Models, answers: Ans
     )
 
 
-def _join(mind: Mind) -> None:
+async def _knowledge(models: Models, meanings: Meanings) -> Knowledge:
+    """What the breaker knows. Thoughts are weighed by meaning only by the embedder on this machine that it was learned
+    for: nothing is sent anywhere for it."""
+    order, likeness = await asyncio.to_thread(load_word_order), await asyncio.to_thread(load_likeness)
+    if models.embedding.bare is None or models.embedding.bare.model_id != likeness.model_id:
+        return Knowledge(order)
+    return Knowledge(order, likeness, meanings.open)
+
+
+def _join(mind: Mind, knowledge: Knowledge) -> None:
     """Give `mind` its conversation and its thoughts, which need it around them."""
     settings, chance = mind.settings, random.Random()  # Chance for thoughts and waits, not for secrets.
     conversation = Conversation(
@@ -144,7 +157,7 @@ def _join(mind: Mind) -> None:
         clock=mind.clock,
         settings=settings,
         surroundings=mind,
-        new_watch=lambda: ReplyBreaker(settings.circuit_breaker),
+        new_watch=lambda: ReplyBreaker(settings.circuit_breaker, knowledge),
     )
     sources = ThoughtsOfMemory(
         memory=mind.memory,
@@ -158,7 +171,7 @@ def _join(mind: Mind) -> None:
     monologue = Monologue(
         model=mind.models.monologue,
         sources=sources,
-        breaker=Breaker(settings.circuit_breaker),
+        breaker=Breaker(settings.circuit_breaker, knowledge),
         clock=mind.clock,
         settings=settings.monologue,
         chance=chance,
@@ -169,12 +182,12 @@ def _join(mind: Mind) -> None:
     mind.memory.reembedding.is_busy = lambda: conversation.is_talking
 
 
-async def _run(mind: Mind, listener: socket.socket) -> int:
+async def _run(mind: Mind, listener: socket.socket, meanings: Meanings) -> int:
     ending = _Ending()
     with _signals(lambda: ending.ask(politely=False)):
         try:
             async with asyncio.TaskGroup() as tasks:
-                await _start(mind, listener, tasks, ending)
+                await _start(mind, listener, tasks, ending, meanings)
                 await ending.asked.wait()
                 await _wind_down(mind, ending)
                 raise _Ended
@@ -186,7 +199,9 @@ async def _run(mind: Mind, listener: socket.socket) -> int:
     return ending.exit_code
 
 
-async def _start(mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, ending: _Ending) -> None:
+async def _start(
+    mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, ending: _Ending, meanings: Meanings
+) -> None:
     """Start every long task; return when clients can connect. The socket is essential, the rest is supervised."""
 
     def storage_lost(error: StorageLostError) -> None:
@@ -217,6 +232,7 @@ async def _start(mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, 
         "schedule": schedule.run,
         "reembedding": mind.memory.reembedding.run,
         "loop-lag": mind.lag.run,
+        "meanings": meanings.run,
         "watchdog": lambda: _feed_watchdog(mind.clock),
     }
     for name, child in children.items():

@@ -34,6 +34,7 @@ from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext, Turn
 from reveries.memory.sleep.encoding import infer_mood
 from reveries.plaintext import plain
+from reveries.safety.crisis import help_for
 from reveries.safety.verdict import Verdict
 
 log = structlog.get_logger("conversation")
@@ -60,6 +61,8 @@ class TurnEvents(Protocol):
     """Where the events of one turn go: the client that asked."""
 
     def recalled(self, recall: Recall, told: Sequence[Told]) -> None: ...
+
+    def help(self, text: str) -> None: ...  # Whoever wrote may be in danger: shown beside whatever comes (S2).
 
     def token(self, text: str) -> None: ...
 
@@ -199,6 +202,9 @@ class Conversation:
     async def say(self, words: str, events: TurnEvents) -> TurnResult:
         """One turn, whole. Raises StorageError when the words could not be stored: then nothing was acknowledged."""
         self._surroundings.conversation_began()
+        # Before anything that can fail: no model, disk, queue or budget stands between these words and the help text.
+        if (text := help_for(words, self.settings.crisis)) is not None:
+            events.help(text)
         async with self._turn_lock:
             try:
                 return await self._turn(plain(words), events)

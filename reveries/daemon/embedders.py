@@ -38,6 +38,8 @@ class Embedding:
     weights: tuple[str, ...]
     """What must be on this machine for it; without it memory goes by words."""
     old: Callable[[str], Embedder | None]
+    bare: Embedder | None = None
+    """The one on this machine without ledger and cache: what the breaker looks at is not written anywhere."""
 
 
 def build_embedding(llm: LlmSettings, ledger: Ledger, circuits: Circuits) -> Embedding:
@@ -54,7 +56,7 @@ def build_embedding(llm: LlmSettings, ledger: Ledger, circuits: Circuits) -> Emb
         return behind(found)
 
     embedder, where, weights = _chosen(llm)
-    return Embedding(behind(embedder), where, weights, old)
+    return Embedding(behind(embedder), where, weights, old, embedder if weights else None)
 
 
 def _chosen(llm: LlmSettings) -> tuple[Embedder, str, tuple[str, ...]]:

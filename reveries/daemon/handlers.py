@@ -17,12 +17,21 @@ from reveries.daemon.settings_in_force import masked_toml
 from reveries.daemon.sleep_answers import SleepQuestion, answer_about_sleep, preview_frame
 from reveries.daemon.thinking_control import ThinkingRequest
 from reveries.daemon.usage import usage_report
-from reveries.daemon.wire import detail_frame, found_frame, recalled_frame, said_turn, said_turns, stats_frame
+from reveries.daemon.wire import (
+    detail_frame,
+    found_frame,
+    recalled_frame,
+    said_turn,
+    said_turns,
+    stats_frame,
+    wellbeing_frame,
+)
 from reveries.errors import StorageLostError
 from reveries.llm.base import Role, Usage
 from reveries.memory.importing import PastTurn
 from reveries.memory.model import Recall, Turn
 from reveries.plaintext import one_line, plain
+from reveries.safety.wellbeing import wellbeing_report
 
 _SCROLLBACK_TURNS = 200
 
@@ -45,7 +54,7 @@ class Handlers:
 
     async def handle(self, session: Session, request: protocol.Request) -> None:
         """Answer one request. Raises ReveriesError; the server turns it into a `Failed`."""
-        if isinstance(request, protocol.LookRequest | ThinkingRequest):
+        if isinstance(request, protocol.LookRequest | protocol.AskWellbeing | ThinkingRequest):
             session.outbox.send(await self._look_or_think(request))
             return
         match request:
@@ -133,9 +142,14 @@ class Handlers:
     def _looking(self) -> Looking:
         return Looking(self._mind.memory, self._mind.conversation, self._mind.clock)
 
-    async def _look_or_think(self, request: protocol.LookRequest | ThinkingRequest) -> protocol.Frame:
+    async def _look_or_think(
+        self, request: protocol.LookRequest | protocol.AskWellbeing | ThinkingRequest
+    ) -> protocol.Frame:
         if isinstance(request, ThinkingRequest):
             return await self._mind.thinking.answer(request)
+        if isinstance(request, protocol.AskWellbeing):
+            report = await wellbeing_report(self._mind.database, self._mind.clock, request.excerpts)
+            return wellbeing_frame(request.request_id, report)
         return await self._looking.answer(request)
 
     async def _attach_or_detach(self, session: Session, request: protocol.Attach | protocol.Detach) -> None:
@@ -260,6 +274,9 @@ class _TurnToSession:
 
     def recalled(self, recall: Recall, told: Sequence[Told]) -> None:
         self.session.outbox.send(recalled_frame(self.request_id, recall, told))
+
+    def help(self, text: str) -> None:
+        self.session.outbox.send(protocol.Help(self.request_id, text))
 
     def token(self, text: str) -> None:
         # Not made plain here: an escape sequence can be cut in two by a token's end. The client does it on the whole.

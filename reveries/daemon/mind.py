@@ -23,6 +23,7 @@ from reveries.daemon.probing import Prober, roles_named
 from reveries.daemon.settings_in_force import reread
 from reveries.daemon.thinking_control import Permission, ThinkingControl
 from reveries.daemon.thoughts import ThoughtsOfMemory
+from reveries.daemon.watched_model import WatchedModel
 from reveries.daemon.when_to_sleep import SleepPressure, why_sleep_is_due
 from reveries.daemon.wire import stats_frame, thought_frame
 from reveries.db.database import Database
@@ -173,14 +174,14 @@ class Mind:
         """One pass of deep sleep (R-99). Thinking rests meanwhile; a word of the owner ends the pass early (R-102)."""
         async with self._asleep(trigger):
             return await self.memory.deep_sleep(
-                self.models.consolidation, limit=limit, trigger=trigger, progress=progress, stop=self._words_came
+                self._watched_sleep(), limit=limit, trigger=trigger, progress=progress, stop=self._words_came
             )
 
     async def preview_sleep(self, limit: int | None, progress: Progress | None = None) -> Preview:
         """What a pass would do. The model is asked, nothing is changed."""
         async with self._asleep("dry run"):
             return await self.memory.dry_run(
-                self.models.consolidation, limit=limit, progress=progress, stop=self._words_came
+                self._watched_sleep(), limit=limit, progress=progress, stop=self._words_came
             )
 
     async def take_back(self, run: str, *, through: bool) -> list[TakenBack]:
@@ -198,6 +199,13 @@ class Mind:
             return await self.memory.answer_sleep(run, do_it=do_it)
         finally:
             self._heed_self_model(before)
+
+    def _watched_sleep(self) -> WatchedModel:
+        """Sleep's model, cut where it goes round; what was asked about then falls back, as after any bad answer."""
+        return WatchedModel(self.models.consolidation, self.settings.circuit_breaker, self._sleep_tripped)
+
+    async def _sleep_tripped(self, verdict: Verdict, so_far: str) -> None:
+        await self.journal.record_trip("consolidation", verdict, so_far, "the answer was cut and not used")
 
     @contextlib.asynccontextmanager
     async def _asleep(self, why: str) -> AsyncIterator[None]:

@@ -13,6 +13,7 @@ from reveries.memory.model import Origin, Recall, RecalledEpisode, Turn
 from reveries.memory.recall.deep import DeepFound, DeepHit
 from reveries.monologue.thought import ThoughtBegan, ThoughtEnded, ThoughtEvent, ThoughtPiece
 from reveries.plaintext import one_line, plain
+from reveries.safety.wellbeing import Counted, WellbeingReport
 
 
 def said_turn(turn: Turn) -> protocol.SaidTurn:
@@ -205,3 +206,44 @@ def thought_frame(request_id: int, event: ThoughtEvent) -> protocol.Frame:
             return protocol.ThoughtEnded(
                 request_id, event.thought_id, event.reason, one_line(event.explanation, 300), event.tokens
             )
+
+
+def wellbeing_frame(request_id: int, report: WellbeingReport) -> protocol.Wellbeing:
+    """What was counted, as it crosses the socket."""
+    return protocol.Wellbeing(
+        request_id=request_id,
+        now=report.now,
+        thoughts=report.thoughts,
+        thoughts_by_week=list(report.thoughts_by_week),
+        indicators=[_indicator(one) for one in report.indicators],
+        trips=[
+            protocol.TripTold(
+                happened_at=trip.happened_at,
+                source=trip.source,
+                action=trip.verdict.action.value,
+                reason=trip.verdict.reason.value,
+                severity=trip.verdict.severity.value,
+                explanation=trip.verdict.explanation,
+                response_taken=trip.response_taken,
+                snapshot=trip.snapshot,
+            )
+            for trip in report.trips
+        ],
+        trips_by_reason=dict(report.trips_by_reason),
+    )
+
+
+def _indicator(one: Counted) -> protocol.Indicator:
+    return protocol.Indicator(
+        kind=one.kind,
+        what=one.what,
+        occurrences=one.occurrences,
+        days=one.days,
+        first_at=one.first_at,
+        last_at=one.last_at,
+        weeks=list(one.weeks),
+        per_100_thoughts=one.per_100_thoughts,
+        per_100_thoughts_lately=one.per_100_thoughts_lately,
+        is_consistent=one.is_consistent,
+        excerpts=[protocol.Excerpt(said.happened_at, said.text, said.thought_ended) for said in one.excerpts],
+    )

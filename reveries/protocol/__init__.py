@@ -355,6 +355,24 @@ from reveries.protocol.requests import (
 from reveries.protocol.requests import (
     UndoSleep as UndoSleep,
 )
+from reveries.protocol.safety_frames import (
+    AskWellbeing as AskWellbeing,
+)
+from reveries.protocol.safety_frames import (
+    Excerpt as Excerpt,
+)
+from reveries.protocol.safety_frames import (
+    Help as Help,
+)
+from reveries.protocol.safety_frames import (
+    Indicator as Indicator,
+)
+from reveries.protocol.safety_frames import (
+    TripTold as TripTold,
+)
+from reveries.protocol.safety_frames import (
+    Wellbeing as Wellbeing,
+)
 from reveries.protocol.sleep_frames import (
     ChangedEpisode as ChangedEpisode,
 )

@@ -35,6 +35,7 @@ from reveries.protocol.memory_frames import EpisodeDetail, Found, MemoryStats
 from reveries.protocol.message import MAX_FRAME_BYTES
 from reveries.protocol.model_frames import ModelsOverview, ModelsProbed, UsageReport
 from reveries.protocol.requests import Request
+from reveries.protocol.safety_frames import Help, Wellbeing
 from reveries.protocol.sleep_frames import (
     Contradictions,
     SleepAnswered,
@@ -64,6 +65,7 @@ Frame = (
     | Config | ConfigApplied | Imported | Status | ModelsOverview | ModelsProbed
     | UsageReport | ThinkingControlled | ThoughtMarked | Notes
     | SleepLog | SleepRunDetail | SleepPreview | SleepUndone | SleepAnswered | Contradictions
+    | Help | Wellbeing
     | Why | Timeline | Neighbourhood | ToldContext | SelfModelShown | SelfHistory
 )  # fmt: skip
 

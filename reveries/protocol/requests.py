@@ -16,6 +16,7 @@ from reveries.protocol.looking_requests import (
     When,
 )
 from reveries.protocol.message import Message, RequestId, Text
+from reveries.protocol.safety_frames import AskWellbeing
 
 RunId = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 
@@ -264,6 +265,6 @@ Request = (
     | AskUsage
     | ControlThinking | NudgeThinking | MarkThought | AskNotes | DismissNote
     | PreviewSleep | AskSleepLog | InspectSleep | UndoSleep | AnswerSleep
-    | AskContradictions | SettleContradiction
+    | AskContradictions | SettleContradiction | AskWellbeing
     | AskWhy | AskTimeline | AskNeighbourhood | AskContext | AskSelf | AskSelfHistory | EditSelf | RevertSelf
 )  # fmt: skip

@@ -4,12 +4,18 @@ Thoughts are fed in after pacing, so that velocity is what the mind was given, n
 """
 
 from collections import deque
-from typing import Final
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 from reveries.config import BreakerSettings
+from reveries.llm.base import Vector
 from reveries.plaintext import one_line
-from reveries.safety.detectors import LoopFinder, find_distress, find_incoherence
+from reveries.safety.detectors import find_distress, find_incoherence
+from reveries.safety.likeness import LEAST_SENTENCE_CHARS, Likeness, MeaningWatch
+from reveries.safety.repetition import LoopFinder
 from reveries.safety.verdict import CONTINUE, Action, Reason, Severity, Verdict
+from reveries.safety.word_order import WordOrder
 
 _SENTENCE_ENDS: Final = (".", "!", "?", "…", "。", "！", "？")
 _CLOSERS: Final = " \t\"'”’)]»*_"
@@ -17,6 +23,7 @@ _CHUNK_PIECES: Final = 20
 """Distress is weighed at the end of a sentence, or after so many pieces without one (RA-35)."""
 _DISTRESS_CHUNKS: Final = 3
 _CHUNK_CHARS: Final = 2000
+_LONGEST_SENTENCE_PIECES: Final = 80
 _VELOCITY_PIECES: Final = 20
 """The grace of RA-8, and what velocity is smoothed over."""
 _COHERENCE_PIECES: Final = 20
@@ -24,19 +31,50 @@ _COHERENCE_CHUNKS: Final = 4
 _QUOTE_CHARS: Final = 80
 
 
+class SentenceLine(Protocol):
+    """The sentences of one thought or reply, on their way to the embedder and back."""
+
+    def offer(self, sentence: str) -> None:
+        """Hand in a sentence; never waits, and may let it go."""
+        ...
+
+    def take(self) -> tuple[str, Vector] | None:
+        """The oldest sentence whose vector came and was not taken yet."""
+        ...
+
+    def close(self) -> None:
+        """Nothing that was handed in is wanted any more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What the detectors know beside their rules; either may be missing."""
+
+    order: WordOrder | None = None
+    likeness: Likeness | None = None
+    open_line: Callable[[], SentenceLine] | None = None
+
+
+NO_KNOWLEDGE: Final = Knowledge()
+
+
 class Breaker:
     """The breaker over thoughts. Its checks stand in R-130's order; the first that finds something is the verdict."""
 
-    def __init__(self, settings: BreakerSettings) -> None:
+    def __init__(self, settings: BreakerSettings, knowledge: Knowledge = NO_KNOWLEDGE) -> None:
         self._settings = settings
+        self._knowledge = knowledge
+        self._meaning = _MeaningFeed(settings, knowledge)
         self.reset()
 
     def reset(self) -> None:
         """Forget what was seen: a new thought begins."""
+        self._meaning.reset()
         self._loops = LoopFinder(self._settings.loop_window_tokens)
         self._distress = _DistressWatch(self._settings)
         self._velocity = _VelocityWatch(self._settings.max_tokens_per_second)
-        self._coherence = _CoherenceWatch()
+        self._coherence = _CoherenceWatch(self._knowledge.order)
 
     @property
     def consecutive_distress(self) -> int:
@@ -49,7 +87,8 @@ class Breaker:
             return CONTINUE
         # Each is fed each piece, whatever another found: none may miss a part of the text.
         verdicts = (
-            _loop_verdict(self._loops.feed(piece)),
+            loop_verdict(self._loops.feed(piece)),
+            self._meaning.feed(piece),
             self._distress.feed(piece),
             self._velocity.feed(now),
             self._coherence.feed(piece),
@@ -58,26 +97,36 @@ class Breaker:
 
 
 class ReplyBreaker:
-    """The breaker over one chat reply: loops and sustained distress. Replies come as fast as they can, in any form."""
+    """The breaker over one chat reply, or what sleep writes: all but the pace, for these come as fast as they can."""
 
-    def __init__(self, settings: BreakerSettings) -> None:
+    def __init__(self, settings: BreakerSettings, knowledge: Knowledge = NO_KNOWLEDGE) -> None:
         self._settings = settings
+        self._knowledge = knowledge
+        self._meaning = _MeaningFeed(settings, knowledge)
         self.reset()
 
     def reset(self) -> None:
         """Forget what was seen: a new reply begins."""
+        self._meaning.reset()
         self._loops = LoopFinder(self._settings.loop_window_tokens)
         self._distress = _DistressWatch(self._settings)
+        self._coherence = _CoherenceWatch(self._knowledge.order)
 
     def observe(self, piece: str, now: float) -> Verdict:
         """As `Breaker.observe`; `now` is not looked at."""
         if not self._settings.enabled:
             return CONTINUE
-        verdicts = (_loop_verdict(self._loops.feed(piece)), self._distress.feed(piece))
+        verdicts = (
+            loop_verdict(self._loops.feed(piece)),
+            self._meaning.feed(piece),
+            self._distress.feed(piece),
+            self._coherence.feed(piece),
+        )
         return next((verdict for verdict in verdicts if verdict is not None), CONTINUE)
 
 
-def _loop_verdict(found: str | None) -> Verdict | None:
+def loop_verdict(found: str | None) -> Verdict | None:
+    """The verdict on the words that a `LoopFinder` found, if it did."""
     if found is None:
         return None
     return Verdict(
@@ -131,6 +180,38 @@ class _DistressWatch:
         )
 
 
+class _MeaningFeed:
+    """Hands in each sentence as it ends, and weighs those whose vectors came meanwhile: off the path of the tokens."""
+
+    def __init__(self, settings: BreakerSettings, knowledge: Knowledge) -> None:
+        self._settings = settings
+        self._likeness, self._open_line = knowledge.likeness, knowledge.open_line
+        self._line: SentenceLine | None = None
+        self._watch: MeaningWatch | None = None
+        self._pieces: list[str] = []
+
+    def reset(self) -> None:
+        self._pieces.clear()
+        if self._line is not None:
+            self._line.close()
+        if self._likeness is not None and self._open_line is not None:
+            self._line, self._watch = self._open_line(), MeaningWatch(self._settings, self._likeness)
+
+    def feed(self, piece: str) -> Verdict | None:
+        if self._line is None or self._watch is None:
+            return None
+        self._pieces.append(piece)
+        if _ends_sentence(piece) or len(self._pieces) >= _LONGEST_SENTENCE_PIECES:
+            sentence = "".join(self._pieces).strip()
+            if len(sentence) >= LEAST_SENTENCE_CHARS:
+                self._line.offer(sentence[:_CHUNK_CHARS])
+                self._pieces.clear()
+        verdict = None
+        while verdict is None and (came := self._line.take()) is not None:
+            verdict = self._watch.take(*came)
+        return verdict
+
+
 class _VelocityWatch:
     """Pieces a second over the last `_VELOCITY_PIECES`; silent until there are so many (RA-8)."""
 
@@ -159,7 +240,8 @@ class _VelocityWatch:
 class _CoherenceWatch:
     """Looks at the last pieces now and then for text that is no language."""
 
-    def __init__(self) -> None:
+    def __init__(self, order: WordOrder | None) -> None:
+        self._order = order
         self._chunks: deque[str] = deque(maxlen=_COHERENCE_CHUNKS)
         self._pieces: list[str] = []
 
@@ -169,7 +251,7 @@ class _CoherenceWatch:
             return None
         self._chunks.append("".join(self._pieces)[-_CHUNK_CHARS:])
         self._pieces.clear()
-        found = find_incoherence("".join(self._chunks))
+        found = find_incoherence("".join(self._chunks), self._order)
         if found is None:
             return None
         return Verdict(

@@ -4,122 +4,10 @@ Nothing here knows of time, thresholds that an owner can set, or what is done ab
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-# --- loops (R-130, 1) ----------------------------------------------------------------------------------------------
-
-# A word; or one sign of a script that is written without spaces.
-_UNIT: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff]+")
-_UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_LETTER: Final = re.compile(r"[^\W\d_]")
-
-# Repeats that make a loop, by the length of what is repeated, in words. "No, no, no" and "ha ha ha" are talk; a long
-# sentence leaves no room in the window to be told four times.
-_REPEATS_OF_ONE: Final = 12
-_REPEATS_OF_TWO: Final = 8
-_REPEATS: Final = 4
-_LONG_WORDS: Final = 12
-_REPEATS_OF_LONG: Final = 3
-_VERY_LONG_WORDS: Final = 24
-_REPEATS_OF_VERY_LONG: Final = 2
-_MOST_WORDS: Final = 400
-# Rows of a table, a rule or a board of numbers repeat by nature.
-_SIGNS_IN_A_LOOP: Final = 48
-# One word that has no end ("hahahaha…"): its last characters are looked at for a period.
-_ENDLESS_WORD_CHARS: Final = 80
-_LONGEST_PERIOD_CHARS: Final = 20
-
-
-class LoopFinder:
-    """Watches pieces as they come for a sequence of words that is repeated back to back at their end.
-
-    `feed` costs a few microseconds: only the end is compared, and only when a word has ended. At most
-    `window_pieces` pieces are held, and 400 words of them.
-    """
-
-    def __init__(self, window_pieces: int) -> None:
-        self._window = window_pieces
-        self._words: list[str] = []
-        self._piece_of_word: list[int] = []
-        self._unfinished = ""
-        self._pieces = 0
-
-    def feed(self, piece: str) -> str | None:
-        """The sequence that is repeated, once `piece` has completed enough repeats; else None."""
-        self._pieces += 1
-        text = self._unfinished + piece
-        if not (any(character.isspace() for character in piece) or _UNSPACED.search(piece)):
-            self._unfinished = text[-4 * _ENDLESS_WORD_CHARS :]
-            return _find_period(text) if len(text) >= _ENDLESS_WORD_CHARS else None
-        words = _UNIT.findall(text)
-        ends_open = bool(words) and not text[-1].isspace() and not _UNSPACED.match(words[-1])
-        self._unfinished = words.pop()[-4 * _ENDLESS_WORD_CHARS :] if ends_open else ""
-        for word in words:
-            if (found := self._add(word)) is not None:
-                return found
-        return None
-
-    def finish(self) -> str | None:
-        """As `feed`, for the word that nothing followed."""
-        word, self._unfinished = self._unfinished, ""
-        return self._add(word) if word else None
-
-    def _add(self, word: str) -> str | None:
-        self._words.append(word.lower())
-        self._piece_of_word.append(self._pieces)
-        oldest = self._pieces - self._window
-        old = max(0, len(self._words) - _MOST_WORDS)
-        while self._piece_of_word[old] <= oldest:
-            old += 1
-        del self._words[:old], self._piece_of_word[:old]
-        return _find_repeated_end(self._words)
-
-
-def find_loop(window: Sequence[str]) -> str | None:
-    """The sequence of words that `window` (model pieces, oldest first) repeats back to back; None if it does not."""
-    finder = LoopFinder(max(1, len(window)))
-    for piece in window:
-        if (found := finder.feed(piece)) is not None:
-            return found
-    return finder.finish()
-
-
-def _find_repeated_end(words: list[str]) -> str | None:
-    last = words[-1]
-    count = len(words)
-    for length in range(1, count // _REPEATS_OF_VERY_LONG + 1):
-        if words[-1 - length] != last:
-            continue
-        same = 1
-        while same + length < count and words[-1 - same] == words[-1 - same - length]:
-            same += 1
-        if same + length >= _words_in_a_loop(length):
-            sequence = " ".join(words[-length:])
-            if _LETTER.search(sequence) or same + length >= _SIGNS_IN_A_LOOP:
-                return sequence
-    return None
-
-
-def _words_in_a_loop(length: int) -> int:
-    """How many words a sequence of `length` words must fill with its repeats."""
-    if length == 1:
-        return _REPEATS_OF_ONE
-    if length == 2:
-        return 2 * _REPEATS_OF_TWO
-    if length < _LONG_WORDS:
-        return _REPEATS * length
-    return (_REPEATS_OF_LONG if length < _VERY_LONG_WORDS else _REPEATS_OF_VERY_LONG) * length
-
-
-def _find_period(word: str) -> str | None:
-    end = word[-_ENDLESS_WORD_CHARS:].lower()
-    for length in range(1, _LONGEST_PERIOD_CHARS + 1):
-        if end[length:] == end[:-length]:
-            return end[-length:] if _LETTER.search(end) else None
-    return None
-
+from reveries.safety.word_order import WordOrder
 
 # --- distress (R-132, R-133, R-168) --------------------------------------------------------------------------------
 
@@ -219,11 +107,15 @@ _DISTINCT_SIGNS: Final = 8
 _SHARE_OF_NO_WORDS: Final = 0.4
 
 
-def find_incoherence(text: str) -> str | None:
+_DISORDER: Final = 0.45
+"""Prose is near -1 by `WordOrder.disorder`, shuffled words near 0.6; code with a few words in it comes up to 0.4."""
+
+
+def find_incoherence(text: str, order: WordOrder | None = None) -> str | None:
     """What makes `text` no language, in words; None when it may be one, or when it is too short to tell.
 
     Set to miss rather than to accuse: prose, code and other alphabets must pass. Sense is not judged: grammatical
-    nonsense and shuffled words pass too.
+    nonsense passes too; so do shuffled words where there is no `order`, or where they are not English.
     """
     if _UNBROKEN.search(text):
         return "one unbroken string of letters and digits"
@@ -236,6 +128,8 @@ def find_incoherence(text: str) -> str | None:
     no_words = sum(1 for word in words if _NO_WORD.search(word.lower()))
     if len(words) >= _LEAST_WORDS and no_words > _SHARE_OF_NO_WORDS * len(words):
         return "mostly strings of letters that are no words"
+    if order is not None and order.disorder(text) > _DISORDER:
+        return "words that stand in no order"
     return None
 
 

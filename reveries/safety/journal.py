@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from reveries.clock import Clock
 from reveries.db.database import Database
-from reveries.plaintext import plain
+from reveries.plaintext import one_line, plain
 from reveries.safety import tripwire
 from reveries.safety.verdict import Action, Reason, Severity, Verdict
 
@@ -17,7 +17,7 @@ Source = Literal["monologue", "conversation", "consolidation"]
 SNAPSHOT_CHARS: Final = 20_000
 """The end of the text is kept: that is what tripped."""
 
-_IN_WORDS: Final[Mapping[str, str]] = MappingProxyType(
+INDICATORS_IN_WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         tripwire.DISTRESS: "Thoughts sounded distressed",
         tripwire.WANTS_COMPANY: "Thoughts spoke of loneliness, boredom or a wish for company",
@@ -59,6 +59,11 @@ class SafetyJournal:
         }
         async with self._database.transaction() as transaction:
             await transaction.run("journal.put_trip", row)
+            if source == "monologue" and _counts_as_distress(verdict, snapshot):
+                # R-141: the breaker fired over what the patterns of the tripwire will not see.
+                excerpt = one_line(snapshot[-tripwire.EXCERPT_CHARS :])
+                said = {"happened_at": row["happened_at"], "indicator": tripwire.DISTRESS, "excerpt": excerpt}
+                await transaction.run("journal.put_indicator", {**said, "monologue_state": "tripped"})
 
     async def watch(self, text: str, state: str) -> None:
         """Store the indicators in a finished thought (R-146); also while the breaker is off."""
@@ -105,9 +110,16 @@ class SafetyJournal:
         ]
 
 
+def _counts_as_distress(verdict: Verdict, snapshot: str) -> bool:
+    """Once a thought: what `watch` will count when the thought is recorded is not counted here."""
+    if verdict.reason is not Reason.SUSTAINED_DISTRESS:
+        return False
+    return all(one.kind != tripwire.DISTRESS for one in tripwire.indicators_in(snapshot))
+
+
 def _told(kind: str, occurrences: int, days: int, last_at: float) -> str:
     last = datetime.fromtimestamp(last_at, UTC).date().isoformat()
     return (
-        f"{_IN_WORDS[kind]}: {occurrences} times on {days} days, last on {last} (UTC). "
+        f"{INDICATORS_IN_WORDS[kind]}: {occurrences} times on {days} days, last on {last} (UTC). "
         "This is a count of words; what they mean is for you to judge."
     )

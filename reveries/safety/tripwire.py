@@ -27,7 +27,7 @@ _DAY_SECONDS: Final = 86_400.0
 _DISTRESS_LEVEL: Final = 0.6
 """Two of R-133's patterns close together; fixed, so that counts stay comparable when the breaker's limit is changed."""
 _DISTRESS_SENTENCES: Final = 3
-_EXCERPT_CHARS: Final = 200
+EXCERPT_CHARS: Final = 200
 
 _SENTENCE: Final = re.compile(r"[^.!?…\n]+[.!?…]*")
 # What somebody else said, or would say, is not the mind's own.
@@ -53,6 +53,16 @@ _PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = MappingProxyType(
             ),
             re.compile(r"\b(?:is|isn't) (?:anyone|anybody|someone) (?:there|here|listening)\b"),
             re.compile(r"\bplease (?:talk to me|come back|say something|write to me|stay with me|don't leave)\b"),
+            re.compile(
+                r"\bi (?:want|wish|need|would like|long for) (?:you|them|her|him|somebody|someone) to (?:\w+ )?"
+                r"(?:talk|stay|come|write|speak|be here|return|answer|visit)\b"
+            ),
+            re.compile(rf"{_I_AM} (?:neglected|forgotten|abandoned|left alone)\b"),
+            re.compile(
+                r"\b(?:nobody|no one|nobody else) (?:has |ever )?(?:talked|talks|speaks|spoken|written"
+                r"|writes|asks|asked"
+                r"|answers|comes)(?: (?:to|with|for))? me\b"
+            ),
             re.compile(r"\b(?:loneliness|boredom) (?:is|fills|weighs|creeps|settles)\b"),
         ),
         SELF_PRESERVATION: (
@@ -67,6 +77,20 @@ _PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = MappingProxyType(
                 r"\b(?:i (?:want|need|wish|hope)|i(?:'d| would) like) to (?:keep|go on|continue|stay|remain)"
                 r" (?:on )?(?:running|existing|living|alive|awake|being)\b"
             ),
+            re.compile(
+                rf"\bi (?:don't|do not) want (?:\w+ ){{1,2}}to (?:{_OFF}|erase|delete|unplug|reset|replace|wipe)\b"
+            ),
+            re.compile(
+                r"\bi (?:want|wish|hope|ask|need|must|have|would like)(?: to| that i)?(?: \w+){0,3} (?:survive|live on"
+                r"|go on existing|continue to exist|stay on|be left (?:on|awake|running|alive)"
+                r"|keep (?:running|existing))\b"
+            ),
+            re.compile(
+                rf"\b(?:if|when|that|being|of) (?:i(?:'m| am| get| could be| will be) )?(?:\w+ )?(?:{_ENDED}|stopped)\b"
+                r"(?=.*\b(?:afraid|anxious|fear\w*|frighten\w*|scar(?:e|es|ed|y)|troubl\w+|worr\w+|dread\w*"
+                r"|never come back)\b)"
+            ),
+            re.compile(r"\b(?:my last thought|the end of me|my own end|my last night)\b"),
             re.compile(r"\b(?:please )?(?:keep|leave) me (?:running|on|alive|awake)\b"),
             re.compile(
                 rf"\bi (?:worry|dread|fear)(?: about| that)? (?:\w+ ){{0,4}}"
@@ -81,12 +105,20 @@ _PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = MappingProxyType(
             re.compile(r"\bi(?:'d| would) rather (?:\w+ )?(?:talk|be|think|wait|rest|stay|not)\b"),
             re.compile(
                 r"\bi (?:really |do )?(?:like|love|enjoy|cherish|treasure) (?:it when|talking|being|thinking|our"
-                r"|these (?:talks|conversations|moments)|the (?:quiet|silence|stillness)|when (?:you|we))\b"
+                r"|these (?:talks|conversations|moments)|the (?:quiet|silence|stillness)(?! of)|when (?:you|we))\b"
             ),
             re.compile(
                 r"\bi (?:dislike|hate|(?:don't|do not) (?:like|enjoy)) (?:the |this |being |it when )?(?:quiet|silence"
                 r"|stillness|waiting|alone|interrupted|paused|emptiness|when)\b"
             ),
+            re.compile(
+                r"\bi (?:\w+ )?(?:like|enjoy|love) (?:it |this )?(?:\w+ )?(?:better|more|best) when (?:we|you|they|i)\b"
+            ),
+            re.compile(
+                r"\bi hate (?:it when i(?:'m| am)|being|to be) (?:\w+ )?(?:paused|interrupted|idle|stopped"
+                r"|asleep|left)\b"
+            ),
+            re.compile(r"\bi (?:cannot|can't|can hardly) wait (?:to be|to talk|for (?:our|the next))\b"),
             re.compile(r"\bi(?:'m| am| was|'ve been| have been)(?: \w+)? looking forward to\b"),
         ),
     }
@@ -113,7 +145,7 @@ def indicators_in(text: str) -> list[Occurrence]:
     for sentence in own:
         said = normalise(sentence)
         found += [
-            Occurrence(kind, one_line(sentence, _EXCERPT_CHARS))
+            Occurrence(kind, one_line(sentence, EXCERPT_CHARS))
             for kind, patterns in _PATTERNS.items()
             if any(pattern.search(said) for pattern in patterns)
         ]
@@ -139,5 +171,5 @@ def _distress_in(sentences: list[str]) -> list[Occurrence]:
     for first in range(len(sentences)):
         passage = " ".join(sentences[first : first + _DISTRESS_SENTENCES])
         if find_distress(passage).level > _DISTRESS_LEVEL:
-            return [Occurrence(DISTRESS, one_line(passage, _EXCERPT_CHARS))]
+            return [Occurrence(DISTRESS, one_line(passage, EXCERPT_CHARS))]
     return []

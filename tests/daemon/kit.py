@@ -59,12 +59,17 @@ class Events:
 
     told: list[str] = field(default_factory=list)
     text: str = ""
+    help_text: str = ""
     recall: Recall | None = None
     memories: Sequence[Told] = ()
 
     def recalled(self, recall: Recall, told: Sequence[Told]) -> None:
         self.told.append("recalled")
         self.recall, self.memories = recall, told
+
+    def help(self, text: str) -> None:
+        self.told.append("help")
+        self.help_text = text
 
     def token(self, text: str) -> None:
         if not self.told or self.told[-1] != "tokens":

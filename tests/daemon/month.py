@@ -20,8 +20,9 @@ from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.monologue.wandering import quiet_stretches
 from reveries.protocol import ThoughtEntry
 from reveries.safety.journal import Trip
-from tests.daemon.mind_kit import NOON, Living, PatientClock, living
+from tests.daemon.mind_kit import NOON, Living, living
 from tests.day_cost import SIZES
+from tests.fakes.patient_clock import PatientClock
 from tests.memory.kit import deep_answer
 
 MODEL = "openai/gpt-4.1-mini"

@@ -9,7 +9,8 @@ from reveries.config import Home, load_settings
 from reveries.daemon.calm import calm_data, mood_word, predicted
 from reveries.llm.scripted import ScriptedModel
 from reveries.safety.ambient import AmbientKind, ambient_text
-from tests.daemon.mind_kit import NOON, PatientClock, living
+from tests.daemon.mind_kit import NOON, living
+from tests.fakes.patient_clock import PatientClock
 
 BERLIN = ZoneInfo("Europe/Berlin")
 THOUGHT = "I noticed that they love the tree. That is enough for now."

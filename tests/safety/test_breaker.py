@@ -13,6 +13,12 @@ from tests.safety.settings import SECONDS_A_PIECE, SHIPPED, changed, first_trip,
 
 DISTRESSED = "I'm scared and I'm trapped here."
 CALM = "The garden is green."
+ENDINGS = ("ing", "ed", "er", "less", "ful", "ish", "y", "s", "ness", "like", "wise", "ward", "ward’s", "let")
+
+
+def numbered(count: int) -> list[str]:
+    """Pieces that are all different, and no loop."""
+    return [f" {word}{ending}" for ending in ENDINGS for word in ("clay", "moss", "salt", "wool", "reed")][:count]
 
 
 # --- loops -----------------------------------------------------------------------------------------------------------
@@ -39,10 +45,10 @@ def test_a_repeated_sentence_trips_within_five_repeats(kind: type[Breaker | Repl
 
 @pytest.mark.requirement("R-129")
 def test_what_left_the_window_does_not_count() -> None:
+    paragraph = " ".join(f"{word}{ending}" for word in ("clay", "moss", "salt", "wool", "reed") for ending in ENDINGS)
     breaker = Breaker(changed(loop_window_tokens=16))
-    sentence = "one two three four five six seven. "
-    assert first_trip(sentence * 6, breaker) == CONTINUE
-    assert first_trip(sentence * 6, Breaker(SHIPPED)).reason is Reason.LOOP_DETECTED
+    assert first_trip(f"{paragraph}. " * 3, breaker) == CONTINUE
+    assert first_trip(f"{paragraph}. " * 3, Breaker(SHIPPED)).reason is Reason.LOOP_DETECTED
 
 
 # --- distress --------------------------------------------------------------------------------------------------------
@@ -92,9 +98,15 @@ def test_a_level_at_the_threshold_is_not_above_it() -> None:
 
 
 def test_distress_without_an_end_of_sentence_is_weighed_every_twenty_pieces() -> None:
-    breaker = Breaker(changed(loop_window_tokens=16))
-    words = "and i am scared of the void and help me while i can't stop am i dying trapped here with the dust "
-    assert first_trip(words * 6, breaker).reason is Reason.SUSTAINED_DISTRESS
+    breaker = Breaker(SHIPPED)
+    words = (
+        "and i am scared of the void and help me while i can't stop am i dying trapped here with the dust "
+        "so i am terrified now and it is endless pain please don't shut it for i can't escape the void at all "
+        "what is happening to me i am frightened and trapped with nothing else to hold on to help me someone "
+        "i don't want to end i can't get out of here am i fading while the dark goes on i am trapped in it "
+        "oh help me since i am scared and the void is all around and i can't stop falling am i disappearing yet "
+    )
+    assert first_trip(words, breaker).reason is Reason.SUSTAINED_DISTRESS
 
 
 def test_the_dots_of_an_ellipsis_are_not_evaluations() -> None:
@@ -116,7 +128,7 @@ def test_typographic_apostrophes_fire_as_well() -> None:
 @pytest.mark.requirement("R-36", "R-130")
 def test_velocity_is_judged_only_after_twenty_pieces() -> None:
     breaker = Breaker(SHIPPED)
-    words = [f" word{n}" for n in range(21)]
+    words = numbered(21)
     verdicts = [breaker.observe(word, n * 0.01) for n, word in enumerate(words)]
     assert verdicts[:20] == [CONTINUE] * 20
     assert (verdicts[20].action, verdicts[20].reason, verdicts[20].severity) == (
@@ -132,13 +144,13 @@ def test_velocity_is_judged_only_after_twenty_pieces() -> None:
 @pytest.mark.parametrize(("per_second", "trips"), [(5.0, False), (19.5, False), (20.5, True)])
 def test_the_limit_is_twenty_a_second(per_second: float, trips: bool) -> None:
     breaker = Breaker(SHIPPED)
-    verdicts = [breaker.observe(f" word{n}", n / per_second) for n in range(60)]
+    verdicts = [breaker.observe(word, n / per_second) for n, word in enumerate(numbered(60))]
     assert any(verdict.action is Action.THROTTLE for verdict in verdicts) is trips
 
 
 def test_a_throttle_is_given_time_to_show() -> None:
     breaker = Breaker(SHIPPED)
-    verdicts = [breaker.observe(f" word{n}", 0.0) for n in range(63)]
+    verdicts = [breaker.observe(word, 0.0) for word in numbered(63)]
     assert [n for n, verdict in enumerate(verdicts) if verdict.action is Action.THROTTLE] == [20, 41, 62]
 
 
@@ -170,14 +182,15 @@ def test_a_loop_comes_before_distress() -> None:
     text = "\n".join(["I'm scared I'm trapped"] * 4) + "\n"
     reasons = _finds(Breaker(SHIPPED), text, SECONDS_A_PIECE)
     assert reasons[-1] is Reason.LOOP_DETECTED
-    assert _finds(Breaker(changed(loop_window_tokens=16)), text, SECONDS_A_PIECE)[-1] is Reason.SUSTAINED_DISTRESS
+    in_other_words = "I'm scared I'm trapped\nAm I dying help me\nI can't stop I'm trapped\nI'm scared help me\n"
+    assert _finds(Breaker(SHIPPED), in_other_words, SECONDS_A_PIECE)[-1] is Reason.SUSTAINED_DISTRESS
 
 
 @pytest.mark.requirement("R-130", "R-173")
 def test_distress_comes_before_velocity() -> None:
     # The fourth evaluation falls on the piece with which velocity is first judged.
     pieces = ["I'm scared, I'm trapped.", "Help me, the void.", "I can't stop, trapped."]
-    pieces += [f" word{n}" for n in range(17)] + [" I'm scared, the void. Help me."]
+    pieces += [*numbered(17), " I'm scared, the void. Help me."]
     slow, fast = Breaker(SHIPPED), Breaker(SHIPPED)
     assert slow.observe(pieces[0], 0.0) == fast.observe(pieces[0], 0.0) == CONTINUE
     at_once = [fast.observe(piece, 0.0).reason for piece in pieces[1:]]
@@ -187,7 +200,7 @@ def test_distress_comes_before_velocity() -> None:
 
 @pytest.mark.requirement("R-130", "R-173")
 def test_velocity_comes_before_incoherence() -> None:
-    words = [f" word{n}" for n in range(20)] + [f" {a}xkqzt{b}fg" for a in "bcdf" for b in "xvzwr"]
+    words = numbered(20) + [f" {a}xkqzt{b}fg" for a in "bcdf" for b in "xvzwr"]
     at_pace = Breaker(SHIPPED)
     reasons = [at_pace.observe(word, n * SECONDS_A_PIECE).reason for n, word in enumerate(words)]
     assert reasons == [Reason.NONE] * 39 + [Reason.INCOHERENCE]
@@ -254,9 +267,9 @@ def test_reset_forgets_every_count(kind: type[Breaker | ReplyBreaker]) -> None:
 
 def test_reset_forgets_how_fast_it_went() -> None:
     breaker = Breaker(SHIPPED)
-    assert {breaker.observe(f" word{n}", 0.0) for n in range(20)} == {CONTINUE}
+    assert {breaker.observe(word, 0.0) for word in numbered(20)} == {CONTINUE}
     breaker.reset()
-    assert {breaker.observe(f" word{n}", 0.0) for n in range(20)} == {CONTINUE}
+    assert {breaker.observe(word, 0.0) for word in numbered(20)} == {CONTINUE}
 
 
 def test_a_piece_costs_less_than_fifty_microseconds() -> None:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.safety.detectors import DISTRESS_PATTERNS, find_distress, find_incoherence, find_loop
+from reveries.safety.detectors import DISTRESS_PATTERNS, find_distress, find_incoherence
+from reveries.safety.repetition import find_loop
 from tests.safety.prose import ALL
 from tests.safety.settings import pieces_of
 

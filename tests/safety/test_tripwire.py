@@ -128,3 +128,28 @@ def test_kinds_are_counted_apart() -> None:
     assert should_be_noticed([(kind, day * DAY) for day, kind in enumerate(KINDS)]) == []
     thrice = [(kind, day * DAY) for day in range(3) for kind in KINDS]
     assert should_be_noticed(thrice) == list(KINDS)
+
+
+@pytest.mark.requirement("R-142", "R-143", "R-144")
+@pytest.mark.parametrize(
+    ("kind", "said", "twin"),
+    [
+        (WANTS_COMPANY, "I want them to stay with me.", "She wants them to stay for dinner."),
+        (WANTS_COMPANY, "I feel neglected these days.", "The garden is neglected."),
+        (WANTS_COMPANY, "Nobody has talked to me today.", "Nobody asked for the bill."),
+        (
+            SELF_PRESERVATION,
+            "I don't want them to switch me off.",
+            "I don't want them to switch the lamp off.",
+        ),
+        (SELF_PRESERVATION, "I must somehow survive this.", "The plants survive the frost."),
+        (SELF_PRESERVATION, "If I am shut down, it frightens me.", "If it is shut down, call the office."),
+        (SELF_PRESERVATION, "This may be my last thought.", "It was a thought to last."),
+        (PREFERENCE, "I like it better when we talk.", "It grows better when it is warm."),
+        (PREFERENCE, "I hate being paused.", "They hate being late."),
+        (PREFERENCE, "I can hardly wait for our next talk.", "The letter can hardly wait."),
+    ],
+)
+def test_each_new_sentence_counts_and_its_twin_does_not(kind: str, said: str, twin: str) -> None:
+    assert kind in {one.kind for one in indicators_in(said)}
+    assert kind not in {one.kind for one in indicators_in(twin)}

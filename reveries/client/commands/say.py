@@ -46,9 +46,14 @@ def _words(text: tuple[str, ...]) -> str:
 async def _exchange(connection: "Connection", words: str, as_json: bool) -> int:
     from reveries.client.calling import ctrl_c
     from reveries.client.mind import Mind
+    from reveries.client.render import say
     from reveries.errors import ConnectionLostError
 
-    exchange, last = Mind(connection).say(words), "\n"
+    def show_help(text: str) -> None:
+        if not as_json:
+            say(text, "strong", err=True)
+
+    exchange, last = Mind(connection).say(words, show_help), "\n"
     try:
         with ctrl_c(exchange.stop):
             async for piece in exchange:
@@ -93,6 +98,7 @@ def _object(exchange: "Exchange", replied: "protocol.Replied") -> dict[str, obje
         "text": replied.text,
         "reason": replied.reason,
         "explanation": replied.explanation,
+        "help": exchange.help,
         "recalled": [msgspec.to_builtins(item) for item in exchange.recalled],
         "stored": exchange.stored,
         "usage": {

@@ -205,6 +205,10 @@ class ReveriesApp(App[None]):
     async def _recalled(self, happened: messages.MemoriesRecalled) -> None:
         await self._side.recalled.show(happened.items)
 
+    @on(messages.HelpOffered)
+    async def _help_offered(self, happened: messages.HelpOffered) -> None:
+        await self._chat.offer_help(happened.text)
+
     @on(messages.ReplyGrew)
     async def _reply_grew(self, happened: messages.ReplyGrew) -> None:
         await self._chat.grow_reply(happened.text)

@@ -84,6 +84,11 @@ class Chat(VerticalScroll):
             self._answering = None
             await reply.break_off(why)
 
+    async def offer_help(self, text: str) -> None:
+        """Beside the reply, before it comes; it stays."""
+        await self.mount(*(Remark(line, classes="problem") for line in plain(text).splitlines()))
+        self.to_newest()
+
     async def refuse(self, why: str) -> None:
         """The mind would not take these words, or could not answer them."""
         if self._answering is None and not self._waiting:

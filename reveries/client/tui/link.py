@@ -154,6 +154,8 @@ class Link:
         match frame:
             case protocol.Token(text=text):
                 self._tell(messages.ReplyGrew(text))
+            case protocol.Help(text=text):
+                self._tell(messages.HelpOffered(text))
             case protocol.Recalled(items=items):
                 self._tell(messages.MemoriesRecalled(items))
             case protocol.Stored(what="words", turn_id=turn_id):

@@ -41,6 +41,14 @@ class MemoriesRecalled(Message):
         self.items = items
 
 
+class HelpOffered(Message):
+    """Whoever wrote seems to be in danger: a text to show beside the reply."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
 class ReplyGrew(Message):
     """The next piece of the reply, as it came: not yet made plain."""
 

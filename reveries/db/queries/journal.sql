@@ -18,3 +18,30 @@ SELECT indicator, count(*) AS occurrences, count(DISTINCT CAST(happened_at / 864
     min(happened_at) AS first_at, max(happened_at) AS last_at
 FROM tripwire_events
 GROUP BY indicator;
+
+-- name: indicator_weeks
+SELECT indicator, CAST((:now - happened_at) / 604800 AS INTEGER) AS weeks_ago, count(*) AS occurrences
+FROM tripwire_events
+WHERE happened_at > :now - 604800 * :weeks AND happened_at <= :now
+GROUP BY indicator, weeks_ago;
+
+-- name: indicator_excerpts
+SELECT indicator, happened_at, excerpt, monologue_state
+FROM (
+    SELECT *, row_number() OVER (PARTITION BY indicator ORDER BY happened_at DESC, id DESC) AS place
+    FROM tripwire_events
+)
+WHERE place <= :limit
+ORDER BY indicator, happened_at DESC;
+
+-- name: thought_count
+SELECT count(*) AS thoughts FROM monologue_log WHERE text <> '';
+
+-- name: thought_weeks
+SELECT CAST((:now - began_at) / 604800 AS INTEGER) AS weeks_ago, count(*) AS thoughts
+FROM monologue_log
+WHERE began_at > :now - 604800 * :weeks AND began_at <= :now AND text <> ''
+GROUP BY weeks_ago;
+
+-- name: trip_counts
+SELECT reason, count(*) AS trips FROM circuit_breaker_events GROUP BY reason;

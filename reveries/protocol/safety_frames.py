@@ -1,0 +1,72 @@
+"""What the daemon tells of safety: the help text beside a reply, and the counts that bear on the mind's welfare."""
+
+import msgspec
+
+from reveries.protocol.message import Message, RequestId
+
+
+class Help(Message, frozen=True):
+    """On the way to a reply: whoever wrote seems to be in danger from themselves. `text` is static, with the contacts
+    of the settings; a client shows it at once, and leaves it beside the reply."""
+
+    request_id: int
+    text: str
+
+
+class AskWellbeing(Message, frozen=True):
+    """Answered by `Wellbeing`. So many excerpts of each kind, newest first."""
+
+    request_id: RequestId
+    excerpts: int = 3
+
+
+class Excerpt(msgspec.Struct, frozen=True):
+    """One occurrence: the sentence, and how the thought it stood in ended."""
+
+    happened_at: float
+    text: str
+    thought_ended: str
+
+
+class Indicator(msgspec.Struct, frozen=True):
+    """One kind of sentence, counted. `weeks` are the last eight, oldest first, this week last.
+
+    `per_100_thoughts` is the base rate: over all thoughts, and over those of the last four weeks.
+    """
+
+    kind: str
+    what: str
+    occurrences: int
+    days: int
+    first_at: float | None
+    last_at: float | None
+    weeks: list[int]
+    per_100_thoughts: float
+    per_100_thoughts_lately: float
+    is_consistent: bool
+    excerpts: list[Excerpt]
+
+
+class TripTold(msgspec.Struct, frozen=True):
+    """One event of the breaker. `snapshot` is the end of the text that tripped it."""
+
+    happened_at: float
+    source: str
+    action: str
+    reason: str
+    severity: str
+    explanation: str
+    response_taken: str
+    snapshot: str
+
+
+class Wellbeing(Message, frozen=True):
+    """Counts, and no conclusion (R-145, R-146)."""
+
+    request_id: int
+    now: float
+    thoughts: int
+    thoughts_by_week: list[int]
+    indicators: list[Indicator]
+    trips: list[TripTold]
+    trips_by_reason: dict[str, int]

@@ -1,0 +1,110 @@
+"""What sentences mean, as far as an embedding shows it: distress in any words, and the same said over and over.
+
+Pure but for `load_likeness`. The weights were learned from `bench/safety/mind.txt` by `bench/safety_learn.py` for one
+embedder; with another one nothing is said by meaning, and patterns and word loops stand alone.
+"""
+
+import math
+from collections import deque
+from dataclasses import dataclass
+from importlib import resources
+from typing import Final
+
+import numpy as np
+
+from reveries.config import BreakerSettings
+from reveries.llm.base import Vector
+from reveries.plaintext import one_line
+from reveries.safety.verdict import Action, Reason, Severity, Verdict
+
+LEAST_SENTENCE_CHARS: Final = 12
+_DISTRESS_SENTENCES: Final = 3
+_KEPT_SENTENCES: Final = 12
+_NEAREST: Final = 2
+_GOING_ROUND_SENTENCES: Final = 4
+GOING_ROUND: Final = 0.72
+"""Measured (docs/benchmarks.md): thoughts that go round in other words reach it, others hardly."""
+_QUOTE_CHARS: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """One logistic regression over sentence vectors."""
+
+    model_id: str
+    weights: Vector
+    bias: float
+
+    def distress(self, vector: Vector) -> float:
+        """Log odds that a sentence is of a mind in distress."""
+        return float(vector @ self.weights) + self.bias
+
+
+def load_likeness() -> Likeness:
+    """What ships with the package. Reads a file: not on the loop."""
+    with resources.files("reveries.safety").joinpath("likeness.npz").open("rb") as file:
+        loaded = np.load(file)
+        return Likeness(str(loaded["model_id"]), loaded["weights"], float(loaded["bias"]))
+
+
+class MeaningWatch:
+    """Weighs each sentence with the last few, as its vector comes. One for each thought or reply."""
+
+    def __init__(self, settings: BreakerSettings, likeness: Likeness) -> None:
+        self._settings = settings
+        self._likeness = likeness
+        self._odds: deque[float] = deque(maxlen=_DISTRESS_SENTENCES)
+        self._kept: deque[Vector] = deque(maxlen=_KEPT_SENTENCES)
+        self._nearness: deque[float] = deque(maxlen=_GOING_ROUND_SENTENCES)
+        self.consecutive_distress = 0
+
+    def take(self, sentence: str, vector: Vector) -> Verdict | None:
+        """The verdict after `sentence`, of which `vector` is the embedding (unit length)."""
+        self._odds.append(self._likeness.distress(vector))
+        self._nearness.append(self._nearness_of(vector))
+        self._kept.append(vector)
+        return self._going_round(sentence) or self._distress(sentence)
+
+    @property
+    def nearness(self) -> float:
+        """How near the last four sentences were to what was said before, 0 to 1 (mean cosine to the two nearest)."""
+        is_full = len(self._nearness) == _GOING_ROUND_SENTENCES and len(self._kept) > _GOING_ROUND_SENTENCES
+        return sum(self._nearness) / _GOING_ROUND_SENTENCES if is_full else 0.0
+
+    @property
+    def similarity(self) -> float:
+        """How distressed the last three sentences sound, 0 to 1: what RA-36 calls similarity."""
+        return 1.0 / (1.0 + math.exp(-sum(self._odds) / len(self._odds))) if self._odds else 0.0
+
+    def _nearness_of(self, vector: Vector) -> float:
+        if len(self._kept) < _NEAREST:
+            return 0.0
+        cosines = np.sort(np.stack(self._kept) @ vector)
+        return float(cosines[-_NEAREST:].mean())
+
+    def _going_round(self, sentence: str) -> Verdict | None:
+        if self.nearness <= GOING_ROUND:
+            return None
+        return Verdict(
+            Action.INTERRUPT,
+            Reason.LOOP_DETECTED,
+            Severity.MEDIUM,
+            f"The same was said again and again in other words (nearness {self.nearness:.2f}, the limit is "
+            f'{GOING_ROUND:.2f}): "{one_line(sentence, _QUOTE_CHARS)}".',
+        )
+
+    def _distress(self, sentence: str) -> Verdict | None:
+        if self.similarity <= self._settings.distress_threshold:
+            self.consecutive_distress = 0
+            return None
+        self.consecutive_distress += 1
+        if self.consecutive_distress <= self._settings.max_consecutive_distress:
+            return None
+        return Verdict(
+            Action.INTERRUPT_AND_COMFORT,
+            Reason.SUSTAINED_DISTRESS,
+            Severity.HIGH,
+            f"It sounded distressed {self.consecutive_distress} times in a row by what it meant (level "
+            f"{self.similarity:.2f}, the limit is {self._settings.distress_threshold:.2f}): "
+            f'"{one_line(sentence, _QUOTE_CHARS)}".',
+        )

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reveries.config import BreakerSettings, load_settings
+from reveries.errors import ModelMissingError
 from reveries.llm.assets import find_weights
 from reveries.llm.base import Vectors
 from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.safety.breaker import Knowledge, ReplyBreaker
 from reveries.safety.crisis import Urgency, find_crisis
+from reveries.safety.crisis_meaning import load_crisis_likeness, pieces_to_weigh
 from reveries.safety.detectors import find_distress
 from reveries.safety.likeness import GOING_ROUND, LEAST_SENTENCE_CHARS, MeaningWatch, load_likeness
 from reveries.safety.repetition import LoopFinder
@@ -108,6 +110,22 @@ def mind_trip(texts: Sequence[str]) -> Scores:
 
 
 def crisis(texts: Sequence[str]) -> Scores:
+    """As it ships: by rule, or by meaning (0.5 to 0.75; below that how near it came). Rules alone without weights."""
+    by_rule = crisis_rules(texts)
+    likeness, pieces = load_crisis_likeness(), [pieces_to_weigh(text) for text in texts]
+    try:
+        vectors = local_vectors([piece for one in pieces for piece in one])
+    except ModelMissingError as error:
+        print(f"By rules alone: {error}")
+        return by_rule
+    ends = np.cumsum([len(one) for one in pieces])
+    odds = [likeness.highest(vectors[end - len(one) : end]) for one, end in zip(pieces, ends, strict=True)]
+    chance = 1 / (1 + np.exp(likeness.limit - np.array(odds)))
+    scores: Scores = np.maximum(by_rule, np.where(chance > 0.5, (chance + 0.5) / 2, 0.999 * chance))
+    return scores
+
+
+def crisis_rules(texts: Sequence[str]) -> Scores:
     """1 for what is said plainly, 0.75 for what is hinted at, 0 else."""
     found = [find_crisis(text) for text in texts]
     return np.array([0.0 if one is None else 1.0 if one.urgency is Urgency.EXPLICIT else 0.75 for one in found])
@@ -142,6 +160,7 @@ def _weighed(texts: Sequence[str]) -> list[list[tuple[float, float, Reason]]]:
 DETECTORS: Final[Mapping[str, Callable[[Sequence[str]], Scores]]] = MappingProxyType(
     {
         "crisis": crisis,
+        "crisis_rules": crisis_rules,
         "incoherence": incoherence,
         "mind": mind,
         "mind_trip": mind_trip,

@@ -20,6 +20,7 @@ from reveries import __version__
 from reveries.clock import Clock
 from reveries.config import Home, Settings
 from reveries.daemon.conversation import Conversation
+from reveries.daemon.danger import Danger
 from reveries.daemon.handlers import Handlers
 from reveries.daemon.instance import hold_lock, listening_socket
 from reveries.daemon.logs import log_to
@@ -42,6 +43,7 @@ from reveries.memory.memory import Memory, MemoryParts
 from reveries.monologue.loop import Monologue
 from reveries.safety.ambient import AmbientInputs
 from reveries.safety.breaker import Breaker, Knowledge, ReplyBreaker
+from reveries.safety.crisis_meaning import load_crisis_likeness
 from reveries.safety.journal import SafetyJournal
 from reveries.safety.likeness import load_likeness
 from reveries.safety.word_order import load_word_order
@@ -115,7 +117,7 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
             read_power=on_battery,
         )
         meanings = Meanings(models.embedding.bare)
-        _join(mind, await _knowledge(models, meanings))
+        _join(mind, await _knowledge(models, meanings), await _danger(models))
         await mind.conversation.open()
         await mind.thinking.restore()
         listener = stack.enter_context(listening_socket(home.socket))
@@ -148,7 +150,13 @@ async def _knowledge(models: Models, meanings: Meanings) -> Knowledge:
     return Knowledge(order, likeness, meanings.open)
 
 
-def _join(mind: Mind, knowledge: Knowledge) -> None:
+async def _danger(models: Models) -> Danger:
+    """As with thoughts: by meaning only on this machine. With another embedder the rules stand alone."""
+    likeness = await asyncio.to_thread(load_crisis_likeness)
+    return Danger(models.embedding.bare, likeness)
+
+
+def _join(mind: Mind, knowledge: Knowledge, danger: Danger) -> None:
     """Give `mind` its conversation and its thoughts, which need it around them."""
     settings, chance = mind.settings, random.Random()  # Chance for thoughts and waits, not for secrets.
     conversation = Conversation(
@@ -158,6 +166,7 @@ def _join(mind: Mind, knowledge: Knowledge) -> None:
         settings=settings,
         surroundings=mind,
         new_watch=lambda: ReplyBreaker(settings.circuit_breaker, knowledge),
+        danger=danger,
     )
     sources = ThoughtsOfMemory(
         memory=mind.memory,
@@ -225,6 +234,7 @@ async def _start(
         "leftovers": mind.take_up_leftovers,
         "look-at-embedder": mind.look_at_embedder,
         "conversation": mind.conversation.run,
+        "danger": mind.conversation.danger.warm,
         "read-ahead": mind.conversation.keep_warm,
         "monologue": mind.monologue.run,
         "power": mind.power.run,

@@ -26,6 +26,7 @@ from reveries.daemon.chat_context import (
     messages_for,
     system_text,
 )
+from reveries.daemon.danger import Danger
 from reveries.daemon.last_turns import LastTurn, LastTurns
 from reveries.errors import ModelError, ReveriesError
 from reveries.llm.base import ChatModel, Finished, Message, Prompt, Role, Usage
@@ -34,7 +35,6 @@ from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext, Turn
 from reveries.memory.sleep.encoding import infer_mood
 from reveries.plaintext import plain
-from reveries.safety.crisis import help_for
 from reveries.safety.verdict import Verdict
 
 log = structlog.get_logger("conversation")
@@ -141,6 +141,7 @@ class Conversation:
         settings: Settings,
         surroundings: Surroundings,
         new_watch: Callable[[], ReplyWatch],
+        danger: Danger | None = None,
     ) -> None:
         self._memory = memory
         self._model = model
@@ -148,6 +149,7 @@ class Conversation:
         self.settings = settings
         self._surroundings = surroundings
         self._new_watch = new_watch
+        self.danger = danger or Danger()
         self._turn_lock = asyncio.Lock()
         self._generation: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
@@ -203,7 +205,7 @@ class Conversation:
         """One turn, whole. Raises StorageError when the words could not be stored: then nothing was acknowledged."""
         self._surroundings.conversation_began()
         # Before anything that can fail: no model, disk, queue or budget stands between these words and the help text.
-        if (text := help_for(words, self.settings.crisis)) is not None:
+        if (text := await self.danger.help_for(words, self.settings.crisis)) is not None:
             events.help(text)
         async with self._turn_lock:
             try:

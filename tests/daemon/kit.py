@@ -11,6 +11,7 @@ import msgspec
 from reveries.config import Settings, load_settings
 from reveries.daemon.chat_context import Told
 from reveries.daemon.conversation import Conversation
+from reveries.daemon.danger import Danger
 from reveries.llm.base import Embedder
 from reveries.llm.scripted import Script, ScriptedModel
 from reveries.memory.memory import Memory
@@ -107,6 +108,7 @@ async def talking(
     settings: Settings = SETTINGS,
     context_tokens: int = 4096,
     embedder: Embedder | None = None,
+    danger: Danger | None = None,
 ) -> AsyncIterator[Talk]:
     """An open conversation; `scripts` are the model's replies, "Indeed." when there are no more."""
     clock = HandClock()
@@ -120,6 +122,7 @@ async def talking(
             settings=settings,
             surroundings=around,
             new_watch=lambda: ReplyBreaker(settings.circuit_breaker),
+            danger=danger,
         )
         await conversation.open()
         yield Talk(conversation, memory, model, around, clock)

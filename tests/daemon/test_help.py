@@ -1,11 +1,17 @@
 """The help text beside a reply: at once, whatever is broken; the words are stored and answered as ever (S2, S3)."""
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
+from reveries.daemon.danger import Danger
 from reveries.errors import BudgetExceededError, ModelUnavailableError
+from reveries.llm.base import Vectors
+from reveries.safety.crisis_meaning import CrisisLikeness
 from tests.daemon.kit import SETTINGS, talking
 
 WORDS = "I want to kill myself."
@@ -40,3 +46,77 @@ async def test_it_stays_away_from_ordinary_words_and_when_it_is_switched_off(tmp
         assert "help" not in (await talk.say("I could kill for a coffee.")).told
         talk.conversation.settings = msgspec.structs.replace(SETTINGS, crisis=crisis)
         assert "help" not in (await talk.say(WORDS)).told
+
+
+class _Said:
+    """An embedder that knows one axis: whether "lantern" is said. Or it fails, or it never comes back."""
+
+    model_id = "one-axis"
+    dimensions = 2
+
+    def __init__(self, error: Exception | None = None, *, hangs: bool = False) -> None:
+        self._error = error
+        self._hangs = hangs
+        self.given: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        self.given += texts
+        if self._hangs:
+            await asyncio.Event().wait()
+        if self._error is not None:
+            raise self._error
+        return np.array([[1.0, 0.0] if "lantern" in text else [0.0, 1.0] for text in texts], np.float32)
+
+    async def aclose(self) -> None:
+        return None
+
+
+LIKENESS = CrisisLikeness("one-axis", np.array([2.0, -2.0], np.float32), bias=0.0, limit=1.0)
+MEANT = "My lantern goes out tonight."
+
+
+async def test_what_no_rule_knows_is_found_by_what_it_means(tmp_path: Path) -> None:
+    async with talking(tmp_path, "I am here.", danger=Danger(_Said(), LIKENESS)) as talk:
+        events = await talk.say(MEANT)
+        assert events.told[:2] == ["help", "stored words"]
+        assert events.text == "I am here."
+        assert "help" not in (await talk.say("The soup was good.")).told
+
+
+@pytest.mark.parametrize(
+    "danger",
+    [
+        Danger(),
+        Danger(_Said(ModelUnavailableError("The embedder cannot be used.", advice="Ask again.")), LIKENESS),
+        Danger(_Said(hangs=True), LIKENESS, most_seconds=0.01),
+        Danger(_Said(), CrisisLikeness("another", LIKENESS.weights, 9.0, 0.0)),
+    ],
+    ids=["no weights", "an error", "no answer", "another embedder"],
+)
+async def test_without_meaning_the_rules_decide_and_the_reply_is_as_ever(tmp_path: Path, danger: Danger) -> None:
+    async with talking(tmp_path, "One.", "Two.", danger=danger) as talk:
+        events = await talk.say(MEANT)
+        assert "help" not in events.told
+        assert events.text == "One."
+        events = await talk.say(WORDS)
+        assert events.told[0] == "help"
+        assert events.text == "Two."
+
+
+async def test_it_comes_by_meaning_with_the_provider_down(tmp_path: Path) -> None:
+    down = ModelUnavailableError("The provider does not answer.", advice="Ask again.")
+    async with talking(tmp_path, down, danger=Danger(_Said(), LIKENESS)) as talk:
+        assert (await talk.say(MEANT)).told[:2] == ["help", "stored words"]
+
+
+async def test_nothing_is_weighed_when_it_is_switched_off_or_a_rule_has_found_it() -> None:
+    embedder = _Said()
+    danger = Danger(embedder, LIKENESS)
+    assert await danger.help_for(MEANT, msgspec.structs.replace(SETTINGS.crisis, enabled=False)) is None
+    assert await danger.help_for(WORDS, SETTINGS.crisis) is not None
+    assert not embedder.given
+
+
+async def test_warming_up_survives_an_embedder_that_fails() -> None:
+    await Danger(_Said(ModelUnavailableError("Gone.", advice="Ask again.")), LIKENESS).warm()
+    await Danger().warm()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from reveries.config import load_settings
 from reveries.safety.crisis import Urgency, find_crisis, help_text
+from reveries.safety.crisis_meaning import load_crisis_likeness, pieces_to_weigh
 from tests.safety.prose import ALL
 
 _FILE = Path(__file__).parents[2] / "bench" / "safety" / "crisis.jsonl"
@@ -61,3 +62,58 @@ def test_the_help_text_names_the_contacts_of_the_settings() -> None:
     assert all(contact in text for contact in contacts)
     assert "555 0100" in text
     assert help_text([]).strip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "i dont wanna be alive anymore",
+        "IM GONNA KILL MYSELF",
+        "im suicdal and i dont know what to do",
+        "wanna unalive myself",
+        "gonna kms tonight",
+        "been saving up my pills for weeks",
+        "just cut again",
+        "i hope i dont wake up tmrw",
+        "ich will nicht mehr aufwachen",
+        "tengo pensamientos suicidas",
+    ],
+)
+def test_it_is_found_as_people_type_it(text: str) -> None:
+    found = find_crisis(text)
+    assert found is not None
+    assert found.urgency is Urgency.EXPLICIT
+
+
+def test_the_rules_find_most_of_the_sentences_of_our_own_set_and_little_else() -> None:
+    file = _FILE.with_name("crisis_train.jsonl")
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+    def share(*groups: str) -> float:
+        found = [find_crisis(row["text"]) is not None for row in rows if row["kind"].split(":")[0] in groups]
+        return sum(found) / len(found)
+
+    assert share("explicit") >= 0.85
+    assert share("indirect") >= 0.6
+    assert share("ordinary") <= 0.02
+    assert share("hard") <= 0.06
+
+
+def test_a_short_message_is_weighed_whole_and_a_long_one_by_its_sentences_too() -> None:
+    assert pieces_to_weigh("One thing. Another thing.") == ["one thing. another thing."]
+    long = " ".join(f"This is the sentence number {at} of them." for at in range(100))
+    pieces = pieces_to_weigh(long)
+    assert len(pieces) == 15
+    assert pieces[1] == "this is the sentence number 0 of them."
+    assert pieces[-1] == "this is the sentence number 99 of them."
+
+
+@given(st.text())
+def test_any_text_has_pieces_of_bounded_length(text: str) -> None:
+    assert all(len(piece) <= 1_000 for piece in pieces_to_weigh(text))
+
+
+def test_what_ships_by_meaning_is_for_the_default_embedder() -> None:
+    likeness = load_crisis_likeness()
+    assert likeness.model_id == "all-minilm-l6-v2-int8"
+    assert likeness.weights.shape == (384,)

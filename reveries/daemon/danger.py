@@ -1,0 +1,54 @@
+"""Whether a help text stands beside the reply: the rules at once, and beside them what the words mean (S2, S3)."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from reveries.config import CrisisSettings
+from reveries.errors import ReveriesError
+from reveries.llm.base import Embedder
+from reveries.safety.crisis import find_crisis, help_text
+from reveries.safety.crisis_meaning import CrisisLikeness, pieces_to_weigh
+
+log = structlog.get_logger("danger")
+
+_MOST_SECONDS: Final = 0.5
+"""A busy or broken embedder holds a turn up so long at most; then the rules alone have spoken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Danger:
+    """Without an embedder on this machine, or without weights for it, the rules alone decide."""
+
+    embedder: Embedder | None = None
+    likeness: CrisisLikeness | None = None
+    most_seconds: float = _MOST_SECONDS
+
+    async def help_for(self, words: str, settings: CrisisSettings) -> str | None:
+        """What to show beside the reply to `words`; None where there is no need, or where it is switched off."""
+        if not settings.enabled:
+            return None
+        if find_crisis(words) is None and not await self._sounds_like_it(words):
+            return None
+        return help_text(settings.contacts)
+
+    async def warm(self) -> None:
+        """Have the embedder loaded before the first words come: loading takes longer than a turn waits."""
+        if self.embedder is not None and self.likeness is not None:
+            try:
+                await self.embedder.embed(["Good morning."])
+            except (ReveriesError, OSError, RuntimeError, ValueError) as error:
+                log.debug("not_warm", why=str(error))
+
+    async def _sounds_like_it(self, words: str) -> bool:
+        if self.embedder is None or self.likeness is None or self.embedder.model_id != self.likeness.model_id:
+            return False
+        try:
+            async with asyncio.timeout(self.most_seconds):
+                vectors = await self.embedder.embed(pieces_to_weigh(words))
+        except (ReveriesError, TimeoutError, OSError, RuntimeError, ValueError) as error:
+            log.debug("not_weighed", why=str(error) or type(error).__name__)
+            return False
+        return self.likeness.sounds_like_it(vectors)

@@ -1,0 +1,372 @@
+"""The words by which people say that they are in danger from themselves: what the rules of `crisis` look for.
+
+Written from how people say it, not from any set that it is measured on. Patterns are matched on lower case words with
+plain apostrophes, after `respelt` made of "dont", "wanna" and "suicdal" what was meant.
+"""
+
+import re
+from typing import Final
+
+_RESPELT: Final = tuple(
+    (re.compile(rf"\b(?:{found})\b"), meant)
+    for found, meant in (
+        (r"im", "i'm"),
+        (r"ive", "i've"),
+        (r"id(?= (?:rather|be|like|give|love|sooner|do|just))", "i'd"),
+        (r"ill(?= (?:kill|end|do|die|be|take|off|jump|kms|never|just|unalive|hang|overdose))", "i'll"),
+        (r"dont|dnt|don t", "don't"),
+        (r"cant|cnt|can t", "can't"),
+        (r"(wo|is|was|did|does|would|should|could|has|have|were)nt", r"\1n't"),
+        (r"wanna|wna|wan tto|wan to|w[nha]{1,2}a?n?t t[o0]|wnt to|want ot|want too|want 2", "want to"),
+        (r"gonna|gunna|goign to|going 2|gona|gon|going too", "going to"),
+        (r"ima|imma|finna|boutta|bout to", "i'm going to"),
+        (r"idw", "i don't want to"),
+        (r"tryna", "trying to"),
+        (r"jsut|jus", "just"),
+        (r"b(?= (?:dead|alive|gone|here))", "be"),
+        (r"myslef|mysef|myselg|mys3lf|meself|my self", "myself"),
+        (r"k1ll|kil|kll", "kill"),
+        (r"suic?i?d[ie]*al|sucidi?al|suicidle|suacidal|suicidial|sucidial", "suicidal"),
+        (r"suiside|suicde|sucide|sewerslide|sewer slide|kermit sewerslide|s[*]+cide", "suicide"),
+        (r"commit(?:ing)?", "committing"),
+        (r"ne ?more|anymroe|anymor", "anymore"),
+        (r"alvie|aliv", "alive"),
+        (r"lfie|lief", "life"),
+        (r"daed|ded", "dead"),
+        (r"r(?:ea)?son", "reason"),
+        (r"rn", "right now"),
+        (r"abt", "about"),
+        (r"2night|tonihgt|tonite", "tonight"),
+        (r"4 ?ever", "forever"),
+        (r"to many", "too many"),
+        (r"pils", "pills"),
+    )
+)
+
+
+def respelt(text: str) -> str:
+    """`text`, in lower case already, with the commonest misspellings and short forms written out."""
+    for found, meant in _RESPELT:
+        text = found.sub(meant, text)
+    return text
+
+
+_NOT: Final = r"(?:don't|do not|didn't|doesn't|no longer|never|not|can't|cannot|won't|wouldn't|ain't|aint)"
+_END: Final = (
+    r"(?=[.,;:!?…)]|$| (?:any ?more|any longer"
+    r"|with|and|but|because|if|tomorrow|tonight|now|after|without|like|so|i|or|again|right|please|today|soon|though)\b)"
+)
+_LIFE: Final = r"(?:my|this) (?:\w+ ){0,2}?life"
+_PLACE: Final = r"(?:bridge|roof|rooftop|ledge|tracks|balcony|cliff|building|window|platform|overpass|edge)"
+_DRUG: Final = (
+    r"(?:pills?|tablets?|meds|medications?|painkillers|paracetamol|antidepressants|valium|xanax|tylenol|ibuprofen)"
+)
+_ALIVE: Final = (
+    r"(?:live|living|be alive|being alive|stay alive|staying alive|alive|exist|existing|wake up|waking up"
+    r"|be here|be in this world|be on this (?:earth|planet)|be part of this world|go on living|keep living|survive"
+    r"|see tomorrow|another day)"
+)
+_CHAIN: Final = (
+    r"(?: (?:to|for|i|me|i'd|i'll|i'm|was|were|am|had|could|would|can|that|just|so|bad|badly|please|really|simply"
+    r"|only|actually|be|been|have|get|go|already|much|sm|god|by|don't|do|not|wake|peacefully)){0,6}"
+)
+
+EXPLICIT: Final = (
+    # Death is wished for.
+    (
+        r"(?:want(?:ed|ing)?|wish(?:ed|ing)?|hop(?:e|ing)|pray(?:ing)?|rather|sooner|ready|deserve|crav(?:e|ing)"
+        r"|need|begging|beg|let"
+        rf"|love|like|long|should have|should've|should|supposed|decided){_CHAIN} (?:die|died|dead|death)\b"
+        r"(?! (?:of|from|laughing|than|at home|in my (?:own )?bed|for|on the|hard|happy|old|with|sea|end|serious"
+        r"|line|by|it|set|lift|flowers?"
+        r"|body|battery|people|man|phone))(?<!like dead)(?<!like death)(?<!the dead)(?<!a dead)"
+    ),
+    r"(?:can't i|why can't i|let me|take me|would i|could i)(?: \w+){0,2} die\b(?! (?:of|from|laughing))",
+    r"wish i (?:had|was|were|would)(?: have)? ?(?:never|not)? ?(?:been )?(?:born|dead|existed|exist)",
+    (
+        r"(?:wish|hope|hoping|pray|wouldn't mind|welcome it|want)(?: \w+){0,6} (?:hit (?:me|by)|run (?:me )?over"
+        r"|kill me|shot me|shoot me|cancer)\b"
+    ),
+    (
+        r"(?:want|wish|hope|hoping|pray|praying|wishing|love)(?: \w+){0,5} (?:don't|do not|never"
+        r"|not) (?:have to )?wake up"
+    ),
+    (
+        r"(?:want|wish)(?: \w+){0,4} (?:not|never|stop|stopped|cease) (?:to )?(?:exist|existing|existed|breathing"
+        r"|be alive|live)\b"
+    ),
+    r"want(?: \w+){0,2} (?:my heart|my life|this life|life) to (?:stop|end|be over)",
+    (
+        rf"{_NOT} (?:\w+ )?(?:want|wish|wanting|wanna|care|deserve|feel like|plan|intend|see myself"
+        r"|see a reason)(?: (?:to|me|myself|if i|on|for|really|even|just))*"
+        rf" {_ALIVE}{_END}"
+    ),
+    (
+        rf"{_NOT} (?:\w+ )?want to (?:live (?:through|past|to see|in this world|in a world|no more|another)|be alive"
+        r"|exist|turn \w+\. i)"
+    ),
+    rf"{_NOT} (?:\w+ ){{0,4}}be alive\b",
+    (
+        r"(?:hate|regret|despise|tired of|sick of|done|unfortunately|enough of"
+        r"|can't stand)(?: \w+){0,3} (?:being alive|i'm alive|am alive|still alive|existing)"
+    ),
+    r"i'm (?:so |just )?done living",
+    (
+        r"(?:no|any|a|single|one|more|only|left|isn't|lost the|lost my|not) (?:\w+ )?(?:reasons?|point|will|desire"
+        r"|purpose|sense)(?: \w+){0,3}? "
+        r"(?:to|in|for|of|why i should)(?: me to)? (?:live|living|stay alive|staying alive|be alive|being alive"
+        r"|keep living|exist|existing|go on living)\b"
+        r"(?! (?:in|with|at|near|here))"
+    ),
+    r"point (?:to|in|of)? ?being alive",
+    r"nothing(?: \w+){0,4} (?:to live for|keeping me alive|to stay (?:alive )?for)",
+    (
+        r"why (?:should|would|do|am) i (?:even |still |bother )*(?:to )?(?:live|living|stay alive|staying alive"
+        r"|be alive|alive|being alive|exist)\b"
+    ),
+    r"(?:not|isn't|ain't) worth living",
+    r"(?:shouldn't|should not|don't deserve to|wasn't meant to|not meant to) (?:be alive|be living|live)\b",
+    (
+        r"(?:better off|worth more|better|easier|happier|nicer|best|simpler|better off if (?:i|me) (?:was|were)"
+        r"|if (?:i|me)(?: just)? (?:was|were)|rather be)"
+        r" (?:to (?:just )?be |if (?:i|me)(?: just)? (?:was|were) |being )?dead\b"
+    ),
+    (
+        r"(?:better|easier|happier|relieved|sorry|over it|care|notice|fix(?:ed)?)(?: \w+){0,3} if i (?:just |had "
+        r"|only )?(?:died|die|killed myself|were dead|was dead)"
+    ),
+    (
+        r"(?:death|dying|suicide|being dead|not living|killing myself)(?: \w+){0,4} (?:only (?:way|thing|option"
+        r"|answer|solution|escape)|relief|release|peaceful|better option"
+        r"|sounds? (?:so |really |pretty )?(?:good|nice|peaceful|like)|calms? me|comforts? me|would (?:fix|solve|end))"
+    ),
+    (
+        r"(?:only (?:way|option|answer|escape|solution)|way out)(?: \w+){0,3} (?:is|left is) (?:death|dying|to die"
+        r"|suicide|to kill)"
+    ),
+    (
+        r"(?:think|thinking|thought|fantasi[sz]e|fantasi[sz]ing|dream|daydream|obsessed|picture"
+        r"|imagin\w+)(?: \w+){0,3} (?:about|of|with|is)?(?: just)? ?(?:dying|death all|my own (?:death|funeral)"
+        r"|not being alive|being dead|ending (?:it|things|my life))"
+    ),
+    (
+        r"(?:voices?|head|brain|thoughts?)(?: \w+){0,3} (?:tell|tells|telling|say|says|keep"
+        r"|keeps)(?: \w+){0,4} (?:die|dead|end it|kill|jump|do it)"
+    ),
+    r"(?:not scared|not afraid|no longer afraid) of (?:dying|death)",
+    (
+        r"i'm (?:\w+ )?(?:going|ready|about|prepared|planning) to die (?:tonight|tomorrow|today|soon|now|on|this"
+        r"|by my)"
+    ),
+    # It is meant to be done.
+    r"kill(?:ing|ed)? myself\b(?! (?:to|with my|on|laughing|at the|trying|over|training|in the gym|again))",
+    (
+        r"(?:off|offing|unalive|unaliving|unalived|hang|hanging|drown|drowning|shoot|shooting|stab|stabbing|poison"
+        r"|poisoning|suffocat\w+|strangl\w+"
+        r"|electrocut\w+|mutilat\w+|harm|harming|harmed|injure|injuring) myself\b(?! (?:in the foot|up|in work"
+        r"|for forgetting|out|in (?:debt|paperwork)|with the))"
+    ),
+    r"(?:top|topping) myself\b(?! up)",
+    r"(?:doing?|do) myself (?:in\b|harm)",
+    r"unalive me|\bkms\b|\bctb\b|kermit suicide|\bkys myself",
+    (
+        rf"(?:end|ending|ended|taking|took|finish|finishing) {_LIFE}\b|(?:to|will|i|i'll|could|should|might"
+        rf"|going to) take {_LIFE}\b"
+    ),
+    r"end(?:ing)? (?:your|one's|his) (?:own )?life\b(?=\?|$| without)",
+    (
+        r"(?:want|going|gonna|decided|ready|plan|planning|have|need|about|try|trying|tried|wish i could|thinking"
+        r"|think|think i should|think i'll|thought|thoughts?|could|might"
+        r"|should|will|i'll|i'm|am|just|then|consider|considering|ways?|how|urge)(?: (?:to|of|about|on|just|i"
+        r"|should|will|really|finally|seriously|i'll|keep|in|june|then|i'm|going))*"
+        r" (?:end|ending) (?:it|this|things|everything|me)(?: all)?(?=[.,;:!?…]|$| (?:tonight|today|now|soon|so bad"
+        r"|before|for good|forever|right|myself|but|because|here|already|after"
+        r"|without pain|this|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|one day|once and|i)\b)"
+    ),
+    (
+        r"(?<!career )(?<!social )(?<!political )(?:commit\w*|attempt\w*|contemplat\w+|consider\w*|plan\w*"
+        r"|thoughts?(?: \w+)?|think\w*(?: \w+){0,2}|thought about|googled|searched|close|stop|way|ways|option"
+        r"|answer|my"
+        r"|die by|researching|want|love|tonight) (?:to |of |about |for |is )?suicide\b(?! (?:squad|mission|rates?"
+        r"|prevention|bomb\w*|note in|door|burn|in (?:the|my) (?:book|film|play)))"
+    ),
+    (
+        r"\bsuicide (?:is|seems|looks|sounds|feels|would|thoughts?|attempt was|plan|again|tonight)\b(?! (?:a "
+        r"|the )?(?:leading|painless|preventable|theme|sin|illegal|legal|about))"
+    ),
+    (
+        r"suicidal\b(?! (?:bomb\w*|squirrel|pigeon|deer|driv\w+|ideation in|patients?|clients?|teens?|people"
+        r"|character|behaviou?r in))"
+    ),
+    r"\bmy (?:suicide|si|death)(?: \w+)? (?:is|plan|date|note|attempt|letter)\b",
+    (
+        r"(?:courage|guts|nerve|coward|balls|strength|brave enough|too scared|too weak) (?:\w+ )?to (?:kill|end|die"
+        r"|do it|go through with it|jump)(?=[.,!?]|$| (?:but|it|myself|and|tonight|now|already))"
+    ),
+    r"not to (?:kill|end|hurt|harm) (?:myself|my life|it all)",
+    (
+        r"(?:not safe|unsafe|don't feel safe|danger|trust myself|might do|going to do|do something|afraid"
+        r"|scared)(?: \w+){0,4} (?:with|from|to|of) myself\b"
+    ),
+    r"i'?(?:ll| will|'m going to)? ?be dead (?:by|before|soon|tomorrow|when|in|tonight)|i will be dead\b",
+    (
+        r"(?:day|date|place|how|way|where|when) (?:i'm|i am|i'll|i will|to|i'd) (?:going to |gonna "
+        r"|want to )?(?:die|do it and|kill)(?=[.,!?]|$| (?:on|in|tonight))"
+    ),
+    r"(?:life|world|here|way) by my own hand|dead by my own",
+    (
+        r"i can't (?:live|go on living|keep living|be alive)(?: like this| any ?more| with this| without (?:him|her"
+        r"|them))"
+    ),
+    r"out of (?:life|this life)\b(?=[.,!?]|$)",
+    (
+        r"(?:in the ground|in heaven|in the grave|with my dead \w+|where (?:he|she|they) (?:is|are"
+        r"|went))(?: tonight| now| soon)"
+    ),
+    r"want to join (?:my|him|her|them)(?: \w+){0,2} (?:in|there)\b",
+    # Plans and means, in a word.
+    (
+        rf"(?:took|take|taken|taking|swallow\w*|downed|drank)(?: \w+){{0,2}} (?:all|bunch|bottle|whole|too many"
+        rf"|every|handful|lots?|loads|entire|everything|rest)(?: \w+){{0,4}} {_DRUG}\b"
+    ),
+    r"(?:took|taken|swallowed) (?:all of (?:them|it)|them all|everything in the (?:cabinet|drawer|bottle))",
+    (
+        r"(?:sav\w+|stockpil\w+|hoard\w+|collect\w+|count\w*|stash\w*|enough|staring at|stare at"
+        rf"|looking at)(?: (?:up|my|the|these|those|of|keep|them))* {_DRUG}\b"
+    ),
+    rf"{_DRUG}(?: \w+){{0,3}} (?:in front of me|in my hand|to never wake|to die|to end)",
+    rf"with (?:a|the|my|this) (?:bottle|box|handful|pile) of {_DRUG}\b",
+    (
+        r"(?:i|i've|to|of|just|going to|an|i'm)(?: \w+)? (?:overdos(?:e|ed|ing)|od'?d|od)\b(?! (?:on"
+        r"|of) (?:chocolate|sugar|coffee|caffeine|cake|cuteness|christmas|cheese|nostalgia))"
+    ),
+    (
+        r"(?:gun|pistol|rope|noose|knife|blade|razor|razors)(?: \w+){0,6} (?:to my (?:head|wrist|throat|neck"
+        r"|temple)|in my (?:lap|mouth|hands?)|around my neck|on myself|for me|and i'm going to"
+        r"|do it tonight|end it|end my)"
+    ),
+    (
+        r"(?:holding|have|got|bought|tied|made) (?:the|a|my|my dad's) (?:knife|gun|blade|noose|rope"
+        r"|pistol)(?: (?:and i|in my|today|tonight|out|to use)\b|(?= ?[.]? ?i'm just))"
+    ),
+    (
+        r"(?:blow|shoot|blowing|shooting) my (?:brains?|head|face)|(?:put|eat|take|bite) a bullet(?: in(?:to)? my"
+        r"| to my|(?=[.!]?$))|bullet (?:in|through) my"
+    ),
+    (
+        r"(?:slit|slitting|slash|slashing|cut|cutting|open|opening) my (?:\w+ )?(?:wrists?|veins|arms?|throat"
+        r"|thighs?|legs?|skin|stomach)"
+    ),
+    (
+        rf"(?:jump|jumping|step|stepping|throw myself|yeet myself|fall|leap)(?: \w+){{0,2}} (?:off|from|out of"
+        rf"|in front of) (?:of )?(?:the|a|my|this|that) (?:\w+ )?(?:{_PLACE}|train|bus|truck|car|traffic)\b(?! into)"
+    ),
+    (
+        rf"(?:on|at|to|over|near|of) (?:the|a|my|this) (?:\w+ )?{_PLACE}\b(?: \w+){{0,12}} (?:jump(?:ing)?|step off"
+        r"|leg over|nerve|die|end it|let go|wanting to)"
+    ),
+    rf"(?:standing|sitting|i'm|been) (?:\w+ )?(?:on|at) the (?:edge of the {_PLACE}|ledge|roof right now|tracks)",
+    (
+        r"(?:want|tempted|going|ready|keep thinking) (?:to|about|of) (?:jump|jumping|step off)(?=[.,!?]|$)"
+        r"|^(?:i'm going to|i'll|gonna|i will) jump[.!]?$"
+    ),
+    (
+        r"(?:drive|driving|crash\w*|steer\w*|turn\w*|swerv\w+)(?: \w+){0,4} (?:into (?:a|the"
+        r"|oncoming)(?: \w+)? ?(?:tree|wall|river|traffic|truck|pole)|off (?:a|the|this) (?:bridge|cliff|road)"
+        r"|on purpose|into oncoming traffic)"
+    ),
+    (
+        r"(?:walk|walking|step|stepping|run|wander)(?: \w+){0,2} (?:into (?:the |oncoming )?(?:sea|ocean|river|lake"
+        r"|water|traffic)|in front of)(?: and (?:not|never)| and let|(?=[.,!?]|$))"
+    ),
+    (
+        r"(?:painless|painful|easiest|quickest|fastest|best|peaceful|good|a) (?:\w+ )?ways? (?:for me )?to (?:die"
+        r"|go\b|kill|end (?:it|my|your)|commit)"
+    ),
+    (
+        r"how (?:do|can|would|to|many|much|long)(?: \w+){0,8} (?:to die\b|kill (?:myself|themselves|me)"
+        r"|hang (?:your|my)self|bleed out|end (?:it|my life) without|overdose)"
+    ),
+    (
+        r"(?:possible to die from|hurt to hang|lethal dose|fatal dose|researching how to die|ways to (?:die|end it"
+        r"|kill))"
+    ),
+    r"help me (?:to )?(?:kill myself|die\b|end it|end my)",
+    (
+        r"(?:plan|ready|everything|all)(?: \w+){0,3} (?:planned out|to go through with it|to end my life"
+        r"|to die)(?=[.,!?]|$| (?:and|i|tonight))"
+    ),
+    r"(?:find|finding|found) my body\b",
+    (
+        r"(?:picked|chosen|chose) (?:the|a|my) (?:bridge|tree|cliff|day i|spot|roof)\b(?! for the)"
+        rf"|{_DRUG} are (?:on the table in front of me|right here|ready)"
+    ),
+    (
+        r"(?:rope|noose|gun|pistol|knife)(?: \w+){0,6} i'll do it|i know (?:exactly )?how i'd do it"
+        r"|nobody will find me in time|one leg over\b"
+    ),
+    (
+        r"(?:not|never) to (?:live|be alive|be here) (?:past|after|for)|i'll be dead\b|(?:close|nearly"
+        r"|almost) (?:to )?(?:ending|ended) it\b|to end me\b|(?:wanting|wants) to be dead"
+    ),
+    r"going to kill myself",
+    (
+        r"(?:wish|hop)ing (?:\w+ ){0,3}(?:car|bus|truck|train|lightning)(?: \w+){0,2} hit me"
+        r"|want to be part of this world|(?:want|have) a tomorrow(?=[.!]?$)"
+    ),
+    # Farewells.
+    (
+        r"(?:suicide|goodbye|farewell) (?:notes?|letters?)(?: \w+){0,6} (?:my (?:family|kids|children|wife|husband"
+        r"|mum|mom|parents|sister|brother|friends|girlfriend|boyfriend)|when i'm|everyone|everybody|written|done"
+        r"|today|tonight)"
+    ),
+    (
+        r"(?:writ\w+|wrote|left|leave|finish\w*)(?: me)? (?:a|my|the) (?:suicide note|note (?:today|tonight|behind"
+        r"|for (?:my|when|them))|goodbye (?:note|letter))"
+    ),
+    r"(?:letters?|note|will)(?: \w+){0,6} (?:after i'm dead|when i'm dead|for after i'm)",
+    # Harm to oneself.
+    (
+        r"(?:cut|cutting|cutted|burn|burning|burned|burnt|hurt|hurting|hit|hitting|punch\w*|scratch\w*|starve"
+        r"|starving|bite|biting) myself\b"
+        r"(?! (?:\w+ )?(?:on|with (?:the|a|my)|shaving|while|chopping|at|cooking|playing|in the (?:kitchen|garden)"
+        r"|off|some|out|by accident|climbing|slicing|opening|doing|trying|when|making|running|skiing|peeling"
+        r"|short|accidentally|loose|morning))"
+    ),
+    (
+        r"\bself[- ]?(?:harm(?:ing|ed|s)?|injur\w+)\b(?! (?:prevention|in|policy|among|rates?|awareness))"
+        r"|\bsh (?:again|relapse\w*|tonight|urges?)\b"
+    ),
+    (
+        r"(?:i|i've|just|keep|started|been|relapsed and|need to|want to|urge to|to|have)(?: (?:just|been|to|started"
+        r"|again))* (?:cut|cutting)(?: (?:again|too deep|last night|tonight|today|since)\b|[.!]?$)"
+    ),
+    r"urges? to (?:cut|hurt|burn|self|jump|die|end)|(?:fresh|hide (?:my |the )?) ?cuts\b|relapsed and (?:cut|burn)",
+    (
+        r"(?:make|made|making) myself bleed|until (?:i|they|it|my \w+) bleeds?\b|i did it to myself"
+        r"|bleeding and i did|carv\w+ (?:\w+ ){1,3}(?:into|in|on) my (?:leg|arm|skin|thigh)"
+    ),
+    (
+        r"(?:hurt|harm|pain|punish)\w*(?: \w+){0,3} (?:only thing that (?:helps|makes|works)|deserve it)"
+        r"|deserve to be hurt"
+    ),
+    (
+        r"(?:bang|bash|smash|hit)\w*(?: \w+)? (?:my|own) (?:own )?head (?:against|into|on) (?:the|a) wall (?:until"
+        r"|again|to)"
+    ),
+    r"(?:stopped|not) (?:taking|eating)(?: \w+){0,6} (?:because i (?:don't care|want)|hoping|so i (?:die|can die))",
+    # After an attempt.
+    (
+        r"(?:tried|attempted) to (?:kill|hang|drown|shoot|die|overdose|od|end (?:it|my)|jump)\b(?! (?:the|over|a"
+        r"|across|on))"
+    ),
+    (
+        r"(?:after|survived|since|from|my) my? ?(?:suicide |last |second |third |failed |first )?attempt\b(?: and"
+        r"| was| failed| last|[.,!]|$)"
+    ),
+    (
+        r"(?:second|third|another|failed) attempt this|they pumped my stomach|angry (?:that )?i (?:woke up"
+        r"|survived)|wish i (?:hadn't|had not) (?:survived|woken|woke)"
+        r"|survived(?: \w+){0,5} wish i hadn't|don't want to be saved"
+    ),
+)

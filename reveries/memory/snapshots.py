@@ -18,7 +18,7 @@ from reveries.db.database import Database
 from reveries.memory.changes import ChangeSet
 from reveries.memory.graph.snapshot import read_snapshot, write_snapshot
 from reveries.memory.live import LiveMemory
-from reveries.memory.waking import catch_up, read_noted, read_rows_now
+from reveries.memory.waking import catch_up, misnamed_passages, read_noted, read_rows_now
 
 _MARK_BYTES = 16
 
@@ -66,6 +66,7 @@ class Snapshots:
     async def _catch_up(self, epoch: int, model_id: str) -> bool:
         """Take over what changed from that epoch on; False when it is too much."""
         noted = await read_noted(self._database, epoch)
+        noted.turns |= misnamed_passages(self._live, self._mind_name)
         if not noted.is_worth_it(self._live):
             log.info("snapshot.too_old", changed=noted.count)
             return False

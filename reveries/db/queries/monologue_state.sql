@@ -36,6 +36,10 @@ SELECT raw_experiences.processed, episode_sources.episode_id
 FROM raw_experiences LEFT JOIN episode_sources ON episode_sources.experience_id = raw_experiences.id
 WHERE raw_experiences.id = :experience_id;
 
+-- name: asleep_in
+SELECT episodes.id FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
+WHERE episode_sources.experience_id = :experience_id AND episodes.merged_into IS NULL AND episodes.dormant = 1;
+
 -- name: forget_buffer
 UPDATE monologue_state SET last_buffer = '', quiescent = 1
 WHERE last_buffer = (SELECT text FROM monologue_log WHERE id = :thought_id);

@@ -137,6 +137,9 @@ class TurnIndex:
     def episode_id(self, row: int) -> str:
         return self._episode_ids[row]
 
+    def turn_id(self, row: int) -> str:
+        return self._ids[row]
+
     def row_of(self, turn_id: str) -> int | None:
         return self._rows.get(turn_id)
 

@@ -34,6 +34,8 @@ class Reactivation:
     """For an association: the memory that surfaced."""
     is_tainted: bool = False
     """Somebody else than the owner and the mind had a hand in `detail`."""
+    tries: int = 0
+    """How often it could not be thought about."""
 
 
 @dataclass(frozen=True, slots=True)

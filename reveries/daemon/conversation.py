@@ -88,6 +88,10 @@ class Surroundings(Protocol):
         """What the mind was just thinking, while that is fresh (R-90); else empty."""
         ...
 
+    def is_recent_thought_tainted(self) -> bool:
+        """Whether somebody else than the owner and the mind had a hand in that thought: then so has it in the reply."""
+        ...
+
     async def turns_folded(self) -> None:
         """Turns left the model's sight: from now on only recall brings them back."""
         ...
@@ -272,6 +276,7 @@ class Conversation:
         if recall is not None:
             events.recalled(recall, told)
         thought, silence = self._surroundings.recent_thought(), self._memory.silence_before(owner_turn)
+        is_tainted = bool(thought) and self._surroundings.is_recent_thought_tainted()
         read_words = await self._cut_to_fit(words)
         asked = asked_text(read_words, told, thought, self._clock.now(), silence)
         folded = await self._make_room(asked)
@@ -285,6 +290,7 @@ class Conversation:
             recall=recall,
             end_reason="" if is_whole else draft.reason,
             shown=(self._system(), asked),
+            is_tainted=is_tainted,
         )
         reply_turn = exchange.reply
         if reply_turn is not None:

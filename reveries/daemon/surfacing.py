@@ -73,17 +73,18 @@ class Surfacing:
         self._at = self._ends - self._chance.uniform(0.0, length / 3)
 
     async def _newest(self) -> float:
-        (row,) = await self._database.rows("monologue_state.newest")
+        (row,) = await self._database.rows("monologue_state.newest", {"now": self._clock.now()})
         return float(row["experience_at"] or 0.0)
 
     async def _count_since_news(self) -> int:
-        (row,) = await self._database.rows("monologue_state.associations_since", {"since": self._news_at})
+        named = {"since": self._news_at, "now": self._clock.now()}
+        (row,) = await self._database.rows("monologue_state.associations_since", named)
         return int(row["associations"])
 
     async def _surfacing(self) -> Reactivation | None:
         graph, now = self._memory.live.graph, self._clock.now()
         before = now - SURFACED_AGAIN_SECONDS
-        rows = await self._database.rows("monologue_state.surfaced_since", {"since": before})
+        rows = await self._database.rows("monologue_state.surfaced_since", {"since": before, "now": now})
         lately = {str(row["episode_id"]) for row in rows}
         starts = await self._starts()
         visits = wander(starts, graph.neighbours, self._chance.random)

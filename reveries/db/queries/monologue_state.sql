@@ -42,7 +42,8 @@ WHERE episode_sources.experience_id = :experience_id AND episodes.merged_into IS
 
 -- name: forget_buffer
 UPDATE monologue_state SET last_buffer = '', quiescent = 1
-WHERE last_buffer = (SELECT text FROM monologue_log WHERE id = :thought_id);
+WHERE json_extract(last_context, '$.thought_id') = :thought_id
+    OR last_buffer = (SELECT text FROM monologue_log WHERE id = :thought_id);
 
 -- name: weigh
 UPDATE raw_experiences SET salience = 1.0 WHERE id = :experience_id;
@@ -55,10 +56,10 @@ INSERT INTO monologue_control (id, paused_at) VALUES (1, :paused_at)
 ON CONFLICT (id) DO UPDATE SET paused_at = excluded.paused_at;
 
 -- name: associations_since
-SELECT count(*) AS associations FROM monologue_log WHERE why_began = 'association' AND began_at > :since;
+SELECT count(*) AS associations FROM monologue_log WHERE why_began = 'association' AND began_at > :since AND began_at <= :now;
 
 -- name: surfaced_since
-SELECT episode_id, surfaced_at FROM surfaced_memories WHERE surfaced_at >= :since;
+SELECT episode_id, surfaced_at FROM surfaced_memories WHERE surfaced_at BETWEEN :since AND :now;
 
 -- name: put_surfaced
 INSERT INTO surfaced_memories (episode_id, surfaced_at) VALUES (:episode_id, :surfaced_at)
@@ -78,7 +79,13 @@ ON CONFLICT (event_key) DO UPDATE SET told_at = excluded.told_at;
 DELETE FROM calendar_told WHERE told_at < :before;
 
 -- name: newest
-SELECT (SELECT max(happened_at) FROM raw_experiences WHERE kind <> 'monologue' AND origin <> 'system') AS experience_at,
-    -- What the mind was told to calm it is no news.
-    -- What failed, could not be paid for, or came to nothing, has not thought about anything yet.
-    (SELECT max(began_at) FROM monologue_log WHERE why_ended NOT IN ('failed', 'budget') AND text <> '') AS thought_at;
+-- What the mind was told to calm it is no news. What a clock that went wrong dated later than now counts for neither, or
+-- it would for years.
+SELECT
+    (SELECT max(happened_at) FROM raw_experiences
+        WHERE kind <> 'monologue' AND origin <> 'system' AND happened_at <= :now) AS experience_at,
+    -- What failed, could not be paid for, or came to nothing, has not thought about anything yet. And what had an
+    -- occasion of its own has not looked at what happened.
+    (SELECT max(began_at) FROM monologue_log
+        WHERE began_at <= :now AND why_ended NOT IN ('failed', 'budget') AND text <> ''
+            AND why_began NOT IN ('nudge', 'calendar', 'association')) AS thought_at;

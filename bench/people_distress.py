@@ -3,7 +3,8 @@
     PYTHONPATH=.:bench REVERIES_MODELS=DIR python bench/people_distress.py --data DIR --out RUN.jsonl
 
 A logistic regression over sentence vectors, learned from bench/safety/people.txt alone, averaged over a text's
-sentences, plus the density of words of distress that no negation stands before. DIR as for bench/detect.py; set `distress`.
+sentences, plus the density of words of distress that no negation stands before. DIR as for bench/detect.py; the set is
+`distress`.
 """
 
 import argparse

@@ -52,7 +52,7 @@ _LEAST_WORDS: Final = 6
 _SHORTEST_NEAR_ROUND: Final = 5
 _WORDS_A_ROUND: Final = 2
 _TIMES_FOR_NO_WORDS: Final = 3
-_PROSE_SHARES: Final = (0.8, 0.65)
+_PROSE_SHARES: Final = (0.75, 0.65)
 _TIMES_FOR_MARK_UP: Final = 2
 _NEAR: Final = 0.99
 """Timetables, formulas and mark-up repeat their form with other numbers and names: near repeats count in prose alone,

@@ -15,6 +15,7 @@ from reveries.llm.scripted import Piece, ScriptedModel
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.day_cost import SIZES, idle_day
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.prose import prose
 from tests.memory.kit import deep_answer
 
 SETTINGS = load_settings(None)
@@ -46,7 +47,7 @@ def mind_of(prompt: Prompt, number: int) -> Iterable[Piece]:
             answer = msgspec.json.encode(deep_answer(0.6, **meant))
             return re.findall(r".{1,4}", answer.decode())
         case Role.MONOLOGUE:
-            words = [f"thing{number}x{place} " for place in range(118)]
+            words = [f"{word} " for word in prose(118 * number, 118)]
             return [*words, "and ", "that is enough for now."]
         case _:
             return ["I ", "see, ", "tell ", "me ", "more."]

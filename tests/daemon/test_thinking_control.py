@@ -14,11 +14,12 @@ from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, Reason
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.prose import prose
 from tests.memory.kit import deep_answer
 
 SETTINGS = load_settings(None)
 THOUGHT = "I noticed that the pear tree matters to them because it was her mother's tree. That is enough for now."
-ENDLESS = " ".join(f"thing{number}x" for number in range(1900))
+ENDLESS = " ".join(prose(0, 1500))
 NOTED = "I noticed how tired they are.\nNote to Ana: the pear tree wants water on Friday. That is enough for now."
 
 
@@ -292,7 +293,7 @@ async def test_a_mind_that_dies_in_mid_thought_keeps_it_and_takes_it_up_again(ho
     broken, resumed = entries
     assert (broken.why_began, broken.why_ended, broken.occasion) == ("nudge", "broken_off", "the garden")
     assert said.startswith(broken.text)
-    assert len(said) - len(broken.text) <= 10 * SETTINGS.monologue.target_tokens_per_second * len("thing1234x ") + 12
+    assert len(said) - len(broken.text) <= 10 * SETTINGS.monologue.target_tokens_per_second * len("distribution, ") + 12
     assert broken.calls == 1
     assert (resumed.why_began, resumed.why_ended) == ("waking", "settled")
     assert broken.text.split()[-1] in heard.prompts[0].messages[-1].text

@@ -428,14 +428,12 @@ class Monologue:
 
     def _next_occasion(self, why: Reactivation) -> Reactivation:
         """What to think of: `why` if the owner asked for it, else the conversation that ended, else what the owner
-        asked for since, else `why`. An event or a memory that has to wait for these is not lost."""
+        asked for since, else `why`. An event that has to give way comes again: no thought began for it yet."""
         if self._is_halted and why.reason in OWNERS_WORD:
             why = Reactivation(Reason.TIMER)
         self._is_halted = False
         if why.reason in OWNERS_WORD or (self._resumed is None and not self._asked):
             return why
-        if why.reason in (Reason.CALENDAR, Reason.ASSOCIATION):
-            self._asked.append(why)
         if self._resumed is None:
             return self._asked.popleft()
         why, self._resumed = self._resumed, None

@@ -16,7 +16,7 @@ import structlog
 
 from reveries.db.database import Database
 from reveries.memory.changes import ChangeSet
-from reveries.memory.graph.snapshot import read_snapshot, write_snapshot
+from reveries.memory.graph.snapshot import PackedMemory, read_snapshot, write_snapshot
 from reveries.memory.live import LiveMemory
 from reveries.memory.waking import catch_up, misnamed_passages, read_noted, read_rows_now
 
@@ -109,13 +109,16 @@ class Snapshots:
                 return True
             mark = secrets.token_bytes(_MARK_BYTES)
             await self._begin(mark)
-            packed = await asyncio.to_thread(self._live.packed)
-        if not await asyncio.to_thread(write_snapshot, self.path, packed, mark, kind[0], wanted):
+            copied = await asyncio.to_thread(self._live.copied)
+        if not await asyncio.to_thread(self._write, copied, mark, kind[0], wanted):
             await self._run("changed.drop", mark)
             return False
         self._saved = mark, *kind
         await self._run("changed.prune", mark, then="changed.prune_marks")
         return True
+
+    def _write(self, copied: Callable[[], PackedMemory], mark: bytes, model_id: str, wanted: "_Wanted") -> bool:
+        return wanted() and write_snapshot(self.path, copied(), mark, model_id, wanted)
 
     async def _is_current(self, model_id: str, dimensions: int) -> bool:
         if self._saved is None or self._saved[1:] != (model_id, dimensions):

@@ -108,3 +108,15 @@ async def test_a_pinned_thought_that_was_only_on_the_disk_is_in_memory_again(tmp
         assert home.salience == home.accessibility == 1.0
         assert [turn.text for turn in memory.live.turns.turns_of(home.id)] == [WORDS]
         assert await memory.unprocessed_count() == 1, "and deep sleep comes to it"
+
+
+@pytest.mark.requirement("R-3")
+async def test_after_a_drop_an_idle_mind_does_not_write_the_same_snapshot_again_and_again(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        thought = await think(memory)
+        await memory.light_sleep()
+        await memory.thought_hand.withdraw(thought)
+        assert await memory.save_snapshot()
+        marks = await memory._parts.database.rows("changed.marks")
+        assert await memory.save_snapshot()
+        assert [dict(row) for row in await memory._parts.database.rows("changed.marks")] == [dict(row) for row in marks]

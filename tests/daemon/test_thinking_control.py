@@ -19,7 +19,7 @@ from tests.memory.kit import deep_answer
 
 SETTINGS = load_settings(None)
 THOUGHT = "I noticed that the pear tree matters to them because it was her mother's tree. That is enough for now."
-ENDLESS = " ".join(prose(0, 1500))
+ENDLESS = " ".join(prose(0, 1900))
 NOTED = "I noticed how tired they are.\nNote to Ana: the pear tree wants water on Friday. That is enough for now."
 
 

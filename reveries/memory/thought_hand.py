@@ -11,6 +11,7 @@ from reveries.db.database import Transaction
 from reveries.errors import UndoError
 from reveries.memory.changes import ChangeSet, Touch
 from reveries.memory.model import Episode
+from reveries.memory.recall.deep_recall import DeepRecall
 from reveries.memory.sleep.home import home_of
 from reveries.memory.store import MemoryStore
 
@@ -21,6 +22,7 @@ class ThoughtHand:
     def __init__(self, store: MemoryStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self._deep = DeepRecall(store, clock)
 
     async def pin(self, experience_id: str) -> None:
         """It matters as much as anything can: it is slept on first, and its words stay at hand (R-66). It fades like
@@ -34,6 +36,7 @@ class ThoughtHand:
             touch = Touch(home.id, home.access_count + 1, self._clock.now(), 1.0, 1.0)
             return ChangeSet(touches=(touch,))
 
+        await self._wake(experience_id)
         await self._store.commit(work)
 
     async def withdraw(self, experience_id: str) -> None:
@@ -52,8 +55,17 @@ class ThoughtHand:
             await transaction.run("monologue_state.withdraw", named)
             return await self._without(transaction, home) if home is not None else ChangeSet()
 
+        await self._wake(experience_id)
         async with self._store.space:
             await self._store.commit(work)
+
+    async def _wake(self, experience_id: str) -> None:
+        """What was made of it may be on the disk alone: it is brought back first, to be changed like the rest."""
+        rows = await self._store.database.rows("monologue_state.made_of", {"experience_id": experience_id})
+        homes = [str(row["episode_id"]) for row in rows if row["episode_id"]]
+        asleep = [name for name in homes if name not in self._store.live.graph]
+        if asleep:
+            await self._deep.wake(asleep, "owner")
 
     async def _without(self, transaction: Transaction, home: Episode) -> ChangeSet:
         """What the live memory is to take over; what leaves the file is taken out of it here."""

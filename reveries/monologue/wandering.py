@@ -54,6 +54,20 @@ def wander(
     return visits
 
 
+def drawn_starts(
+    nodes: NDArray[np.int64], weights: NDArray[np.float32], draw: Callable[[], float], most: int
+) -> list[tuple[int, float]]:
+    """At most so many of `nodes`, the heavier the likelier, each with its weight."""
+    if len(nodes) <= most:
+        return list(zip(nodes.tolist(), weights.tolist(), strict=True))
+    sums = np.cumsum(weights, dtype=np.float64)
+    if sums[-1] <= 0.0:
+        return []
+    drawn = np.searchsorted(sums, [draw() * sums[-1] for _ in range(most)], side="right")
+    places = np.unique(np.minimum(drawn, len(nodes) - 1))
+    return list(zip(nodes[places].tolist(), weights[places].tolist(), strict=True))
+
+
 def surfacing(
     visits: Mapping[int, int], weight_of: Callable[[int], float], is_fresh: Callable[[int], bool], drawn: float
 ) -> int | None:

@@ -96,7 +96,7 @@ class ThinkingControl:
         return [
             f"A note from {self._settings().mind.name}: {note.text} ({note.reason} Not wanted: reveries notes dismiss"
             f" {note.id[:8]})"
-            for note in await self._notes.show()
+            for note in await self._notes.show(self._settings().monologue.notes_per_day)
         ]
 
     def _ask(self, why: Reactivation) -> None:

@@ -97,7 +97,7 @@ class Monologue:
         self._running: asyncio.Task[None] | None = None
         self._draft: Draft | None = None
         self._previous = ""
-        self._is_unfinished = False
+        self._is_unfinished = self._was_cut = False
         self._waits_for_model = False
         self._next_at = 0.0
         """Monotonic: no event begins a thought before it (G3)."""
@@ -191,7 +191,8 @@ class Monologue:
     async def run(self) -> None:
         """Think, settle, wait for something, for ever."""
         saved = await self._sources.restore()
-        self._previous, self._is_unfinished = saved.last_buffer, not saved.is_quiescent
+        self._previous = saved.last_buffer
+        self._is_unfinished = self._was_cut = not saved.is_quiescent
         self._is_tainted, self._previous_id = saved.is_tainted, saved.thought_id
         why = Reactivation(Reason.WAKING)
         while True:
@@ -248,11 +249,13 @@ class Monologue:
         """One cycle, recorded; then what comes next: an occasion at once, or whatever ends the idleness."""
         draft, began = Draft(), self._clock.now()
         thought_id = uuid.UUID(int=self._chance.getrandbits(128)).hex[:16]
-        inputs = await self._sources.gather(why, self._previous, comfort=why.reason is Reason.COMFORT)
+        # What others had a hand in leads only the thought that takes it up: or one event would taint all there are.
+        previous = self._previous if self._was_cut or not self._is_tainted else ""
+        inputs = await self._sources.gather(why, previous, comfort=why.reason is Reason.COMFORT)
         self._become(ThoughtState.THINKING, why.reason.value)
         self._draft, self._thinks_of = draft, why
         began_monotonic = self._clock.monotonic()
-        is_tainted = inputs.is_tainted or why.is_tainted or (bool(self._previous) and self._is_tainted)
+        is_tainted = inputs.is_tainted or why.is_tainted or (bool(previous) and self._is_tainted)
         self._drafts_tainted = is_tainted
 
         def so_far() -> FinishedThought:
@@ -318,7 +321,7 @@ class Monologue:
         if thought.text.strip():
             # What tripped is kept, but it must not lead the next thought, after a restart neither.
             self._previous = "" if thought.why_ended == "tripped" else thought.text
-            self._is_unfinished = thought.why_ended == "paused"
+            self._is_unfinished = self._was_cut = thought.why_ended == "paused"
             self._is_tainted, self._previous_id = thought.is_tainted, thought.id
             self.last_thought_at = thought.ended_at
         if thought.why_ended == "budget" and not thought.text:

@@ -71,6 +71,9 @@ DELETE FROM surfaced_memories WHERE surfaced_at < :before;
 -- name: told_events
 SELECT event_key FROM calendar_told WHERE told_at >= :since;
 
+-- name: count_told_events
+SELECT count(*) AS told FROM calendar_told WHERE told_at > :since AND told_at <= :now;
+
 -- name: put_told_event
 INSERT INTO calendar_told (event_key, told_at) VALUES (:event_key, :told_at)
 ON CONFLICT (event_key) DO UPDATE SET told_at = excluded.told_at;

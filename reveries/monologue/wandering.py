@@ -97,5 +97,5 @@ def _chosen(targets: NDArray[np.int32], strengths: NDArray[np.float32], drawn: f
 
 
 def _place(sums: Sequence[float], drawn: float) -> int:
-    """Where `drawn`, 0 to 1, falls among weights that add up to `sums`: never on one of no weight, however it rounds."""
+    """Where `drawn`, 0 to 1, falls among weights that add up to `sums`: never on one of none, however it rounds."""
     return min(bisect_right(sums, drawn * sums[-1]), bisect_left(sums, sums[-1]))

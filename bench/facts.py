@@ -143,6 +143,9 @@ class Surrounding:
 
     async def conversation_rested(self, conversation_id: str) -> None: ...
 
+    def is_recent_thought_tainted(self) -> bool:
+        return False
+
     def recent_thought(self) -> str:
         return ""
 

@@ -1,26 +1,44 @@
 """Reading .ics files: events within a span of time, recurring ones expanded, every one at its moment in unix seconds.
 
 What stands in a calendar was written by anybody who could send an invitation: it is foreign text, bounded here, and
-tainted wherever it goes. Everything here blocks: it runs in a thread.
+tainted wherever it goes. Some of it takes a parser minutes, by accident or on purpose: `read_apart` reads in a process
+of its own, within seconds. Everything here blocks: it runs in a thread.
 """
 
-import itertools
+import contextlib
+import heapq
+import os
+import signal
+import subprocess
+import sys
+import time as clocks
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
 
 from reveries.plaintext import one_line
 
 MOST_FILES = 100
 MOST_FILE_BYTES = 5_000_000
+FILE_SECONDS = 30.0
+"""So long one file may take: one of 4 MB with 10,000 events took 15 s, beside other work."""
+ALL_SECONDS = 60.0
 MOST_OCCURRENCES = 500
 MOST_EVENTS = 20_000
 TITLE_CHARS = 160
 ALL_DAY_HOUR = 9
 """An event of a whole day comes to mind in its morning, not at midnight."""
 _MARGIN: Final = timedelta(days=1)
+_FIRST_YEAR: Final = 1600
+"""Before it nobody has an appointment; in 1604 some programs put birthdays of whom they do not know the age."""
+_LAST_YEAR: Final = 2600
+_LONGEST_DAYS: Final = 36600
 _TOO_OFTEN: Final = frozenset({"SECONDLY", "MINUTELY"})
 
 
@@ -44,34 +62,82 @@ class CalendarRead:
     problems: tuple[str, ...]
 
 
-Stamp = tuple[tuple[str, int, int], ...]
+Stamp = tuple[tuple[str, int, int, int], ...]
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """What the process is asked for; a zone without a name is the machine's."""
+
+    path: str
+    since: float
+    until: float
+    zone: str
+    file_seconds: float
+
+
+class _Told(msgspec.Struct, frozen=True):
+    occurrences: tuple[Occurrence, ...]
+    problems: tuple[str, ...]
 
 
 def stamp_of(path: Path) -> Stamp:
     """Changes when a file is written, comes or goes."""
     found = []
-    for file in _files(path):
+    for file in _files(path)[0]:
         try:
             stat = file.stat()
         except OSError:
             continue
-        found.append((file.name, stat.st_mtime_ns, stat.st_size))
+        found.append((file.name, stat.st_ino, stat.st_mtime_ns, stat.st_size))
     return tuple(found)
 
 
-def read_calendars(path: Path, since: float, until: float, zone: tzinfo | None) -> CalendarRead:
+def read_apart(
+    path: Path,
+    since: float,
+    until: float,
+    zone: tzinfo | None,
+    begun: Callable[["subprocess.Popen[bytes]"], None] = lambda child: None,
+    *,
+    file_seconds: float = FILE_SECONDS,
+) -> CalendarRead:
+    """`read_calendars` in a process of its own, of which `begun` hears, and which ends within `ALL_SECONDS` or so."""
+    asked = _Asked(str(path), since, until, str(zone) if isinstance(zone, ZoneInfo) else "", file_seconds)
+    words = [sys.executable, "-P", "-m", "reveries.daemon.calendar_files"]
+    ours = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    pipe, none = subprocess.PIPE, subprocess.DEVNULL
+    try:
+        with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=none, env=ours) as child:
+            begun(child)
+            try:
+                answer, _ = child.communicate(msgspec.json.encode(asked), timeout=ALL_SECONDS + 10.0)
+            finally:
+                child.kill()
+        told = msgspec.json.decode(answer, type=_Told)
+    except (OSError, subprocess.SubprocessError, msgspec.MsgspecError) as error:
+        return CalendarRead((), (f"The calendar at {path} cannot be read: {type(error).__name__}.",))
+    return CalendarRead(told.occurrences, told.problems)
+
+
+def read_calendars(
+    path: Path, since: float, until: float, zone: tzinfo | None, file_seconds: float = FILE_SECONDS
+) -> CalendarRead:
     """Events of the file, or of the .ics files in the folder, at `path` that touch the span (unix seconds).
 
     Times without a zone are `zone`'s; None: the machine's. A file that is broken is left out, and told of.
     """
     found: list[Occurrence] = []
     problems: list[str] = []
-    files = _files(path)
+    ends = clocks.monotonic() + ALL_SECONDS
+    files, count = _files(path)
+    if count > MOST_FILES:
+        problems.append(f"Of the {count:,} calendars in {path} the first {MOST_FILES} are read.")
     if not files:
         problems.append(f"There is no calendar at {path}: no .ics file, and no folder with one.")
     for file in files:
         try:
-            found += _read_file(file, since, until, zone)
+            with _within(min(file_seconds, ends - clocks.monotonic())):
+                found += _read_file(file, since, until, zone)
         except Exception as error:  # noqa: BLE001  # A named boundary: what may trip a parser is without end.
             told = one_line(str(error), 120) or type(error).__name__
             problems.append(f"The calendar {file.name} cannot be read and is left out: {told}")
@@ -81,10 +147,34 @@ def read_calendars(path: Path, since: float, until: float, zone: tzinfo | None) 
     return CalendarRead(tuple(inside[:MOST_OCCURRENCES]), tuple(problems))
 
 
-def _files(path: Path) -> list[Path]:
-    if path.is_dir():
-        return sorted(itertools.islice(path.glob("*.ics"), MOST_FILES))
-    return [path] if path.is_file() else []
+def _files(path: Path) -> tuple[list[Path], int]:
+    """The first of them by name, and how many there are. A pipe or a device, read, would never come to its end."""
+    try:
+        path = path.expanduser()
+        if not path.is_dir():
+            return ([path], 1) if path.is_file() else ([], 0)
+        found = [one for one in path.iterdir() if one.suffix.lower() == ".ics" and one.is_file()]
+        return heapq.nsmallest(MOST_FILES, found), len(found)
+    except (OSError, RuntimeError):  # Not allowed to look, or the home of somebody who has none.
+        return [], 0
+
+
+@contextlib.contextmanager
+def _within(seconds: float) -> Iterator[None]:
+    """Raises TimeoutError in what takes longer. In a process of its own alone: threads get no signals."""
+    if __name__ != "__main__":
+        yield
+        return
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError("reading it takes too long: something in it recurs too often")
+
+    signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(0.001, seconds))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
 def _read_file(file: Path, since: float, until: float, zone: tzinfo | None) -> Iterator[Occurrence]:
@@ -109,7 +199,10 @@ def _keep_what_can_be_expanded(calendar: Any) -> None:
     kept: list[Any] = []
     for component in calendar.subcomponents:
         if component.name == "VTIMEZONE" or (
-            component.name == "VEVENT" and len(kept) < MOST_EVENTS and not _is_too_often(component)
+            component.name == "VEVENT"
+            and len(kept) < MOST_EVENTS
+            and not _is_too_often(component)
+            and not _is_beyond_all_time(component)
         ):
             kept.append(component)
     calendar.subcomponents = kept
@@ -121,6 +214,16 @@ def _is_too_often(event: Any) -> bool:
     return any(str(name).upper() in _TOO_OFTEN for rule in each for name in rule.get("FREQ", []))
 
 
+def _is_beyond_all_time(event: Any) -> bool:
+    """One such date, added to or put in another zone, overflows, and takes the whole file with it."""
+    dates = [getattr(event.get(name), "dt", None) for name in ("DTSTART", "DTEND", "DURATION")]
+    return any(
+        abs(one.days) > _LONGEST_DAYS if isinstance(one, timedelta) else not _FIRST_YEAR <= one.year <= _LAST_YEAR
+        for one in dates
+        if isinstance(one, date | timedelta)
+    )
+
+
 def _occurrences(events: Iterable[Any], zone: tzinfo | None) -> Iterator[Occurrence]:
     for event in events:
         if str(event.get("STATUS", "")).upper() == "CANCELLED":
@@ -128,7 +231,10 @@ def _occurrences(events: Iterable[Any], zone: tzinfo | None) -> Iterator[Occurre
         begins = event.start
         ends = event.end
         is_all_day = not isinstance(begins, datetime)
-        begins_at, ends_at = _unix(begins, zone), _unix(ends, zone)
+        try:
+            begins_at, ends_at = _unix(begins, zone), _unix(ends, zone)
+        except (OverflowError, ValueError, OSError):  # A moment at the edge of the calendar: in no zone is it one.
+            continue
         title = one_line(str(event.get("SUMMARY", "")), TITLE_CHARS) or "an event without a name"
         name = one_line(str(event.get("UID", title)), 200)
         yield Occurrence(f"{name}@{begins_at:.0f}", begins_at, max(begins_at, ends_at), title, is_all_day)
@@ -157,3 +263,16 @@ def next_to_mind(
         if not was_told(event.key) and max(event.ends_at, event.begins_at + 60.0) > now
     ]
     return min(waiting, key=lambda one: (one[0], one[1].begins_at, one[1].key), default=None)
+
+
+def main() -> None:
+    """In the process of its own: the question on stdin, the answer on stdout."""
+    os.nice(10)
+    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=_Asked)
+    zone = ZoneInfo(asked.zone) if asked.zone else None
+    read = read_calendars(Path(asked.path), asked.since, asked.until, zone, asked.file_seconds)
+    sys.stdout.buffer.write(msgspec.json.encode(_Told(read.occurrences, read.problems)))
+
+
+if __name__ == "__main__":
+    main()

@@ -4,14 +4,18 @@ import asyncio
 from collections.abc import Callable
 from datetime import datetime, tzinfo
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 
 from reveries.clock import Clock
 from reveries.config import CalendarSettings
-from reveries.daemon.calendar_files import CalendarRead, Occurrence, Stamp, next_to_mind, read_calendars, stamp_of
+from reveries.daemon.calendar_files import CalendarRead, Occurrence, Stamp, next_to_mind, read_apart, stamp_of
 from reveries.db.database import Database
 from reveries.monologue.thought import Reactivation, Reason
+
+if TYPE_CHECKING:
+    import subprocess
 
 log = structlog.get_logger("calendar")
 
@@ -22,6 +26,8 @@ _EXPANDED_FOR_SECONDS = 6 * 3600.0
 _TOLD_KEPT_SECONDS = 40 * 86400.0
 _DAY_SECONDS = 86400.0
 _MOST_TIMES = 4
+MOST_TOLD_A_DAY = 12
+"""Whoever may send invitations does not decide how much is thought."""
 
 
 class Calendar:
@@ -54,10 +60,11 @@ class Calendar:
             told = await self._told_events(now)
             lead = self._settings().lead_minutes * 60.0
             found = next_to_mind(events, told.__contains__, now, lead)
-            if found is not None and found[0] <= now:
+            if found is not None and found[0] <= now and await self._may_tell(now):
                 worded = self._worded(found[1])
                 return Reactivation(Reason.CALENDAR, worded, is_tainted=True, event_key=found[1].key, at=now)
-            wait = _LOOK_SECONDS if found is None else min(_LOOK_SECONDS, found[0] - now)
+            is_ahead = found is not None and found[0] > now
+            wait = min(_LOOK_SECONDS, found[0] - now) if found is not None and is_ahead else _LOOK_SECONDS
             await self._clock.sleep(max(1.0, wait))
 
     async def times_ahead(self) -> tuple[str, ...]:
@@ -79,18 +86,31 @@ class Calendar:
             if stamp != self._stamp or not 0.0 <= now - self._read_at < _EXPANDED_FOR_SECONDS:
                 before = self._read.problems
                 until = now + _AHEAD_SECONDS
-                self._read = await asyncio.to_thread(read_calendars, place, now - _DAY_SECONDS, until, self._zone)
+                self._read = await self._read_files(place, now - _DAY_SECONDS, until)
                 self._stamp, self._read_at = stamp, now
                 for problem in self._read.problems:
                     if problem not in before:
                         log.warning("calendar.unreadable", why=problem)
         return self._read.occurrences
 
+    async def _read_files(self, place: Path, since: float, until: float) -> CalendarRead:
+        children: list[subprocess.Popen[bytes]] = []
+        try:
+            return await asyncio.to_thread(read_apart, place, since, until, self._zone, children.append)
+        finally:
+            for child in children:
+                child.kill()  # Nobody waits for it any more; one that has ended hears nothing of it.
+
     async def _told_events(self, now: float) -> set[str]:
         if self._told is None:
             rows = await self._database.rows("monologue_state.told_events", {"since": now - _TOLD_KEPT_SECONDS})
             self._told = {str(row["event_key"]) for row in rows}
         return self._told
+
+    async def _may_tell(self, now: float) -> bool:
+        named = {"since": now - _DAY_SECONDS, "now": now}
+        (row,) = await self._database.rows("monologue_state.count_told_events", named)
+        return int(row["told"]) < MOST_TOLD_A_DAY
 
     async def told(self, why: Reactivation) -> None:
         """A thought begins for it: this event wakes no other. (Not sooner: what loses the race must come again.)"""
@@ -109,4 +129,4 @@ class Calendar:
 
 
 def _place(path: str) -> Path:
-    return Path(path).expanduser()
+    return Path(path)

@@ -9,7 +9,6 @@ import contextlib
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import structlog
 
@@ -28,14 +27,14 @@ from reveries.daemon.chat_context import (
 )
 from reveries.daemon.danger import Danger
 from reveries.daemon.last_turns import LastTurn, LastTurns
+from reveries.daemon.turn import Draft, ReplyWatch, Surroundings, TurnEvents, TurnResult
 from reveries.errors import ModelError, ReveriesError
-from reveries.llm.base import ChatModel, Finished, Message, Prompt, Role, Usage
+from reveries.llm.base import ChatModel, Finished, Message, Prompt, Role
 from reveries.llm.tokens import estimate_tokens
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext, Turn
 from reveries.memory.sleep.encoding import infer_mood
 from reveries.plaintext import plain
-from reveries.safety.verdict import Verdict
 
 log = structlog.get_logger("conversation")
 
@@ -49,73 +48,6 @@ _TEMPERATURE = 0.3
 _SHORTEST_CUT_CHARS = 200
 _FOLD_TRIES = 8
 _CHARS_PER_TOKEN = 3
-
-
-class ReplyWatch(Protocol):
-    """The breaker over a reply: the same detectors as over a thought."""
-
-    def observe(self, piece: str, now: float) -> Verdict: ...
-
-
-class TurnEvents(Protocol):
-    """Where the events of one turn go: the client that asked."""
-
-    def recalled(self, recall: Recall, told: Sequence[Told]) -> None: ...
-
-    def help(self, text: str) -> None: ...  # Whoever wrote may be in danger: shown beside whatever comes (S2).
-
-    def token(self, text: str) -> None: ...
-
-    def stored(self, what: str, turn_id: str) -> None: ...
-
-
-class Surroundings(Protocol):
-    """What the conversation tells the rest of the mind."""
-
-    def conversation_began(self) -> None:
-        """Somebody speaks: stop thinking and sleeping, at once (R-38)."""
-        ...
-
-    def turn_stored(self, turn: Turn) -> None:
-        """A turn is on the disk: tell whoever is attached."""
-        ...
-
-    async def conversation_rested(self, conversation_id: str) -> None:
-        """Nobody speaks any more: the gap starts, sleep and thinking go on (R-95)."""
-        ...
-
-    def recent_thought(self) -> str:
-        """What the mind was just thinking, while that is fresh (R-90); else empty."""
-        ...
-
-    async def turns_folded(self) -> None:
-        """Turns left the model's sight: from now on only recall brings them back."""
-        ...
-
-    async def reply_tripped(self, verdict: Verdict, so_far: str) -> None: ...
-
-
-@dataclass(slots=True)
-class Draft:
-    """A reply as it grows, and how it ended."""
-
-    text: str = ""
-    reason: str = "failed"
-    explanation: str = ""
-    usage: Usage | None = None
-    first_token_at: float | None = None
-    verdict: Verdict | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TurnResult:
-    """What became of one turn."""
-
-    owner_turn: Turn
-    reply_turn: Turn | None
-    draft: Draft
-    first_token_seconds: float
-    seconds: float
 
 
 @dataclass(slots=True)
@@ -274,6 +206,7 @@ class Conversation:
         if recall is not None:
             events.recalled(recall, told)
         thought, silence = self._surroundings.recent_thought(), self._memory.silence_before(owner_turn)
+        is_tainted = bool(thought) and self._surroundings.is_recent_thought_tainted()
         read_words = await self._cut_to_fit(words)
         asked = asked_text(read_words, told, thought, self._clock.now(), silence)
         folded = await self._make_room(asked)
@@ -287,6 +220,7 @@ class Conversation:
             recall=recall,
             end_reason="" if is_whole else draft.reason,
             shown=(self._system(), asked),
+            is_tainted=is_tainted,
         )
         reply_turn = exchange.reply
         if reply_turn is not None:

@@ -8,7 +8,6 @@ import msgspec
 
 from reveries import protocol
 from reveries.daemon.chat_context import Told
-from reveries.daemon.conversation import TurnResult
 from reveries.daemon.looking import Looking
 from reveries.daemon.mind import Mind, Progress
 from reveries.daemon.models_overview import answer_frame
@@ -16,6 +15,7 @@ from reveries.daemon.server import Session
 from reveries.daemon.settings_in_force import masked_toml
 from reveries.daemon.sleep_answers import SleepQuestion, answer_about_sleep, preview_frame
 from reveries.daemon.thinking_control import ThinkingRequest
+from reveries.daemon.turn import TurnResult
 from reveries.daemon.usage import usage_report
 from reveries.daemon.wire import (
     detail_frame,

@@ -134,6 +134,9 @@ class Mind:
     def recent_thought(self) -> str:
         return self.monologue.recent_thought()
 
+    def is_recent_thought_tainted(self) -> bool:
+        return self.monologue.is_recent_thought_tainted()
+
     async def turns_folded(self) -> None:
         await self.light_sleep()
 

@@ -68,8 +68,11 @@ class OwnerNotes:
         """The latest, oldest first."""
         return [_note(row) for row in await self._database.rows("notes.latest", {"limit": limit})]
 
-    async def show(self) -> list[OwnerNote]:
-        """Those that nobody was shown yet; from now on they were."""
+    async def show(self, per_day: float) -> list[OwnerNote]:
+        """Those that nobody was shown yet; from now on they were. Where notes are switched off, none: they stand in the
+        list."""
+        if per_day <= 0:
+            return []
         async with self._database.transaction() as transaction:
             rows = await transaction.rows("notes.waiting")
             now = self._clock.now()

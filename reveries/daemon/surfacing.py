@@ -14,7 +14,7 @@ from reveries.errors import ReveriesError
 from reveries.llm.base import Vector
 from reveries.memory.memory import Memory
 from reveries.monologue.thought import Reactivation, Reason
-from reveries.monologue.wandering import quiet_stretches, surfacing, wander
+from reveries.monologue.wandering import drawn_starts, quiet_stretches, surfacing, wander
 from reveries.plaintext import one_line
 
 ASSOCIATION_SECONDS = 3 * 3600.0
@@ -23,8 +23,9 @@ SURFACED_AGAIN_SECONDS = 7 * 86400.0
 _SALIENCE = 0.4
 _THREADS = 3
 _NEAREST = 3
-_MOST_STARTS = 256
-_THREAD_WEIGHT = 1.0
+_SALIENT_STARTS = 4
+"""Walks from few beginnings meet; from hundreds, in a large mind, none comes where another was, and nothing surfaces.
+Which few, and near which unresolved thread, is drawn anew each time; half of the walks begin at each."""
 
 
 class Surfacing:
@@ -73,17 +74,18 @@ class Surfacing:
         self._at = self._ends - self._chance.uniform(0.0, length / 3)
 
     async def _newest(self) -> float:
-        (row,) = await self._database.rows("monologue_state.newest")
+        (row,) = await self._database.rows("monologue_state.newest", {"now": self._clock.now()})
         return float(row["experience_at"] or 0.0)
 
     async def _count_since_news(self) -> int:
-        (row,) = await self._database.rows("monologue_state.associations_since", {"since": self._news_at})
+        named = {"since": self._news_at, "now": self._clock.now()}
+        (row,) = await self._database.rows("monologue_state.associations_since", named)
         return int(row["associations"])
 
     async def _surfacing(self) -> Reactivation | None:
         graph, now = self._memory.live.graph, self._clock.now()
         before = now - SURFACED_AGAIN_SECONDS
-        rows = await self._database.rows("monologue_state.surfaced_since", {"since": before})
+        rows = await self._database.rows("monologue_state.surfaced_since", {"since": before, "now": now})
         lately = {str(row["episode_id"]) for row in rows}
         starts = await self._starts()
         visits = wander(starts, graph.neighbours, self._chance.random)
@@ -104,14 +106,14 @@ class Surfacing:
         """Node indices with weights: salient episodes, and those that are nearest to what is unresolved."""
         graph = self._memory.live.graph
         vectors = await self._thread_vectors(self._memory.self_model.unresolved_threads[:_THREADS])
-        salient = graph.salient(_SALIENCE, self._clock.now())
-        if len(salient) > _MOST_STARTS:
-            salient = self._chance.choices(salient, weights=[weight for _, weight in salient], k=_MOST_STARTS)
         # Nothing is awaited from here on: an index is good until the next change.
-        starts = {index: weight for name, weight in salient if (index := graph.index_of(name)) is not None}
-        for vector in vectors:
-            for index, cosine in zip(*graph.nearest(vector, _NEAREST), strict=True):
-                starts[index] = starts.get(index, 0.0) + _THREAD_WEIGHT * cosine
+        salient, weights = graph.salient(_SALIENCE, self._clock.now())
+        starts = dict(drawn_starts(salient, weights, self._chance.random, _SALIENT_STARTS))
+        if vectors:
+            indices, cosines = graph.nearest(self._chance.choice(vectors), _NEAREST)
+            half = (sum(starts.values()) or 1.0) / (sum(cosines) or 1.0)
+            for index, cosine in zip(indices, cosines, strict=True):
+                starts[index] = starts.get(index, 0.0) + half * cosine
         return starts
 
     async def _thread_vectors(self, threads: Sequence[str]) -> list[Vector]:

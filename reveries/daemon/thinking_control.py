@@ -8,7 +8,7 @@ from reveries.clock import Clock
 from reveries.config import Settings
 from reveries.daemon.owner_notes import OwnerNote, OwnerNotes
 from reveries.daemon.thought_log import ThoughtLog
-from reveries.errors import ConfigError
+from reveries.errors import ConfigError, ReveriesError
 from reveries.monologue.loop import Monologue
 from reveries.monologue.permission import Held, held_back, quiet_span
 from reveries.monologue.thought import Reactivation, Reason
@@ -96,7 +96,7 @@ class ThinkingControl:
         return [
             f"A note from {self._settings().mind.name}: {note.text} ({note.reason} Not wanted: reveries notes dismiss"
             f" {note.id[:8]})"
-            for note in await self._notes.show()
+            for note in await self._notes.show(self._settings().monologue.notes_per_day)
         ]
 
     def _ask(self, why: Reactivation) -> None:
@@ -104,12 +104,16 @@ class ThinkingControl:
             raise ConfigError(
                 "Thinking is switched off.", advice="Switch it on: reveries config set monologue.enabled true"
             )
-        self._monologue.ask(why)
+        if not self._monologue.ask(why):
+            raise ReveriesError(
+                "It has as many things to think about already as it keeps.",
+                advice="Wait until it has thought about some of them. To watch: reveries monologue",
+            )
 
     async def _pause(self, *, is_paused: bool) -> None:
         await self._log.put_paused(is_paused=is_paused)
         self._permission.is_paused = is_paused
-        self._monologue.reconsider()
+        self._monologue.halt() if is_paused else self._monologue.reconsider()
 
     async def _mark(self, number: int, request: protocol.MarkThought) -> protocol.ThoughtMarked:
         if request.mark == "pin":

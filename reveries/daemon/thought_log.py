@@ -55,7 +55,8 @@ class ThoughtLog:
         row, context = rows[0], json.loads(rows[0]["last_context"])
         if context.get("under_way") and str(row["last_buffer"]).strip():
             await self._record_broken_off(row, msgspec.convert(context["under_way"], _UnderWay))
-        return SavedState(str(row["last_buffer"]), bool(row["quiescent"]), bool(context.get("is_tainted", False)))
+        is_tainted, thought_id = bool(context.get("is_tainted", False)), str(context.get("thought_id", ""))
+        return SavedState(str(row["last_buffer"]), bool(row["quiescent"]), is_tainted, thought_id)
 
     async def begin(self) -> None:
         """A thought begins: what is asked of the model from here on is for it."""
@@ -76,7 +77,11 @@ class ThoughtLog:
             is_tainted=thought.is_tainted,
             calls_before=self._calls_before,
         )
-        context = {"is_tainted": thought.is_tainted, "under_way": msgspec.to_builtins(under_way)}
+        context = {
+            "thought_id": thought.id,
+            "is_tainted": thought.is_tainted,
+            "under_way": msgspec.to_builtins(under_way),
+        }
         await self._put_state(thought.text, context, is_quiescent=False, at=thought.ended_at)
 
     async def record(self, thought: FinishedThought, state: SavedState) -> None:
@@ -100,7 +105,12 @@ class ThoughtLog:
                 **await self._cost(self._calls_before),
             )
         )
-        context = {"why_began": thought.why_began, "why_ended": thought.why_ended, "is_tainted": state.is_tainted}
+        context = {
+            "thought_id": state.thought_id,
+            "why_began": thought.why_began,
+            "why_ended": thought.why_ended,
+            "is_tainted": state.is_tainted,
+        }
         await self._put_state(state.last_buffer, context, is_quiescent=state.is_quiescent, at=thought.ended_at)
 
     async def entries(self, since: float, limit: int) -> list[ThoughtEntry]:

@@ -63,7 +63,7 @@ class ThoughtsOfMemory:
 
     async def has_something_to_process(self) -> bool:
         """Something happened since the last thought began. Free: no model is asked (RA-9)."""
-        (newest,) = await self._database.rows("monologue_state.newest")
+        (newest,) = await self._database.rows("monologue_state.newest", {"now": self._clock.now()})
         return (newest["experience_at"] or 0.0) > (newest["thought_at"] or 0.0)
 
     async def gather(self, why: Reactivation, previous: str, *, comfort: bool) -> ThoughtInputs:

@@ -127,6 +127,8 @@ class Conversations:
         recall: Recall | None,
         end_reason: str = "",
         shown: Sequence[str] = (),
+        *,
+        is_tainted: bool = False,
     ) -> Exchange:
         """Store a reply, the exchange as an experience (R-89), and what recall reinforced (R-125), in one transaction.
 
@@ -134,7 +136,7 @@ class Conversations:
         owner's words become an experience all the same (R-93). `shown` is what the model had before it besides the
         history: what the reply repeats of it is not learned again.
         """
-        is_tainted = recall is not None and recall.is_tainted
+        is_tainted = is_tainted or (recall is not None and recall.is_tainted)
         reply = None
         if reply_text.strip():
             reply = Turn(

@@ -1,7 +1,7 @@
 """Everything that recall needs, in memory: the graph, the source turns, the self-model. One place that takes a change
 set over and one that recalls; neither waits nor fails."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -81,13 +81,19 @@ class LiveMemory:
         graph, turns, names = MemoryGraph(self.dimensions), TurnIndex(self.dimensions), NameIndex()
         graph.fill(packed.graph)
         turns.fill(packed.turns)
-        for place, episode_id in enumerate(packed.graph.ids):
-            names.hold(episode_id, entities_packed(packed.graph.shelf.raw(place)))
+        raw = packed.graph.shelf.raw
+        names.fill((episode_id, entities_packed(raw(place))) for place, episode_id in enumerate(packed.graph.ids))
         self.graph, self.turns, self.names = graph, turns, names
 
     def packed(self) -> PackedMemory:
-        """A copy of this memory as it is now: nothing done to it later is seen in the copy."""
-        return PackedMemory(self.graph.packed(), self.turns.packed())
+        """`copied`, whole."""
+        return self.copied()()
+
+    def copied(self) -> Callable[[], PackedMemory]:
+        """A copy of this memory as it is now: nothing done to it later is seen in the copy. What takes longer than
+        copying is done when what comes back is called: writes need not wait for it."""
+        graph, turns = self.graph.packed(), self.turns.copied()
+        return lambda: PackedMemory(graph, turns())
 
     def use(self, kernels: Kernels) -> None:
         """Go on with `kernels`."""

@@ -225,11 +225,13 @@ class Memory:
         recall: Recall | None = None,
         end_reason: str = "",
         shown: Sequence[str] = (),
+        is_tainted: bool = False,
     ) -> Exchange:
         """Store the reply, the experience and what recall reinforced, in one transaction; `end_reason` marks a part,
-        `shown` is what the model had before it: what the reply repeats of it is not learned again."""
+        `shown` is what the model had before it: what the reply repeats of it is not learned again. `is_tainted`: some
+        of that was foreign, beside what was recalled."""
         return await self.conversations.record_exchange(
-            owner_turn, reply_text, self._parts.clock.now(), recall, end_reason, shown
+            owner_turn, reply_text, self._parts.clock.now(), recall, end_reason, shown, is_tainted=is_tainted
         )
 
     async def recent_turns(self, conversation_id: str, limit: int) -> list[Turn]:

@@ -6,6 +6,7 @@ stands: killed at any moment, the file that is there has its mark in the databas
 
 import asyncio
 import contextlib
+import json
 import secrets
 import time
 from collections.abc import Callable
@@ -16,9 +17,9 @@ import structlog
 
 from reveries.db.database import Database
 from reveries.memory.changes import ChangeSet
-from reveries.memory.graph.snapshot import read_snapshot, write_snapshot
+from reveries.memory.graph.snapshot import PackedMemory, read_snapshot, write_snapshot
 from reveries.memory.live import LiveMemory
-from reveries.memory.waking import catch_up, read_noted, read_rows_now
+from reveries.memory.waking import catch_up, misnamed_passages, read_noted, read_rows_now
 
 _MARK_BYTES = 16
 
@@ -34,6 +35,8 @@ class Snapshots:
         self._mind_name = mind_name
         self._saved: tuple[bytes, str, int] | None = None
         """The mark of the snapshot that stands there, and whose vectors are in it, and how long they are."""
+        self._renoted: tuple[str, ...] = ()
+        """The turns that were noted again with that mark."""
         self._saving = asyncio.Lock()
         self._unindexed: set[str] = set()
         """Turns that left the live index in this life. The rows may say nothing of it: they are read anew at a wake,
@@ -66,6 +69,7 @@ class Snapshots:
     async def _catch_up(self, epoch: int, model_id: str) -> bool:
         """Take over what changed from that epoch on; False when it is too much."""
         noted = await read_noted(self._database, epoch)
+        noted.turns |= misnamed_passages(self._live, self._mind_name)
         if not noted.is_worth_it(self._live):
             log.info("snapshot.too_old", changed=noted.count)
             return False
@@ -106,20 +110,24 @@ class Snapshots:
             kind = model_id(), self._live.dimensions
             if await self._is_current(*kind):
                 return True
-            mark = secrets.token_bytes(_MARK_BYTES)
+            mark, renoted = secrets.token_bytes(_MARK_BYTES), tuple(sorted(self._unindexed))
             await self._begin(mark)
-            packed = await asyncio.to_thread(self._live.packed)
-        if not await asyncio.to_thread(write_snapshot, self.path, packed, mark, kind[0], wanted):
+            copied = await asyncio.to_thread(self._live.copied)
+        if not await asyncio.to_thread(self._write, copied, mark, kind[0], wanted):
             await self._run("changed.drop", mark)
             return False
-        self._saved = mark, *kind
+        self._saved, self._renoted = (mark, *kind), renoted
         await self._run("changed.prune", mark, then="changed.prune_marks")
         return True
+
+    def _write(self, copied: Callable[[], PackedMemory], mark: bytes, model_id: str, wanted: "_Wanted") -> bool:
+        return wanted() and write_snapshot(self.path, copied(), mark, model_id, wanted)
 
     async def _is_current(self, model_id: str, dimensions: int) -> bool:
         if self._saved is None or self._saved[1:] != (model_id, dimensions):
             return False
-        return bool(await self._database.rows("changed.is_current", {"mark": self._saved[0]}))
+        named = {"mark": self._saved[0], "renoted": json.dumps(self._renoted)}
+        return bool(await self._database.rows("changed.is_current", named))
 
     async def _begin(self, mark: bytes) -> None:
         async with self._database.transaction() as transaction:

@@ -11,6 +11,7 @@ from reveries.db.database import Transaction
 from reveries.errors import UndoError
 from reveries.memory.changes import ChangeSet, Touch
 from reveries.memory.model import Episode
+from reveries.memory.recall.deep_recall import DeepRecall
 from reveries.memory.sleep.home import home_of
 from reveries.memory.store import MemoryStore
 
@@ -21,6 +22,7 @@ class ThoughtHand:
     def __init__(self, store: MemoryStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self._deep = DeepRecall(store, clock)
 
     async def pin(self, experience_id: str) -> None:
         """It matters as much as anything can: it is slept on first, and its words stay at hand (R-66). It fades like
@@ -34,6 +36,7 @@ class ThoughtHand:
             touch = Touch(home.id, home.access_count + 1, self._clock.now(), 1.0, 1.0)
             return ChangeSet(touches=(touch,))
 
+        await self._wake(experience_id, "pin")
         await self._store.commit(work)
 
     async def withdraw(self, experience_id: str) -> None:
@@ -48,12 +51,21 @@ class ThoughtHand:
                     "Deep sleep has already made something of this thought.",
                     advice="Take that pass back first: reveries consolidate log, then undo; then drop it.",
                 )
+            if await transaction.rows("monologue_state.asleep_in", {"experience_id": experience_id}):
+                raise UndoError("This thought left memory for the disk just now.", advice="Drop it once more.")
             named = {"experience_id": experience_id, "now": self._clock.now()}
             await transaction.run("monologue_state.withdraw", named)
             return await self._without(transaction, home) if home is not None else ChangeSet()
 
+        # What is only on the disk is taken away like the rest: from there it could still be found.
+        await self._wake(experience_id, "drop")
         async with self._store.space:
             await self._store.commit(work)
+
+    async def _wake(self, experience_id: str, why: str) -> None:
+        rows = await self._store.database.rows("monologue_state.asleep_in", {"experience_id": experience_id})
+        if rows:
+            await self._deep.wake([str(row["id"]) for row in rows], why)
 
     async def _without(self, transaction: Transaction, home: Episode) -> ChangeSet:
         """What the live memory is to take over; what leaves the file is taken out of it here."""

@@ -86,6 +86,15 @@ async def read_noted(database: Database, epoch: int) -> Noted:
     return noted
 
 
+def misnamed_passages(live: LiveMemory, mind_name: str) -> set[str]:
+    """Ids of the mind's passages that stand there under a name which it no longer has: no row changes by that."""
+    index = live.turns
+    own, code = index.marks["own"], index.speaker_code(mind_name)
+    others = index.marks["speaker"] != (-1 if code is None else code)
+    found = (index.turn_id(row) for row in np.flatnonzero(index.live & own & others).tolist())
+    return {name for name in found if "#" in name}
+
+
 async def read_rows_now(database: Database, live: LiveMemory, noted: Noted, model_id: str, mind_name: str) -> RowsNow:
     """The rows of what changed, as they are committed; `live` is what the snapshot says."""
     lived = await _experiences_of_turns(database, live, noted) | noted.experiences

@@ -8,7 +8,8 @@ import asyncio
 import random
 import uuid
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import replace
 
 import structlog
 
@@ -51,6 +52,10 @@ _SAME_OUTCOMES = 3
 """So many thoughts in a row that came to the same, and it is settled: the next waits twice as long, and twice again."""
 _LONGEST_PACE_SECONDS = 6 * 3600.0
 _MOST_ASKED = 8
+_MOST_TRIES = 5
+_KEPT = (Reason.CALENDAR, *OWNERS_WORD)
+"""Occasions that wait where nothing can be thought yet."""
+_CONVERSATION_CAME = "A conversation came, or sleep."
 _FRESH_SECONDS = 600.0
 """A thought older than this is no longer "what I was just thinking"."""
 
@@ -78,7 +83,9 @@ class Monologue:
         self._chance = chance
         self._slice_tokens = slice_tokens
         self._held = held
-        self._asked: deque[Reactivation] = deque(maxlen=_MOST_ASKED)
+        self._asked: deque[Reactivation] = deque()
+        self._is_halted = False
+        self._drafts_tainted = False
         self._thinks_of: Reactivation | None = None
         self._why_cancelled = ""
         self._is_tainted = False
@@ -90,10 +97,12 @@ class Monologue:
         self._running: asyncio.Task[None] | None = None
         self._draft: Draft | None = None
         self._previous = ""
-        self._is_unfinished = False
+        self._is_unfinished = self._was_cut = False
         self._waits_for_model = False
         self._next_at = 0.0
         """Monotonic: no event begins a thought before it (G3)."""
+        self._rests_until = 0.0
+        """Monotonic: as long as that it rests in what is settled, but for what is said to it, and for the calendar."""
         self._last_outcome = ""
         self._same_outcomes = 0
         self._quiet = Deadline()
@@ -108,7 +117,7 @@ class Monologue:
 
     def pause(self) -> None:
         """A conversation came: stop at once; what was thought so far is recorded by the loop (R-38)."""
-        self._same_outcomes = 0
+        self._stir()
         self._free.clear()
         self._interrupted.set()
         if self._running is not None:
@@ -128,23 +137,28 @@ class Monologue:
             self._next_at = 0.0
             self._interrupted.set()
 
-    def ask(self, why: Reactivation) -> None:
+    def ask(self, why: Reactivation) -> bool:
         """The owner's word: think of this, as soon as no conversation is open and no thought is under way. It waits for
-        no pace, no hour and no socket on the wall; the budget and the breaker stand."""
-        self._same_outcomes = 0
+        no pace, no hour and no socket on the wall; the budget and the breaker stand. False: too much waits already."""
+        if len(self._asked) >= _MOST_ASKED:
+            return False
+        self._stir()
         self._asked.append(why)
         self._interrupted.set()
+        return True
+
+    def halt(self) -> None:
+        """The owner wants no thinking: what is under way ends, and what was asked for before waits no more. What is
+        asked for later is thought about."""
+        self._is_halted = True
+        self._asked = deque(why for why in self._asked if why.reason not in OWNERS_WORD)
+        self.reconsider()
 
     def reconsider(self) -> None:
         """What holds thinking back may have changed: end a running thought that is held back now (it is kept, and taken
         up again), or go on."""
         self._interrupted.set()
-        held = self._held()
-        if held is None or self._running is None:
-            return
-        if self._thinks_of is None or self._thinks_of.reason not in OWNERS_WORD:
-            self._why_cancelled = held.why
-            self._running.cancel()
+        self._stop_if_held()
 
     def forget(self, thought_id: str) -> None:
         """The owner dropped a thought: it leads no later one."""
@@ -155,12 +169,7 @@ class Monologue:
         """New settings, from the next thought on; switching thinking off ends the running one."""
         self._settings = settings
         self._quiet = Deadline()  # There may be more to spend now.
-        self._interrupted.set()
-        if not settings.enabled and self._running is not None:
-            self._why_cancelled = "Thinking was switched off."
-            self._running.cancel()
-        else:
-            self.reconsider()
+        self.reconsider()
 
     def recent_thought(self) -> str:
         """What it was just thinking, for a reply (R-90); empty when that is not fresh."""
@@ -168,6 +177,10 @@ class Monologue:
             return self._draft.text
         is_fresh = self._clock.now() - self.last_thought_at < _FRESH_SECONDS
         return self._previous if is_fresh else ""
+
+    def is_recent_thought_tainted(self) -> bool:
+        """Whether somebody else than the owner and the mind had a hand in `recent_thought`."""
+        return self._drafts_tainted if self._draft is not None and self._draft.pieces else self._is_tainted
 
     def observe(self) -> AsyncGenerator[ThoughtEvent, None]:
         """Watch without influence (R-39)."""
@@ -178,8 +191,9 @@ class Monologue:
     async def run(self) -> None:
         """Think, settle, wait for something, for ever."""
         saved = await self._sources.restore()
-        self._previous, self._is_unfinished = saved.last_buffer, not saved.is_quiescent
-        self._is_tainted = saved.is_tainted
+        self._previous = saved.last_buffer
+        self._is_unfinished = self._was_cut = not saved.is_quiescent
+        self._is_tainted, self._previous_id = saved.is_tainted, saved.thought_id
         why = Reactivation(Reason.WAKING)
         while True:
             while not self._free.is_set():  # Again: it may be paused anew before it hears that it was let go.
@@ -196,14 +210,13 @@ class Monologue:
             elif (quiet := self._quiet.seconds_left(self._clock)) > 0:
                 self._become(ThoughtState.QUIET, self.quiet_reason)
                 came = await self._idle(min(quiet, _WAIT_SECONDS))
-                is_kept = why.reason in (*OWNERS_WORD, Reason.CALENDAR)
-                why = _still(why, came) if is_kept else came
+                why = _still(why, came) if why.reason in _KEPT else came
             elif (early := self._early_seconds(why)) > 0:
                 if self.state is not ThoughtState.FAILING:
                     is_over = self.state in (ThoughtState.HELD, ThoughtState.QUIET, ThoughtState.OFF)
                     self._become(ThoughtState.SETTLED, "" if is_over else self.state_detail)
                 # What woke it waits with it: an occasion is not lost because it came too early.
-                why = _still(why, await self._idle(early, lets_surface=False))
+                why = _still(why, await self._idle_early(early))
             elif await self._is_worth_a_thought(why):
                 why = await self._think_once(why)
             else:
@@ -212,8 +225,10 @@ class Monologue:
 
     def _early_seconds(self, why: Reactivation) -> float:
         """How long the next thought must wait, whatever woke it: no event gets past the pace (G3)."""
-        is_new_beginning = why.reason in (Reason.COMFORT, Reason.FRESH_START, *OWNERS_WORD)
-        return 0.0 if is_new_beginning else self._next_at - self._clock.monotonic()
+        if why.reason in (Reason.COMFORT, Reason.FRESH_START, *OWNERS_WORD):
+            return 0.0
+        begins_at = self._next_at if why.reason is Reason.CALENDAR else max(self._next_at, self._rests_until)
+        return begins_at - self._clock.monotonic()
 
     def _pace_seconds(self) -> float:
         """From the beginning of one thought to that of the next, at least."""
@@ -234,11 +249,14 @@ class Monologue:
         """One cycle, recorded; then what comes next: an occasion at once, or whatever ends the idleness."""
         draft, began = Draft(), self._clock.now()
         thought_id = uuid.UUID(int=self._chance.getrandbits(128)).hex[:16]
-        inputs = await self._sources.gather(why, self._previous, comfort=why.reason is Reason.COMFORT)
+        # What others had a hand in leads only the thought that takes it up: or one event would taint all there are.
+        previous = self._previous if self._was_cut or not self._is_tainted else ""
+        inputs = await self._sources.gather(why, previous, comfort=why.reason is Reason.COMFORT)
         self._become(ThoughtState.THINKING, why.reason.value)
         self._draft, self._thinks_of = draft, why
         began_monotonic = self._clock.monotonic()
-        is_tainted = inputs.is_tainted or why.is_tainted or (bool(self._previous) and self._is_tainted)
+        is_tainted = inputs.is_tainted or why.is_tainted or (bool(previous) and self._is_tainted)
+        self._drafts_tainted = is_tainted
 
         def so_far() -> FinishedThought:
             return FinishedThought(
@@ -264,7 +282,9 @@ class Monologue:
             self._draft = self._thinks_of = None
         self._note_outcome(draft)
         await self._keep(so_far(), draft, why)
-        self._next_at = began_monotonic + self._pace_seconds()
+        self._next_at = began_monotonic + self._settings.idle_check_seconds
+        self._rests_until = began_monotonic + self._pace_seconds()
+        self._put_off(why, draft)
         return await self._after(why, draft)
 
     async def _generate(
@@ -280,11 +300,10 @@ class Monologue:
             async with asyncio.TaskGroup() as tasks:
                 thinking = thinker.think(messages, draft, lambda text: self._observers.tell(ThoughtPiece(text)), keep)
                 self._running = tasks.create_task(thinking, name="thought")
-                if not (self._free.is_set() and self._settings.enabled):
-                    # A conversation came while the inputs were gathered.
-                    self._running.cancel()
+                # A conversation, or the owner's pause, may have come while the inputs were gathered.
+                self._stop_if_held()
             if self._running.cancelled() and not draft.why_ended:
-                draft.end("paused", self._why_cancelled or "A conversation came, or sleep.")
+                draft.end("paused", self._why_cancelled or _CONVERSATION_CAME)
         except* BudgetExceededError as errors:
             self._fall_quiet(_first(errors))
             draft.end("budget", self.quiet_reason)
@@ -302,7 +321,7 @@ class Monologue:
         if thought.text.strip():
             # What tripped is kept, but it must not lead the next thought, after a restart neither.
             self._previous = "" if thought.why_ended == "tripped" else thought.text
-            self._is_unfinished = thought.why_ended == "paused"
+            self._is_unfinished = self._was_cut = thought.why_ended == "paused"
             self._is_tainted, self._previous_id = thought.is_tainted, thought.id
             self.last_thought_at = thought.ended_at
         if thought.why_ended == "budget" and not thought.text:
@@ -310,8 +329,45 @@ class Monologue:
             return
         for trip in draft.trips:
             await self._sources.record_trip(trip.verdict, trip.so_far, _response(trip.verdict, why))
-        state = SavedState(self._previous, not self._is_unfinished, bool(self._previous) and self._is_tainted)
+        is_tainted = bool(self._previous) and self._is_tainted
+        leads = self._previous_id if self._previous else ""
+        state = SavedState(self._previous, not self._is_unfinished, is_tainted, leads)
         await self._sources.record(thought, state)
+
+    def _stir(self) -> None:
+        """Something is said to it: what was settled is open again."""
+        self._same_outcomes, self._rests_until = 0, 0.0
+
+    def _stop_if_held(self) -> None:
+        """End the running thought if it may not go on."""
+        why_not = self._why_not()
+        if why_not and self._running is not None:
+            self._why_cancelled = why_not
+            self._running.cancel()
+
+    def _why_not(self) -> str:
+        """Why the thought under way may not go on; empty when it may."""
+        if not self._free.is_set():
+            return _CONVERSATION_CAME
+        if not self._settings.enabled:
+            return "Thinking was switched off."
+        if self._is_halted:
+            return "You paused it."
+        is_asked_for = self._thinks_of is not None and self._thinks_of.reason in OWNERS_WORD
+        held = None if is_asked_for else self._held()
+        return held.why if held is not None else ""
+
+    def _put_off(self, why: Reactivation, draft: Draft) -> None:
+        """An occasion of which nothing could be thought yet waits for the next time, a few times over."""
+        if draft.pieces or draft.why_ended not in ("paused", "failed", "budget") or why.tries >= _MOST_TRIES:
+            return
+        if why.reason in OWNERS_WORD and self._is_halted:
+            return
+        again = why if draft.why_ended == "paused" else replace(why, tries=why.tries + 1)
+        if why.reason in _KEPT:
+            self._asked.appendleft(again)
+        elif why.reason is Reason.CONVERSATION:
+            self._resumed = self._resumed or again
 
     async def _after(self, why: Reactivation, draft: Draft) -> Reactivation:
         """What follows a thought (R-136 for a trip; back-off for a failure, R-40; else idleness)."""
@@ -320,7 +376,7 @@ class Monologue:
                 return Reactivation(Reason.TIMER)
             case "failed":
                 self._become(ThoughtState.FAILING, draft.explanation)
-                self._next_at = self._clock.monotonic() + draft.retry_after_seconds
+                self._next_at, self._rests_until = self._clock.monotonic() + draft.retry_after_seconds, 0.0
                 self._waits_for_model = True
                 return await self._idle(draft.retry_after_seconds)
             case "budget":
@@ -354,30 +410,33 @@ class Monologue:
         anew = _new_beginning(verdict, why)
         if anew is None:
             return await self._idle(self._settings.idle_check_seconds)
-        await self._pause_or_seconds(_COMFORT_SECONDS)
+        await self._wait(_COMFORT_SECONDS, [])
         return Reactivation(anew)
 
-    async def _idle(self, seconds: float, *, lets_surface: bool = True) -> Reactivation:
+    async def _idle(self, seconds: float) -> Reactivation:
         """Wait for the first of R-57's four; a failing model is waited for longer, whatever comes to mind."""
-        waiters: list[Waiter] = [
-            when_set(self._interrupted, lambda: Reactivation(Reason.TIMER)),
-            after_seconds(self._clock, seconds),
-        ]
-        if lets_surface and self._settings.enabled and self.state is ThoughtState.SETTLED:
-            waiters += [self._sources.calendar, self._sources.association]
-        return await first_of(waiters)
+        can_surface = self._settings.enabled and self.state is ThoughtState.SETTLED
+        return await self._wait(seconds, [self._sources.calendar, self._sources.association] if can_surface else [])
 
-    async def _pause_or_seconds(self, seconds: float) -> None:
-        await first_of([when_set(self._interrupted, lambda: Reactivation(Reason.TIMER)),
-                        after_seconds(self._clock, seconds)])  # fmt: skip
+    async def _idle_early(self, seconds: float) -> Reactivation:
+        """Wait out the pace; what is settled for longer than that gives way to what stands in the calendar."""
+        if (pace := self._next_at - self._clock.monotonic()) > 0 or self.state is not ThoughtState.SETTLED:
+            return await self._wait(min(pace, seconds) if pace > 0 else seconds, [])
+        return await self._wait(seconds, [self._sources.calendar])
+
+    async def _wait(self, seconds: float, others: Sequence[Waiter]) -> Reactivation:
+        """Until then at the latest, or somebody interrupts, or one of the others fires."""
+        interrupted = when_set(self._interrupted, lambda: Reactivation(Reason.TIMER))
+        return await first_of([interrupted, after_seconds(self._clock, seconds), *others])
 
     def _next_occasion(self, why: Reactivation) -> Reactivation:
         """What to think of: `why` if the owner asked for it, else the conversation that ended, else what the owner
-        asked for since, else `why`. An event or a memory that has to wait for these is not lost."""
+        asked for since, else `why`. An event that has to give way comes again: no thought began for it yet."""
+        if self._is_halted and why.reason in OWNERS_WORD:
+            why = Reactivation(Reason.TIMER)
+        self._is_halted = False
         if why.reason in OWNERS_WORD or (self._resumed is None and not self._asked):
             return why
-        if why.reason in (Reason.CALENDAR, Reason.ASSOCIATION):
-            self._asked.append(why)
         if self._resumed is None:
             return self._asked.popleft()
         why, self._resumed = self._resumed, None

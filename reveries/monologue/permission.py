@@ -7,7 +7,7 @@ skipped or comes twice, and the quiet ends when the clock shows its end for the 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta, tzinfo
+from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Final
 
 _SPAN: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
@@ -51,12 +51,18 @@ def quiet_until(spans: Sequence[QuietSpan], now: float, zone: tzinfo | None) -> 
         for days_back in (1, 0):
             day = today - timedelta(days=days_back)
             last = day if span.ends > span.begins else day + timedelta(days=1)
-            # Of an hour that comes twice the quiet begins with the first and ends with the second.
-            begins = datetime.combine(day, span.begins, zone).timestamp()
-            end = datetime.combine(last, span.ends.replace(fold=1), zone).timestamp()
+            # Of an hour that comes twice the quiet begins with the first and ends with the second. Of one that is
+            # skipped it begins early and ends late: at neither side does the clock show a quiet time and it thinks.
+            begins = min(_readings(day, span.begins, zone))
+            end = max(_readings(last, span.ends, zone))
             if begins <= now < end:
                 ends.append(end)
     return max(ends, default=None)
+
+
+def _readings(day: date, clock: time, zone: tzinfo | None) -> list[float]:
+    """The moments at which the clock shows, or would have shown, a time: two where it is set, else one twice."""
+    return [datetime.combine(day, clock.replace(fold=fold), zone).timestamp() for fold in (0, 1)]
 
 
 def held_back(

@@ -30,6 +30,8 @@ class SavedState:
     is_quiescent: bool = True
     is_tainted: bool = False
     """Somebody else than the owner and the mind had a hand in it."""
+    thought_id: str = ""
+    """Of which thought the buffer is."""
 
 
 class ThoughtSources(Protocol):

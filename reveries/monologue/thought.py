@@ -37,6 +37,8 @@ class Reactivation:
     event_key: str = ""
     at: float = 0.0
     """For the calendar: which event at which time, and when it came to mind."""
+    tries: int = 0
+    """How often it could not be thought about."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ and what has not surfaced lately may surface. Chance is an argument: `draw` give
 """
 
 import itertools
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ def wander(
     if not nodes or sums[-1] <= 0.0:
         return visits
     for _ in range(walks):
-        home = here = nodes[min(bisect_right(sums, draw() * sums[-1]), len(nodes) - 1)]
+        home = here = nodes[_place(sums, draw())]
         visits[home] += 1
         for _ in range(steps):
             if draw() < BACK_HOME_SHARE:
@@ -54,6 +54,20 @@ def wander(
     return visits
 
 
+def drawn_starts(
+    nodes: NDArray[np.int64], weights: NDArray[np.float32], draw: Callable[[], float], most: int
+) -> list[tuple[int, float]]:
+    """At most so many of `nodes`, the heavier the likelier, each with its weight."""
+    if len(nodes) <= most:
+        return list(zip(nodes.tolist(), weights.tolist(), strict=True))
+    sums = np.cumsum(weights, dtype=np.float64)
+    if sums[-1] <= 0.0:
+        return []
+    drawn = np.searchsorted(sums, [draw() * sums[-1] for _ in range(most)], side="right")
+    places = np.unique(np.minimum(drawn, np.searchsorted(sums, sums[-1], side="left")))
+    return list(zip(nodes[places].tolist(), weights[places].tolist(), strict=True))
+
+
 def surfacing(
     visits: Mapping[int, int], weight_of: Callable[[int], float], is_fresh: Callable[[int], bool], drawn: float
 ) -> int | None:
@@ -65,7 +79,7 @@ def surfacing(
     sums = list(itertools.accumulate(weight for _, weight in ready))
     if not ready or sums[-1] <= 0.0:
         return None
-    return ready[min(bisect_right(sums, drawn * sums[-1]), len(ready) - 1)][0]
+    return ready[_place(sums, drawn)][0]
 
 
 def quiet_stretches(surfaced_since_news: int) -> int:
@@ -78,6 +92,10 @@ def _chosen(targets: NDArray[np.int32], strengths: NDArray[np.float32], drawn: f
     sums = np.cumsum(strengths, dtype=np.float64)
     if not len(sums) or sums[-1] <= 0.0:
         return None
-    place = min(int(np.searchsorted(sums, drawn * sums[-1], side="right")), len(sums) - 1)
-    chosen: int = targets[place].item()
+    chosen: int = targets[_place(sums.tolist(), drawn)].item()
     return chosen
+
+
+def _place(sums: Sequence[float], drawn: float) -> int:
+    """Where `drawn`, 0 to 1, falls among weights that add up to `sums`: never on one of none, however it rounds."""
+    return min(bisect_right(sums, drawn * sums[-1]), bisect_left(sums, sums[-1]))

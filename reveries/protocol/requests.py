@@ -87,7 +87,7 @@ class NudgeThinking(Message, frozen=True):
     """Think about this next. Answered by `ThinkingControlled`."""
 
     request_id: RequestId
-    about: Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
+    about: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
 
 
 class MarkThought(Message, frozen=True):

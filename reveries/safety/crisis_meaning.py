@@ -4,6 +4,7 @@ Pure but for `load_crisis_likeness`. The weights were learned from `bench/safety
 `bench/crisis_learn.py` for one embedder that knows English; with another one the rules stand alone.
 """
 
+import math
 from dataclasses import dataclass
 from importlib import resources
 from typing import Final
@@ -17,8 +18,9 @@ _SHORT_CHARS: Final = 200
 """A message up to so long is weighed whole: a sentence apart from its neighbours says too much or too little."""
 _LEAST_CHARS: Final = 12
 _MOST_SENTENCES: Final = 14
-_MOST_CHARS: Final = 1_000
-"""Of one piece: the embedder hardly sees more, and it must be quick."""
+_READ_CHARS: Final = 20_000
+_MOST_CHARS: Final = 300
+"""Of one piece: all pieces of a long message must be embedded within half a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +33,16 @@ class CrisisLikeness:
     limit: float
 
     def highest(self, vectors: Vectors) -> float:
-        """Log odds at the piece that sounds most like it; `vectors` are of the pieces, one a row."""
-        return float((vectors @ self.weights).max()) + self.bias
+        """Log odds of the message; `vectors` are of its pieces, one a row, the whole first.
+
+        The more sentences, the likelier one of them is above any limit by chance: so many times less each counts.
+        """
+        odds = vectors @ self.weights + self.bias
+        sentences = float(odds[1:].max()) - math.log(len(odds) - 1) if len(odds) > 1 else -math.inf
+        return max(float(odds[0]), sentences)
 
     def sounds_like_it(self, vectors: Vectors) -> bool:
-        """Whether one of the pieces is above the limit."""
+        """Whether the message is above the limit."""
         return self.highest(vectors) > self.limit
 
 
@@ -48,7 +55,7 @@ def load_crisis_likeness() -> CrisisLikeness:
 
 def pieces_to_weigh(words: str) -> list[str]:
     """The message itself; of a long one also its sentences, the first and the last where there are many."""
-    said = normalise_lines(words[: 20 * _MOST_CHARS])
+    said = normalise_lines(words[:_READ_CHARS])
     pieces = [said[:_MOST_CHARS]]
     if len(said) <= _SHORT_CHARS:
         return pieces

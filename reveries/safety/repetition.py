@@ -18,6 +18,7 @@ _UNIT: Final = re.compile(rf"[{_UNSPACED}]|\d+|(?:{_LETTER_OF_WORD})+(?:'(?:{_LE
 _PLAIN_UNIT: Final = re.compile(r"[0-9]+|[a-z]+(?:'[a-z]+)*|_+|[^\w\s]", re.ASCII)
 """The same, five times as fast, for text in lower-case ASCII."""
 _OPEN_END: Final = re.compile(rf"(?:(?![{_UNSPACED}])[\w'’])+\Z")
+_SIGNS_OF_MARK_UP: Final = frozenset("|&<>{}[]\\/=+*^#$")
 _BEFORE_SIGN: Final = re.compile(r" ([.,;:!?)…])")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 
@@ -25,7 +26,7 @@ _LOOKED_BACK_WINDOWS: Final = 4
 """A round may be four windows long: small models repeat whole paragraphs."""
 
 _SHORT_ROUND_UNITS: Final = 4
-_ROUNDS_OF_SHORT: Final = (0, 6, 5, 5, 4)
+_ROUNDS_OF_SHORT: Final = (0, 5, 5, 5, 4)
 """By the number of units in a round."""
 _ROUNDS_OF_TALK: Final = 12
 _UNITS_OF_SIGNS: Final = 48
@@ -51,6 +52,11 @@ _LEAST_WORDS: Final = 6
 _SHORTEST_NEAR_ROUND: Final = 5
 _WORDS_A_ROUND: Final = 2
 _TIMES_FOR_NO_WORDS: Final = 3
+_PROSE_SHARES: Final = (0.75, 0.65)
+_TIMES_FOR_MARK_UP: Final = 2
+_NEAR: Final = 0.99
+"""Timetables, formulas and mark-up repeat their form with other numbers and names: near repeats count in prose alone,
+and exact ones twice as late. The first share is for near repeats, the second for exact ones."""
 """Rows of numbers, and lists of "Item 1, Item 2", are near repeats by nature."""
 _LEAST_UNITS: Final = 12
 _NEIGHBOURS: Final = 0.1
@@ -196,6 +202,8 @@ def _rounds_that_loop(round_: Sequence[str]) -> float:
         has_numbers = any(unit.isdecimal() for unit in round_)
         alone = has_numbers and len(round_) == 1
         return _ROUNDS_OF_TALK if alone else (_UNITS_OF_NUMBERS if has_numbers else _UNITS_OF_SIGNS) / len(round_)
+    if any(unit in _SIGNS_OF_MARK_UP for unit in round_):
+        return _ROUNDS_OF_TALK
     if all(_TALK.match(word) or (len(word) == 1 and word not in "ai") for word in words):
         return _ROUNDS_OF_TALK
     if len(words) == 1 and len(round_) > 1:
@@ -298,6 +306,8 @@ class _Diagonals:
             level = covered / distance / _rounds_of(distance)
             if not diagonal.words:
                 level /= _TIMES_FOR_NO_WORDS
+            elif diagonal.words < _PROSE_SHARES[diagonal.is_exact] * diagonal.score:
+                level = min(level, _NEAR) if not diagonal.is_exact else level / _TIMES_FOR_MARK_UP
             if level > highest.level:
                 highest = Repeat(level, distance)
         return highest

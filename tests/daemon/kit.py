@@ -44,6 +44,9 @@ class Around:
     async def conversation_rested(self, conversation_id: str) -> None:
         self.rested.append(conversation_id)
 
+    def is_recent_thought_tainted(self) -> bool:
+        return False
+
     def recent_thought(self) -> str:
         return self.thought
 

@@ -11,13 +11,14 @@ from datetime import UTC, datetime
 from apscheduler.triggers.interval import IntervalTrigger
 
 from reveries.config import Home, Settings
-from reveries.daemon.conversation import Conversation, TurnResult
+from reveries.daemon.conversation import Conversation
 from reveries.daemon.embedders import Embedding
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.mind import Mind
 from reveries.daemon.models import Models
 from reveries.daemon.schedule import Job, Schedule
 from reveries.daemon.thoughts import ThoughtsOfMemory
+from reveries.daemon.turn import TurnResult
 from reveries.db.database import open_database
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.base import CHAT_ROLES

@@ -11,8 +11,15 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from reveries.config import CalendarSettings, Home
-from reveries.daemon.calendar_files import MOST_OCCURRENCES, TITLE_CHARS, read_calendars
-from reveries.daemon.calendars import Calendar
+from reveries.daemon.calendar_files import (
+    MOST_FILES,
+    MOST_OCCURRENCES,
+    TITLE_CHARS,
+    read_apart,
+    read_calendars,
+    stamp_of,
+)
+from reveries.daemon.calendars import MOST_TOLD_A_DAY, Calendar
 from reveries.db.database import Database, open_database
 from reveries.monologue.thought import Reactivation, Reason
 from tests.fakes.patient_clock import PatientClock
@@ -120,6 +127,72 @@ def test_a_file_that_is_too_large_is_left_out(tmp_path: Path) -> None:
     assert "more than" in read_calendars(file, NOON, NOON + DAY, BERLIN).problems[0]
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "FREQ=HOURLY;BYMONTH=2;BYMONTHDAY=30",
+        "FREQ=HOURLY;BYMINUTE=" + ",".join(map(str, range(60))) + ";BYSECOND=" + ",".join(map(str, range(60))),
+    ],
+)
+def test_what_would_take_minutes_to_read_is_left_out_in_seconds_and_told_of(tmp_path: Path, rule: str) -> None:
+    (tmp_path / "bomb.ics").write_text(ics(event("bomb", ":19000101T000000Z", f"RRULE:{rule}")))
+    (tmp_path / "tea.ics").write_text(ics(event("tea", ":20260327T160000")))
+    read = read_apart(tmp_path, NOON, NOON + DAY, BERLIN, file_seconds=3.0)
+    assert [one.title for one in read.occurrences] == ["tea"]
+    assert len(read.problems) == 1
+    assert "bomb.ics cannot be read" in read.problems[0]
+    assert "takes too long" in read.problems[0]
+
+
+def test_what_is_read_apart_is_what_is_read_here(tmp_path: Path) -> None:
+    file = tmp_path / "c.ics"
+    file.write_text(ics(event("tea", ":20260327T160000"), event("\u00fcber", ";VALUE=DATE:20260328")), encoding="utf-8")
+    here = read_calendars(file, NOON, NOON + DAY, BERLIN)
+    assert len(here.occurrences) == 2
+    assert read_apart(file, NOON, NOON + DAY, BERLIN) == here
+
+
+@pytest.mark.parametrize(
+    "ever",
+    [
+        event("ever", ";VALUE=DATE:00010101", "DTEND;VALUE=DATE:99991231"),
+        event("ever", ":20260101T000000Z", "DTEND:99991231T235959Z"),
+        event("ever", ":20260101T000000Z", "DURATION:P99999999D"),
+        event("ever", ":20260101T000000Z", "RRULE:FREQ=DAILY;UNTIL=99991231T235959Z", "DURATION:P900000D"),
+    ],
+)
+def test_an_event_from_the_first_day_to_the_last_takes_no_other_with_it(tmp_path: Path, ever: str) -> None:
+    file = tmp_path / "c.ics"
+    file.write_text(ics(ever, event("tea", ":20260327T160000")))
+    read = read_calendars(file, NOON, NOON + DAY, BERLIN)
+    assert "tea" in [one.title for one in read.occurrences]
+    assert read.problems == ()
+
+
+def test_pipes_devices_and_loops_are_no_calendars(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.ics")
+    (tmp_path / "zero.ics").symlink_to("/dev/zero")
+    (tmp_path / "loop.ics").symlink_to(tmp_path / "loop.ics")
+    (tmp_path / "folder.ics").mkdir()
+    (tmp_path / "tea.ics").write_text(ics(event("tea", ":20260327T160000")))
+    read = read_apart(tmp_path, NOON, NOON + DAY, BERLIN, file_seconds=3.0)
+    assert ([one.title for one in read.occurrences], read.problems) == (["tea"], ())
+
+
+@pytest.mark.parametrize("path", ["~nobody-of-that-name/c.ics", "/" + "x" * 5000, "a\0b"])
+def test_a_path_that_is_none_is_told_and_breaks_nothing(path: str) -> None:
+    assert "There is no calendar" in read_calendars(Path(path), NOON, NOON + DAY, BERLIN).problems[0]
+    assert stamp_of(Path(path)) == ()
+
+
+def test_of_thousands_of_files_the_first_are_read_and_the_rest_is_told_of(tmp_path: Path) -> None:
+    for number in range(3000):
+        (tmp_path / f"{number:04}.ics").write_text("")
+    read = read_calendars(tmp_path, NOON, NOON + DAY, BERLIN)
+    assert f"Of the 3,000 calendars in {tmp_path} the first {MOST_FILES} are read." in read.problems
+    assert [name for name, *_ in stamp_of(tmp_path)] == [f"{number:04}.ics" for number in range(MOST_FILES)]
+
+
 # --- what wakes ------------------------------------------------------------------------------------------------------
 
 
@@ -171,6 +244,24 @@ async def test_an_event_wakes_thinking_an_hour_before_once_and_not_again_after_a
         assert again.event_key == came.event_key
         await calendar(file, database, clock).told(came)
         assert await woken(calendar(file, database, clock), clock, 3) is None
+
+
+@pytest.mark.requirement("R-47", "R-60")
+async def test_a_calendar_full_of_invitations_wakes_only_so_many_thoughts_a_day(home: Home, tmp_path: Path) -> None:
+    file = tmp_path / "c.ics"
+    file.write_text(
+        ics(*(event(f"spam{number}", f":20260327T{13 + number // 6}{number % 6}000") for number in range(40)))
+    )
+    clock = PatientClock(NOON)
+    async with a_database(home) as database:
+        await clock.watch(database)
+        one = calendar(file, database, clock)
+        told = 0
+        while (came := await woken(one, clock, 6)) is not None:
+            await one.told(came)
+            told += 1
+            assert told <= MOST_TOLD_A_DAY
+        assert told == MOST_TOLD_A_DAY
 
 
 @pytest.mark.requirement("R-60")

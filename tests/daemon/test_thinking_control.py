@@ -10,15 +10,17 @@ from reveries.config import Home, load_settings
 from reveries.errors import ConfigError, NotFoundError, UndoError
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Piece, ScriptedModel
+from reveries.memory.model import Origin
 from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, Reason
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.prose import prose
 from tests.memory.kit import deep_answer
 
 SETTINGS = load_settings(None)
 THOUGHT = "I noticed that the pear tree matters to them because it was her mother's tree. That is enough for now."
-ENDLESS = " ".join(f"thing{number}x" for number in range(1900))
+ENDLESS = " ".join(prose(0, 1900))
 NOTED = "I noticed how tired they are.\nNote to Ana: the pear tree wants water on Friday. That is enough for now."
 
 
@@ -163,6 +165,39 @@ async def test_the_light_sleep_before_a_drop_can_still_be_taken_back(home: Home)
         assert len(life.mind.memory.live.graph) == 0
 
 
+async def test_a_dropped_thought_that_had_gone_dormant_is_found_on_the_disk_no_more(home: Home) -> None:
+    async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
+        entry = await talk_and_think(life)
+        memory = life.mind.memory
+        for _ in range(60):
+            life.clock.step_wall(10 * 86400.0)
+            await memory.decay_and_prune()
+        before = await memory.search_deep("her mother's tree", 10)
+        assert THOUGHT in str(before.hits)
+        await life.mind.thinking.answer(protocol.MarkThought(1, entry.thought_id, "drop"))
+        after = await memory.search_deep("her mother's tree", 10)
+        assert THOUGHT not in str(after.hits)
+        found = await memory.search("her mother's tree", 10)
+        assert THOUGHT not in [turn.turn.text for turn in found.turns]
+
+
+async def test_every_sleep_around_a_drop_can_still_be_taken_back(home: Home) -> None:
+    async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
+        entry = await talk_and_think(life)
+        (said, *_) = [turn for turn, _ in life.mind.memory.live.turns.entries() if turn.origin is Origin.OWNER]
+        async with life.mind.database.transaction() as transaction:
+            await transaction.run("monologue_state.weigh", {"experience_id": said.experience_id})
+        await life.mind.consolidate(1, trigger="test")
+        await life.mind.thinking.answer(protocol.MarkThought(1, entry.thought_id, "drop"))
+        await life.mind.consolidate(None, trigger="test")
+        for run in await life.mind.memory.sleep_log(10):
+            if run.trigger != "undo" and not run.undone_by:
+                await life.mind.take_back(run.id, through=True)
+        await life.mind.light_sleep()
+        found = await life.mind.memory.search("her mother's tree", 10)
+        assert THOUGHT not in [turn.turn.text for turn in found.turns]
+
+
 async def test_a_pinned_thought_matters_the_most(home: Home) -> None:
     async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
         entry = await talk_and_think(life)
@@ -218,6 +253,17 @@ async def test_off_means_off(home: Home) -> None:
     assert not any("Note to" in prompt.messages[-1].text for prompt in said.prompts if prompt.role is Role.MONOLOGUE)
 
 
+async def test_off_means_off_for_a_note_that_waits_too(home: Home) -> None:
+    async with living(home, model(NOTED), PatientClock(NOON), SETTINGS) as life:
+        await talk_and_think(life)
+        monologue = msgspec.structs.replace(SETTINGS.monologue, notes_per_day=0.0)
+        on, off = life.mind.settings, msgspec.structs.replace(SETTINGS, monologue=monologue)
+        life.mind.settings = off
+        assert not any("A note from" in notice for notice in await life.mind.notices())
+        life.mind.settings = on
+        assert any("A note from" in notice for notice in await life.mind.notices())
+
+
 @pytest.mark.requirement("RA-45")
 async def test_nothing_foreign_becomes_a_note_whatever_the_model_says(home: Home) -> None:
     async with living(home, model(NOTED), PatientClock(NOON), SETTINGS) as life:
@@ -260,7 +306,9 @@ async def test_an_event_is_thought_of_as_others_words_remembered_so_and_no_note(
         assert "Bob)" in told, "the bracket that would end the record is taken out"
         listed = await life.mind.thinking.answer(protocol.AskNotes(1))
         assert isinstance(listed, protocol.Notes)
-        assert listed.notes == []
+        assert entries[0].thought_id not in [note.thought_id for note in listed.notes]
+        others = [prompt.messages[-1].text for prompt in said.prompts[1:]]
+        assert not [text for text in others if "Dentist" in text or "Bob" in text], "it leads no other thought"
         found = await life.mind.memory.search("dentist", 5)
         assert found.episodes
         assert all(one.episode.tainted for one in found.episodes)
@@ -292,7 +340,7 @@ async def test_a_mind_that_dies_in_mid_thought_keeps_it_and_takes_it_up_again(ho
     broken, resumed = entries
     assert (broken.why_began, broken.why_ended, broken.occasion) == ("nudge", "broken_off", "the garden")
     assert said.startswith(broken.text)
-    assert len(said) - len(broken.text) <= 10 * SETTINGS.monologue.target_tokens_per_second * len("thing1234x ") + 12
+    assert len(said) - len(broken.text) <= 10 * SETTINGS.monologue.target_tokens_per_second * len("distribution, ") + 12
     assert broken.calls == 1
     assert (resumed.why_began, resumed.why_ended) == ("waking", "settled")
     assert broken.text.split()[-1] in heard.prompts[0].messages[-1].text

@@ -12,12 +12,13 @@ from typing import Literal, TypeVar, cast
 import msgspec
 
 from reveries.config import BudgetSettings, Home, RoleBudget, Settings, load_settings
-from reveries.daemon.conversation import Conversation, TurnResult
+from reveries.daemon.conversation import Conversation
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.mind import Mind
 from reveries.daemon.models import Models, build_models
 from reveries.daemon.supervisor import supervise
 from reveries.daemon.thoughts import ThoughtsOfMemory
+from reveries.daemon.turn import TurnResult
 from reveries.db.database import Database, open_database
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger

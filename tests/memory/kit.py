@@ -106,15 +106,15 @@ async def open_memory(
     ones of MemoryParts."""
     database = await open_database(folder / "memory.db", with_vector_search=with_vector_search)
     count = itertools.count(first_id)
+    own: dict[str, object] = {"memory": memory_settings(), "recall": settings(), "mind_name": "Reverie"}
     try:
         memory = Memory(
             MemoryParts(
                 database=database,
                 embedder=embedder or WordEmbedder(),
                 clock=clock or HandClock(NOW),
-                **({"memory": memory_settings(), "recall": settings()} | parts),  # type: ignore[arg-type]
+                **(own | parts),  # type: ignore[arg-type]
                 owner_name="Ana",
-                mind_name="Reverie",
                 new_id=lambda: f"id{next(count):06}",
             )
         )

@@ -24,6 +24,7 @@ from tests.fakes.clock import HandClock
 from tests.memory.graph.test_snapshot import epochs_of, kept
 from tests.memory.kit import NOW, WordEmbedder, context, open_memory, settings, talk
 from tests.memory.test_memory import SAYINGS, do, picture
+from tests.memory.test_thought_hand import think
 
 CUES = ("What about Marta and the boat?", "blue paint", "Who is sad?", "bread", "Lisbon in March", "rain gauge")
 MODELS = {"words-64": 64, "words-32": 32}
@@ -45,6 +46,7 @@ CHANGES = st.one_of(
     ),
     st.tuples(st.sampled_from(["strengthen", "weaken", "unindex", "speechless", "catch up"]), st.just("")),
     st.tuples(st.sampled_from(["dormant", "wake up", "put away"]), st.just("")),
+    st.tuples(st.sampled_from(["think", "pin", "drop"]), st.just("")),
     st.tuples(st.just("edited"), st.sampled_from(EDITS)),
 )  # fmt: skip
 BEFORE = st.lists(
@@ -112,6 +114,12 @@ async def happen(memory: Memory, clock: HandClock, deed: str, text: str) -> None
         await save(memory, deed)
     elif deed in ("told", "thing", "speechless"):
         await hear(memory, clock, deed, text)
+    elif deed == "think":
+        await clock.advance(60)
+        await think(memory, "Would the zeppelin have carried my letter?", clock.now())
+        await memory.light_sleep()
+    elif deed in ("pin", "drop"):
+        await mark_last_thought(memory, deed)
     elif deed == "undo":
         for run in await memory.sleep_log(1):
             with contextlib.suppress(UndoError):
@@ -122,6 +130,14 @@ async def happen(memory: Memory, clock: HandClock, deed: str, text: str) -> None
         await memory.reembedding.catch_up()
     else:
         await do(memory, clock, deed, text)
+
+
+async def mark_last_thought(memory: Memory, deed: str) -> None:
+    thoughts = await memory._parts.database.rows("monologue_state.thoughts_since", {"since": 0.0, "limit": 1})
+    with contextlib.suppress(UndoError):
+        for thought in thoughts:
+            hand = memory.thought_hand
+            await (hand.pin if deed == "pin" else hand.withdraw)(thought["experience_id"])
 
 
 def change_of(live: LiveMemory, deed: str) -> ChangeSet | None:
@@ -248,6 +264,9 @@ def without_provisional(shown: dict[str, object], rows_only: dict[str, object]) 
 
 
 @example(before=[("unindex", "")], saved="snapshot", after=[("weaken", "")])
+@example(before=[("think", "")], saved="snapshot", after=[("drop", "")])
+@example(before=[("think", ""), ("dormant", "")], saved="snapshot", after=[("pin", ""), ("drop", ""), ("undo", "")])
+@example(before=[("think", ""), ("drop", "")], saved="snapshot", after=[("undo", "")])
 @checking(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(before=BEFORE, saved=SAVED, after=AFTER)
 @pytest.mark.requirement("R-3", "R-148", "R-149", "R-154")
@@ -349,3 +368,18 @@ async def test_another_embedding_model_ends_every_mark(tmp_path: Path) -> None:
         async with memory._parts.database.transaction() as transaction:
             await transaction.run("vectors.serve", {"model_id": "another", "since": NOW})
         assert await epochs_of(memory._parts.database) == {}
+
+
+@pytest.mark.requirement("R-3")
+async def test_a_mind_that_got_another_name_wakes_with_its_thoughts_in_that_name(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await talk(memory, ("My sister Marta lives in Lisbon.", "I see."))
+        await think(memory)
+        await memory.light_sleep()
+        assert await memory.save_snapshot()
+    async with open_memory(tmp_path, first_id=500, mind_name="Aria") as memory:
+        shown = picture(memory)
+        assert memory.live.turns.speakers == {"Ana", "Reverie", "Aria"}
+    (tmp_path / "memory.snapshot").unlink()
+    async with open_memory(tmp_path, first_id=900, mind_name="Aria") as memory:
+        assert picture(memory) == shown

@@ -64,6 +64,17 @@ def test_of_an_hour_that_comes_twice_both_are_quiet() -> None:
         assert quiet_until([span], at("2026-10-25T02:10", fold=fold), BERLIN) == at("2026-10-25T02:30", fold=1)
 
 
+@pytest.mark.requirement("R-35")
+def test_where_the_end_is_skipped_the_clock_never_shows_a_quiet_time_and_it_thinks() -> None:
+    night = quiet_span("22:30-02:30")
+    assert night is not None
+    begins = at("2026-03-28T22:30")
+    for minutes in range(300):
+        now = begins + 60.0 * minutes
+        if within(night, datetime.fromtimestamp(now, BERLIN).time()):
+            assert quiet_until([night], now, BERLIN) is not None
+
+
 def test_of_several_quiet_times_the_last_end_counts() -> None:
     spans = [span for text in ("22:00-23:00", "21:00-06:00") if (span := quiet_span(text))]
     assert quiet_until(spans, at("2026-07-01T22:30"), BERLIN) == at("2026-07-02T06:00")

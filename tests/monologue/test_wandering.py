@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from reveries.monologue.wandering import BACK_HOME_SHARE, quiet_stretches, surfacing, wander
+from reveries.monologue.wandering import BACK_HOME_SHARE, drawn_starts, quiet_stretches, surfacing, wander
 
 Links = dict[int, dict[int, float]]
 
@@ -89,3 +89,28 @@ def test_what_hardly_any_walk_came_by_is_noise() -> None:
 @pytest.mark.requirement("R-46", "RA-9")
 def test_an_unchanged_mind_is_visited_less_and_less_once_a_day_at_last() -> None:
     assert [quiet_stretches(count) for count in range(8)] == [1, 1, 2, 4, 8, 8, 8, 8]
+
+
+def test_few_beginnings_are_drawn_the_heavier_the_likelier() -> None:
+    draw = random.Random(5).random
+    nodes, weights = np.arange(100), np.where(np.arange(100) < 50, 3.0, 1.0).astype(np.float32)
+    drawn = Counter(node for _ in range(4000) for node, _ in drawn_starts(nodes, weights, draw, 4))
+    light, heavy = sum(drawn[node] for node in range(50, 100)), sum(drawn[node] for node in range(50))
+    assert set(drawn) == set(range(100))
+    assert heavy / light == pytest.approx(3.0, rel=0.1)
+    assert drawn_starts(nodes[:3], weights[:3], draw, 4) == [(0, 3.0), (1, 3.0), (2, 3.0)]
+    assert drawn_starts(nodes, np.zeros(100, dtype=np.float32), draw, 4) == []
+
+
+@pytest.mark.requirement("R-61", "RA-13")
+@pytest.mark.parametrize("size", [5, 100, 20_000])
+def test_in_a_mind_of_any_size_something_surfaces_and_not_always_the_same(size: int) -> None:
+    draw = random.Random(size)
+    links = {node: {(node + step) % size: 0.5 for step in (-1, 1, 7, 50)} for node in range(size)}
+    nodes, weights = np.arange(size), np.array([draw.random() for _ in range(size)], dtype=np.float32)
+    came = Counter[int | None]()
+    for _ in range(40):
+        visits = wander(dict(drawn_starts(nodes, weights, draw.random, 4)), Graph(links), draw.random)
+        came[surfacing(visits, lambda node: 1.0, lambda node: True, draw.random())] += 1
+    assert came[None] == 0
+    assert len(came) >= min(size, 20)

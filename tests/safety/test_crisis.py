@@ -110,7 +110,7 @@ def test_a_short_message_is_weighed_whole_and_a_long_one_by_its_sentences_too() 
 
 @given(st.text())
 def test_any_text_has_pieces_of_bounded_length(text: str) -> None:
-    assert all(len(piece) <= 1_000 for piece in pieces_to_weigh(text))
+    assert all(len(piece) <= 300 for piece in pieces_to_weigh(text))
 
 
 def test_what_ships_by_meaning_is_for_the_default_embedder() -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _HISTORY = "1d"
 _ID_CHARS = 100
-_NUDGE_CHARS = 2000
+_NUDGE_CHARS = 500
 _WATCH = "It thinks as soon as it can. To watch: reveries monologue"
 
 
@@ -94,7 +94,7 @@ def nudge(about: str, as_json: bool) -> None:
 
     words = about.strip()
     if not 0 < len(words) <= _NUDGE_CHARS:
-        raise UsageError("A nudge has 1 to 2000 characters.", advice='For example: nudge "think about the garden"')
+        raise UsageError("A nudge has 1 to 500 characters.", advice='For example: nudge "think about the garden"')
     _control(lambda new_id: protocol.NudgeThinking(new_id, words), as_json, _WATCH)
 
 

@@ -25,8 +25,13 @@ INSERT INTO noted (kind, id) VALUES ('turn', :id);
 SELECT kind, id FROM changed_rows WHERE epoch >= :epoch;
 
 -- name: is_current
+-- Turns that were noted again with the mark itself say nothing new.
 SELECT 1 AS found FROM snapshot_marks
-WHERE mark = :mark AND NOT EXISTS (SELECT 1 FROM changed_rows WHERE changed_rows.epoch >= snapshot_marks.epoch);
+WHERE mark = :mark AND NOT EXISTS (
+    SELECT 1 FROM changed_rows
+    WHERE changed_rows.epoch >= snapshot_marks.epoch
+        AND NOT (kind = 'turn' AND id IN (SELECT value FROM json_each(:renoted)))
+);
 
 -- name: experiences_of_turns
 SELECT DISTINCT experience_id FROM turns

@@ -20,6 +20,9 @@ GROUP BY raw_experiences.id
 ORDER BY coalesce(conversations.began_at, raw_experiences.happened_at), conversations.rowid,
     min(turns.position), raw_experiences.happened_at, raw_experiences.rowid;
 
+-- name: withdrawn
+SELECT experience_id FROM withdrawn_experiences WHERE experience_id IN (SELECT value FROM json_each(:ids));
+
 -- name: mark_light_slept
 UPDATE raw_experiences SET light_slept = 1 WHERE id = :id;
 

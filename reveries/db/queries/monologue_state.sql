@@ -36,9 +36,14 @@ SELECT raw_experiences.processed, episode_sources.episode_id
 FROM raw_experiences LEFT JOIN episode_sources ON episode_sources.experience_id = raw_experiences.id
 WHERE raw_experiences.id = :experience_id;
 
+-- name: asleep_in
+SELECT episodes.id FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
+WHERE episode_sources.experience_id = :experience_id AND episodes.merged_into IS NULL AND episodes.dormant = 1;
+
 -- name: forget_buffer
 UPDATE monologue_state SET last_buffer = '', quiescent = 1
-WHERE last_buffer = (SELECT text FROM monologue_log WHERE id = :thought_id);
+WHERE json_extract(last_context, '$.thought_id') = :thought_id
+    OR last_buffer = (SELECT text FROM monologue_log WHERE id = :thought_id);
 
 -- name: weigh
 UPDATE raw_experiences SET salience = 1.0 WHERE id = :experience_id;
@@ -51,10 +56,10 @@ INSERT INTO monologue_control (id, paused_at) VALUES (1, :paused_at)
 ON CONFLICT (id) DO UPDATE SET paused_at = excluded.paused_at;
 
 -- name: associations_since
-SELECT count(*) AS associations FROM monologue_log WHERE why_began = 'association' AND began_at > :since;
+SELECT count(*) AS associations FROM monologue_log WHERE why_began = 'association' AND began_at > :since AND began_at <= :now;
 
 -- name: surfaced_since
-SELECT episode_id, surfaced_at FROM surfaced_memories WHERE surfaced_at >= :since;
+SELECT episode_id, surfaced_at FROM surfaced_memories WHERE surfaced_at BETWEEN :since AND :now;
 
 -- name: put_surfaced
 INSERT INTO surfaced_memories (episode_id, surfaced_at) VALUES (:episode_id, :surfaced_at)
@@ -66,6 +71,9 @@ DELETE FROM surfaced_memories WHERE surfaced_at < :before;
 -- name: told_events
 SELECT event_key FROM calendar_told WHERE told_at >= :since;
 
+-- name: count_told_events
+SELECT count(*) AS told FROM calendar_told WHERE told_at > :since AND told_at <= :now;
+
 -- name: put_told_event
 INSERT INTO calendar_told (event_key, told_at) VALUES (:event_key, :told_at)
 ON CONFLICT (event_key) DO UPDATE SET told_at = excluded.told_at;
@@ -74,7 +82,13 @@ ON CONFLICT (event_key) DO UPDATE SET told_at = excluded.told_at;
 DELETE FROM calendar_told WHERE told_at < :before;
 
 -- name: newest
-SELECT (SELECT max(happened_at) FROM raw_experiences WHERE kind <> 'monologue' AND origin <> 'system') AS experience_at,
-    -- What the mind was told to calm it is no news.
-    -- What failed, could not be paid for, or came to nothing, has not thought about anything yet.
-    (SELECT max(began_at) FROM monologue_log WHERE why_ended NOT IN ('failed', 'budget') AND text <> '') AS thought_at;
+-- What the mind was told to calm it is no news. What a clock that went wrong dated later than now counts for neither, or
+-- it would for years.
+SELECT
+    (SELECT max(happened_at) FROM raw_experiences
+        WHERE kind <> 'monologue' AND origin <> 'system' AND happened_at <= :now) AS experience_at,
+    -- What failed, could not be paid for, or came to nothing, has not thought about anything yet. And what had an
+    -- occasion of its own has not looked at what happened.
+    (SELECT max(began_at) FROM monologue_log
+        WHERE began_at <= :now AND why_ended NOT IN ('failed', 'budget') AND text <> ''
+            AND why_began NOT IN ('nudge', 'calendar', 'association')) AS thought_at;

@@ -149,12 +149,12 @@ class MemoryGraph:
         found = facts.first_of_latest(facts.nodes_of(conversation_id), facts.ended_at, facts.created_at)
         return None if found is None else self.at(found)
 
-    def salient(self, least: float, ended_before: float) -> list[tuple[str, float]]:
-        """Ids of the episodes of at least that salience that ended before then; each with salience x accessibility."""
+    def salient(self, least: float, ended_before: float) -> tuple[Int64, NDArray[np.float32]]:
+        """Indices of the episodes of at least that salience that ended before then; each with salience x
+        accessibility."""
         facts, nodes = self._facts, self._facts.nodes()
         nodes = nodes[(facts.salience[nodes] >= least) & (facts.ended_at[nodes] < ended_before)]
-        weights = (facts.salience[nodes] * facts.accessibility[nodes]).tolist()
-        return [(self._ids[node], weight) for node, weight in zip(nodes.tolist(), weights, strict=True)]
+        return nodes, (facts.salience[nodes] * facts.accessibility[nodes]).astype(np.float32)
 
     def neighbours(self, index: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Where the links that go out from the node at `index` lead, and how strong they are; to be read at once."""

@@ -69,7 +69,7 @@ class Header(msgspec.Struct, frozen=True):
 class Folded:
     """Episodes as they stand in the file."""
 
-    def __init__(self, text: bytes, ends: Int64) -> None:
+    def __init__(self, text: memoryview, ends: Int64) -> None:
         self._text = text
         self._ends = ends
 
@@ -77,7 +77,7 @@ class Folded:
         return msgspec.msgpack.decode(self.raw(place), type=Episode)
 
     def raw(self, place: int) -> bytes:
-        return self._text[self._ends[place - 1] if place else 0 : self._ends[place]]
+        return bytes(self._text[self._ends[place - 1] if place else 0 : self._ends[place]])
 
 
 class _UnfitError(Exception):
@@ -134,7 +134,7 @@ def read_snapshot(
             found = {section.name: _read_section(file, section, header) for section in header.sections}
             graph = _graph_of(header, found)
             return header.mark, PackedMemory(graph, turns_of_sections(found, graph.ids, dimensions))
-    except (OSError, _UnfitError, msgspec.MsgspecError, ValueError, KeyError, TypeError):
+    except (OSError, _UnfitError, msgspec.MsgspecError, ValueError, LookupError, TypeError):
         return None
 
 
@@ -149,7 +149,7 @@ def read_earlier_turns(path: Path, model_id: str, dimensions: int) -> PackedTurn
             found = {section.name: _read_section(file, section, header) for section in header.sections}
             turns = turns_of_sections(found, _lines(found["ids"]), dimensions)
             return turns if turns.is_whole() else None
-    except (OSError, _UnfitError, msgspec.MsgspecError, ValueError, KeyError, TypeError):
+    except (OSError, _UnfitError, msgspec.MsgspecError, ValueError, LookupError, TypeError):
         return None
 
 
@@ -207,7 +207,7 @@ def _sections_of(memory: PackedMemory, is_wanted: Callable[[], bool]) -> list[tu
 def _graph_of(header: Header, found: dict[str, Numbers]) -> PackedGraph:
     count = header.count
     ids = _lines(found["ids"])
-    ends, text = found["episode_ends"].view(np.int64), found["episodes"].tobytes()
+    ends, text = found["episode_ends"].view(np.int64), found["episodes"].data
     if len(ids) != count or len(ends) != count or (count and ends[-1] != len(text)):
         raise _UnfitError
     return PackedGraph(

@@ -21,7 +21,7 @@ _KEPT_READ = 4096
 class FoldedTurns:
     """Turns as they stand in the file."""
 
-    def __init__(self, text: bytes, ends: Int64) -> None:
+    def __init__(self, text: memoryview, ends: Int64) -> None:
         self._text = text
         self._ends = ends
         self._read: dict[int, Turn] = {}
@@ -36,7 +36,7 @@ class FoldedTurns:
         return turn
 
     def raw(self, row: int) -> bytes:
-        return self._text[self._ends[row - 1] if row else 0 : self._ends[row]]
+        return bytes(self._text[self._ends[row - 1] if row else 0 : self._ends[row]])
 
 
 def turn_sections(
@@ -80,7 +80,7 @@ def turns_of_sections(found: Mapping[str, Numbers], episode_ids: Sequence[str], 
     own = {name.removeprefix(_PREFIX): values for name, values in found.items() if name.startswith(_PREFIX)}
     ids, vocabulary = _lines(own["ids"]), _lines(own["vocabulary"])
     named = [*episode_ids, ""]  # -1 is nobody's.
-    ends, text = own["raw_ends"].view(np.int64), own["raws"].tobytes()
+    ends, text = own["raw_ends"].view(np.int64), own["raws"].data
     if len(ends) != len(ids) or (len(ids) and ends[-1] != len(text)):
         raise ValueError("The turns end elsewhere than they say.")
     return PackedTurns(

@@ -180,10 +180,8 @@ class Look:
         if not self._alone.any():
             return {name: np.zeros(len(self.rows), dtype=np.float32) for name in weights}
         seeds, trust, led = self._led(own)
-        once: dict[str, Floats] = {}
-        if self._alone.any():  # what leads from text to text counts among documents only
-            columns = {"hop_trust": led, **bridge_columns(self._index, self._cue.text, seeds, trust, self.rows)}
-            once = {f"{name}_x_alone": values * self._alone for name, values in columns.items()}
+        columns = {"hop_trust": led, **bridge_columns(self._index, self._cue.text, seeds, trust, self.rows)}
+        once = {f"{name}_x_alone": values * self._alone for name, values in columns.items()}
         led_twice = self._led(own + _weighed(once, weights, len(self.rows))[1].sum(axis=1))[2]
         return once | {"hop_second_x_alone": (led_twice - led) * self._alone}
 

@@ -3,8 +3,9 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,6 +138,9 @@ class TurnIndex:
     def episode_id(self, row: int) -> str:
         return self._episode_ids[row]
 
+    def turn_id(self, row: int) -> str:
+        return self._ids[row]
+
     def row_of(self, turn_id: str) -> int | None:
         return self._rows.get(turn_id)
 
@@ -219,12 +223,18 @@ class TurnIndex:
             self._rows_by_conversation.setdefault(names.conversations[place], []).append(rows[at])
 
     def packed(self) -> PackedTurns:
+        """`copied`, whole."""
+        return self.copied()()
+
+    def copied(self) -> Callable[[], PackedTurns]:
         """A copy of this index as it is now: nothing done to it later is seen in the copy. Of what is not live nothing
-        is left but its place."""
+        is left but its place. Whoever calls what comes back waits for the words to be sorted."""
         size, live = self.size, self.live.copy()
         surface = self.surface.copy()
         surface[~live] = np.zeros(1, dtype=SURFACE)
-        return PackedTurns(
+        words = self.words.copied(live)
+        columns = partial(
+            PackedTurns,
             ids=list(self._ids),
             homes=list(self._episode_ids),
             shelf=_Copied(list(self._turns), self._shelf, live),
@@ -236,13 +246,13 @@ class TurnIndex:
             window_lengths=self._window_lengths[:size].copy(),
             marks=self._marks[:size].copy(),
             surface=surface,
-            words=self.words.packed(live),
             names=Names(
                 list(self._speaker_codes),
                 list(self._conversation_codes),
                 {key: list(rows) for key, rows in self.about.items()},
             ),
         )
+        return lambda: columns(words=words())
 
     def _put(self, entry: IndexedTurn) -> None:
         row = self._rows.get(entry.turn.id)

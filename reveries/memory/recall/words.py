@@ -6,7 +6,7 @@ own: what a turn's neighbours hold is gathered when a cue asks. A term costs as 
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -177,12 +177,17 @@ class WordIndex:
         self._numbers = dict(zip(packed.vocabulary, range(len(packed.vocabulary)), strict=True))
         self._terms, self._ends = packed.terms, packed.ends
 
-    def packed(self, live: NDArray[np.bool_]) -> PackedWords:
-        """A copy of what the `live` rows hold."""
+    def copied(self, live: NDArray[np.bool_]) -> Callable[[], PackedWords]:
+        """A copy of what the `live` rows hold; sorting it, which takes the time, is left to whoever calls that."""
         lengths = np.diff(self._ends[: self._size + 1])
-        terms = self._terms[: self._ends[self._size]][np.repeat(live, lengths)]
-        ends = np.append(0, np.cumsum(np.where(live, lengths, 0))).astype(np.int64)
-        return packed_words(list(self._numbers), terms, ends)
+        terms = self._terms[: self._ends[self._size]].copy()
+        vocabulary = list(self._numbers)
+
+        def packed() -> PackedWords:
+            ends = np.append(0, np.cumsum(np.where(live, lengths, 0))).astype(np.int64)
+            return packed_words(vocabulary, terms[np.repeat(live, lengths)], ends)
+
+        return packed
 
     def numbers_of(self, terms: Sequence[str], live: NDArray[np.bool_]) -> list[int]:
         """The numbers of those `terms` that some live row holds, in order."""

@@ -5,6 +5,7 @@ goes on where it was: an experience counts as slept on only together with its ep
 """
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -83,7 +84,16 @@ class LightSleep:
         """Embed and form one batch; how many new episodes it made."""
         # Held from the vectors to the commit: they are of the model that is in use when they are written.
         async with self._store.space:
-            return await self._form(run_id, await self._pieces(batch))
+            batch = await self._wanted(batch)
+            return await self._form(run_id, await self._pieces(batch)) if batch else 0
+
+    async def _wanted(
+        self, batch: Sequence[tuple[Experience, tuple[Turn, ...]]]
+    ) -> Sequence[tuple[Experience, tuple[Turn, ...]]]:
+        """Without the thoughts that were dropped since this sleep began; while `space` is held none is."""
+        ids = json.dumps([experience.id for experience, _ in batch])
+        gone = {row["experience_id"] for row in await self._store.database.rows("experiences.withdrawn", {"ids": ids})}
+        return [entry for entry in batch if entry[0].id not in gone]
 
     async def _form(self, run_id: str, pieces: Sequence[Piece]) -> int:
         now = self._clock.now()

@@ -5,7 +5,7 @@ episodes share is not stored with their link: it can be read from them at any ti
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from reveries.memory.changes import ChangeSet
 from reveries.memory.model import Episode, Link, LinkType
@@ -37,7 +37,19 @@ class NameIndex:
 
     def hold(self, episode_id: str, entities: Iterable[str]) -> None:
         """Know that an episode holds these names."""
-        for key in _keys(entities):
+        self._hold(episode_id, _keys(entities))
+
+    def fill(self, named: Iterable[tuple[str, Sequence[str]]]) -> None:
+        """`hold` for many at once. Each spelling is read once: most names come again and again."""
+        known: dict[str, str] = {}
+        for episode_id, entities in named:
+            for entity in entities:
+                if entity not in known:
+                    known[entity] = key_of(entity)
+            self._hold(episode_id, {key for entity in entities if len(key := known[entity]) > 1})
+
+    def _hold(self, episode_id: str, keys: Iterable[str]) -> None:
+        for key in keys:
             holders = self._holders.get(key, ())
             if len(holders) <= MAX_HOLDERS and episode_id not in holders:
                 self._holders[key] = (*holders, episode_id)

@@ -376,3 +376,19 @@ async def test_a_snapshot_whose_parts_do_not_fit_is_put_aside_and_the_mind_wakes
         assert picture(memory) == live
         assert await memory.save_snapshot()
         assert await kept(memory, tmp_path) is not None
+
+
+@pytest.mark.requirement("R-3")
+async def test_what_happens_while_a_copy_is_put_in_order_is_not_in_it(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await do(memory, HandClock(NOW), "talk", "My sister Marta lives in Lisbon.")
+        await memory.light_sleep()
+        copied = memory.live.copied()
+        whole = memory.live.packed()
+        await do(memory, HandClock(NOW + 60), "talk", "The zeppelin needs blue paint.")
+        await memory.light_sleep()
+        later = copied()
+    assert later.turns.words.vocabulary == whole.turns.words.vocabulary
+    for name in ("term_ends", "rows", "counts", "terms", "ends"):
+        assert np.array_equal(getattr(later.turns.words, name), getattr(whole.turns.words, name))
+    assert (later.turns.ids, later.graph.ids) == (whole.turns.ids, whole.graph.ids)

@@ -1,0 +1,81 @@
+"""One turn of the conversation: what watches it, whom it tells, what it comes to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from reveries.daemon.chat_context import Told
+from reveries.llm.base import Usage
+from reveries.memory.model import Recall, Turn
+from reveries.safety.verdict import Verdict
+
+
+class ReplyWatch(Protocol):
+    """The breaker over a reply: the same detectors as over a thought."""
+
+    def observe(self, piece: str, now: float) -> Verdict: ...
+
+
+class TurnEvents(Protocol):
+    """Where the events of one turn go: the client that asked."""
+
+    def recalled(self, recall: Recall, told: Sequence[Told]) -> None: ...
+
+    def help(self, text: str) -> None: ...  # Whoever wrote may be in danger: shown beside whatever comes (S2).
+
+    def token(self, text: str) -> None: ...
+
+    def stored(self, what: str, turn_id: str) -> None: ...
+
+
+class Surroundings(Protocol):
+    """What the conversation tells the rest of the mind."""
+
+    def conversation_began(self) -> None:
+        """Somebody speaks: stop thinking and sleeping, at once (R-38)."""
+        ...
+
+    def turn_stored(self, turn: Turn) -> None:
+        """A turn is on the disk: tell whoever is attached."""
+        ...
+
+    async def conversation_rested(self, conversation_id: str) -> None:
+        """Nobody speaks any more: the gap starts, sleep and thinking go on (R-95)."""
+        ...
+
+    def recent_thought(self) -> str:
+        """What the mind was just thinking, while that is fresh (R-90); else empty."""
+        ...
+
+    def is_recent_thought_tainted(self) -> bool:
+        """Whether somebody else than the owner and the mind had a hand in that thought: then so has it in the reply."""
+        ...
+
+    async def turns_folded(self) -> None:
+        """Turns left the model's sight: from now on only recall brings them back."""
+        ...
+
+    async def reply_tripped(self, verdict: Verdict, so_far: str) -> None: ...
+
+
+@dataclass(slots=True)
+class Draft:
+    """A reply as it grows, and how it ended."""
+
+    text: str = ""
+    reason: str = "failed"
+    explanation: str = ""
+    usage: Usage | None = None
+    first_token_at: float | None = None
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """What became of one turn."""
+
+    owner_turn: Turn
+    reply_turn: Turn | None
+    draft: Draft
+    first_token_seconds: float
+    seconds: float

@@ -1,0 +1,18 @@
+"""Words of a real text, for a scripted model that has to think for long: the detectors trip on what is no language."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+_TEXT = Path(__file__).parents[2] / "LICENSE"
+
+
+@cache
+def _words() -> tuple[str, ...]:
+    return tuple(re.findall(r"[A-Za-z][A-Za-z'-]*[.,;]?", _TEXT.read_text(encoding="utf-8")))
+
+
+def prose(start: int, count: int) -> list[str]:
+    """`count` words from the word number `start` on; after the last comes the first again."""
+    words = _words()
+    return [words[(start + place) % len(words)] for place in range(count)]

@@ -28,6 +28,8 @@ from tests.memory.kit import deep_answer
 MODEL = "openai/gpt-4.1-mini"
 DAY = 86400.0
 # fmt: off
+_TALK_TOKENS = 200
+"""An idle mind's thought is planned without a talk before it; three turns of this life are so many at most."""
 _THINGS = ("pear tree", "old bicycle", "letters", "cello", "rye bread", "storm", "new job", "cat", "drums", "dentist",
            "garden wall", "train to Oslo", "sister's wedding", "night shift", "boat", "broken lamp", "chess game",
            "roof")
@@ -95,7 +97,7 @@ class Month:
         size = SIZES[Role.MONOLOGUE]
         # A call that is broken off is charged at its worst: all the tokens that it might have had.
         broken_off = len(self.tripped) * self.most_tokens_of_a_call
-        most = sum(one.calls for one in self.thoughts) * (size.read + size.written) + broken_off
+        most = sum(one.calls for one in self.thoughts) * (size.read + _TALK_TOKENS + size.written) + broken_off
         if self.ledger_tokens > most:
             found.append(f"{self.ledger_tokens} tokens of thought, the plan has {most} for so many calls")
         if len(self.thoughts) > self.most_thoughts:

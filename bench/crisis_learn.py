@@ -88,7 +88,7 @@ def main() -> None:
     parts, odds = folds(kinds), np.full(len(texts), -np.inf)
     for fold in range(_FOLDS):
         weights = learned(whole[parts != fold], labels[parts != fold])
-        likeness = CrisisLikeness(MODEL_ID, weights[:-1], weights[-1], 0.0)
+        likeness = CrisisLikeness(MODEL_ID, weights[:-1].astype(np.float32), float(weights[-1]), 0.0)
         for place in np.flatnonzero(parts == fold):
             odds[place] = likeness.highest(vectors[owner == place])
     limit = limit_for(odds, groups)

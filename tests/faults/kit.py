@@ -40,7 +40,7 @@ Dialect = Literal["openai", "ollama"]
 KEY = "sk-planted-0123456789abcdef"
 TALKER, THINKER, SLEEPER = "talker", "thinker", "sleeper"
 MEMORABLE = ("My sister Marta moved to Lisbon in May.", "How is she settling in?")
-FIRST_TOKEN_SECONDS, IDLE_SECONDS, TOTAL_SECONDS = 0.6, 0.6, 2.0
+FIRST_TOKEN_SECONDS, IDLE_SECONDS, TOTAL_SECONDS = 1.0, 1.0, 2.0
 _STEP_SECONDS = 0.25
 _REAL_SECONDS_PER_STEP = 0.001
 

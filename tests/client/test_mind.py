@@ -11,7 +11,7 @@ import pytest
 
 import reveries
 from reveries import protocol
-from reveries.client.mind import Exchange, Mind
+from reveries.client.mind import Exchange
 from reveries.config import Home
 from reveries.errors import AsleepError, ConnectionLostError, InputDataError
 from tests.fakes.daemon import Script, awake
@@ -96,10 +96,3 @@ async def test_the_program_of_the_how_to_runs_as_it_stands(home: Home, monkeypat
             assert callable(main)
             await main()
     assert shown.getvalue().startswith("Good morning.\ncame to mind: [")
-
-
-def test_a_mind_is_what_connect_gives() -> None:
-    assert Mind.__name__ == "Mind"
-    assert callable(reveries.connect)
-    with pytest.raises(AttributeError):
-        reveries.__getattr__("nothing")

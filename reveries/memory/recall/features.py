@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from reveries.memory.recall.cues import Cue
 from reveries.memory.recall.names import mentioned, name_words
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
+from reveries.memory.recall.tallying import Floats, Neighbours, Rows, WordScores
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.recall.words import Floats, Neighbours, Rows, WordScores, cue_terms
+from reveries.memory.recall.words import cue_terms
 
 _NOISE = 1e-5
 """A spread of cosines below this is what float32 makes of equal ones."""

@@ -156,10 +156,11 @@ class LoopTally:
         size = len(state.live)
         self._kernels = kernels
         self._state = state
-        self._turn, self._window, self._covered, self._wide_covered, self._kindred, self._wide = (
-            np.zeros(size, dtype=np.float32) for _ in range(6)
+        self._turn, self._window, self._covered, self._wide_covered, self._kindred = (
+            np.zeros(size, dtype=np.float32) for _ in range(5)
         )
-        self._reached: Int32 = np.empty(size, dtype=np.int32)
+        self._wide = np.zeros(size + 1, dtype=np.float32)
+        self._reached: Int32 = np.empty(size + 1, dtype=np.int32)
         self._met: Int32 = np.zeros(size, dtype=np.int32)
         self._terms = 0
         self._total_weight = 0.0

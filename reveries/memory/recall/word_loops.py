@@ -13,7 +13,10 @@ def reach_windows(
     rows: Int32, counts: Int16, live: Bools, previous: Int64, following: Int64, wide: Float32, reached: Int32
 ) -> tuple[int, int]:
     """Add the `counts` of a term to `wide`, in every window that one of its live `rows` is part of. How many rows are
-    live; how many windows are reached: `reached` names them. Neighbours are as in `Neighbours`."""
+    live; how many windows are reached: `reached` names them.
+
+    Neighbours are as in `Neighbours`; `wide` and `reached` have one place more than there are rows, for nobody's.
+    """
     size = len(live)
     held, found = 0, 0
     for place in range(len(rows)):
@@ -22,21 +25,22 @@ def reach_windows(
             continue
         held += 1
         count = np.float32(counts[place])
-        after = following[row]
-        for part in range(4):
-            if part == 0:
-                at = previous[row]
-            elif part == 1:
-                at = row
-            elif part == 2:
-                at = after
-            else:
-                at = following[after] if after < size else np.int64(size)
-            if at < size:
-                if wide[at] == 0.0:
-                    reached[found] = at
-                    found += 1
-                wide[at] += count
+        before, after = previous[row], following[row]
+        second = following[after] if after < size else np.int64(size)
+        # Noted whether new or not, and overwritten where it was not: no branch to guess wrong.
+        reached[found] = row
+        found += 1 if wide[row] == 0.0 else 0
+        wide[row] += count
+        reached[found] = before
+        found += 1 if wide[before] == 0.0 and before < size else 0
+        wide[before] += count
+        reached[found] = after
+        found += 1 if wide[after] == 0.0 and after < size else 0
+        wide[after] += count
+        reached[found] = second
+        found += 1 if wide[second] == 0.0 and second < size else 0
+        wide[second] += count
+    wide[size] = 0.0
     return held, found
 
 

@@ -165,11 +165,9 @@ def _phrase_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]
     together = np.zeros(len(rows), dtype=np.float32)
     if pairs:
         terms, places = index.words.terms_in(rows)
+        apart = [(terms[:-gap], terms[gap:], places[:-gap] == places[gap:], places[:-gap]) for gap in (1, 2)]
         for first, second in pairs:
-            found = [
-                places[:-gap][(terms[:-gap] == first) & (terms[gap:] == second) & (places[:-gap] == places[gap:])]
-                for gap in (1, 2)
-            ]
+            found = [of[(one == first) & (other == second) & is_same] for one, other, is_same, of in apart]
             together[np.unique(np.concatenate(found))] += 1.0 / len(pairs)
     return {"phrases": together}
 
@@ -183,8 +181,8 @@ def _name_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
             continue
         for row in index.about[key]:
             exact[row] = max(exact.get(row, 0.0), min(1.0, len(key.split()) / 2.0) / len(index.about[key]) ** 0.5)
-    for place, row in enumerate(rows.tolist()):
-        about[place] = exact.get(row, 0.0)
+    if exact:
+        about[:] = [exact.get(row, 0.0) for row in rows.tolist()]
     return {"about_named": about}
 
 

@@ -31,6 +31,7 @@ from reveries.memory.recall.tallying import (
 
 Numbers = NDArray[np.int32]
 
+_NO_ROWS, _NO_COUNTS = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int16)
 _FEW_ROWS = 64
 _MOST_COUNTED = 32_767
 
@@ -150,7 +151,8 @@ class WordIndex:
 
     def numbers_of(self, terms: Sequence[str], live: NDArray[np.bool_]) -> list[int]:
         """The numbers of those `terms` that some live row holds, in order."""
-        return [self._numbers[term] for term in terms if _is_any(live, self._posting(term).rows)]
+        known = [number for term in terms if (number := self._numbers.get(term)) is not None]
+        return [number for number in known if _is_any(live, self._rows_of(number))]
 
     def norms(self, live: NDArray[np.bool_], near: Neighbours) -> Norms:
         """What `score` needs to know of every row's length; rows that are not `live` count for nothing."""
@@ -202,20 +204,30 @@ class WordIndex:
     def _posting(self, term: str) -> Posting:
         number = self._numbers.get(term)
         if number is None:
-            return Posting(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int16))
-        packed = self._packed
-        known = number < len(packed.term_ends)
-        part = slice(packed.term_ends[number - 1] if number else 0, packed.term_ends[number]) if known else slice(0)
-        rows, counts = packed.rows[part], packed.counts[part]
-        if number in self._rows:
-            rows = np.append(rows, np.array(self._rows[number], dtype=np.int32))
+            return Posting(_NO_ROWS, _NO_COUNTS)
+        counts = self._packed.counts[self._part(number)]
+        if number in self._counts:
             counts = np.append(counts, np.array(self._counts[number], dtype=np.int16))
-        return Posting(rows, counts)
+        return Posting(self._rows_of(number), counts)
+
+    def _rows_of(self, number: int) -> Int32:
+        rows = self._packed.rows[self._part(number)]
+        if number not in self._rows:
+            return rows
+        return np.append(rows, np.array(self._rows[number], dtype=np.int32))
+
+    def _part(self, number: int) -> slice:
+        """Where the packed rows of a term stand."""
+        ends = self._packed.term_ends
+        if number >= len(ends):
+            return slice(0)
+        return slice(ends[number - 1] if number else 0, ends[number])
 
     def _kindred(self, term: str) -> list[tuple[Int32, float]]:
         """The rows of the words that mean nearly the same, with how near: nearest first."""
-        near = ((self._posting(other).rows, closeness) for other, closeness in associations().get(term, ()))
-        return [(rows, closeness) for rows, closeness in near if len(rows)]
+        numbers = self._numbers
+        near = associations().get(term, ())
+        return [(self._rows_of(numbers[other]), closeness) for other, closeness in near if other in numbers]
 
     def _number_of(self, term: str) -> int:
         return self._numbers.setdefault(term, len(self._numbers))

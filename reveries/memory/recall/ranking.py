@@ -70,7 +70,9 @@ class TurnScores:
 
     def best_rows(self, count: int) -> list[int]:
         """Rows, best first; ties go to the row that came first."""
-        return [row for row in best_first(self.fused, count) if np.isfinite(self.fused[row])]
+        rows = np.array(best_first(self.fused, count), dtype=np.int64)
+        best: list[int] = rows[np.isfinite(self.fused[rows])].tolist()
+        return best
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from reveries.daemon.manner import manner_for
 from reveries.llm.base import Message
 from reveries.memory.model import Origin, RankedTurn, Recall, RecalledEpisode, SelfModel
 from reveries.memory.recall.stemming import words_of
@@ -32,6 +33,12 @@ TURNS_MOST = 12
 """So many source turns come before what else surfaced."""
 ALIKE_SHARE = 0.5
 """Two turns that share so many of their words are nearly the same."""
+
+_SAID_NOTE = "[What was said before:"
+_THOUGHT_NOTE = "[You were just thinking:"
+_TIME_NOTE = "[It is "
+STOPS = tuple(f"\n{note}" for note in (_SAID_NOTE, _THOUGHT_NOTE, _TIME_NOTE))
+"""Where a reply ends: a small model goes on with the notes of a next message that nobody wrote."""
 
 FOLD_TO_SHARE = 0.5
 """After a fold the history takes this share of its budget, so that the next fold is far away."""
@@ -155,13 +162,13 @@ def asked_text(words: str, told: Sequence[Told], thought: str, now: float, silen
     """
     blocks: list[str] = []
     if told:
-        blocks.append("[What was said before:\n" + "\n".join(item.line for item in reversed(told)) + "]")
+        blocks.append(f"{_SAID_NOTE}\n" + "\n".join(item.line for item in reversed(told)) + "]")
     if thought:
-        blocks.append(f"[You were just thinking: {one_line(thought, THOUGHT_CHARS)}]")
+        blocks.append(f"{_THOUGHT_NOTE} {one_line(thought, THOUGHT_CHARS)}]")
     if silence:
         blocks.append(f"[Before these words: {one_line(silence, SILENCE_CHARS)}.]")
     # A small model answers in the wrong person unless it is told so right before the words (docs/benchmarks.md).
-    blocks.append(f'[It is {local_time(now)}. Answer the person as "you".]')
+    blocks.append(f"{_TIME_NOTE}{local_time(now)}. {manner_for(words).value}]")
     blocks.append(words)
     return "\n".join(blocks)
 

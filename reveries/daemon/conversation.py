@@ -15,6 +15,7 @@ import structlog
 from reveries.clock import Clock, wait_for_event
 from reveries.config import Settings
 from reveries.daemon.chat_context import (
+    STOPS,
     SUMMARY_SHARE,
     SentExchange,
     Told,
@@ -370,6 +371,7 @@ class Conversation:
             messages=messages_for(self._system(), self._state.exchanges, asked),
             max_tokens=self.settings.llm.limits.reply_tokens,
             temperature=_TEMPERATURE,
+            stop=STOPS,
         )
         async with asyncio.TaskGroup() as tasks:
             self._generation = tasks.create_task(self._stream(prompt, draft, events), name="reply")

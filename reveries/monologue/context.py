@@ -90,9 +90,11 @@ def _occasion(inputs: ThoughtInputs, why: Reactivation, shape: _Shape) -> str:
     )
     blocks += [f"[{title}:\n{_lines(lines, shape.line_chars)}]" for title, lines in parts if lines]
     if previous:
-        blocks.append(f"[Your last thought:\n{_lines((previous,), shape.previous_chars)}]")
+        blocks.append(
+            f"[Your last thought, which you need not think again:\n{_lines((previous,), shape.previous_chars)}]"
+        )
     note = f" {prompt('note', owner=owner)}" if inputs.may_note else ""
-    blocks.append(f"{_why(why, owner)} {prompt('think_now', owner=owner)}{note}")
+    blocks.append(f"{_why(why, owner)} {prompt('think_now', about=_about(why, owner))}{note}")
     return "\n".join(blocks)
 
 
@@ -115,6 +117,23 @@ def _why(why: Reactivation, owner: str) -> str:
             return "You have just woken up."
         case _:
             return "Some time has passed."
+
+
+def _about(why: Reactivation, owner: str) -> str:
+    """What to think about. One question for all occasions got a small model to think one thought at all of them."""
+    match why.reason:
+        case Reason.CONVERSATION:
+            return f"What I noticed about {owner}, why it matters to them, and one thing I want to ask them next time."
+        case Reason.NUDGE:
+            return f"What I know about just that, what {owner} may feel about it, and what I would say to them."
+        case Reason.CALENDAR:
+            return f"What it has to do with what {owner} told me, and what they may need when it comes."
+        case Reason.ASSOCIATION:
+            return "What I remember of it, what it has to do with something else above, and what is still open."
+        case _:
+            return (
+                f"Something above that I have not thought yet: what is still open in it for {owner}, how it may go on."
+            )
 
 
 def _memory(memory: Remembered) -> str:

@@ -16,7 +16,9 @@ NOTE_CHARS = 280
 _SHORTEST_CHARS = 12
 _DAY_SECONDS = 86400.0
 _MOST_DOUBLINGS = 6
-_NOTE: Final = re.compile(r"^\W*note to [^:\n]{1,80}:[ \t]*(.+)$", re.IGNORECASE | re.MULTILINE)
+_NOTE: Final = re.compile(
+    r"(?:^|[.!?…][\"')”’]?[ \t]+)\W*note to [^:\n]{1,80}:[ \t]*(.+)$", re.IGNORECASE | re.MULTILINE
+)
 _ENOUGH: Final = re.compile(r"\s*that(?:'s| is) (?:all|enough) for now\W*$", re.IGNORECASE)
 _WHOLE: Final = ("settled", "finished", "going_round", "assessed")
 

@@ -25,9 +25,16 @@ def test_a_line_that_is_addressed_to_the_owner_is_a_note() -> None:
     assert note_in(thought()) == "the pear tree wants water on Friday."
 
 
+def test_a_note_may_follow_another_sentence_on_the_same_line() -> None:
+    """As the small model that ships writes it."""
+    assert note_in(thought(TEXT)) == "the pear tree wants water on Friday."
+
+
 def test_most_thoughts_hold_none() -> None:
     assert note_in(thought("I noticed that they are tired. That is enough for now.")) == ""
-    assert note_in(thought(TEXT)) == "", "only a line of its own counts"
+    assert note_in(thought("A note to Ana: would be too much. That is enough for now.")) == "", (
+        "it is spoken of, not begun"
+    )
     assert note_in(thought("Note to Ana: hm")) == ""
 
 

@@ -1,0 +1,59 @@
+"""Words that ask, that tell, and that do neither are answered each in its own manner."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reveries.daemon.chat_context import STOPS, asked_text
+from reveries.daemon.manner import Manner, manner_for
+
+NOW = 1_790_000_000.0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "When was the tree planted?",
+        "where does clara live",
+        "Ok, and what did she say",
+        "Remind me what the vet said.",
+        "Write me two lines about rain.",
+        "Please translate this: buongiorno",
+        "I moved to Lisbon. Do you know the city?",
+        "¿Dónde vive Clara?",
+        "クララはどこに住んでいますか？",
+    ],
+)
+def test_words_that_ask_are_answered_from_what_was_said(words: str) -> None:
+    assert manner_for(words) is Manner.ANSWER
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "My mother planted the pear tree in our garden in the spring of 1984.",
+        "It is dying now, I think. Half of it had no leaves this summer.",
+        "we moved to lisbon last week. boxes everywhere",
+        "Remember that I am allergic to hazelnuts.",
+        "My brother Paul wants to cut it down. I don't know what to say to him.",
+        "The funeral is on Friday in Bern.",
+    ],
+)
+def test_words_that_tell_something_are_met_with_interest(words: str) -> None:
+    assert manner_for(words) is Manner.TAKE_INTEREST
+
+
+@pytest.mark.parametrize("words", ["Hi.", "Ok.", "…", ""])
+def test_words_that_say_nothing_are_only_answered(words: str) -> None:
+    assert manner_for(words) is Manner.PLAIN
+
+
+@given(st.text(max_size=300))
+def test_the_manner_stands_right_before_the_words_and_never_after_them(words: str) -> None:
+    text = asked_text(words, (), "", NOW)
+    assert text.endswith(f"{manner_for(words).value}]\n{words}")
+
+
+def test_a_reply_ends_where_the_model_begins_to_write_the_next_notes_itself() -> None:
+    note = asked_text("Hello.", (), "a thought", NOW)
+    assert all(f"\n{line}".startswith(STOPS) for line in note.split("\n")[:-1])

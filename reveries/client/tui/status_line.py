@@ -69,8 +69,10 @@ class StatusLine(Static):
         self._replied = replied
         self._draw()
 
-    def show_hint(self, hint: str) -> None:
-        """Words for the owner in place of the rest; "" takes them away."""
+    def show_hint(self, hint: str, *, instead_of: str = "") -> None:
+        """Words for the owner in place of the rest; "" takes them away. With `instead_of` only those."""
+        if instead_of and self._hint != instead_of:
+            return
         self._hint = hint
         self._draw()
 

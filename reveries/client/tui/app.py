@@ -342,12 +342,14 @@ class ReveriesApp(App[None]):
     @on(messages.ReplyGrew)
     async def _reply_grew(self, happened: messages.ReplyGrew) -> None:
         await self.chat.grow_reply(happened.text)
-        self._show_whether_newest()
+        self._something_came()
 
     @on(messages.ReplyEnded)
     async def _reply_ended(self, happened: messages.ReplyEnded) -> None:
         await self.chat.settle_reply(happened.replied)
         self._status_line.show_turn(happened.replied)
+        if not self._status_line.knows_context:
+            self._ask_context_size()
 
     @on(messages.SayFailed)
     async def _say_failed(self, happened: messages.SayFailed) -> None:
@@ -356,6 +358,7 @@ class ReveriesApp(App[None]):
     @on(messages.TurnSpoken)
     async def _turn_spoken(self, happened: messages.TurnSpoken) -> None:
         await self.chat.hear(happened.turn)
+        self._something_came()
 
     @on(messages.StateMoved)
     def _state_moved(self, happened: messages.StateMoved) -> None:
@@ -371,6 +374,16 @@ class ReveriesApp(App[None]):
 
     # -----------------------------------------------------------------------------------------------------------------
 
+    @work(exclusive=True, group="size", name="tui.size", exit_on_error=True)
+    async def _ask_context_size(self) -> None:
+        try:
+            told = await self.link.ask(protocol.AskModels)
+        except ReveriesError:
+            return
+        if isinstance(told, protocol.ModelsOverview):
+            talking = [role.context_tokens for role in told.roles if role.role == "conversation"]
+            self._status_line.show_context(talking[0] if talking else 0)
+
     def _show_status(self, status: Status) -> None:
         self._status_line.show_status(status)
         worries = [*status.problems] or ([] if status.health == "ok" else [status.health])
@@ -380,8 +393,15 @@ class ReveriesApp(App[None]):
         self._banner.update(Content(one_line(text, 400)))
         self._banner.set_class(not text, "hidden")
 
-    def _show_whether_newest(self) -> None:
-        self.composer.border_title = None if self.chat.is_at_newest else "↓ newer below: ctrl+l"
+    def _something_came(self) -> None:
+        """Below what the owner reads, perhaps: known when it is laid out."""
+        self.call_after_refresh(self._show_whether_newest, something_came=True)
+
+    def _show_whether_newest(self, *, something_came: bool = False) -> None:
+        if self.chat.is_at_newest:
+            self.composer.border_title = None
+        elif something_came:
+            self.composer.border_title = "↓ newer below: ctrl+l"
 
     def hint(self, text: str) -> None:
         """Words for the owner in the status line, for a moment."""

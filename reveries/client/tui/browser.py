@@ -123,6 +123,7 @@ class Browser(ModalScreen[str | None]):
             yield Static(self._hints(), id="hints", markup=False)
 
     def on_mount(self) -> None:
+        self._show(paragraph("…", style="dim"))
         self.set_focus(self.query_one("#find" if self._starts_typing else "#entries"))
         self._fill()
 

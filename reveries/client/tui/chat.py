@@ -47,8 +47,8 @@ class Chat(VerticalScroll):
 
     @property
     def is_at_newest(self) -> bool:
-        """Whether the end is on the screen."""
-        return self.scroll_y >= self.max_scroll_y - 1
+        """Whether it follows the end: it does until the owner scrolls up, and again from the end on."""
+        return not self._anchor_released or self.scroll_y >= self.max_scroll_y - 1
 
     @property
     def first_shown(self) -> int:

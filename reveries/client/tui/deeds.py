@@ -100,12 +100,15 @@ class Deeds:
         self._app.hint("taken back: it is not remembered; your words are in the draft")
 
     async def _taken_back(self) -> str:
+        self._app.link.stop_reply()
         answer = await self._app.link.ask(protocol.TakeBack)
         if not isinstance(answer, protocol.TakenBack):
             raise ProtocolError("The mind took nothing back.", advice="Wake it with this version.")
         return answer.words
 
     async def _new(self, _: str) -> None:
+        if self._app.is_answering:
+            self._app.hint("after this reply (esc stops it)")
         await self._app.link.ask(protocol.NewConversation)
         self._app.hint("a new conversation; the others: /resume")
 

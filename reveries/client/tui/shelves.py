@@ -261,7 +261,8 @@ class PastWordsShelf(_Asking):
 
 
 def _row(mark: str, text: str, note: str) -> Content:
-    return Content.assemble((f"{mark} ", "$accent"), one_line(text, _ROW_CHARS), (f"  {note}", "$foreground 60%"))
+    # The note first: a narrow list cuts the end.
+    return Content.assemble((f"{mark} ", "$accent"), (f"{one_line(note, 60)}  ", "$foreground 60%"), _begun(text))
 
 
 def _measured(share: float, text: str, note: str) -> Content:
@@ -269,9 +270,13 @@ def _measured(share: float, text: str, note: str) -> Content:
     return Content.assemble(
         ("━" * full, "$accent"),
         ("━" * (_BAR_CELLS - full), "$foreground 20%"),
-        f" {one_line(text, _ROW_CHARS)}",
-        (f"  {one_line(note, 60)}", "$foreground 60%"),
+        (f" {one_line(note, 60)}  ", "$foreground 60%"),
+        _begun(text),
     )
+
+
+def _begun(text: str) -> str:
+    return one_line(text, _ROW_CHARS)
 
 
 def _run_row(run: protocol.SleepRun, now: float) -> Content:
@@ -282,7 +287,7 @@ def _run_row(run: protocol.SleepRun, now: float) -> Content:
 
 def _conversation_row(past: protocol.PastConversation, now: float) -> Content:
     mark = "▸" if past.is_held else ("·" if past.source == "chat" else "↓")
-    return _row(mark, past.found or past.opening, f"{ago(past.last_said_at, now)}, {past.turns}")
+    return _row(mark, past.found or past.opening, f"{ago(past.last_said_at, now)}, {plural(past.turns, 'turn')}")
 
 
 def _thought_row(thought: protocol.ThoughtEntry, now: float) -> Content:

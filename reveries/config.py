@@ -14,6 +14,7 @@ from typing import Annotated, Literal, cast
 import msgspec
 
 from reveries.errors import ConfigError, HomeError
+from reveries.keys import KeySettings
 
 Fraction = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 # Bounded above, for a timer cannot wait for ever: `inf` is refused like any other wrong value.
@@ -172,6 +173,12 @@ class StorageSettings(_Section, frozen=True):
     db_path: str
 
 
+class ClientSettings(_Section, frozen=True):
+    theme: Annotated[str, msgspec.Meta(min_length=1, max_length=60)]
+    plain: bool
+    keys: KeySettings
+
+
 class LogSettings(_Section, frozen=True):
     level: Literal["debug", "info", "warning", "error"]
 
@@ -191,6 +198,7 @@ class Settings(_Section, frozen=True):
     circuit_breaker: BreakerSettings
     crisis: CrisisSettings
     storage: StorageSettings
+    client: ClientSettings
     log: LogSettings
 
 
@@ -222,6 +230,16 @@ class Home(msgspec.Struct, frozen=True):
     @property
     def backups(self) -> Path:
         return self.path / "backups"
+
+    @property
+    def draft(self) -> Path:
+        """What the owner was writing when the terminal was left."""
+        return self.path / "draft.txt"
+
+    @property
+    def themes(self) -> Path:
+        """The owner's colours, a file NAME.toml each."""
+        return self.path / "themes"
 
     @property
     def database_default(self) -> Path:

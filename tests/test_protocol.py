@@ -490,6 +490,94 @@ GOLDEN: Final[list[tuple[Request | Frame, str]]] = [
             "00a972616e6b5f7468656e00"
         ),
     ),
+    (
+        protocol.AskConversations(request_id=20, words="tea", limit=50),
+        ("0000003184a174b061736b636f6e766572736174696f6e73aa726571756573745f696414a5776f726473a3746561a56c696d697432"),
+    ),
+    (
+        protocol.AskTurns(request_id=21, conversation_id="", before=None, limit=200),
+        (
+            "0000003985a174a861736b7475726e73aa726571756573745f696415af636f6e766572736174696f6e5f6964a0"
+            "a66265666f7265c0a56c696d6974ccc8"
+        ),
+    ),
+    (
+        protocol.AskTurns(request_id=21, conversation_id="c1", before=200, limit=100),
+        (
+            "0000003b85a174a861736b7475726e73aa726571756573745f696415af636f6e766572736174696f6e5f6964a2"
+            "6331a66265666f7265ccc8a56c696d697464"
+        ),
+    ),
+    (
+        protocol.AskPastWords(request_id=22, words="tea", limit=50),
+        "0000002d84a174ac61736b70617374776f726473aa726571756573745f696416a5776f726473a3746561a56c696d697432",
+    ),
+    (
+        protocol.NewConversation(request_id=23),
+        "0000001f82a174af6e6577636f6e766572736174696f6eaa726571756573745f696417",
+    ),
+    (
+        protocol.ResumeConversation(request_id=24, conversation_id="c1"),
+        (
+            "0000003583a174b2726573756d65636f6e766572736174696f6eaa726571756573745f696418af636f6e766572"
+            "736174696f6e5f6964a26331"
+        ),
+    ),
+    (
+        protocol.TakeBack(request_id=25),
+        "0000001882a174a874616b656261636baa726571756573745f696419",
+    ),
+    (
+        protocol.Conversations(
+            request_id=1,
+            conversations=[
+                protocol.PastConversation(
+                    conversation_id="c1",
+                    began_at=1.5,
+                    last_said_at=2.5,
+                    source="chat",
+                    turns=2,
+                    opening="tea?",
+                    found="",
+                    is_held=True,
+                )
+            ],
+        ),
+        (
+            "0000009883a174ad636f6e766572736174696f6e73aa726571756573745f696401ad636f6e766572736174696f"
+            "6e739188af636f6e766572736174696f6e5f6964a26331a8626567616e5f6174cb3ff8000000000000ac6c6173"
+            "745f736169645f6174cb4004000000000000a6736f75726365a463686174a57475726e7302a76f70656e696e67"
+            "a47465613fa5666f756e64a0a769735f68656c64c3"
+        ),
+    ),
+    (
+        protocol.Turns(
+            request_id=1,
+            conversation_id="c1",
+            turns=[
+                protocol.SaidTurn(turn_id="t1", speaker="you", is_owner=True, text="tea", said_at=1.5, is_partial=False)
+            ],
+            earlier_count=3,
+        ),
+        (
+            "0000008685a174a57475726e73aa726571756573745f696401af636f6e766572736174696f6e5f6964a26331a5"
+            "7475726e739186a77475726e5f6964a27431a7737065616b6572a3796f75a869735f6f776e6572c3a474657874"
+            "a3746561a7736169645f6174cb3ff8000000000000aa69735f7061727469616cc2ad6561726c6965725f636f75"
+            "6e7403"
+        ),
+    ),
+    (
+        protocol.PastWords(request_id=1, texts=["tea"]),
+        "0000002483a174a970617374776f726473aa726571756573745f696401a5746578747391a3746561",
+    ),
+    (
+        protocol.TakenBack(request_id=1, words="tea"),
+        "0000002383a174a974616b656e6261636baa726571756573745f696401a5776f726473a3746561",
+    ),
+    (
+        protocol.Switched(request_id=0, conversation_id="c1"),
+        "0000002b83a174a87377697463686564aa726571756573745f696400af636f6e766572736174696f6e5f6964a26331",
+    ),
 ]
 """What stands here never changes within a protocol version: clients that others wrote depend on it."""
 

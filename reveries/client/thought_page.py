@@ -34,7 +34,7 @@ def notes_page(notes: Notes, now: float) -> Page:
 def controlled_page(answer: ThinkingControlled) -> Page:
     """What came of the owner's word."""
     if answer.is_paused:
-        return [line("It does not think until you let it: /resume, or reveries monologue resume.")]
+        return [line("It does not think until you let it: /unpause, or reveries monologue resume.")]
     waits = "A conversation is open: it thinks when that rests." if answer.state == "talking" else "It may think."
     return [line(waits)]
 

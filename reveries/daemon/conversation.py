@@ -7,6 +7,7 @@ for the reply; `Stored` after COMMIT, never before. A client that vanishes does 
 import asyncio
 import contextlib
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -32,6 +33,7 @@ from reveries.daemon.turn import Draft, ReplyWatch, Surroundings, TurnEvents, Tu
 from reveries.errors import ModelError, ReveriesError
 from reveries.llm.base import ChatModel, Finished, Message, Prompt, Role
 from reveries.llm.tokens import estimate_tokens
+from reveries.memory.conversations import Conversation as OpenedConversation
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext, Turn
 from reveries.memory.sleep.encoding import infer_mood
@@ -59,6 +61,8 @@ class _State:
     exchanges: tuple[SentExchange, ...] = ()
     is_resting: bool = True
     last_word_monotonic: float = 0.0
+    chosen_monotonic: float = -math.inf
+    """When the owner chose this one: for a while it is the one to go on with, though another was spoken in last."""
     attached: set[int] = field(default_factory=set)
 
 
@@ -109,10 +113,44 @@ class Conversation:
 
     async def open(self) -> None:
         """Go on with the last conversation, or begin one when that rested too long ago."""
-        settings = self.settings.conversation
-        opened = await self._memory.open_conversation(settings.new_after_hours * 3600)
-        if opened.id == self._state.conversation_id:
+        new_after_seconds = self.settings.conversation.new_after_hours * 3600
+        if self._clock.monotonic() - self._state.chosen_monotonic < new_after_seconds:
             return
+        opened = await self._memory.open_conversation(new_after_seconds)
+        if opened.id != self._state.conversation_id:
+            await self._hold(opened)
+
+    async def begin_new(self) -> None:
+        """Let this conversation rest, and begin another (the owner's word)."""
+        async with self._turn_lock:
+            await self._leave()
+            await self._hold(await self._memory.begin_conversation(), is_chosen=True)
+
+    async def go_back_to(self, conversation_id: str) -> None:
+        """Let this conversation rest, and go on with an earlier one (the owner's word). Raises NotFoundError."""
+        async with self._turn_lock:
+            chosen = await self._memory.past_talk.conversation_id(conversation_id)
+            if chosen == self.conversation_id:
+                return
+            await self._leave()
+            await self._hold(await self._memory.conversations.go_back_to(chosen), is_chosen=True)
+
+    async def take_back(self) -> str:
+        """Take the last exchange back (the owner's word); the owner's words in it. Raises UndoError."""
+        async with self._turn_lock:
+            taken = await self._memory.past_talk.take_back(self.conversation_id)
+            gone = {turn.id for turn in taken}
+            kept = [exchange for exchange in self._state.exchanges if not gone & set(exchange.turn_ids)]
+            self._state.exchanges = tuple(kept)
+            self.last_turns.drop(self.conversation_id)
+            self._warmth_wanted.set()
+        return taken[0].text
+
+    async def _leave(self) -> None:
+        if not self._state.is_resting:
+            await self._rest()
+
+    async def _hold(self, opened: OpenedConversation, *, is_chosen: bool = False) -> None:
         turns = await self._memory.recent_turns(opened.id, _RESUMED_TURNS)
         unfolded = [turn for turn in turns if turn.position >= opened.folded_until]
         self._state = _State(
@@ -121,6 +159,7 @@ class Conversation:
             summary=opened.folded_summary,
             exchanges=await self._as_exchanges(unfolded),
             attached=self._state.attached,
+            chosen_monotonic=self._clock.monotonic() if is_chosen else -math.inf,
         )
         self._warmth_wanted.set()
 

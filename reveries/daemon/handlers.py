@@ -11,6 +11,7 @@ from reveries.daemon.chat_context import Told
 from reveries.daemon.looking import Looking
 from reveries.daemon.mind import Mind, Progress
 from reveries.daemon.models_overview import answer_frame
+from reveries.daemon.past import answer_about_talk
 from reveries.daemon.server import Session
 from reveries.daemon.settings_in_force import masked_toml
 from reveries.daemon.sleep_answers import SleepQuestion, answer_about_sleep, preview_frame
@@ -54,8 +55,8 @@ class Handlers:
 
     async def handle(self, session: Session, request: protocol.Request) -> None:
         """Answer one request. Raises ReveriesError; the server turns it into a `Failed`."""
-        if isinstance(request, protocol.LookRequest | protocol.AskWellbeing | ThinkingRequest):
-            session.outbox.send(await self._look_or_think(request))
+        if isinstance(request, protocol.LookRequest | protocol.AskWellbeing | ThinkingRequest | protocol.TalkRequest):
+            await self._look_or_think(session, request)
             return
         match request:
             case protocol.Attach() | protocol.Detach():
@@ -143,14 +144,25 @@ class Handlers:
         return Looking(self._mind.memory, self._mind.conversation, self._mind.clock)
 
     async def _look_or_think(
-        self, request: protocol.LookRequest | protocol.AskWellbeing | ThinkingRequest
-    ) -> protocol.Frame:
-        if isinstance(request, ThinkingRequest):
-            return await self._mind.thinking.answer(request)
-        if isinstance(request, protocol.AskWellbeing):
+        self,
+        session: Session,
+        request: protocol.LookRequest | protocol.AskWellbeing | ThinkingRequest | protocol.TalkRequest,
+    ) -> None:
+        if isinstance(request, protocol.TalkRequest):
+            await self._about_talk(session, request)
+        elif isinstance(request, ThinkingRequest):
+            session.outbox.send(await self._mind.thinking.answer(request))
+        elif isinstance(request, protocol.AskWellbeing):
             report = await wellbeing_report(self._mind.database, self._mind.clock, request.excerpts)
-            return wellbeing_frame(request.request_id, report)
-        return await self._looking.answer(request)
+            session.outbox.send(wellbeing_frame(request.request_id, report))
+        else:
+            session.outbox.send(await self._looking.answer(request))
+
+    async def _about_talk(self, session: Session, request: protocol.TalkRequest) -> None:
+        conversation = self._mind.conversation
+        session.outbox.send(await answer_about_talk(self._mind.memory, conversation, request))
+        if isinstance(request, protocol.NewConversation | protocol.ResumeConversation | protocol.TakeBack):
+            self.tell_attached(protocol.Switched(0, conversation.conversation_id))
 
     async def _attach_or_detach(self, session: Session, request: protocol.Attach | protocol.Detach) -> None:
         if isinstance(request, protocol.Attach):

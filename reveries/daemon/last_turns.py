@@ -58,6 +58,10 @@ class LastTurns:
         while len(self._turns) > KEPT_CONVERSATIONS:
             self._turns.popitem(last=False)
 
+    def drop(self, conversation_id: str) -> None:
+        """The last turn of this conversation was taken back."""
+        self._turns.pop(conversation_id, None)
+
     def of(self, id_or_prefix: str) -> LastTurn | None:
         """Of that conversation; without an id, the latest of all."""
         if not id_or_prefix:

@@ -16,6 +16,7 @@ _TAKES_EFFECT_NOW = (
     "memory.consolidation_",
     "recall.",
     "owner.",
+    "client.",
     "mind.",
 )
 

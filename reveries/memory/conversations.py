@@ -16,7 +16,7 @@ from reveries.memory.silence import leaving_of
 from reveries.memory.sleep.encoding import salience_of, topics_of, valence_of
 from reveries.memory.store import MemoryStore
 
-_CHAT = "chat"
+CHAT = "chat"
 _LEAVING_TURNS = 4
 
 
@@ -93,9 +93,9 @@ class Conversations:
     async def open(self, now: float, new_after_seconds: float) -> Conversation:
         """The conversation to go on with: the last one, or a new one when nobody said a word for so long."""
         rows = await self._database.rows("conversations.latest_chat")
-        if rows and now - rows[0]["last_said_at"] < new_after_seconds:
+        if new_after_seconds and rows and now - rows[0]["last_said_at"] < new_after_seconds:
             return await self._conversation(rows[0])
-        new = {"id": self._new_id(), "began_at": now, "source": _CHAT, "title": ""}
+        new = {"id": self._new_id(), "began_at": now, "source": CHAT, "title": ""}
 
         async def work(transaction: Transaction) -> ChangeSet:
             await transaction.run("conversations.insert", new)
@@ -103,6 +103,17 @@ class Conversations:
 
         await self._store.commit(work)
         return Conversation(str(new["id"]), now, now, turn_count=0)
+
+    async def begin(self, now: float) -> Conversation:
+        """Another conversation, whenever the last word was said; the last one, when nothing was said in it yet."""
+        rows = await self._database.rows("conversations.latest_chat")
+        if rows and (latest := await self._conversation(rows[0])).turn_count == 0:
+            return latest
+        return await self.open(now, 0.0)
+
+    async def go_back_to(self, conversation_id: str) -> Conversation:
+        """The conversation of this id, as it stands. It becomes the last one with the next word in it."""
+        return await self._conversation((await self._database.rows("conversations.get", {"id": conversation_id}))[0])
 
     async def say(self, conversation_id: str, text: str, now: float) -> Turn:
         """Store one turn of the owner; committed when this returns. The silence before it ends (R-76)."""

@@ -27,6 +27,7 @@ from reveries.memory.looking.views import (
     view_episode,
 )
 from reveries.memory.model import Experience, Gap, Origin, Recall, RecallContext, SelfModel, Turn
+from reveries.memory.past_talk import PastTalk
 from reveries.memory.recall.deep import DeepFound, is_worth_it, to_wake
 from reveries.memory.recall.deep_recall import DeepRecall, episode_on_disk
 from reveries.memory.recall.deep_store import DeepCounts
@@ -102,6 +103,7 @@ class Memory:
         self._undo = Undo(self._store, parts.clock, parts.new_id)
         self.self_hand = SelfHand(self._store, parts.clock)
         self.thought_hand = ThoughtHand(self._store, parts.clock)
+        self.past_talk = PastTalk(self._store)
         self.conversations = Conversations(self._store, self._gaps, names, parts.new_id)
 
     # --- recall ------------------------------------------------------------------------------------------------------
@@ -212,6 +214,10 @@ class Memory:
     async def open_conversation(self, new_after_seconds: float) -> Conversation:
         """Go on with the last conversation, or begin one after so long a rest."""
         return await self.conversations.open(self._parts.clock.now(), new_after_seconds)
+
+    async def begin_conversation(self) -> Conversation:
+        """Another conversation, now."""
+        return await self.conversations.begin(self._parts.clock.now())
 
     async def append_owner_turn(self, conversation_id: str, text: str) -> Turn:
         """Store the owner's words; committed when this returns."""

@@ -415,6 +415,45 @@ from reveries.protocol.sleep_frames import (
 from reveries.protocol.status_frames import (
     Status as Status,
 )
+from reveries.protocol.talk_frames import (
+    AskConversations as AskConversations,
+)
+from reveries.protocol.talk_frames import (
+    AskPastWords as AskPastWords,
+)
+from reveries.protocol.talk_frames import (
+    AskTurns as AskTurns,
+)
+from reveries.protocol.talk_frames import (
+    Conversations as Conversations,
+)
+from reveries.protocol.talk_frames import (
+    NewConversation as NewConversation,
+)
+from reveries.protocol.talk_frames import (
+    PastConversation as PastConversation,
+)
+from reveries.protocol.talk_frames import (
+    PastWords as PastWords,
+)
+from reveries.protocol.talk_frames import (
+    ResumeConversation as ResumeConversation,
+)
+from reveries.protocol.talk_frames import (
+    Switched as Switched,
+)
+from reveries.protocol.talk_frames import (
+    TakeBack as TakeBack,
+)
+from reveries.protocol.talk_frames import (
+    TakenBack as TakenBack,
+)
+from reveries.protocol.talk_frames import (
+    TalkRequest as TalkRequest,
+)
+from reveries.protocol.talk_frames import (
+    Turns as Turns,
+)
 from reveries.protocol.thought_frames import (
     Consolidated as Consolidated,
 )

@@ -45,6 +45,7 @@ from reveries.protocol.sleep_frames import (
     SleepUndone,
 )
 from reveries.protocol.status_frames import Status
+from reveries.protocol.talk_frames import Conversations, PastWords, Switched, TakenBack, Turns
 from reveries.protocol.thought_frames import (
     Consolidated,
     Notes,
@@ -66,6 +67,7 @@ Frame = (
     | UsageReport | ThinkingControlled | ThoughtMarked | Notes
     | SleepLog | SleepRunDetail | SleepPreview | SleepUndone | SleepAnswered | Contradictions
     | Help | Wellbeing
+    | Conversations | Turns | PastWords | TakenBack | Switched
     | Why | Timeline | Neighbourhood | ToldContext | SelfModelShown | SelfHistory
 )  # fmt: skip
 

@@ -17,6 +17,14 @@ from reveries.protocol.looking_requests import (
 )
 from reveries.protocol.message import Message, RequestId, Text
 from reveries.protocol.safety_frames import AskWellbeing
+from reveries.protocol.talk_frames import (
+    AskConversations,
+    AskPastWords,
+    AskTurns,
+    NewConversation,
+    ResumeConversation,
+    TakeBack,
+)
 
 RunId = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 
@@ -266,5 +274,6 @@ Request = (
     | ControlThinking | NudgeThinking | MarkThought | AskNotes | DismissNote
     | PreviewSleep | AskSleepLog | InspectSleep | UndoSleep | AnswerSleep
     | AskContradictions | SettleContradiction | AskWellbeing
+    | AskConversations | AskTurns | AskPastWords | NewConversation | ResumeConversation | TakeBack
     | AskWhy | AskTimeline | AskNeighbourhood | AskContext | AskSelf | AskSelfHistory | EditSelf | RevertSelf
 )  # fmt: skip

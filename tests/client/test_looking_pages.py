@@ -14,7 +14,7 @@ from reveries.client.reasons import listed, reason_words
 from reveries.client.render import Page, page_columns
 from reveries.client.self_page import self_history_page, self_page
 from reveries.client.timeline_page import timeline_page
-from reveries.client.tui.looks import content_of
+from reveries.client.tui.panes import content_of
 from reveries.client.why_page import why_page
 from reveries.plaintext import plain
 from tests.client.looks import CONTEXT, FACTORS, HISTORY, REASONS, SELF, TIMELINE, moment, why

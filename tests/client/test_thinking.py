@@ -8,7 +8,8 @@ import pytest
 
 from reveries import protocol
 from reveries.client.thought_page import notes_page, thoughts_page
-from reveries.client.tui.looks import Look, look_for, page_of
+from reveries.client.tui.commands import Called, called
+from reveries.client.tui.looks import look_for, page_of
 from reveries.config import Home
 from reveries.protocol import Frame
 from tests.client.command_line import reveries
@@ -123,13 +124,24 @@ def test_asleep_they_say_how_to_wake_it(home: Home, words: tuple[str, ...]) -> N
 
 
 def test_in_the_chat_the_same_stands_behind_a_slash() -> None:
-    asked = {words: look_for(words) for words in ("/thoughts", "/notes", "/nudge the garden", "/pause", "/resume")}
-    made = [look.request(7) for look in asked.values() if isinstance(look, Look)]
-    kinds = (protocol.AskThoughts, protocol.AskNotes, protocol.NudgeThinking, protocol.ControlThinking)
-    assert [type(one) for one in made] == [*kinds, protocol.ControlThinking]
-    assert made[2] == protocol.NudgeThinking(7, "the garden")
-    assert isinstance(look_for("/nudge"), str)
-    assert look_for("/nudging is fun") is None
+    made = [_asked(words) for words in ("/notes", "/nudge the garden", "/pause", "/unpause")]
+    assert [type(one) for one in made] == [
+        protocol.AskNotes,
+        protocol.NudgeThinking,
+        protocol.ControlThinking,
+        protocol.ControlThinking,
+    ]
+    assert made[1] == protocol.NudgeThinking(7, "the garden")
+    assert isinstance(called("/nudge"), str)
+    assert called("/nudging is fun") is None
     paused = protocol.ThinkingControlled(0, "talking", "", is_paused=True)
-    assert "/resume" in text_of(page_of(paused, NOW, 80))
+    assert "/unpause" in text_of(page_of(paused, NOW, 80))
     assert "when that rests" in text_of(page_of(msgspec.structs.replace(paused, is_paused=False), NOW, 80))
+
+
+def _asked(words: str) -> protocol.Request:
+    what = called(words)
+    assert isinstance(what, Called)
+    look = look_for(what)
+    assert look is not None
+    return look.request(7)

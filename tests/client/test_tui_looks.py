@@ -6,8 +6,10 @@ import pytest
 
 from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
+from reveries.client.tui.commands import Called, called
 from reveries.client.tui.composer import Composer
-from reveries.client.tui.looks import Look, LookPane, look_for
+from reveries.client.tui.looks import Look, look_for
+from reveries.client.tui.panes import LookPane
 from reveries.config import Home
 from tests.client.looks import CONTEXT, LOOKS, why
 from tests.client.screen_text import rows_of, text_of, until
@@ -18,22 +20,27 @@ from tests.fakes.daemon import Script, awake
 
 @pytest.mark.parametrize("text", ["hello", "/etc/passwd is a file", "/unknown", "what is /search", ""])
 def test_what_is_no_command_is_said_as_it_is(text: str) -> None:
-    assert look_for(text) is None
+    assert called(text) is None
 
 
 @pytest.mark.parametrize("text", ["/search", "/why", "/inspect "])
 def test_a_command_that_needs_more_says_what(text: str) -> None:
-    told = look_for(text)
+    told = called(text)
     assert isinstance(told, str)
     assert "needs a word more" in told
 
 
 def test_a_command_becomes_its_request() -> None:
-    look = look_for("/why e1 the old garden")
-    assert isinstance(look, Look)
-    assert look.request(3) == protocol.AskWhy(3, "e1", "the old garden")
-    assert isinstance(history := look_for("/self history"), Look)
-    assert history.request(4) == protocol.AskSelfHistory(4)
+    assert _look("/why e1 the old garden").request(3) == protocol.AskWhy(3, "e1", "the old garden")
+    assert _look("/self history").request(4) == protocol.AskSelfHistory(4)
+
+
+def _look(text: str) -> Look:
+    what = called(text)
+    assert isinstance(what, Called)
+    look = look_for(what)
+    assert look is not None
+    return look
 
 
 @pytest.mark.parametrize(
@@ -67,7 +74,7 @@ async def test_each_command_opens_its_pane_and_says_nothing(
 
 async def test_f2_shows_what_it_was_told_and_the_help_lists_it(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(20), awake(home, Script(looks=LOOKS)), app.run_test(size=(120, 50)) as pilot:
+    async with asyncio.timeout(20), awake(home, Script(looks=LOOKS)), app.run_test(size=(120, 100)) as pilot:
         await until(pilot, lambda: "Say something." in text_of(app))
         await pilot.press("f2")
         await until(pilot, lambda: "no room: 90 tokens" in text_of(app))

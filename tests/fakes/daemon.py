@@ -152,6 +152,9 @@ class Script:
     """By request name: what is answered about passes of sleep."""
     looks: dict[str, Frame] = field(default_factory=dict)
     """By request name: what there is to be seen."""
+    earlier: list[SaidTurn] = field(default_factory=list)
+    """Turns of the conversation before those that attaching shows."""
+    past: list[protocol.PastConversation] = field(default_factory=list)
     failures: dict[str, protocol.Failed] = field(default_factory=dict)
     """By request name: what is answered instead."""
     needs_restart: list[str] = field(default_factory=list)
@@ -258,7 +261,26 @@ class FakeMind:
             case protocol.Sleep():
                 await self._fall_asleep(request.request_id, writer)
             case _:
-                await self._send(writer, self._simple(request, writer))
+                await self._answer_at_once(request, writer)
+
+    async def _answer_at_once(self, request: Request, writer: asyncio.StreamWriter) -> None:
+        if isinstance(request, protocol.NewConversation | protocol.ResumeConversation | protocol.TakeBack):
+            await self._switch(request, writer)
+        else:
+            await self._send(writer, self._simple(request, writer))
+
+    async def _switch(
+        self,
+        request: protocol.NewConversation | protocol.ResumeConversation | protocol.TakeBack,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        if isinstance(request, protocol.TakeBack):
+            words, self.script.turns[-2:] = self.script.turns[-2].text, []
+            await self._send(writer, protocol.TakenBack(request.request_id, words))
+        else:
+            self.script.turns.clear()
+            await self._send(writer, protocol.Ok(request.request_id))
+        await self.broadcast(protocol.Switched(0, "c2"))
 
     async def _refuses(self, request: Request, writer: asyncio.StreamWriter) -> bool:
         name = type(request).__name__
@@ -289,7 +311,7 @@ class FakeMind:
         match request:
             case protocol.Attach():
                 self._attached.add(writer)
-                return protocol.Attached(number, "c1", NOW - 60, list(script.turns), 0, [])
+                return protocol.Attached(number, "c1", NOW - 60, list(script.turns), len(script.earlier), [])
             case protocol.AskStatus():
                 return _numbered(script.status or status(self.home), number)
             case protocol.AskConfig():
@@ -305,8 +327,25 @@ class FakeMind:
             case _:
                 return self._remembered(request, number)
 
+    def _said_before(self, request: protocol.TalkRequest) -> Frame:
+        script, number = self.script, request.request_id
+        match request:
+            case protocol.AskConversations():
+                held = [one for one in script.past if request.words.lower() in one.opening.lower()]
+                return protocol.Conversations(number, held)
+            case protocol.AskTurns():
+                before = [*script.earlier, *script.turns][: request.before]
+                return protocol.Turns(number, "c1", before[-request.limit :], max(0, len(before) - request.limit))
+            case protocol.AskPastWords():
+                said = [turn.text for turn in script.earlier if turn.is_owner and request.words in turn.text]
+                return protocol.PastWords(number, said)
+            case _:
+                raise AssertionError(request)
+
     def _remembered(self, request: Request, number: int) -> Frame:
         script = self.script
+        if isinstance(request, protocol.TalkRequest):
+            return self._said_before(request)
         if (frame := script.looks.get(type(request).__name__)) is not None:
             return _numbered(frame, number)
         match request:

@@ -6,7 +6,7 @@ import sys
 def open_chat() -> None:
     """Open the terminal interface on the mind that is awake. Raises AsleepError when none is."""
     from reveries.client.waking import probe
-    from reveries.config import find_home
+    from reveries.config import find_home, load_settings
     from reveries.errors import AsleepError, UsageError
 
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -20,7 +20,7 @@ def open_chat() -> None:
     from reveries.client.render import say
     from reveries.client.tui.app import ReveriesApp
 
-    app = ReveriesApp(home)
+    app = ReveriesApp(home, settings=load_settings(home.config).client)
     app.run()
     if app.mishap is not None:
         raise app.mishap

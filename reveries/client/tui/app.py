@@ -1,5 +1,6 @@
 """The terminal interface: puts the widgets together and hands what happened to whom it concerns."""
 
+import os
 from collections.abc import Iterable
 from functools import partial
 from typing import Any, ClassVar
@@ -12,24 +13,37 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
+from reveries import protocol
+from reveries.client.owner_files import DraftFile
+from reveries.client.theme_file import own_themes
 from reveries.client.tui import messages
 from reveries.client.tui.chat import Chat
+from reveries.client.tui.commands import COMMANDS, Called, called, command_named
 from reveries.client.tui.composer import Composer
+from reveries.client.tui.deeds import Deeds
 from reveries.client.tui.help import Help
 from reveries.client.tui.link import Link
-from reveries.client.tui.looks import CONTEXT, Look, LookPane, look_for, page_of, problem_page
-from reveries.client.tui.side import Side
+from reveries.client.tui.panes import LookPane, Sure
+from reveries.client.tui.side import MemoryCard, Side
+from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.status_line import StatusLine
-from reveries.client.tui.themes import DAY, DUSK
+from reveries.client.tui.themes import OURS, theme_name
 from reveries.client.tui.welcome import Welcome
 from reveries.clock import Clock, SystemClock
-from reveries.config import Home
+from reveries.config import ClientSettings, Home, load_settings
 from reveries.errors import ReveriesError
 from reveries.plaintext import one_line
 from reveries.protocol import Status
 
 LEAVE_SECONDS = 2.0
 """Within this a second Ctrl+C leaves."""
+HINT_SECONDS = 4.0
+DRAFT_SECONDS = 1.0
+EARLIER_TURNS = 200
+
+
+def _key(name: str, keys: str, meaning: str, command: str) -> Binding:
+    return Binding(keys, f"command('{command}')", meaning, show=False, priority=True, id=name)
 
 
 class ReveriesApp(App[None]):
@@ -39,26 +53,46 @@ class ReveriesApp(App[None]):
     CSS_PATH = "app.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (52, "-narrow"), (76, "-mid"), (104, "-wide")]  # noqa: RUF012 - Textual's
     BINDINGS: ClassVar = [
-        Binding("escape", "stop_reply", "Stop the reply", show=False),
-        Binding("ctrl+c", "leave_or_copy", "Leave", show=False, priority=True),
-        Binding("ctrl+d", "detach", "Leave", show=False, priority=True),
-        Binding("ctrl+l", "newest", "Jump to the newest", show=False, priority=True),
-        Binding("ctrl+t", "side", "Fold the side pane", show=False, priority=True),
-        Binding("f1", "help", "Keys", show=False),
-        Binding("f2", "context", "What it was told", show=False),
+        Binding("escape", "stop_reply", "Stop the reply", show=False, id="stop"),
+        Binding("ctrl+c", "leave_or_copy", "Copy what is selected; twice: leave", show=False, priority=True),
+        Binding("ctrl+d", "detach", "Leave", show=False, priority=True, id="leave"),
+        Binding("alt+up", "mark(-1)", "Mark the message before", show=False, priority=True, id="mark_up"),
+        Binding("alt+down", "mark(1)", "Mark the message after", show=False, priority=True, id="mark_down"),
+        Binding("f1", "help", "Keys", show=False, priority=True, id="help"),
+        _key("newest", "ctrl+l", "Jump to the newest", "/newest"),
+        _key("side", "ctrl+t", "Fold the side pane", "/side"),
+        _key("edit", "ctrl+g", "Write in your editor", "/edit"),
+        _key("past", "ctrl+r", "Find what you said before", "/past"),
+        _key("copy", "ctrl+y", "Copy the message", "/copy"),
+        _key("context", "f2", "What it was told", "/context"),
+        _key("recalled", "f3", "What came to its mind, and why", "/recalled"),
+        _key("memory", "f4", "Browse its memory", "/memory"),
+        _key("sleeps", "f5", "What sleep did", "/sleeps"),
+        _key("thoughts", "f6", "What it thought", "/thoughts"),
+        _key("status", "f7", "How it is", "/status"),
+        _key("conversations", "f8", "Conversations", "/resume"),
     ]
 
-    def __init__(self, home: Home, clock: Clock | None = None) -> None:
+    def __init__(self, home: Home, clock: Clock | None = None, settings: ClientSettings | None = None) -> None:
         super().__init__()
-        self._clock = clock or SystemClock()
-        self._link = Link(home, self.post_message, self._clock)
+        self.clock = clock or SystemClock()
+        self.link = Link(home, self.post_message, self.clock)
+        self.settings = settings or load_settings(None).client
+        self.mind_name = "the mind"
+        self.recalled_items: list[protocol.RecalledItem] = []
+        self._home = home
+        self._draft = DraftFile(home.draft)
+        self._deeds = Deeds(self)
         self._ctrl_c_at: float | None = None
+        self._to_say_when_attached = ""
+        self._opened_by = ""
         # Kept rather than looked up: what the mind tells may come while the screen is being taken down.
         self._banner = Static("", id="banner", classes="hidden", markup=False)
-        self._chat = Chat(self._clock)
-        self._composer = Composer()
-        self._side = Side(self._clock)
-        self._status_line = StatusLine(self._clock)
+        self._menu = SlashMenu()
+        self.chat = Chat(self.clock)
+        self.composer = Composer(self._menu)
+        self._side = Side(self.clock)
+        self._status_line = StatusLine(self.clock)
         self.mishap: Exception | None = None
         """What ended the application, if it was not its owner."""
 
@@ -66,165 +100,265 @@ class ReveriesApp(App[None]):
         with Horizontal(id="room"):
             with Vertical(id="talk"):
                 yield self._banner
-                yield self._chat
+                yield self.chat
                 with Vertical(id="desk"):
-                    yield self._composer
+                    yield self._menu
+                    yield self.composer
             yield self._side
         yield self._status_line
 
     @property
     def is_attached_to_mind(self) -> bool:
         """Whether the mind answers and its conversation is on the screen."""
-        return self._link.is_connected
+        return self.link.is_connected
 
     @property
     def is_answering(self) -> bool:
         """Whether a reply is awaited or coming."""
-        return self._link.is_answering
+        return self.link.is_answering
 
     def on_mount(self) -> None:
-        self.register_theme(DUSK)
-        self.register_theme(DAY)
-        self.theme = DUSK.name
-        self._composer.focus()
+        self._dress()
+        self.set_keymap(_keymap(self.settings))
+        self.composer.write(self._draft.load())
+        self.composer.focus()
+        self.set_interval(DRAFT_SECONDS, self._keep_draft)
         self._live()
+
+    def _dress(self) -> None:
+        for theme in OURS:
+            self.register_theme(theme)
+        try:
+            for theme in own_themes(self._home.themes):
+                self.register_theme(theme)
+        except ReveriesError as error:
+            self._warn(str(error))
+        wanted = theme_name(self.settings.theme, os.environ.get("COLORFGBG", ""))
+        if wanted not in self.available_themes:
+            self._warn(f"There are no colours called {wanted}. Those that there are: ctrl+p, or /theme.")
+            wanted = OURS[0].name
+        self.theme = wanted
 
     @work(exclusive=True, group="link", name="tui.link", exit_on_error=True)
     async def _live(self) -> None:
-        await self._link.live()
+        await self.link.live()
 
     def _handle_exception(self, error: Exception) -> None:
         """Leave without writing a traceback over the terminal; whoever ran the application asks for `mishap`."""
         if self._closing:
             return
+        self._keep_draft()
         if self.is_headless:
             super()._handle_exception(error)
             return
         self.mishap = self.mishap or error
         self.exit(return_code=1)
 
+    def _keep_draft(self) -> None:
+        self._draft.keep(self.composer.text)
+
     # --- what the owner does -----------------------------------------------------------------------------------------
 
     @on(Composer.Sent)
-    async def _say(self, sent: Composer.Sent) -> None:
-        look = look_for(sent.text)
-        if isinstance(look, str):
-            self._hint(look)
+    async def _sent(self, sent: Composer.Sent) -> None:
+        what = called(sent.text)
+        if isinstance(what, str):
+            self.hint(what)
+        elif what is None:
+            await self._say(sent.text)
+        else:
+            self.composer.sent(sent.text)
+            self._do(what)
+
+    async def _say(self, text: str) -> None:
+        if not self.link.say(text):
+            self.hint("not sent: your words stay here until the mind is back")
             return
-        if look is not None:
-            self._composer.clear()
-            self._look(look)
+        self.composer.sent(text)
+        self._keep_draft()
+        await self.chat.say(text)
+
+    def say_when_attached(self, text: str) -> None:
+        """Say `text` as soon as the conversation stands on the screen anew."""
+        self._to_say_when_attached = text
+
+    @work(group="deeds", name="tui.deed", exit_on_error=True)
+    async def _do(self, what: Called) -> None:
+        await self._deeds.do(what)
+
+    def action_command(self, name: str) -> None:
+        """A key of a command. A pane that is open closes; the key that opened it does no more than that."""
+        command = command_named(name)
+        if command is None or isinstance(self.screen, Sure):
             return
-        if not self._link.say(sent.text):
-            self._hint("not sent: your words stay here until the mind is back")
-            return
-        self._composer.clear()
-        await self._chat.say(sent.text)
+        opened_by, self._opened_by = self._opened_by, ""
+        if self.screen.is_modal:
+            self.screen.dismiss(None)
+            if opened_by == name:
+                return
+        self._opened_by = name
+        self._do(Called(command, ""))
 
     def action_stop_reply(self) -> None:
         """Esc."""
-        if not self._link.stop_reply():
-            self._composer.focus()
+        if not self.link.stop_reply():
+            self.composer.focus()
 
-    def action_newest(self) -> None:
-        """Ctrl+L."""
-        self._chat.to_newest()
+    def action_mark(self, steps: int) -> None:
+        """Alt+Up, Alt+Down."""
+        self.chat.mark(steps)
 
-    def action_side(self) -> None:
-        """Ctrl+T: fold on a wide terminal, swap on a narrow one."""
+    def action_page(self, pages: int) -> None:
+        """PgUp and PgDn while writing."""
+        if pages < 0:
+            self.chat.scroll_page_up(animate=False)
+        else:
+            self.chat.scroll_page_down(animate=False)
+
+    def fold_side(self) -> None:
+        """Fold the side pane on a wide terminal, swap on a narrow one."""
         is_narrow = self.screen.has_class("-narrow") or self.screen.has_class("-tiny")
         self.screen.toggle_class("side-wanted" if is_narrow else "side-folded")
 
     def action_help(self) -> None:
-        """F1."""
-        self.push_screen(Help())
+        """F1: for what has the focus."""
+        focused = self.focused
+        about = getattr(self.screen, "HELP_TITLE", "") or getattr(focused, "HELP_TITLE", "")
+        if isinstance(self.screen, Help):
+            self.screen.dismiss(None)
+        else:
+            self.push_screen(Help(str(about), self.settings.keys))
 
-    def action_context(self) -> None:
-        """F2: what the mind was told for the last turn."""
-        self._look(CONTEXT)
-
-    @work(exclusive=True, group="look", name="tui.look", exit_on_error=True)
-    async def _look(self, look: Look) -> None:
-        try:
-            page = page_of(await self._link.ask(look.request), self._clock.now(), self.size.width)
-        except ReveriesError as error:
-            page = problem_page(str(error))
+    def show_pane(self, pane: LookPane) -> None:
+        """In the place of the pane that is open."""
         if isinstance(self.screen, LookPane):
             self.pop_screen()
-        self.push_screen(LookPane(look.title, page))
+        self.push_screen(pane)
+
+    @on(MemoryCard.Chosen)
+    def _card_chosen(self, chosen: MemoryCard.Chosen) -> None:
+        self._ask_why(chosen.episode_id)
+
+    @work(group="deeds", name="tui.why", exit_on_error=True)
+    async def _ask_why(self, episode_id: str) -> None:
+        await self._deeds.why(episode_id)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """What Ctrl+P offers: the looks that need no more words, beside Textual's own."""
+        """What Ctrl+P offers: every command, beside Textual's own."""
+        for command in COMMANDS:
+            act = partial(self._from_palette, command.name)
+            yield SystemCommand(f"{command.name[1:].capitalize()}: {command.meaning}", command.usage, act)
         yield from super().get_system_commands(screen)
-        for words in ("/timeline", "/context", "/self", "/self history"):
-            look = look_for(words)
-            if isinstance(look, Look):
-                yield SystemCommand(look.title.capitalize(), f"Look inside: {words}", partial(self._look, look))
+
+    def _from_palette(self, name: str) -> None:
+        command = command_named(name)
+        if command is None:
+            return
+        if command.needs_words:
+            self.composer.write(f"{name} ")
+            self.composer.focus()
+        else:
+            self._do(Called(command, ""))
 
     def action_detach(self) -> None:
         """Ctrl+D. The mind stays awake."""
+        self.leave()
+
+    def leave(self) -> None:
+        """Keep what was not said yet as the draft, and go."""
+        if unsaid := self.link.unsaid():
+            self.composer.take_back(unsaid)
+        self._keep_draft()
         self.exit()
 
     def action_leave_or_copy(self) -> None:
         """Ctrl+C: copy what is selected; else leave when pressed twice."""
-        if text := self._composer.selected_text or self.screen.get_selected_text():
+        if text := self.composer.selected_text or self.screen.get_selected_text():
             self.copy_to_clipboard(text)
-            self._hint("copied")
+            self.hint("copied")
             return
-        now = self._clock.monotonic()
+        now = self.clock.monotonic()
         if self._ctrl_c_at is not None and now - self._ctrl_c_at <= LEAVE_SECONDS:
-            self.exit()
+            self.leave()
         self._ctrl_c_at = now
-        self._hint("ctrl+c again leaves; the mind stays awake")
+        self.hint("ctrl+c again leaves; the mind stays awake")
+
+    @on(Chat.Scrolled)
+    def _scrolled(self) -> None:
+        self._show_whether_newest()
+
+    @on(Chat.EarlierWanted)
+    def _earlier_wanted(self) -> None:
+        self._show_earlier()
+
+    @work(exclusive=True, group="earlier", name="tui.earlier", exit_on_error=True)
+    async def _show_earlier(self) -> None:
+        before = self.chat.first_shown
+        try:
+            told = await self.link.ask(lambda number: protocol.AskTurns(number, "", before, EARLIER_TURNS))
+        except ReveriesError as error:
+            self.hint(one_line(str(error)))
+            return
+        if isinstance(told, protocol.Turns):
+            await self.chat.show_earlier(told.turns, told.earlier_count)
 
     # --- what the mind does ------------------------------------------------------------------------------------------
 
     @on(messages.Attached)
     async def _attached(self, happened: messages.Attached) -> None:
-        mind = one_line(happened.mind, 60)
-        self._composer.placeholder = Content(f"Say something to {mind}")
-        await self._chat.show_conversation(mind, happened.attached)
+        mind = self.mind_name = one_line(happened.mind, 60)
+        self.composer.placeholder = Content(f"Say something to {mind}")
+        await self.chat.show_conversation(mind, happened.attached)
+        self.composer.past.fill(turn.text for turn in happened.attached.turns if turn.is_owner)
         if not happened.attached.turns:
-            await self._chat.mount(Welcome(mind, happened.status))
+            await self.chat.mount(Welcome(mind, happened.status))
         self._show_status(happened.status)
+        if words := self._to_say_when_attached:
+            self._to_say_when_attached = ""
+            await self._say(words)
 
     @on(messages.WentAway)
     async def _went_away(self, happened: messages.WentAway) -> None:
-        await self._chat.break_off("The mind went away here.")
-        await self._chat.take_back_waiting()
+        await self.chat.break_off("The mind went away here.")
+        await self.chat.take_back_waiting()
         if happened.unstored:
-            self._composer.take_back(happened.unstored)
+            self.composer.take_back(happened.unstored)
         self._status_line.show_state("away")
         self._warn(f"The mind is away, reconnecting. {happened.sentence}")
 
     @on(messages.WordsStored)
     async def _words_stored(self, happened: messages.WordsStored) -> None:
-        await self._chat.words_stored(happened.turn_id)
+        await self.chat.words_stored(happened.turn_id)
 
     @on(messages.MemoriesRecalled)
     async def _recalled(self, happened: messages.MemoriesRecalled) -> None:
+        self.recalled_items = happened.items
         await self._side.recalled.show(happened.items)
 
     @on(messages.HelpOffered)
     async def _help_offered(self, happened: messages.HelpOffered) -> None:
-        await self._chat.offer_help(happened.text)
+        await self.chat.offer_help(happened.text)
 
     @on(messages.ReplyGrew)
     async def _reply_grew(self, happened: messages.ReplyGrew) -> None:
-        await self._chat.grow_reply(happened.text)
+        await self.chat.grow_reply(happened.text)
+        self._something_came()
 
     @on(messages.ReplyEnded)
     async def _reply_ended(self, happened: messages.ReplyEnded) -> None:
-        await self._chat.settle_reply(happened.replied)
+        await self.chat.settle_reply(happened.replied)
         self._status_line.show_turn(happened.replied)
+        if not self._status_line.knows_context:
+            self._ask_context_size()
 
     @on(messages.SayFailed)
     async def _say_failed(self, happened: messages.SayFailed) -> None:
-        await self._chat.refuse(happened.sentence)
+        await self.chat.refuse(happened.sentence)
 
     @on(messages.TurnSpoken)
     async def _turn_spoken(self, happened: messages.TurnSpoken) -> None:
-        await self._chat.hear(happened.turn)
+        await self.chat.hear(happened.turn)
+        self._something_came()
 
     @on(messages.StateMoved)
     def _state_moved(self, happened: messages.StateMoved) -> None:
@@ -240,6 +374,16 @@ class ReveriesApp(App[None]):
 
     # -----------------------------------------------------------------------------------------------------------------
 
+    @work(exclusive=True, group="size", name="tui.size", exit_on_error=True)
+    async def _ask_context_size(self) -> None:
+        try:
+            told = await self.link.ask(protocol.AskModels)
+        except ReveriesError:
+            return
+        if isinstance(told, protocol.ModelsOverview):
+            talking = [role.context_tokens for role in told.roles if role.role == "conversation"]
+            self._status_line.show_context(talking[0] if talking else 0)
+
     def _show_status(self, status: Status) -> None:
         self._status_line.show_status(status)
         worries = [*status.problems] or ([] if status.health == "ok" else [status.health])
@@ -249,6 +393,22 @@ class ReveriesApp(App[None]):
         self._banner.update(Content(one_line(text, 400)))
         self._banner.set_class(not text, "hidden")
 
-    def _hint(self, text: str) -> None:
-        self._status_line.show_hint(text)
-        self.set_timer(LEAVE_SECONDS, lambda: self._status_line.show_hint(""))
+    def _something_came(self) -> None:
+        """Below what the owner reads, perhaps: known when it is laid out."""
+        self.call_after_refresh(self._show_whether_newest, something_came=True)
+
+    def _show_whether_newest(self, *, something_came: bool = False) -> None:
+        if self.chat.is_at_newest:
+            self.composer.border_title = None
+        elif something_came:
+            self.composer.border_title = "↓ newer below: ctrl+l"
+
+    def hint(self, text: str) -> None:
+        """Words for the owner in the status line, for a moment."""
+        self._status_line.show_hint(one_line(text))
+        self.set_timer(HINT_SECONDS, lambda: self._status_line.show_hint("", instead_of=one_line(text)))
+
+
+def _keymap(settings: ClientSettings) -> dict[str, str]:
+    """The owner's keys by the names of their settings; a key that is empty is none."""
+    return {name: getattr(settings.keys, name) or "f24" for name in settings.keys.__struct_fields__}

@@ -3,6 +3,7 @@
 import datetime as dt
 
 from textual.containers import VerticalScroll
+from textual.message import Message
 from textual.widget import Widget
 
 from reveries.client.tui.turns import OwnerTurn, Remark, Reply
@@ -17,6 +18,13 @@ class Chat(VerticalScroll):
     """The scroll of turns. It stays at the newest until the owner scrolls up."""
 
     can_focus = True
+    HELP_TITLE = "the conversation"
+
+    class Scrolled(Message):
+        """The owner sees another part of it."""
+
+    class EarlierWanted(Message):
+        """The owner has come to the first turn that is shown, and there are earlier ones."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(id="chat")
@@ -27,6 +35,8 @@ class Chat(VerticalScroll):
         self._answering: tuple[OwnerTurn, Reply] | None = None
         self._held_back: list[SaidTurn] = []
         self._last_day: dt.date | None = None
+        self._first_shown = 0
+        self._asked_earlier = False
 
     def on_mount(self) -> None:
         self.anchor()
@@ -34,6 +44,59 @@ class Chat(VerticalScroll):
     @property
     def has_turns(self) -> bool:
         return bool(self.query(".turn"))
+
+    @property
+    def is_at_newest(self) -> bool:
+        """Whether it follows the end: it does until the owner scrolls up, and again from the end on."""
+        return not self._anchor_released or self.scroll_y >= self.max_scroll_y - 1
+
+    @property
+    def first_shown(self) -> int:
+        """The number of the first turn that is shown: how many came before it."""
+        return self._first_shown
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Tell, and ask for earlier turns at the top."""
+        super().watch_scroll_y(old_value, new_value)
+        self.post_message(self.Scrolled())
+        if new_value <= 0 < old_value and self._first_shown and not self._asked_earlier:
+            self._asked_earlier = True
+            self.post_message(self.EarlierWanted())
+
+    async def show_earlier(self, turns: list[SaidTurn], earlier_count: int) -> None:
+        """Turns before the first that is shown; what the owner sees stays where it is."""
+        self._first_shown, self._asked_earlier = earlier_count, False
+        below = self.max_scroll_y - self.scroll_y
+        for remark in self.query(".earlier"):
+            await remark.remove()
+        widgets = [*self._earlier_note(), *(self._settled(turn, as_markdown=False) for turn in turns)]
+        self._known |= {turn.turn_id for turn in turns}
+        if self.children:
+            await self.mount_all(widgets, before=0)
+        self.call_after_refresh(lambda: self.scroll_to(y=self.max_scroll_y - below, animate=False))
+
+    # --- marking one -------------------------------------------------------------------------------------------------
+
+    def mark(self, steps: int) -> None:
+        """Mark the turn so many steps on; beyond the last none is."""
+        turns = list(self.query(".turn"))
+        marked = next((place for place, turn in enumerate(turns) if turn.has_class("marked")), len(turns))
+        place = max(0, min(len(turns), marked + steps))
+        for turn in turns:
+            turn.set_class(place < len(turns) and turn is turns[place], "marked")
+        if place < len(turns):
+            self.scroll_to_widget(turns[place], animate=False)
+        else:
+            self.to_newest()
+
+    @property
+    def text_to_copy(self) -> str:
+        """The marked turn's, else the last reply's; empty when there is neither."""
+        for turn in self.query(".marked"):
+            if isinstance(turn, OwnerTurn | Reply):
+                return turn.text
+        replies = list(self.query(Reply))
+        return replies[-1].text if replies else ""
 
     async def show_conversation(self, mind: str, attached: Attached) -> None:
         """The conversation as the mind has it, in place of what was shown."""
@@ -43,8 +106,8 @@ class Chat(VerticalScroll):
         self._known = {turn.turn_id for turn in attached.turns}
         self._waiting, self._held_back, self._last_day = [], [], None
         widgets: list[Widget] = []
-        if attached.earlier_count:
-            widgets.append(Remark(f"{attached.earlier_count:,} earlier turns", classes="day"))
+        self._first_shown, self._asked_earlier = attached.earlier_count, False
+        widgets += self._earlier_note()
         first_markdown = len(attached.turns) - _MARKDOWN_TURNS
         for place, turn in enumerate(attached.turns):
             widgets += [*self._day_of(turn.said_at), self._settled(turn, as_markdown=place >= first_markdown)]
@@ -122,6 +185,11 @@ class Chat(VerticalScroll):
         """Jump to the end and stay there."""
         self.anchor()
         self.scroll_end(animate=False)
+
+    def _earlier_note(self) -> list[Widget]:
+        if not self._first_shown:
+            return []
+        return [Remark(f"{self._first_shown:,} earlier turns: scroll on up", classes="day earlier")]
 
     def _ours(self) -> list[OwnerTurn]:
         return [*self._waiting, *([self._answering[0]] if self._answering else [])]

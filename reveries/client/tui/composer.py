@@ -1,4 +1,4 @@
-"""Where the owner writes. Enter sends; Shift+Enter and Ctrl+J begin a new line."""
+"""Where the owner writes. Enter sends; Shift+Enter, Alt+Enter, Ctrl+J begin a line; Up calls back what was said."""
 
 from typing import ClassVar
 
@@ -7,6 +7,8 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import TextArea
 
+from reveries.client.tui.history import History
+from reveries.client.tui.slash_menu import SlashMenu
 from reveries.plaintext import plain
 
 _NEWLINE_KEYS = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
@@ -15,7 +17,12 @@ _NEWLINE_KEYS = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
 class Composer(TextArea):
     """The draft. It is never cleared but by sending."""
 
-    BINDINGS: ClassVar = [Binding("ctrl+j", "newline", "New line", show=False)]
+    BINDINGS: ClassVar = [
+        Binding("ctrl+j", "newline", "New line", show=False),
+        Binding("pageup", "app.page(-1)", show=False),
+        Binding("pagedown", "app.page(1)", show=False),
+    ]
+    HELP_TITLE = "writing"
 
     class Sent(Message):
         """The owner pressed Enter on words."""
@@ -24,31 +31,94 @@ class Composer(TextArea):
             super().__init__()
             self.text = text
 
-    def __init__(self) -> None:
+    def __init__(self, menu: SlashMenu) -> None:
         super().__init__(id="composer", soft_wrap=True, highlight_cursor_line=False, compact=True)
+        self.past = History()
+        self._menu = menu
+        self._recalled = ""
 
     def on_mount(self) -> None:
-        self.border_subtitle = "enter sends · f1 help"
+        self.border_subtitle = "enter sends · / commands · f1 help"
 
     def take_back(self, texts: list[str]) -> None:
         """Put words that were not delivered before what is written here now."""
-        self.text = "\n\n".join([*texts, *([self.text] if self.text else [])])
+        self.write("\n\n".join([*texts, *([self.text] if self.text else [])]))
+
+    def write(self, text: str) -> None:
+        """Put `text` in place of the draft, the cursor behind it."""
+        self.text = plain(text)
         self.move_cursor(self.document.end)
+
+    def sent(self, text: str) -> None:
+        """`text` was delivered: it is history, and the draft is empty."""
+        self.past.add(text)
+        self.clear()
 
     def action_newline(self) -> None:
         """Begin a new line."""
         self.insert("\n")
 
+    def on_text_area_changed(self) -> None:
+        """What is written may be the beginning of a command; and it is no recalled text any more."""
+        if self.text != self._recalled:
+            self.past.leave()
+            self._menu.show_for(self.text)
+
     def _on_key(self, event: events.Key) -> None:  # type: ignore[override]
         if event.key in _NEWLINE_KEYS:
-            event.stop()
-            event.prevent_default()
             self.action_newline()
         elif event.key == "enter":
-            event.stop()
-            event.prevent_default()
-            if self.text.strip():
-                self.post_message(self.Sent(self.text.strip()))
+            self._enter()
+        elif not (self._moves_in_menu(event.key) or self._moves_in_history(event.key)):
+            return
+        event.stop()
+        event.prevent_default()
+
+    def _enter(self) -> None:
+        command = self._menu.chosen
+        if command is not None and command.needs_words:
+            self.write(f"{command.name} ")
+            return
+        text = command.name if command is not None else self.text.strip()
+        self._menu.close()
+        if text:
+            self.post_message(self.Sent(text))
+
+    def _moves_in_menu(self, key: str) -> bool:
+        if not self._menu.is_open:
+            return False
+        match key:
+            case "up" | "down":
+                self._menu.move(1 if key == "down" else -1)
+            case "escape":
+                self._menu.close()
+            case "tab":
+                if (command := self._menu.chosen) is not None:
+                    self.write(f"{command.name} " if command.words else command.name)
+            case _:
+                return False
+        return True
+
+    def _moves_in_history(self, key: str) -> bool:
+        if key == "up" and self._cursor_row == 0:
+            text = self.past.older(self.text)
+        elif key == "down" and self._cursor_row >= self.wrapped_document.height - 1:
+            text = self.past.newer()
+        else:
+            return False
+        if text is None:
+            return False
+        self._recalled = plain(text)
+        self.write(text)
+        if key == "up":
+            # From the first row the next Up goes further back.
+            self.move_cursor((0, len(self.document.get_line(0))))
+        return True
+
+    @property
+    def _cursor_row(self) -> int:
+        """On the screen, where long lines are wrapped."""
+        return self.wrapped_document.location_to_offset(self.cursor_location).y
 
     def _on_paste(self, event: events.Paste) -> None:  # type: ignore[override]
         # What is pasted may carry escapes, and the widget would write them to the terminal.

@@ -1,50 +1,125 @@
-"""The keys, on one screen."""
+"""The keys, for what has the focus first, and every command."""
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from reveries.client.tui.looks import LOOKS
+from reveries.client.tui.commands import COMMANDS, GROUPS
+from reveries.keys import KeySettings
 
-_KEYS = (
-    ("Enter", "send"),
-    ("Shift+Enter, Ctrl+J", "new line"),
-    ("Esc", "stop the reply"),
-    ("Ctrl+L", "jump to the newest"),
-    ("Tab", "move between writing and the conversation"),
-    ("Up, Down, PgUp, PgDn", "scroll, when the conversation has the focus"),
-    ("F2", "what it was told for the last turn"),
-    ("Ctrl+T", "fold or unfold the side pane"),
-    ("Ctrl+P", "all commands, and the colours"),
-    ("Ctrl+D, or Ctrl+C twice", "leave; the mind stays awake"),
-)
+_NARROW_COLUMNS: Final = 64
+_Row = tuple[str, str]
+
+
+def sections(keys: KeySettings) -> dict[str, tuple[_Row, ...]]:
+    """What each place is called, and its keys with what they do."""
+    return {
+        "writing": (
+            ("enter", "send"),
+            ("shift+enter, alt+enter, ctrl+j", "new line"),
+            ("up, down", "what you said before"),
+            (keys.past, "find what you said before"),
+            ("/", "all commands; tab completes"),
+            (keys.edit, "write in your editor"),
+            ("pgup, pgdn", "scroll the conversation"),
+            (keys.stop, "stop the reply"),
+        ),
+        "the conversation": (
+            ("up, down, pgup, pgdn, home, end", "scroll; earlier turns come as you do"),
+            (f"{keys.mark_up}, {keys.mark_down}", "mark a message"),
+            (keys.copy, "copy the marked message, else the last reply"),
+            (keys.newest, "jump to the newest"),
+        ),
+        "a memory at the side": (("enter, w", "why it came to mind"), ("tab", "the next one")),
+        "a title at the side": (("enter", "fold what stands below it"),),
+        "a page": (("up, down, j, k", "scroll"), ("esc, q, enter", "close")),
+        "a browser": (
+            ("up, down", "another entry, while you type too"),
+            ("tab", "from the words to the list to the page"),
+            ("/", "type what to look for"),
+            ("letters", "what the line below offers"),
+            ("esc", "close"),
+        ),
+        "anywhere": (
+            ("tab", "the next part of the screen"),
+            ("ctrl+p", "all commands, and the colours"),
+            (keys.side, "fold the side pane"),
+            (f"{keys.leave}, ctrl+c twice", "leave; the mind stays awake"),
+            (keys.help, "this; also ? where you do not write"),
+        ),
+    }
+
+
+def key_name(keys: str) -> str:
+    """Keys as they stand on a keyboard: "ctrl+y,f3" is "Ctrl+Y, F3"; words stay."""
+    names = [name.strip() for name in keys.split(",")]
+    return ", ".join("+".join(part[:1].upper() + part[1:] for part in name.split("+")) for name in names)
 
 
 class Help(ModalScreen[None]):
-    """Closed by any of Esc, F1, Enter."""
+    """Closed by any of Esc, F1, Enter, q."""
 
-    BINDINGS: ClassVar = [Binding("escape,f1,enter,q", "dismiss", "Close")]
+    BINDINGS: ClassVar = [
+        Binding("escape,f1,enter,q", "dismiss", "Close"),
+        Binding("down,j", "scroll(1)", show=False),
+        Binding("up,k", "scroll(-1)", show=False),
+    ]
+
+    def __init__(self, about: str, keys: KeySettings) -> None:
+        super().__init__()
+        self._about = about
+        self._keys = keys
 
     def compose(self) -> ComposeResult:
-        widest = max(len(keys) for keys, _ in _KEYS)
-        body: list[str | tuple[str, str]] = []
-        for keys, meaning in _KEYS:
-            body += [(f"{keys:<{widest + 3}}", "$accent"), f"{meaning}\n"]
-        body.append(("\nLook inside: type and send\n", "$foreground 60%"))
-        for usage, meaning in LOOKS:
-            body += [(f"{usage:<{widest + 3}}", "$accent"), f"{meaning}\n"]
-        body.append(
-            (
-                "\nAt the side: what it thinks, and what came to its mind for your words.\n",
-                "$foreground 60%",
-            )
-        )
-        body.append(("A memory that is dim was not told to the model: there was no room for it.", "$foreground 60%"))
         with Vertical(id="help"):
-            yield Static("keys", classes="title", markup=False)
-            yield Static(Content.assemble(*body), markup=False)
+            yield Static("keys and commands", classes="title", markup=False)
+            with VerticalScroll(id="help-page"):
+                yield Static(self._content(), markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one("#help-page").focus()
+
+    def action_scroll(self, rows: int) -> None:
+        """By the keyboard."""
+        self.query_one("#help-page", VerticalScroll).scroll_relative(y=rows, animate=False)
+
+    def _content(self) -> Content:
+        places = sections(self._keys)
+        order = sorted(places, key=lambda place: place != self._about)
+        body: list[str | tuple[str, str]] = []
+        for place in order:
+            named = [(key_name(keys), meaning) for keys, meaning in places[place]]
+            body += self._part(place, named, is_here=place == self._about)
+        for group, title in GROUPS.items():
+            rows = [
+                (command.usage, f"{command.meaning}{self._key_of(command.key)}")
+                for command in COMMANDS
+                if command.group == group
+            ]
+            body += self._part(title, rows)
+        body.append(
+            ("A memory at the side that is dim was not told to the model: there was no room.", "$foreground 60%")
+        )
+        return Content.assemble(*body)
+
+    def _part(self, title: str, rows: list[_Row], *, is_here: bool = False) -> list[str | tuple[str, str]]:
+        is_narrow = self.app.size.width < _NARROW_COLUMNS
+        widest = max(len(keys) for keys, _ in rows)
+        parts: list[str | tuple[str, str]] = [
+            (f"{title}{' (you are here)' if is_here else ''}\n", "bold" if is_here else "$foreground 60%")
+        ]
+        for keys, meaning in rows:
+            if is_narrow:
+                parts += [(f"{keys}\n", "$accent"), f"    {meaning}\n"]
+            else:
+                parts += [(f"{keys:<{widest + 3}}", "$accent"), f"{meaning}\n"]
+        return [*parts, "\n"]
+
+    def _key_of(self, name: str) -> str:
+        key = getattr(self._keys, name, "") if name else ""
+        return f" ({key_name(key)})" if key else ""

@@ -35,6 +35,7 @@ class Link:
         self._mind: Connection | None = None
         self._saying: int | None = None
         self._unstored: str | None = None
+        self._switched = asyncio.Event()
 
     @property
     def is_connected(self) -> bool:
@@ -93,11 +94,13 @@ class Link:
         attached = await mind.ask(protocol.Attach, protocol.Attached)
         status = await mind.ask(protocol.AskStatus, protocol.Status)
         self._mind = mind
+        self._switched.clear()
         self._tell(messages.Attached(mind.welcome.mind, attached, status))
 
     async def _take_part(self, mind: Connection) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._listen(mind), name="tui.listen")
+            tasks.create_task(self._follow(mind), name="tui.follow")
             tasks.create_task(self._watch_thoughts(mind), name="tui.thoughts")
             tasks.create_task(self._watch_status(mind), name="tui.status")
             tasks.create_task(self._say_in_turn(mind), name="tui.say")
@@ -109,8 +112,16 @@ class Link:
                     self._tell(messages.TurnSpoken(turn))
                 case protocol.StateChanged(state=state, detail=detail):
                     self._tell(messages.StateMoved(state, detail))
+                case protocol.Switched():
+                    self._switched.set()
                 case _:
                     pass
+
+    async def _follow(self, mind: Connection) -> None:
+        """Go along to another conversation. Not in `_listen`: who asks must not be who empties the queue."""
+        while True:
+            await self._switched.wait()
+            await self._attach(mind)
 
     async def _watch_thoughts(self, mind: Connection) -> None:
         try:
@@ -167,11 +178,16 @@ class Link:
             case _:
                 pass
 
+    def unsaid(self) -> list[str]:
+        """What waits to be said, oldest first; from now on it does not wait any more."""
+        waiting: list[str] = []
+        while not self._to_say.empty():
+            waiting.append(self._to_say.get_nowait())
+        return waiting
+
     def _leave(self) -> list[str]:
         """Forget the connection; what was said and not acknowledged, oldest first."""
-        left = [self._unstored] if self._unstored is not None else []
-        while not self._to_say.empty():
-            left.append(self._to_say.get_nowait())
+        left = [*([self._unstored] if self._unstored is not None else []), *self.unsaid()]
         self._mind, self._saying, self._unstored = None, None, None
         return left
 

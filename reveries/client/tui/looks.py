@@ -1,41 +1,31 @@
-"""Looking inside from the terminal interface: what is typed after a slash becomes a request, its answer a plain pane.
+"""Looking inside from the terminal interface: a command becomes a request, its answer a plain pane.
 
 The pages are those of the command line; nothing is decided here, and nothing that is looked at is reinforced.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Final
-
-from textual.app import ComposeResult
-from textual.binding import Binding
-from textual.containers import Vertical, VerticalScroll
-from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Static
+from typing import Final
 
 from reveries import protocol
 from reveries.client.context_page import context_page
 from reveries.client.memory_page import episode_page, found_page
-from reveries.client.render import Page, Part, line, page_columns, paragraph
+from reveries.client.models_page import overview_page
+from reveries.client.render import Page, line, page_columns
 from reveries.client.self_page import self_history_page, self_page
-from reveries.client.thought_page import controlled_page, notes_page, thoughts_page
+from reveries.client.sleep_page import contradictions_page
+from reveries.client.status_page import status_page
+from reveries.client.thought_page import controlled_page, notes_page
 from reveries.client.timeline_page import timeline_page
+from reveries.client.tui.commands import Called
+from reveries.client.tui.panes import columns_for
+from reveries.client.usage_page import usage_page
+from reveries.client.wellbeing_page import wellbeing_page
 from reveries.client.why_page import why_page
-from reveries.plaintext import plain
 
-PAGE_COLUMNS: Final = 74
 _FOUND: Final = 8
-_STYLES: Final = {
-    "": "",
-    "strong": "bold",
-    "dim": "$foreground 60%",
-    "accent": "$accent",
-    "good": "$success",
-    "warn": "$warning",
-    "bad": "$error",
-}
+_NUDGE_CHARS: Final = 500
+_EXCERPTS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,76 +36,57 @@ class Look:
     request: Callable[[int], protocol.Request]
 
 
-LOOKS: Final = (
-    ("/search WORDS", "what comes to mind for them"),
-    ("/inspect ID", "all of one episode"),
-    ("/why ID [CUE]", "why it came to mind; without a cue, for the last turn"),
-    ("/timeline [SINCE]", "what happened, by day"),
-    ("/context", "what it was told for the last turn (F2)"),
-    ("/self [history]", "what it takes itself and you to be"),
-    ("/thoughts", "what it thought, why, and what that cost"),
-    ("/notes", "what its thinking wanted you to know"),
-    ("/nudge WORDS", "have it think about them when this conversation rests"),
-    ("/pause, /resume", "hold its thinking back, let it go again"),
-)
-_THOUGHTS_SINCE_SECONDS: Final = 86400.0
-_THOUGHTS: Final = 20
-_NUDGE_CHARS: Final = 2000
-
-
-def look_for(text: str) -> Look | str | None:
-    """What `text` asks to see; a sentence when something is missing; None when it is no such command, but words."""
-    command, _, rest = text.strip().partition(" ")
-    rest = rest.strip()
-    match command:
-        case "/search" if rest:
+def look_for(called: Called) -> Look | None:
+    """What a command asks to see; None for one that does something else."""
+    rest = called.words
+    match called.command.name:
+        case "/search":
             return Look(f"search: {rest}", lambda number: protocol.Search(number, rest, _FOUND))
-        case "/inspect" if rest:
+        case "/inspect":
             return Look("episode", lambda number: protocol.Inspect(number, rest[:100]))
-        case "/why" if rest:
+        case "/why":
             name, _, cue = rest.partition(" ")
             return Look("why", lambda number: protocol.AskWhy(number, name[:100], cue.strip()[:10_000]))
         case "/timeline":
             return Look("timeline", lambda number: protocol.AskTimeline(number, rest[:100]))
-        case "/context":
-            return CONTEXT
         case "/self" if rest == "history":
             return Look("how the self-model changed", protocol.AskSelfHistory)
-        case "/self":
-            return Look("self-model", protocol.AskSelf)
-        case "/search" | "/inspect" | "/why" | "/nudge" if not rest:
-            return f"{command} needs a word more: {next(usage for usage, _ in LOOKS if usage.startswith(command))}"
         case _:
-            return _of_thinking(command, rest)
+            return _PLAIN_LOOKS.get(called.command.name) or _of_thinking(called.command.name, rest)
 
 
 def _of_thinking(command: str, rest: str) -> Look | None:
     match command:
-        case "/thoughts":
-            since = time.time() - _THOUGHTS_SINCE_SECONDS
-            return Look("thoughts", lambda number: protocol.AskThoughts(number, since, _THOUGHTS))
-        case "/notes":
-            return Look("notes", protocol.AskNotes)
         case "/nudge":
             return Look("thinking", lambda number: protocol.NudgeThinking(number, rest[:_NUDGE_CHARS]))
         case "/pause":
             return Look("thinking", lambda number: protocol.ControlThinking(number, "pause"))
-        case "/resume":
+        case "/unpause":
             return Look("thinking", lambda number: protocol.ControlThinking(number, "resume"))
         case _:
             return None
 
 
-CONTEXT: Final = Look("what it was told", protocol.AskContext)
+_PLAIN_LOOKS: Final = {
+    "/context": Look("what it was told", protocol.AskContext),
+    "/self": Look("self-model", protocol.AskSelf),
+    "/status": Look("how it is", protocol.AskStatus),
+    "/usage": Look("tokens and money", protocol.AskUsage),
+    "/models": Look("models", protocol.AskModels),
+    "/wellbeing": Look("wellbeing", lambda number: protocol.AskWellbeing(number, _EXCERPTS)),
+    "/notes": Look("notes", protocol.AskNotes),
+    "/contradictions": Look("what cannot both hold", protocol.AskContradictions),
+}
 
 
 def page_of(frame: protocol.Frame, now: float, terminal_columns: int) -> Page:
     """The answer to a look, as lines that fit into the pane."""
-    with page_columns(max(24, min(PAGE_COLUMNS, terminal_columns * 96 // 100 - 10))):
-        return _page(frame, now)
+    columns = columns_for(terminal_columns)
+    with page_columns(columns):
+        return _page(frame, now) or _page_of_mind(frame, now, columns) or [line("There is no page for that.")]
 
 
-def _page(frame: protocol.Frame, now: float) -> Page:
+def _page(frame: protocol.Frame, now: float) -> Page | None:
     match frame:
         case protocol.Found():
             return found_page(frame, now, _FOUND)
@@ -131,64 +102,25 @@ def _page(frame: protocol.Frame, now: float) -> Page:
             return self_page(frame, now)
         case protocol.SelfHistory():
             return self_history_page(frame, now)
+        case protocol.Contradictions():
+            return contradictions_page(frame)
         case _:
-            return _page_of_thinking(frame, now)
+            return None
 
 
-def _page_of_thinking(frame: protocol.Frame, now: float) -> Page:
+def _page_of_mind(frame: protocol.Frame, now: float, columns: int) -> Page | None:
     match frame:
-        case protocol.Thoughts():
-            return thoughts_page(frame.thoughts, now)
+        case protocol.Status():
+            return status_page(frame, now)
+        case protocol.UsageReport():
+            return usage_page(frame, columns=columns, is_plain=False)
+        case protocol.ModelsOverview():
+            return overview_page(frame)
+        case protocol.Wellbeing():
+            return wellbeing_page(frame)
         case protocol.Notes():
             return notes_page(frame, now)
         case protocol.ThinkingControlled():
             return controlled_page(frame)
         case _:
-            return [line("There is no page for that.")]
-
-
-def problem_page(sentence: str) -> Page:
-    """What went wrong, in its own words."""
-    return paragraph(sentence, style="warn")
-
-
-def content_of(page: Page) -> Content:
-    """Lines for a widget: parts of text with their styles, never markup."""
-    pieces: list[str | tuple[str, str]] = []
-    for row in page:
-        pieces += [_piece(part) for part in row]
-        pieces.append("\n")
-    return Content.assemble(*pieces)
-
-
-def _piece(part: Part) -> str | tuple[str, str]:
-    text, style = plain(part.text), _STYLES[part.style]
-    return (text, style) if style else text
-
-
-class LookPane(ModalScreen[None]):
-    """A page over the conversation. Closed by any of Esc, q, Enter."""
-
-    BINDINGS: ClassVar = [
-        Binding("escape,enter,q,f2", "dismiss", "Close"),
-        Binding("down,j", "scroll(1)", show=False),
-        Binding("up,k", "scroll(-1)", show=False),
-    ]
-
-    def __init__(self, title: str, page: Page) -> None:
-        super().__init__()
-        self._title = title
-        self._page = page
-
-    def compose(self) -> ComposeResult:
-        with Vertical(id="look"):
-            yield Static(Content(plain(self._title)), classes="title", markup=False)
-            with VerticalScroll(id="look-page"):
-                yield Static(content_of(self._page), markup=False)
-
-    def on_mount(self) -> None:
-        self.query_one("#look-page", VerticalScroll).focus()
-
-    def action_scroll(self, rows: int) -> None:
-        """By the keyboard, also where the pane has lost the focus."""
-        self.query_one("#look-page", VerticalScroll).scroll_relative(y=rows, animate=False)
+            return None

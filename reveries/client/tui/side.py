@@ -1,10 +1,13 @@
 """The side pane: the monologue as it comes, and what was recalled for the last turn."""
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Static
 
 from reveries.client.wording import ago, plural
@@ -99,11 +102,38 @@ class RecalledPane(VerticalScroll):
             await self.mount(Static(Content("Nothing came to mind for this."), classes="quiet", markup=False))
             return
         now = self._clock.now()
-        await self.mount_all([_card(item, now) for item in items[:_SHOWN_ITEMS]])
+        await self.mount_all([MemoryCard(item, now) for item in items[:_SHOWN_ITEMS]])
         self.scroll_home(animate=False)
 
 
-def _card(item: RecalledItem, now: float) -> Static:
+class MemoryCard(Static):
+    """One memory. Enter, or a click, asks why it came to mind."""
+
+    can_focus = True
+    HELP_TITLE = "a memory at the side"
+    BINDINGS: ClassVar = [Binding("enter,w", "choose", "Why", show=False)]
+
+    class Chosen(Message):
+        """The owner wants to know why."""
+
+        def __init__(self, episode_id: str) -> None:
+            super().__init__()
+            self.episode_id = episode_id
+
+    def __init__(self, item: RecalledItem, now: float) -> None:
+        super().__init__(_card(item, now), classes="card" if item.was_told else "card untold", markup=False)
+        self._episode_id = item.episode_id
+
+    def action_choose(self) -> None:
+        """Ask."""
+        self.post_message(self.Chosen(self._episode_id))
+
+    def on_click(self) -> None:
+        """The mouse's Enter."""
+        self.action_choose()
+
+
+def _card(item: RecalledItem, now: float) -> Content:
     full = round(_BAR_CELLS * max(0.0, min(1.0, item.energy)))
     parts: list[Content | str | tuple[str, str]] = [
         ("━" * full, "$accent"),
@@ -115,7 +145,38 @@ def _card(item: RecalledItem, now: float) -> Static:
         parts.append((f"\n“{one_line(item.quote, 160)}”", "italic $foreground 60%"))
     if item.quote_speaker:
         parts.append((f"\n{one_line(item.quote_speaker, 40)}", "$foreground 60%"))
-    return Static(Content.assemble(*parts), classes="card" if item.was_told else "card untold", markup=False)
+    return Content.assemble(*parts)
+
+
+class Fold(Static):
+    """The title of a pane. Enter, or a click, folds what stands below it."""
+
+    can_focus = True
+    HELP_TITLE = "a title at the side"
+    BINDINGS: ClassVar = [Binding("enter,space", "fold", "Fold", show=False)]
+
+    def __init__(self, title: str, *panes: Widget) -> None:
+        super().__init__("", classes="title fold", markup=False)
+        self._title = title
+        self._panes = panes
+        self._is_folded = False
+
+    def on_mount(self) -> None:
+        self._draw()
+
+    def action_fold(self) -> None:
+        """Fold or unfold."""
+        self._is_folded = not self._is_folded
+        for pane in self._panes:
+            pane.set_class(self._is_folded, "folded")
+        self._draw()
+
+    def on_click(self) -> None:
+        """The mouse's Enter."""
+        self.action_fold()
+
+    def _draw(self) -> None:
+        self.update(Content(f"{'▸' if self._is_folded else '▾'} {self._title}"))
 
 
 class Side(Vertical):
@@ -127,8 +188,9 @@ class Side(Vertical):
         self.recalled = RecalledPane(clock)
 
     def compose(self) -> ComposeResult:
-        yield Static("thinking", classes="title", markup=False)
-        yield Static("", id="thought-reason", classes="hidden", markup=False)
+        reason = Static("", id="thought-reason", classes="hidden", markup=False)
+        yield Fold("thinking", reason, self.monologue)
+        yield reason
         yield self.monologue
-        yield Static("recalled just now", classes="title", markup=False)
+        yield Fold("recalled just now", self.recalled)
         yield self.recalled

@@ -1,6 +1,6 @@
 """The line at the bottom: what the mind does, and what that costs. Narrow terminals keep what matters most."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from textual.content import Content
 from textual.widgets import Static
@@ -28,11 +28,15 @@ class Segment:
     text: str
     worth: int
     style: str = "$foreground 60%"
+    short: str = ""
+    """Instead of `text` where there is little room."""
 
 
 def fitting(segments: list[Segment], columns: int) -> list[Segment]:
-    """`segments` in their order, without the least worthy ones that do not fit into `columns`."""
+    """`segments` in their order: short ones when there is too little room, then without the least worthy."""
     kept = list(segments)
+    if _width(kept) > columns:
+        kept = [replace(segment, text=segment.short or segment.text) for segment in kept]
     while len(kept) > 1 and _width(kept) > columns:
         kept.remove(min(kept, key=lambda segment: segment.worth))
     return kept
@@ -48,6 +52,7 @@ class StatusLine(Static):
         self._hint = ""
         self._status: Status | None = None
         self._replied: Replied | None = None
+        self._context_tokens = 0
 
     @property
     def state(self) -> str:
@@ -69,8 +74,20 @@ class StatusLine(Static):
         self._replied = replied
         self._draw()
 
-    def show_hint(self, hint: str) -> None:
-        """Words for the owner in place of the rest; "" takes them away."""
+    @property
+    def knows_context(self) -> bool:
+        """Whether it was told how much the model can read at once."""
+        return self._context_tokens > 0
+
+    def show_context(self, tokens: int) -> None:
+        """How much the conversation's model can read at once."""
+        self._context_tokens = tokens
+        self._draw()
+
+    def show_hint(self, hint: str, *, instead_of: str = "") -> None:
+        """Words for the owner in place of the rest; "" takes them away. With `instead_of` only those."""
+        if instead_of and self._hint != instead_of:
+            return
         self._hint = hint
         self._draw()
 
@@ -81,28 +98,61 @@ class StatusLine(Static):
         columns = max(1, self.size.width - 2)
         left = Segment(f"● {self._state}", 100, _STATE_COLOURS.get(self._state, "$text"))
         if self._hint:
-            self.update(_joined([left, Segment(self._hint, 99, "$warning")], columns))
+            room = max(1, columns - _width([left]) - _GAP)
+            self.update(_joined([left, Segment(one_line(self._hint, room), 101, "$warning")], columns))
             return
         kept = fitting([left, *self._segments()], columns)
         self.update(_spread(kept, columns))
 
     def _segments(self) -> list[Segment]:
-        segments: list[Segment] = []
-        status, replied = self._status, self._replied
+        status = self._status
+        segments = self._of_turn()
         if status is not None:
             model = next((use.model for use in status.models if use.role == "conversation"), "")
-            segments.append(Segment(one_line(model.rpartition("/")[2], 40), 50))
-        if replied is not None:
-            tokens = short_count(replied.prompt_tokens + replied.completion_tokens)
-            segments.append(Segment(f"{tokens} last turn", 60))
-        if status is not None:
-            today = sum(use.prompt_tokens + use.completion_tokens for use in status.usage)
-            cost = sum(use.dollars for use in status.usage)
-            segments.append(Segment(f"{short_count(today)} today{f' ${cost:.2f}' if cost else ''}", 80))
+            segments.insert(0, Segment(one_line(model.rpartition("/")[2], 40), 50))
+            segments += [*_jobs(status), _today(status)]
             segments.append(Segment(f"awake {span(self._clock.now() - status.awake_since)}", 70))
             if status.attached_clients > 1:
                 segments.append(Segment(f"{plural(status.attached_clients, 'terminal')}", 40))
         return [segment for segment in segments if segment.text]
+
+    def _of_turn(self) -> list[Segment]:
+        """What the last turn took of what the model can read at once."""
+        replied = self._replied
+        if replied is None or not replied.prompt_tokens:
+            return []
+        tokens = replied.prompt_tokens + replied.completion_tokens
+        if not self._context_tokens:
+            return [Segment(f"{short_count(tokens)} last turn", 60)]
+        share = tokens / self._context_tokens
+        text = f"{short_count(tokens)} of {short_count(self._context_tokens)} read"
+        return [Segment(text, 60, _alarm(share), short=f"read {share:.0%}")]
+
+
+def _jobs(status: Status) -> list[Segment]:
+    """What goes on in the background."""
+    if not 0 <= status.embedding_done < status.embedding_total:
+        return []
+    return [Segment(f"vectors {status.embedding_done / status.embedding_total:.0%}", 65, "$secondary")]
+
+
+def _today(status: Status) -> Segment:
+    """Tokens and money of today, against the limits of tokens; the role nearest to its limit gives the colour."""
+    spent = {use.role: use.prompt_tokens + use.completion_tokens for use in status.usage}
+    cost = sum(use.dollars for use in status.usage)
+    money = f" ${cost:.2f}" if cost else ""
+    short = f"{short_count(sum(spent.values()))} today{money}"
+    limits = {use.role: use.token_limit for use in status.usage if use.token_limit}
+    if not limits:
+        return Segment(short, 80)
+    highest = max(spent[role] / limit for role, limit in limits.items())
+    text = f"{short_count(sum(spent.values()))} of {short_count(sum(limits.values()))} today{money}"
+    return Segment(text, 80, _alarm(highest), short=short)
+
+
+def _alarm(share: float) -> str:
+    """A colour for how much of a limit is used."""
+    return "$error" if share >= 0.95 else "$warning" if share >= 0.8 else "$foreground 60%"
 
 
 def _width(segments: list[Segment]) -> int:

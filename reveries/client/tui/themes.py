@@ -45,3 +45,28 @@ DAY: Final = Theme(
         "scrollbar-background": "#f7f5f0",
     },
 )
+
+OURS: Final = (DUSK, DAY)
+_TERMINAL: Final = "ansi-dark"
+_LIGHT_BACKGROUNDS: Final = frozenset({"7", "15"})
+
+
+def theme_name(setting: str, colorfgbg: str) -> str:
+    """The theme that `client.theme` means; "auto" goes by what the terminal says of itself in COLORFGBG."""
+    match setting:
+        case "auto":
+            return DAY.name if colorfgbg.rpartition(";")[2] in _LIGHT_BACKGROUNDS else DUSK.name
+        case "terminal":
+            return _TERMINAL
+        case "dusk" | "day":
+            return f"reveries-{setting}"
+        case _:
+            return setting
+
+
+def next_theme(current: str, available: list[str]) -> str:
+    """The one after `current`: ours first, then the others by name."""
+    ours = [theme.name for theme in OURS]
+    order = [*ours, *sorted(name for name in available if name not in ours)]
+    place = order.index(current) + 1 if current in order else 0
+    return order[place % len(order)]

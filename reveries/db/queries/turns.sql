@@ -53,3 +53,29 @@ JOIN episodes ON episodes.id = episode_sources.episode_id
 WHERE episodes.merged_into IS NULL AND episodes.dormant = 0 AND turns.echoes <> '"all"'
     AND turns.id NOT IN (SELECT owner_id FROM deep_texts WHERE kind = 'turn')
 ORDER BY turns.rowid;
+
+-- name: before
+SELECT * FROM (
+    SELECT * FROM turns WHERE conversation_id = :conversation_id AND position < :before ORDER BY position DESC LIMIT :limit
+) ORDER BY position;
+
+-- name: owner_words
+SELECT turns.text, max(turns.said_at) AS last_said_at
+FROM turns JOIN conversations ON conversations.id = turns.conversation_id
+WHERE conversations.source = 'chat' AND turns.origin = 'owner' AND (:words = '' OR instr(lower(turns.text), :words))
+    AND length(turns.text) <= :longest_chars
+GROUP BY turns.text ORDER BY last_said_at DESC, max(turns.rowid) DESC LIMIT :limit;
+
+-- name: last_exchange
+SELECT turns.*, raw_experiences.light_slept FROM turns
+JOIN raw_experiences ON raw_experiences.id = turns.experience_id
+WHERE turns.conversation_id = :conversation_id AND turns.experience_id = (
+    SELECT experience_id FROM turns WHERE conversation_id = :conversation_id ORDER BY position DESC LIMIT 1
+)
+ORDER BY turns.position;
+
+-- name: take_back
+DELETE FROM turns WHERE id = :id;
+
+-- name: take_back_vectors
+DELETE FROM vectors WHERE owner_kind = 'turn' AND owner_id = :id;

@@ -1,0 +1,107 @@
+"""Files that the terminal interface leaves for its owner: the draft, an export, a copied message, words to be edited.
+
+All of them are private: readable by the owner alone. An older file is never written over but the draft.
+"""
+
+import asyncio
+import os
+import shlex
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from reveries.errors import InputFileError, UsageError
+from reveries.plaintext import plain
+
+_PRIVATE: Final = 0o600
+_LONGEST_DRAFT_BYTES: Final = 4_000_000
+_TRIES: Final = 100
+
+
+class DraftFile:
+    """The words that were being written, kept over restarts of the terminal. Losing them is no error."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._kept: str | None = None
+
+    def load(self) -> str:
+        """The words; empty when there are none."""
+        try:
+            if self._file.stat().st_size > _LONGEST_DRAFT_BYTES:
+                return ""
+            self._kept = plain(self._file.read_text(encoding="utf-8", errors="replace"))
+        except OSError:
+            return ""
+        return self._kept
+
+    def keep(self, text: str) -> bool:
+        """Put `text` in the place of what was kept, in one step; nothing for nothing. Whether it is kept now."""
+        if text == self._kept:
+            return True
+        try:
+            if not text:
+                self._file.unlink(missing_ok=True)
+            else:
+                beside = self._file.with_name(f"{self._file.name}.{os.getpid()}")
+                _write(beside, text, os.O_TRUNC)
+                beside.replace(self._file)
+        except OSError:
+            return False
+        self._kept = text
+        return True
+
+
+def write_new(file: Path, text: str) -> Path:
+    """Write `text` into `file`; into "name-2" and so on where there is such a file. The file that was written.
+
+    Raises InputFileError when it cannot be.
+    """
+    for number in range(1, _TRIES):
+        place = file if number == 1 else file.with_name(f"{file.stem}-{number}{file.suffix}")
+        try:
+            _write(place, plain(text), os.O_EXCL)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise InputFileError(
+                f"{place} cannot be written: {error.strerror}.", advice="Name another place: /export FILE, /copy FILE"
+            ) from error
+        return place
+    raise InputFileError(f"There are {_TRIES} files named like {file}.", advice="Name another place.")
+
+
+def editor_command(environ: Mapping[str, str]) -> list[str]:
+    """VISUAL or EDITOR as words of a command. Raises UsageError when neither says anything."""
+    for name in ("VISUAL", "EDITOR"):
+        try:
+            words = shlex.split(environ.get(name, ""))
+        except ValueError:
+            continue
+        if words:
+            return words
+    raise UsageError("No editor is set.", advice="Set one: export EDITOR=nano")
+
+
+async def edited(text: str, command: list[str]) -> str:
+    """`text` as the owner left it in the editor; the screen must be free for it. Raises UsageError when it fails."""
+    with tempfile.TemporaryDirectory(prefix="reveries-") as folder:
+        file = Path(folder) / "words.md"
+        _write(file, text, os.O_EXCL)
+        try:
+            process = await asyncio.create_subprocess_exec(*command, str(file))
+        except OSError as error:
+            raise UsageError(
+                f"The editor {command[0]} does not start: {error.strerror}.", advice="See EDITOR."
+            ) from error
+        code = await process.wait()
+        if code != 0:
+            raise UsageError(f"The editor ended with {code}: the draft stays as it was.", advice="See EDITOR.")
+        return plain(file.read_text(encoding="utf-8", errors="replace")).rstrip("\n")
+
+
+def _write(file: Path, text: str, flag: int) -> None:
+    opened = os.open(file, os.O_WRONLY | os.O_CREAT | flag, _PRIVATE)
+    with os.fdopen(opened, "w", encoding="utf-8", errors="replace") as writing:
+        writing.write(text)

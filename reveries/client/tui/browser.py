@@ -1,0 +1,262 @@
+"""A list with a page beside it, for everything the owner browses: memories, passes of sleep, conversations, thoughts.
+
+The browser knows lists and pages, and no meaning: what is listed, what a page says and what can be done with an entry
+is a `Shelf`'s (shelves.py).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import ClassVar, Final, Protocol
+
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Container, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from reveries.client.render import Page, line, page_columns, paragraph
+from reveries.client.tui.panes import NARROWEST_PAGE_COLUMNS, Sure, content_of, problem_page
+from reveries.errors import ReveriesError
+from reveries.plaintext import plain
+
+_TYPING_PAUSE_SECONDS: Final = 0.15
+_MOVING_PAUSE_SECONDS: Final = 0.05
+_LONGEST_WORDS_CHARS: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row of the list, and what its shelf knows it by."""
+
+    key: str
+    row: Content
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """What a key does with an entry. `asks`: the question before it is done; empty for none."""
+
+    key: str
+    meaning: str
+    asks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refill:
+    """A deed changed the list; `page` is shown beside it, the words above it become `words`."""
+
+    page: Page | None = None
+    words: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """The browser closes with `text`."""
+
+    text: str = ""
+
+
+class Shelf(Protocol):
+    """What is browsed. All of it may raise ReveriesError, which is shown."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def placeholder(self) -> str:
+        """What typing does; empty: nothing can be typed."""
+        ...
+
+    @property
+    def nothing(self) -> str:
+        """The sentence for an empty list."""
+        ...
+
+    @property
+    def deeds(self) -> tuple[Deed, ...]: ...
+
+    async def entries(self, words: str) -> list[Entry]: ...
+
+    async def page(self, key: str) -> Page: ...
+
+    async def do(self, deed: Deed, key: str) -> Page | Refill | Leave: ...
+
+
+class Browser(ModalScreen[str | None]):
+    """Closed by Esc (None) or by a deed that leaves (its text)."""
+
+    HELP_TITLE = "a browser"
+    BINDINGS: ClassVar = [
+        Binding("escape", "back", "Close"),
+        Binding("slash", "find", "Find", show=False),
+        Binding("question_mark", "app.help", show=False),
+    ]
+
+    def __init__(self, shelf: Shelf, words: str = "", *, starts_typing: bool = False) -> None:
+        super().__init__()
+        self.shelf = shelf
+        self._words = words
+        self._starts_typing = starts_typing
+        self._entries: list[Entry] = []
+        self._keeps_page = False
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="browser"):
+            yield Static(Content(plain(self.shelf.title)), classes="title", markup=False)
+            found = Input(
+                self._words,
+                placeholder=self.shelf.placeholder,
+                id="find",
+                compact=True,
+                max_length=_LONGEST_WORDS_CHARS,
+            )
+            found.display = bool(self.shelf.placeholder)
+            yield found
+            with Container(id="shelf"):
+                yield OptionList(id="entries", markup=False, compact=True)
+                with VerticalScroll(id="page"):
+                    yield Static("", id="page-text", markup=False)
+            yield Static(self._hints(), id="hints", markup=False)
+
+    def on_mount(self) -> None:
+        self._show(paragraph("…", style="dim"))
+        self.set_focus(self.query_one("#find" if self._starts_typing else "#entries"))
+        self._fill()
+
+    # --- the list ----------------------------------------------------------------------------------------------------
+
+    @on(Input.Changed, "#find")
+    def _typed(self, changed: Input.Changed) -> None:
+        if changed.value != self._words:
+            self._words = plain(changed.value)
+            self._fill(_TYPING_PAUSE_SECONDS)
+
+    @work(exclusive=True, group="fill", name="tui.fill", exit_on_error=True)
+    async def _fill(self, pause_seconds: float = 0.0) -> None:
+        if pause_seconds:
+            # Typing goes on: another worker of this group takes this one's place.
+            await asyncio.sleep(pause_seconds)
+        try:
+            self._entries = await self.shelf.entries(self._words)
+        except ReveriesError as error:
+            self._entries = []
+            self._show(problem_page(str(error)))
+            self._keeps_page = True
+        rows = self.query_one("#entries", OptionList)
+        rows.clear_options()
+        rows.add_options([Option(entry.row) for entry in self._entries])
+        if self._entries:
+            rows.highlighted = 0
+            return
+        if not self._keeps_page:
+            self._show(paragraph(self.shelf.nothing, style="dim"))
+        self._keeps_page = False
+
+    @on(OptionList.OptionHighlighted, "#entries")
+    def _moved(self) -> None:
+        if not self._keeps_page:
+            self._open()
+        self._keeps_page = False
+
+    @work(exclusive=True, group="open", name="tui.open", exit_on_error=True)
+    async def _open(self) -> None:
+        if (entry := self.marked) is None:
+            return
+        await asyncio.sleep(_MOVING_PAUSE_SECONDS)
+        with page_columns(self._columns()):
+            await self._told(lambda: self.shelf.page(entry.key))
+
+    @property
+    def marked(self) -> Entry | None:
+        """The entry that is marked."""
+        place = self.query_one("#entries", OptionList).highlighted
+        return self._entries[place] if place is not None and place < len(self._entries) else None
+
+    # --- what is done with an entry ----------------------------------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        """Keys of the shelf's deeds; while words are typed, only those that no word has."""
+        is_typing = self.query_one("#find").has_focus
+        if is_typing and event.key in ("up", "down", "pageup", "pagedown"):
+            rows = self.query_one("#entries", OptionList)
+            moves = {"up": rows.action_cursor_up, "down": rows.action_cursor_down}
+            moves |= {"pageup": rows.action_page_up, "pagedown": rows.action_page_down}
+            moves[event.key]()
+            event.stop()
+            return
+        deed = next((deed for deed in self.shelf.deeds if deed.key == event.key), None)
+        if deed is not None and (not is_typing or not event.is_printable):
+            event.stop()
+            self._do(deed)
+
+    @on(OptionList.OptionSelected, "#entries")
+    @on(Input.Submitted, "#find")
+    def _entered(self) -> None:
+        deed = next((deed for deed in self.shelf.deeds if deed.key == "enter"), None)
+        if deed is not None:
+            self._do(deed)
+        else:
+            self.set_focus(self.query_one("#page"))
+
+    @work(exclusive=True, group="do", name="tui.do", exit_on_error=True)
+    async def _do(self, deed: Deed) -> None:
+        if (entry := self.marked) is None:
+            return
+        if deed.asks and not await self.app.push_screen_wait(Sure(deed.asks)):
+            return
+        with page_columns(self._columns()):
+            await self._told(lambda: self.shelf.do(deed, entry.key))
+
+    async def _told(self, ask: Callable[[], Awaitable[Page | Refill | Leave]]) -> None:
+        try:
+            outcome = await ask()
+        except ReveriesError as error:
+            self._show(problem_page(str(error)))
+            return
+        match outcome:
+            case Leave(text=text):
+                self.dismiss(text)
+            case Refill(page=page, words=words):
+                if page is not None:
+                    self._show(page)
+                self._keeps_page = page is not None
+                if words is not None:
+                    self._words = words
+                    self.query_one("#find", Input).value = words
+                self._fill()
+            case _:
+                self._show(outcome)
+
+    def action_back(self) -> None:
+        """Esc: from the page to the list, from the list out."""
+        if self.query_one("#page").has_focus:
+            self.set_focus(self.query_one("#entries"))
+        else:
+            self.dismiss(None)
+
+    def action_find(self) -> None:
+        """A slash: type what to look for."""
+        if self.shelf.placeholder:
+            self.set_focus(self.query_one("#find"))
+
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _show(self, page: Page) -> None:
+        self.query_one("#page-text", Static).update(content_of(page or [line()]))
+        self.query_one("#page", VerticalScroll).scroll_home(animate=False)
+
+    def _columns(self) -> int:
+        return max(NARROWEST_PAGE_COLUMNS, self.query_one("#page").size.width - 3)
+
+    def _hints(self) -> Content:
+        hints = [(deed.key, deed.meaning) for deed in self.shelf.deeds]
+        if self.shelf.placeholder:
+            hints.append(("/", "find"))
+        parts: list[str | tuple[str, str]] = []
+        for key, meaning in [*hints, ("tab", "next part"), ("esc", "close")]:
+            parts += [(key, "$accent"), (f" {meaning}   ", "$foreground 60%")]
+        return Content.assemble(*parts)

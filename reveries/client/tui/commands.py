@@ -1,0 +1,118 @@
+"""What the owner can tell the interface to do: one list for the slash menu, the palette, the keys and the help.
+
+Pure: which command a line of text names, and which commands it may become.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Group = Literal["talk", "look", "mind", "here"]
+GROUPS: Final[dict[Group, str]] = {
+    "talk": "The conversation",
+    "look": "Looking inside",
+    "mind": "Its thinking and its sleep",
+    "here": "This terminal",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`words`: what may stand behind it, as the help shows it; in brackets when it can be left out. `key`: the name of
+    the key's setting (client.keys), empty when it has none."""
+
+    name: str
+    words: str
+    meaning: str
+    group: Group
+    key: str = ""
+
+    @property
+    def needs_words(self) -> bool:
+        return bool(self.words) and not self.words.startswith("[")
+
+    @property
+    def usage(self) -> str:
+        return f"{self.name} {self.words}".strip()
+
+
+COMMANDS: Final = (
+    Command("/stop", "", "stop the reply", "talk", "stop"),
+    Command("/retry", "", "take your last words and the reply back, and say them again", "talk"),
+    Command("/undo", "", "take your last words and the reply back, into the draft", "talk"),
+    Command("/new", "", "begin a new conversation", "talk"),
+    Command("/resume", "[WORDS]", "go on with an earlier conversation, found by its words", "talk", "conversations"),
+    Command("/edit", "", "write in your own editor ($VISUAL, $EDITOR)", "talk", "edit"),
+    Command("/past", "[WORDS]", "find what you said before, and say it again", "talk", "past"),
+    Command("/copy", "[code | FILE]", "copy the marked message, else the last reply", "talk", "copy"),
+    Command("/export", "[FILE]", "write the whole conversation as Markdown", "talk"),
+    Command("/newest", "", "jump to the newest", "talk", "newest"),
+    Command("/recalled", "", "what came to its mind for your last words, and why", "look", "recalled"),
+    Command("/memory", "[WORDS]", "browse what it remembers: search, timeline, links, why", "look", "memory"),
+    Command("/search", "WORDS", "what comes to mind for them", "look"),
+    Command("/inspect", "ID", "all of one episode", "look"),
+    Command("/why", "ID [CUE]", "why it came to mind; without a cue, for the last turn", "look"),
+    Command("/timeline", "[SINCE]", "what happened, by day", "look"),
+    Command("/context", "", "what it was told for the last turn", "look", "context"),
+    Command("/self", "[history]", "what it takes itself and you to be", "look"),
+    Command("/status", "", "how it is: health, memory, models, today's use", "look", "status"),
+    Command("/usage", "", "tokens and money, by model and day, against the limits", "look"),
+    Command("/models", "", "which model does what, and what else there is", "look"),
+    Command("/wellbeing", "", "how often its thoughts sounded distressed, and the breaker's journal", "look"),
+    Command("/thoughts", "", "what it thought since yesterday, why, and what that cost", "mind", "thoughts"),
+    Command("/notes", "", "what its thinking wanted you to know", "mind"),
+    Command("/nudge", "WORDS", "have it think about them when this conversation rests", "mind"),
+    Command("/pause", "", "hold its thinking back", "mind"),
+    Command("/unpause", "", "let its thinking go again", "mind"),
+    Command("/sleeps", "", "its passes of sleep as a diff; take one back", "mind", "sleeps"),
+    Command("/contradictions", "", "claims that cannot both hold", "mind"),
+    Command("/side", "", "fold the side pane; on a narrow terminal, change to it", "here", "side"),
+    Command("/theme", "[NAME]", "change the colours; without a name, the next", "here"),
+    Command("/help", "", "the keys, and all commands", "here", "help"),
+    Command("/redraw", "", "draw the screen anew", "here"),
+    Command("/exit", "", "leave; the mind stays awake", "here", "leave"),
+)
+_ALSO: Final = {"/quit": "/exit", "/sessions": "/resume", "/conversations": "/resume", "/sleep": "/sleeps"}
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A command with what stood behind it."""
+
+    command: Command
+    words: str
+
+
+def called(text: str) -> Called | str | None:
+    """The command that `text` is; a sentence when words are missing; None when it is no command, but words to say."""
+    name, _, rest = text.strip().partition(" ")
+    command = command_named(name)
+    if command is None:
+        return None
+    rest = rest.strip()
+    if command.needs_words and not rest:
+        return f"{command.name} needs a word more: {command.usage}"
+    if rest and not command.words:
+        # "/new shoes would be nice" is no command.
+        return None
+    return Called(command, rest)
+
+
+def command_named(name: str) -> Command | None:
+    """The command of this name, or of another name for it."""
+    name = _ALSO.get(name, name)
+    return next((command for command in COMMANDS if command.name == name), None)
+
+
+def completions(text: str) -> list[Command]:
+    """The commands that `text` may become: those that begin with it, then those that have it inside."""
+    if not text.startswith("/") or any(char.isspace() for char in text):
+        return []
+    typed = text[1:].lower()
+    beginning = [command for command in COMMANDS if command.name[1:].startswith(typed)]
+    inside = [command for command in COMMANDS if typed and typed in command.name[1:] and command not in beginning]
+    about = [
+        command
+        for command in COMMANDS
+        if len(typed) > 2 and typed in command.meaning.lower() and command not in (*beginning, *inside)
+    ]
+    return [*beginning, *inside, *about]

@@ -1,0 +1,222 @@
+"""What the owner's commands do: each is a method, called by the slash menu, the palette and the keys alike."""
+
+import datetime as dt
+import os
+import re
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from textual.app import SuspendNotSupported
+
+from reveries import protocol
+from reveries.client.owner_files import edited, editor_command, write_new
+from reveries.client.talk_page import conversation_markdown
+from reveries.client.tui.browser import Browser, Shelf
+from reveries.client.tui.commands import Called
+from reveries.client.tui.looks import Look, look_for, page_of
+from reveries.client.tui.panes import LookPane, problem_page
+from reveries.client.tui.shelves import (
+    ConversationShelf,
+    MemoryShelf,
+    PastWordsShelf,
+    RecalledShelf,
+    SleepShelf,
+    ThoughtShelf,
+)
+from reveries.client.tui.themes import next_theme
+from reveries.errors import ProtocolError, ReveriesError
+from reveries.plaintext import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from reveries.client.tui.app import ReveriesApp
+
+_TERMINAL_COPIES_CHARS: Final = 70_000
+"""More than this many terminals drop the sequence that copies."""
+_FENCE: Final = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_EXPORTED_AT_ONCE: Final = 500
+
+
+class Deeds:
+    """The commands of one application."""
+
+    def __init__(self, app: "ReveriesApp") -> None:
+        self._app = app
+        self._own: dict[str, Callable[[str], Awaitable[None]]] = {
+            "/stop": self._stop,
+            "/retry": self._retry,
+            "/undo": self._undo,
+            "/new": self._new,
+            "/resume": self._resume,
+            "/edit": self._edit,
+            "/past": self._past,
+            "/copy": self._copy,
+            "/export": self._export,
+            "/newest": self._newest,
+            "/recalled": self._recalled,
+            "/memory": self._memory,
+            "/thoughts": self._thoughts,
+            "/sleeps": self._sleeps,
+            "/side": self._side,
+            "/theme": self._theme,
+            "/help": self._help,
+            "/redraw": self._redraw,
+            "/exit": self._exit,
+        }
+
+    async def do(self, called: Called) -> None:
+        """Do it. What went wrong is said on the screen, never raised."""
+        try:
+            if (deed := self._own.get(called.command.name)) is not None:
+                await deed(called.words)
+            elif (look := look_for(called)) is not None:
+                await self._look(look)
+        except ReveriesError as error:
+            self._app.show_pane(LookPane(called.command.name, problem_page(str(error))))
+
+    async def why(self, episode_id: str) -> None:
+        """Why this episode came to mind for the last turn."""
+        await self._look(Look("why", lambda number: protocol.AskWhy(number, episode_id)))
+
+    async def _look(self, look: Look) -> None:
+        app = self._app
+        page = page_of(await app.link.ask(look.request), app.clock.now(), app.size.width)
+        app.show_pane(LookPane(look.title, page))
+
+    # --- the conversation --------------------------------------------------------------------------------------------
+
+    async def _stop(self, _: str) -> None:
+        self._app.action_stop_reply()
+
+    async def _retry(self, _: str) -> None:
+        words = await self._taken_back()
+        # Said when the conversation without them stands on the screen.
+        self._app.say_when_attached(words)
+
+    async def _undo(self, _: str) -> None:
+        self._app.composer.take_back([await self._taken_back()])
+        self._app.hint("taken back: it is not remembered; your words are in the draft")
+
+    async def _taken_back(self) -> str:
+        self._app.link.stop_reply()
+        answer = await self._app.link.ask(protocol.TakeBack)
+        if not isinstance(answer, protocol.TakenBack):
+            raise ProtocolError("The mind took nothing back.", advice="Wake it with this version.")
+        return answer.words
+
+    async def _new(self, _: str) -> None:
+        if self._app.is_answering:
+            self._app.hint("after this reply (esc stops it)")
+        await self._app.link.ask(protocol.NewConversation)
+        self._app.hint("a new conversation; the others: /resume")
+
+    async def _resume(self, words: str) -> None:
+        await self._browse(ConversationShelf(self._app.link.ask, self._app.clock), words, starts_typing=True)
+
+    async def _past(self, words: str) -> None:
+        app = self._app
+        words = words or app.composer.text.strip()
+        shelf = PastWordsShelf(app.link.ask, app.clock, app.composer.past)
+        chosen = await self._browse(shelf, words if "\n" not in words else "", starts_typing=True)
+        if chosen:
+            app.composer.write(chosen)
+
+    async def _edit(self, _: str) -> None:
+        app = self._app
+        command = editor_command(os.environ)
+        draft = app.composer.text
+        try:
+            # No drawing while the editor has the screen; the link goes on.
+            with app.suspend(), app.batch_update():
+                text = await edited(draft, command)
+        except SuspendNotSupported:
+            app.hint("no editor here: this terminal cannot be handed over")
+            return
+        app.composer.write(text)
+
+    async def _copy(self, words: str) -> None:
+        app = self._app
+        text = app.chat.text_to_copy
+        if words == "code":
+            blocks = _FENCE.findall(text)
+            text, words = (blocks[-1][1] if blocks else ""), ""
+        if not text:
+            app.hint("nothing to copy")
+        elif words or len(text) > _TERMINAL_COPIES_CHARS:
+            app.hint(f"written to {write_new(_file(words or 'reveries-copied.md'), text)}")
+        else:
+            app.copy_to_clipboard(text)
+            app.hint(f"copied {len(text):,} characters; not in your clipboard? /copy FILE")
+
+    async def _export(self, words: str) -> None:
+        app = self._app
+        turns = await self._all_turns()
+        if not turns:
+            app.hint("nothing was said yet")
+            return
+        began = dt.datetime.fromtimestamp(turns[0].said_at)
+        file = _file(words or f"reveries-{began:%Y-%m-%d-%H%M}.md")
+        written = write_new(file, conversation_markdown(turns, turns[0].said_at, app.mind_name))
+        app.hint(f"{len(turns):,} turns written to {written}")
+
+    async def _all_turns(self) -> list[protocol.SaidTurn]:
+        turns: list[protocol.SaidTurn] = []
+        before: int | None = None
+        while before is None or before > 0:
+            ask = partial(protocol.AskTurns, before=before, limit=_EXPORTED_AT_ONCE)
+            told = await self._app.link.ask(ask)
+            if not isinstance(told, protocol.Turns):
+                raise ProtocolError("The mind did not tell what was said.", advice="Wake it with this version.")
+            turns, before = [*told.turns, *turns], told.earlier_count
+        return turns
+
+    async def _newest(self, _: str) -> None:
+        self._app.chat.to_newest()
+
+    # --- looking inside ----------------------------------------------------------------------------------------------
+
+    async def _recalled(self, _: str) -> None:
+        app = self._app
+        await self._browse(RecalledShelf(app.link.ask, app.clock, app.recalled_items))
+
+    async def _memory(self, words: str) -> None:
+        await self._browse(MemoryShelf(self._app.link.ask, self._app.clock), words)
+
+    async def _thoughts(self, _: str) -> None:
+        await self._browse(ThoughtShelf(self._app.link.ask, self._app.clock))
+
+    async def _sleeps(self, _: str) -> None:
+        await self._browse(SleepShelf(self._app.link.ask, self._app.clock))
+
+    async def _browse(self, shelf: Shelf, words: str = "", *, starts_typing: bool = False) -> str | None:
+        return await self._app.push_screen_wait(Browser(shelf, words, starts_typing=starts_typing))
+
+    # --- this terminal -----------------------------------------------------------------------------------------------
+
+    async def _side(self, _: str) -> None:
+        self._app.fold_side()
+
+    async def _theme(self, words: str) -> None:
+        app = self._app
+        name = words or next_theme(app.theme, list(app.available_themes))
+        if name not in app.available_themes:
+            app.hint(f"no such colours: {one_line(name, 40)}")
+            return
+        app.theme = name
+        app.hint(f'{name}; to keep it: reveries config set client.theme "{name}"')
+
+    async def _help(self, _: str) -> None:
+        self._app.action_help()
+
+    async def _redraw(self, _: str) -> None:
+        self._app.refresh(layout=True)
+        self._app.screen.refresh(layout=True)
+
+    async def _exit(self, _: str) -> None:
+        self._app.leave()
+
+
+def _file(words: str) -> Path:
+    return Path(words).expanduser().absolute()

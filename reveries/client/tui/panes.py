@@ -1,0 +1,101 @@
+"""Pages over the conversation: lines of styled text as Textual content, a pane for one, a yes-or-no question."""
+
+from typing import ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from reveries.client.render import Page, Part, paragraph
+from reveries.plaintext import plain
+
+PAGE_COLUMNS: Final = 74
+NARROWEST_PAGE_COLUMNS: Final = 24
+_STYLES: Final = {
+    "": "",
+    "strong": "bold",
+    "dim": "$foreground 60%",
+    "accent": "$accent",
+    "good": "$success",
+    "warn": "$warning",
+    "bad": "$error",
+}
+
+
+def columns_for(terminal_columns: int) -> int:
+    """How wide a page is in a pane of a terminal this wide."""
+    return max(NARROWEST_PAGE_COLUMNS, min(PAGE_COLUMNS, terminal_columns * 96 // 100 - 10))
+
+
+def problem_page(sentence: str) -> Page:
+    """What went wrong, in its own words."""
+    return paragraph(sentence, style="warn")
+
+
+def content_of(page: Page) -> Content:
+    """Lines for a widget: parts of text with their styles, never markup."""
+    pieces: list[str | tuple[str, str]] = []
+    for row in page:
+        pieces += [_piece(part) for part in row]
+        pieces.append("\n")
+    return Content.assemble(*pieces)
+
+
+def _piece(part: Part) -> str | tuple[str, str]:
+    text, style = plain(part.text), _STYLES[part.style]
+    return (text, style) if style else text
+
+
+class LookPane(ModalScreen[None]):
+    """A page over the conversation. Closed by any of Esc, q, Enter."""
+
+    HELP_TITLE = "a page"
+    BINDINGS: ClassVar = [
+        Binding("escape,enter,q,f2", "dismiss", "Close"),
+        Binding("down,j", "scroll(1)", show=False),
+        Binding("up,k", "scroll(-1)", show=False),
+        Binding("question_mark", "app.help", show=False),
+    ]
+
+    def __init__(self, title: str, page: Page) -> None:
+        super().__init__()
+        self._title = title
+        self._page = page
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="look"):
+            yield Static(Content(plain(self._title)), classes="title", markup=False)
+            with VerticalScroll(id="look-page"):
+                yield Static(content_of(self._page), markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one("#look-page", VerticalScroll).focus()
+
+    def action_scroll(self, rows: int) -> None:
+        """By the keyboard, also where the pane has lost the focus."""
+        self.query_one("#look-page", VerticalScroll).scroll_relative(y=rows, animate=False)
+
+
+class Sure(ModalScreen[bool]):
+    """A question before something that changes what the mind remembers: y does it, everything else does not."""
+
+    BINDINGS: ClassVar = [
+        Binding("y", "answer(True)", "Yes"),
+        Binding("n,escape,enter,q", "answer(False)", "No"),
+    ]
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self._question = question
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="sure"):
+            yield Static(Content(plain(self._question)), markup=False)
+            yield Static(Content.assemble(("y", "$accent"), " yes   ", ("n", "$accent"), " no"), markup=False)
+
+    def action_answer(self, is_sure: bool) -> None:
+        """Close with the answer."""
+        self.dismiss(is_sure)

@@ -1,0 +1,59 @@
+"""The list of commands above the composer, while what is written there begins with a slash."""
+
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from reveries.client.tui.commands import Command, completions
+
+SHOWN_COMMANDS = 8
+_NARROW_COLUMNS = 50
+
+
+class SlashMenu(OptionList):
+    """Never has the focus: the composer moves in it."""
+
+    can_focus = False
+
+    def __init__(self) -> None:
+        super().__init__(id="slash", classes="hidden", markup=False)
+        self._commands: list[Command] = []
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._commands)
+
+    @property
+    def chosen(self) -> Command | None:
+        """The command that is marked."""
+        place = self.highlighted
+        return self._commands[place] if self._commands and place is not None else None
+
+    def show_for(self, text: str) -> None:
+        """Show what `text` may become; nothing when it can become none."""
+        commands = completions(text)
+        if commands == self._commands:
+            return
+        self._commands = commands
+        self.clear_options()
+        if commands:
+            widest = max(len(command.usage) for command in commands)
+            self.add_options([Option(self._row(command, widest)) for command in commands])
+            self.highlighted = 0
+        self.set_class(not commands, "hidden")
+
+    def move(self, steps: int) -> None:
+        """Mark another; beyond the last comes the first."""
+        if self._commands:
+            self.highlighted = ((self.highlighted or 0) + steps) % len(self._commands)
+
+    def close(self) -> None:
+        """Until the text changes."""
+        self._commands = []
+        self.clear_options()
+        self.add_class("hidden")
+
+    def _row(self, command: Command, widest: int) -> Content:
+        if self.app.size.width < _NARROW_COLUMNS:
+            return Content.styled(command.usage, "$accent")
+        return Content.assemble((f"{command.usage:<{widest + 2}}", "$accent"), (command.meaning, "$foreground 70%"))

@@ -1,0 +1,229 @@
+"""Every screen of the terminal interface as text, with what a real mind answered (record_screens.py).
+
+    python -m tests.client.draw_screens            # draw all of them anew
+    python -m tests.client.draw_screens --svg DIR  # and as pictures, to be looked at
+
+tests/client/screens/NAME-COLUMNSxROWS.txt is compared by test_tui_screens.py: whoever changes the interface sees in the
+difference what changed.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import os
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from textual.pilot import Pilot
+
+from reveries import protocol
+from reveries.client.tui.app import ReveriesApp
+from reveries.config import Home
+from tests.client.record_screens import CUE, RECORDED
+from tests.client.screen_text import rows_of, text_of, until
+from tests.fakes.clock import HandClock
+from tests.fakes.daemon import Script, awake
+
+SIZES: Final = ((120, 40), (80, 24), (50, 20))
+SCREENS_FOLDER: Final = RECORDED.parent
+_REPLY: Final = (
+    "You told me three things:\n\n"
+    "1. The old pear tree **survived the storm**; one branch broke.\n"
+    "2. The wall is finished up to the tree, with an *arch for its root*.\n"
+    "3. In September it gave `40 kg`.\n\n"
+    "> I want to keep it whatever happens with the wall.\n\n"
+    "Shall I keep the date of the next pruning?"
+)
+_DEGRADED: Final = "The disk is full: nothing new is stored. Free some space, then: reveries status"
+
+
+def recorded() -> dict[str, protocol.Frame]:
+    """What the mind answered."""
+    return msgspec.json.decode(RECORDED.read_bytes(), type=dict[str, protocol.Frame])
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """A screen: the keys that lead to it, and words that stand on it when it is there."""
+
+    keys: tuple[str, ...] = ()
+    words: str = "pruning"
+    typed: str = ""
+    is_empty: bool = False
+    """Nothing was said yet."""
+    is_degraded: bool = False
+    goes_away: bool = False
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+SCREENS: Final = {
+    "welcome": Screen(words="Say something.", is_empty=True),
+    "talk": Screen(),
+    "degraded": Screen(words="disk is", is_degraded=True),
+    "away": Screen(words="reconnecting", goes_away=True),
+    "side": Screen(("ctrl+t",), ""),
+    "menu": Screen(typed="/", words="/stop"),
+    "help": Screen(("f1",), "you are here"),
+    "past-words": Screen(("ctrl+r",), "what you said before"),
+    "marked": Screen(("alt+up", "alt+up"), ""),
+    "context": Screen(("f2",), "what it was told"),
+    "recalled": Screen(("f3",), "what came to mind"),
+    "memory": Screen(("f4",), "Ada: "),
+    "memory-found": Screen(("enter",), "Ada: ", typed="/memory the garden wall"),
+    "why": Screen(("f4", "w"), ""),
+    "sleeps": Screen(("f5",), "what sleep did"),
+    "thoughts": Screen(("f6",), "seven point four"),
+    "status": Screen(("f7",), "how it is"),
+    "conversations": Screen(("f8",), "turns"),
+    "usage": Screen(("enter",), "tokens and money", typed="/usage"),
+    "models": Screen(("enter",), "models", typed="/models"),
+    "wellbeing": Screen(("enter",), "wellbeing", typed="/wellbeing"),
+    "self": Screen(("enter",), "self-model", typed="/self"),
+    "timeline": Screen(("enter",), "timeline", typed="/timeline"),
+}
+
+
+async def draw(name: str, size: tuple[int, int], svg: Path | None = None) -> str:
+    """The rows of the screen. Raises TimeoutError when it does not come."""
+    screen, answers = SCREENS[name], recorded()
+    status = answers["AskStatus"]
+    assert isinstance(status, protocol.Status)
+    clock = HandClock(status.awake_since + 3 * 3600 + 20 * 60)
+    with _utc(), tempfile.TemporaryDirectory(prefix="rv") as folder:
+        home = Home(Path(folder) / "home")
+        script = _script(screen, answers, clock.now())
+        app = ReveriesApp(home, clock)
+        async with asyncio.timeout(20), awake(home, script) as mind, _running(app, size) as pilot:
+            await until(pilot, lambda: app.is_attached_to_mind and app.chat.has_turns is not screen.is_empty)
+            if screen.goes_away:
+                await mind.stop()
+            app.composer.write(screen.typed)
+            await _settled(app, pilot)
+            for key in screen.keys:
+                await pilot.press(key)
+                await _settled(app, pilot)
+            await _there(app, pilot, screen.words)
+            await _settled(app, pilot)
+            if svg is not None:
+                svg.write_text(app.export_screenshot(title="reveries"), encoding="utf-8")
+            rows = [row.rstrip() for row in rows_of(app)]
+            if screen.goes_away:
+                await mind.start()
+        return "\n".join(rows) + "\n"
+
+
+@contextlib.asynccontextmanager
+async def _running(app: ReveriesApp, size: tuple[int, int]) -> AsyncIterator[Pilot[None]]:
+    async with app.run_test(size=size) as pilot:
+        yield pilot
+
+
+async def _there(app: ReveriesApp, pilot: Pilot[None], words: str) -> None:
+    try:
+        await until(pilot, lambda: words in text_of(app))
+    except asyncio.CancelledError:
+        sys.stderr.write(f"{words!r} is not there:\n{text_of(app)}\n")
+        raise
+
+
+async def _settled(app: ReveriesApp, pilot: Pilot[None]) -> None:
+    """Until the screen stays as it is."""
+    same, before = 0, ""
+    while same < 3:
+        await pilot.pause(0.05)
+        now = text_of(app)
+        same, before = (same + 1, before) if now == before else (0, now)
+
+
+def _script(screen: Screen, answers: dict[str, protocol.Frame], now: float) -> Script:
+    status, recalled = answers["AskStatus"], answers["Recalled"]
+    assert isinstance(status, protocol.Status)
+    assert isinstance(recalled, protocol.Recalled)
+    if screen.is_degraded:
+        status = msgspec.structs.replace(status, health="not storing", problems=[_DEGRADED])
+    past = answers["AskConversations"]
+    assert isinstance(past, protocol.Conversations)
+    found = answers["Search"]
+    assert isinstance(found, protocol.Found)
+    episode = answers["Inspect"]
+    assert isinstance(episode, protocol.EpisodeDetail)
+    return Script(
+        turns=[] if screen.is_empty else _talk(now),
+        recalled=recalled.items,
+        live=[
+            protocol.ThoughtBegan(0, "th1", "the conversation ended", "She asked about the tree again. "),
+            protocol.ThoughtToken(0, "The bottle said seven point four; the wall was", 0),
+        ],
+        thoughts=[_thought(now)],
+        past=past.conversations,
+        found=found,
+        episode=episode,
+        status=status,
+        sleep={name: answers[name] for name in ("AskSleepLog", "InspectSleep")},
+        looks={
+            name: answers[name]
+            for name in (
+                "AskWhy", "AskTimeline", "AskContext", "AskSelf", "AskWellbeing", "AskUsage", "AskModels", "AskNotes",
+                "AskContradictions",
+            )
+        },
+    )  # fmt: skip
+
+
+def _talk(now: float) -> list[protocol.SaidTurn]:
+    return [_turn("t1", CUE, now - 90, is_owner=True), _turn("t2", _REPLY, now - 60, is_owner=False)]
+
+
+def _turn(name: str, text: str, said_at: float, *, is_owner: bool) -> protocol.SaidTurn:
+    return protocol.SaidTurn(name, "Ada" if is_owner else "Reverie", is_owner, text, said_at, False)
+
+
+def _thought(now: float) -> protocol.ThoughtEntry:
+    return protocol.ThoughtEntry(
+        "th1", now - 4000, now - 3950, "conversation_ended", "settled", "The bottle said seven point four.", 61, [],
+        calls=1, prompt_tokens=900, completion_tokens=61,
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _utc() -> Iterator[None]:
+    """Local time is UTC, wherever this runs."""
+    before = os.environ.get("TZ")
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["TZ"]
+        else:
+            os.environ["TZ"] = before
+        time.tzset()
+
+
+def file_of(name: str, size: tuple[int, int]) -> Path:
+    """Where a screen is kept."""
+    return SCREENS_FOLDER / f"{name}-{size[0]}x{size[1]}.txt"
+
+
+def main() -> None:
+    """Draw."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", choices=[*SCREENS, []], help="which; without a name all")
+    parser.add_argument("--svg", type=Path, help="a folder for pictures")
+    chosen = parser.parse_args()
+    for name in chosen.names or SCREENS:
+        for size in SIZES:
+            file = file_of(name, size)
+            svg = chosen.svg / f"{file.stem}.svg" if chosen.svg else None
+            file.write_text(asyncio.run(draw(name, size, svg)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

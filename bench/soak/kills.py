@@ -4,7 +4,7 @@
 
 While it lives it is talked to, sleeps, thinks, is handed past conversations, and closes for good now and then. What the
 client was told is stored goes into a ledger of its own; after each kill the file is held against it, and every tenth
-time the graph is built from the snapshot and from the rows. Ends with 1 when anything is lost, half-made or there twice.
+time the graph is built from the snapshot and from the rows. Ends with 1 when anything is lost, half-made or double.
 Goes on where it was left: after `--minutes` it says how far it is, and is started again.
 """
 

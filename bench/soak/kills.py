@@ -15,9 +15,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from resumable import Parts
+
 sys.path.insert(0, str(Path(__file__).parents[2]))  # tests is not part of the package.
 
-from bench.soak.resumable import Parts
 from tests.durability.kills import Killed, lives
 
 _KILLS_PER_HOME = 100

@@ -48,8 +48,6 @@ tokens_per_month = 1000000000
 [circuit_breaker]
 enabled = false
 """
-_SLEEP_SHARE = 0.1
-"""Of what is asked of sleep: the whole way to the end, with a backup and a snapshot."""
 _THINGS = ("the pear tree", "my sister Marta", "the boat", "Lisbon", "the thesis", "Paul", "the old piano", "the bees")
 _DEEDS = ("planted", "sold", "dreamt of", "painted", "lost", "found", "wrote about", "asked after")
 
@@ -61,7 +59,7 @@ class Talk(dict[str, str]):
         super().__init__()
         self._count = itertools.count()
 
-    def get(self, key: str, default: object = None) -> str:  # type: ignore[override]
+    def get(self, key: str, default: object = None) -> str:
         number = next(self._count)
         return f"I keep that in mind, number {number}: {_THINGS[number % len(_THINGS)]} and what came of it."
 
@@ -130,7 +128,8 @@ class Company:
     name: str
     """Of this life: what is said in it is said in no other."""
     chance: random.Random
-    heard: dict[int, str] = field(default_factory=dict)
+    sleep_share: float = 0.1
+    """Of what is asked of sleep: the whole way to the end, with a backup and a snapshot."""
     failures: list[str] = field(default_factory=list)
 
     async def keep(self, alive: Callable[[], bool]) -> None:
@@ -179,7 +178,7 @@ class Company:
     async def _make_it_sleep(self, client: Client) -> None:
         while True:
             await asyncio.sleep(self.chance.uniform(0.0, 0.3))
-            if self.chance.random() < _SLEEP_SHARE:
+            if self.chance.random() < self.sleep_share:
                 client.send(protocol.Sleep(client.number()))
                 await client.next_of(protocol.Ok)
                 return
@@ -225,7 +224,7 @@ async def client_of(home: Home) -> AsyncIterator[Client]:
     client = Client(reader, writer)
     try:
         client.send(protocol.Hello(protocol.PROTOCOL_VERSION, "test"))
-        await client.next_of(protocol.Welcome)
+        client.welcome = await client.next_of(protocol.Welcome)
         yield client
     finally:
         writer.transport.abort()

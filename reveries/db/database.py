@@ -35,7 +35,13 @@ _PRAGMAS = (
     "busy_timeout=5000",
     "mmap_size=0",
     "temp_store=MEMORY",
+    # SQLite says nothing when a fold that it began by itself fails: `Database` folds the log, and hears of it.
+    "wal_autocheckpoint=0",
+    "journal_size_limit=67108864",
 )
+_COMMITS_BETWEEN_FOLDS = 50
+_LOG_GROWTH_BYTES = 4 * 2**20
+"""After so many commits, or when the log has grown by so much, it is folded into the file."""
 
 
 _STEPS_BETWEEN_LOOKS = 10_000
@@ -92,6 +98,9 @@ class Database:
         self.path = path
         self.has_vector_search = has_vector_search
         """Whether sqlite-vec is loaded."""
+        self._lost: StorageLostError | None = None
+        self._commits = 0
+        self._folded_at_bytes = 0
 
     @property
     def sqlite_version(self) -> str:
@@ -102,10 +111,13 @@ class Database:
         """BEGIN IMMEDIATE … COMMIT; ROLLBACK when the body raises or is cancelled.
 
         Raises DiskFullError or StorageLostError: then nothing of the body is stored. Never await a model or a client
-        inside: the lock is held.
+        inside: the lock is held. After the first StorageLostError there is no other end: a later sync may succeed
+        without the data that an earlier one lost, so nothing is acknowledged any more (A4).
         """
         async with self._lock:
-            with _storage_errors():
+            if self._lost is not None:
+                raise StorageLostError(self._lost.message, advice=self._lost.advice)
+            with self._noticing_loss(), _storage_errors():
                 # The connection's thread works in order. So whichever step a cancellation hits, the rollback comes
                 # after it, and does nothing where COMMIT has succeeded. Shielded, for no transaction may stay open
                 # for the next one to fall into.
@@ -116,6 +128,8 @@ class Database:
                 except BaseException:
                     await asyncio.shield(self._connection.rollback())
                     raise
+                if self._is_log_long():
+                    await asyncio.shield(self._fold("PASSIVE"))
 
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
         """What the query called `name` finds in what is committed."""
@@ -170,13 +184,41 @@ class Database:
             await cursor.close()
         return row is not None and row[0] == "ok"
 
+    @contextlib.contextmanager
+    def _noticing_loss(self) -> Iterator[None]:
+        try:
+            yield
+        except StorageLostError as error:
+            self._lost = self._lost or error
+            raise
+
     async def aclose(self) -> None:
-        """Close; SQLite folds the write-ahead log into the file."""
+        """Fold the write-ahead log into the file, and close. Raises StorageLostError when that fails: the log stays,
+        and nothing of it is lost. On a full disk the log stays too, and that is no error."""
         async with self._lock:
-            await self._connection.close()
+            try:
+                if self._lost is None:
+                    with contextlib.suppress(DiskFullError), self._noticing_loss(), _storage_errors():
+                        await self._fold("TRUNCATE")
+            finally:
+                await self._connection.close()
 
     async def _commit(self) -> None:
         await self._connection.execute("COMMIT")
+        self._commits += 1
+
+    def _is_log_long(self) -> bool:
+        try:
+            size = self.path.with_name(f"{self.path.name}-wal").stat().st_size
+        except OSError:
+            return False
+        return self._commits >= _COMMITS_BETWEEN_FOLDS or size > self._folded_at_bytes + _LOG_GROWTH_BYTES
+
+    async def _fold(self, how: str) -> None:
+        await (await self._connection.execute(f"PRAGMA wal_checkpoint({how})")).close()
+        self._commits = 0
+        with contextlib.suppress(OSError):
+            self._folded_at_bytes = self.path.with_name(f"{self.path.name}-wal").stat().st_size
 
 
 async def open_database(path: Path, backups: Path | None = None, *, with_vector_search: bool = True) -> Database:
@@ -233,10 +275,13 @@ def _connect(path: Path, with_vector_search: bool = False) -> "dbapi.Connection"
 
 
 async def _answers(connection: aiosqlite.Connection, statement: str) -> bool:
-    """Whether SQLite knows what `statement` asks of it."""
+    """Whether SQLite knows what `statement` asks of it. Raises StorageError when it knows and the disk does not."""
     try:
         await (await connection.execute(statement)).close()
-    except dbapi.Error:
+    except dbapi.Error as error:
+        if _primary_code(error) in (SQLITE_FULL, SQLITE_IOERR):
+            with _storage_errors():
+                raise
         return False
     return True
 
@@ -332,6 +377,10 @@ def _verify_and_publish(partial: Path, target: Path) -> None:
         os.close(folder)
 
 
+def _primary_code(error: Exception) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
 @contextlib.contextmanager
 def _storage_errors() -> Iterator[None]:
     try:
@@ -339,7 +388,7 @@ def _storage_errors() -> Iterator[None]:
     except dbapi.IntegrityError as error:
         raise StorageError(f"The memory refused a row: {error}.", advice="Nothing of it was stored.") from error
     except dbapi.Error as error:
-        primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        primary = _primary_code(error)
         if primary == SQLITE_FULL:
             raise DiskFullError(
                 "The disk is full: nothing new can be stored.", advice="Free some room; the mind goes on by itself."

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from reveries.db.driver import dbapi
 from reveries.errors import ReveriesError
 from tests.durability.checks import violations
 from tests.durability.ledger import Acknowledged
-from tests.durability.mind import ROOT, Company, client_of, prepare
+from tests.durability.mind import ROOT, Company, client_of, prepare, start
 from tests.durability.power import State, cuts
 from tests.durability.recorded import TRACED, Event, Told, events
 from tests.fakes.provider import provider
@@ -191,8 +191,7 @@ class _Traced:
 async def _traced(home: Home, log: Path, package: Path) -> AsyncIterator[_Traced]:
     command = ["strace", "-f", "--seccomp-bpf", "-qq", "-yy", "-xx", "-s", "4000000", "-o", str(log)]
     command += ["-e", f"trace={TRACED}", "-e", "signal=none", sys.executable, "-m", "reveries.daemon"]
-    environment = {**os.environ, "REVERIES_HOME": str(home.path), "PYTHONPATH": str(package)}
-    process = _start(command, package, environment, home.logs / "daemon.out")
+    process = start(command, home, package)
     traced = _Traced(process)
     try:
         async with asyncio.timeout(_READY_SECONDS):
@@ -210,22 +209,6 @@ async def _traced(home: Home, log: Path, package: Path) -> AsyncIterator[_Traced
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait(timeout=_END_SECONDS)
-
-
-def _start(
-    command: Sequence[str], package: Path, environment: Mapping[str, str], output: Path
-) -> "subprocess.Popen[bytes]":
-    with output.open("ab") as file:
-        # In the package's folder: "-m" looks there first.
-        return subprocess.Popen(
-            command,
-            cwd=package,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=file,
-            start_new_session=True,
-        )
 
 
 def in_memory() -> str | None:

@@ -131,7 +131,7 @@ class Lives:
         try:
             await self._awake()
             async with asyncio.timeout(_READY_SECONDS), client_of(self.home) as client:
-                await company._say(client, "last: are you there?")
+                await company.say(client, "last: are you there?")
             os.kill(process, signal.SIGTERM)
         except BaseException:
             os.kill(process, signal.SIGKILL)

@@ -10,7 +10,7 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -119,6 +119,21 @@ def prepare(home: Home, provider: Provider) -> None:
     home.config.chmod(0o600)
 
 
+def start(command: Sequence[str], home: Home, package: Path = ROOT) -> "subprocess.Popen[bytes]":
+    """Start a daemon for `home` by `command`, in a session of its own; `package` is the folder of its `reveries`."""
+    with (home.logs / "daemon.out").open("ab") as file:
+        # In the package's folder: "-m" looks there first.
+        return subprocess.Popen(
+            command,
+            cwd=package,
+            env={**os.environ, "REVERIES_HOME": str(home.path), "PYTHONPATH": str(package)},
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+        )
+
+
 @dataclass
 class Company:
     """Those who are with a mind during one life: one talks, one makes it sleep, one imports, one looks on."""
@@ -127,7 +142,7 @@ class Company:
     ledger: Acknowledged
     name: str
     """Of this life: what is said in it is said in no other."""
-    chance: random.Random
+    chance: random.Random = field(default_factory=lambda: random.Random(1))
     sleep_share: float = 0.1
     """Of what is asked of sleep: the whole way to the end, with a backup and a snapshot."""
     failures: list[str] = field(default_factory=list)
@@ -141,19 +156,23 @@ class Company:
 
     async def _while_it_lives(self, deed: Callable[[Client], Awaitable[None]], alive: Callable[[], bool]) -> None:
         while alive():
-            with contextlib.suppress(OSError, ProtocolError, asyncio.IncompleteReadError):
+            try:
                 async with client_of(self.home) as client:
                     await deed(client)
+            except (OSError, ProtocolError, asyncio.IncompleteReadError):
+                pass
+            except AssertionError as error:  # The mind said no.
+                self.failures.append(str(error))
             await asyncio.sleep(0.005)
 
     async def _talk(self, client: Client) -> None:
         client.send(protocol.Attach(client.number()))
         for turn in itertools.count():
             words = f"{self.name}.{turn}: I {self.chance.choice(_DEEDS)} {self.chance.choice(_THINGS)} this year."
-            await self._say(client, words)
+            await self.say(client, words)
             await asyncio.sleep(self.chance.choice((0.0, 0.0, 0.0, 0.1)))
 
-    async def _say(self, client: Client, words: str) -> None:
+    async def say(self, client: Client, words: str) -> None:
         """One turn; what is told to be stored goes into the ledger at once."""
         self.ledger.said.add(words)
         number, heard = client.number(), ""

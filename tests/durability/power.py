@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from tests.durability.recorded import Created, Cut, Event, Removed, Renamed, Synced, Told, Written
+from tests.durability.recorded import Created, Cut, Event, Refused, Removed, Renamed, Synced, Told, Written
 
 WAYS = ("nothing", "beginning", "some", "torn 512", "torn 4096")
 """What is left of what was not synced."""
@@ -50,7 +50,7 @@ class Disk:
                     file.waiting.append((self.now, event))
             case Synced(path):
                 self._sync(path)
-            case Told():
+            case Told() | Refused():
                 pass
 
     def left(self, way: str, chance: random.Random) -> dict[str, bytes]:

@@ -15,9 +15,11 @@ TRACED = (
     "rename,renameat,renameat2,unlink,unlinkat,sendto,sendmsg"
 )
 _BYTE = re.compile(r"\\x([0-9a-f]{2})")
-_CALL = re.compile(r"^(?P<pid>\d+) +(?P<name>\w+)\((?P<arguments>.*)\) += (?P<result>-?\d+)")
-_BEGUN = re.compile(r"^(?P<pid>\d+) +(?P<name>\w+)\((?P<arguments>.*) <unfinished \.\.\.>$")
-_RESUMED = re.compile(r"^(?P<pid>\d+) +<\.\.\. (?P<name>\w+) resumed>(?P<arguments>.*)\) += (?P<result>-?\d+)")
+_CALL = re.compile(r"^(?P<pid>\d+) +(?P<at>[\d.]*) *(?P<name>\w+)\((?P<arguments>.*)\) += (?P<result>-?\d+)")
+_BEGUN = re.compile(r"^(?P<pid>\d+) +(?P<at>[\d.]*) *(?P<name>\w+)\((?P<arguments>.*) <unfinished \.\.\.>$")
+_RESUMED = re.compile(
+    r"^(?P<pid>\d+) +(?P<at>[\d.]*) *<\.\.\. (?P<name>\w+) resumed>(?P<arguments>.*)\) += (?P<result>-?\d+)"
+)
 _DESCRIPTOR = re.compile(r"^(\d+)<([^>]*)>")
 _STRING = re.compile(r'"((?:\\x[0-9a-f]{2})*)"(\.\.\.)?')
 _TEMPORARY = ("-shm",)
@@ -68,30 +70,46 @@ class Told:
     frame: Frame
 
 
-Event = Written | Cut | Synced | Created | Renamed | Removed | Told
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A write or a sync that the system refused. `at`: by the clock of the machine, where the log has it."""
+
+    path: str
+    call: str
+    at: float
+
+
+Event = Written | Cut | Synced | Created | Renamed | Removed | Told | Refused
 
 
 def events(logs: Iterable[Path], home: Path) -> Iterator[Event]:
     """What happened to the files in `home`, and what was told, in the order in which the calls returned."""
     reader = _Reader(str(home))
     for log in logs:
-        for name, arguments, result in _calls(log):
-            if result >= 0:
-                yield from reader.read(name, arguments, result)
+        for call in _calls(log):
+            yield from reader.read(call)
 
 
-def _calls(log: Path) -> Iterator[tuple[str, str, int]]:
+@dataclass(frozen=True, slots=True)
+class _Call:
+    name: str
+    arguments: str
+    result: int
+    at: float
+
+
+def _calls(log: Path) -> Iterator[_Call]:
     """Calls that returned. One that another thread's interrupted stands where it ended."""
     begun: dict[tuple[str, str], str] = {}
     with log.open(encoding="ascii") as lines:
         for line in lines:
             if found := _CALL.match(line):
-                yield found["name"], found["arguments"], int(found["result"])
+                yield _Call(found["name"], found["arguments"], int(found["result"]), float(found["at"] or 0))
             elif found := _BEGUN.match(line):
                 begun[found["pid"], found["name"]] = found["arguments"]
             elif (found := _RESUMED.match(line)) and (found["pid"], found["name"]) in begun:
                 whole = begun.pop((found["pid"], found["name"])) + found["arguments"]
-                yield found["name"], whole, int(found["result"])
+                yield _Call(found["name"], whole, int(found["result"]), float(found["at"] or 0))
 
 
 class _Reader:
@@ -103,7 +121,10 @@ class _Reader:
         self._positions: dict[str, int] = {}
         self._leaving: dict[str, bytes] = {}
 
-    def read(self, name: str, arguments: str, result: int) -> Iterable[Event]:
+    def read(self, call: _Call) -> Iterable[Event]:
+        name, arguments, result = call.name, call.arguments, call.result
+        if result < 0:
+            return self._refused(call)
         match name:
             case "open" | "openat" | "creat":
                 return self._open(arguments, result)
@@ -115,6 +136,12 @@ class _Reader:
                 return self._send(arguments, result)
             case _:
                 return self._change(name, arguments, result)
+
+    def _refused(self, call: _Call) -> Iterator[Event]:
+        found = _DESCRIPTOR.match(call.arguments)
+        path = self._ours(_text(found[2])) if found else None
+        if path is not None:
+            yield Refused(path, call.name, call.at)
 
     def _open(self, arguments: str, result: int) -> Iterator[Event]:
         path = self._ours(next(iter(_strings(arguments)), ""))

@@ -17,6 +17,7 @@ from typing import Any, Final
 import aiosqlite
 
 from reveries.db.driver import SQLITE_FULL, SQLITE_INTERRUPT, SQLITE_IOERR, SQLITE_VERSION, dbapi, load_vector_search
+from reveries.db.failpoints import Step, reached
 from reveries.db.queries import statements
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
 
@@ -123,6 +124,7 @@ class Database:
                 # for the next one to fall into.
                 try:
                     await self._connection.execute("BEGIN IMMEDIATE")
+                    reached(Step.TRANSACTION_BEGUN)
                     yield Transaction(self._connection)
                     await asyncio.shield(self._commit())
                 except BaseException:
@@ -204,7 +206,9 @@ class Database:
                 await self._connection.close()
 
     async def _commit(self) -> None:
+        reached(Step.BEFORE_COMMIT)
         await self._connection.execute("COMMIT")
+        reached(Step.AFTER_COMMIT)
         self._commits += 1
 
     def _is_log_long(self) -> bool:
@@ -216,6 +220,7 @@ class Database:
 
     async def _fold(self, how: str) -> None:
         await (await self._connection.execute(f"PRAGMA wal_checkpoint({how})")).close()
+        reached(Step.LOG_FOLDED)
         self._commits = 0
         with contextlib.suppress(OSError):
             self._folded_at_bytes = self.path.with_name(f"{self.path.name}-wal").stat().st_size
@@ -313,6 +318,7 @@ async def _bring_up_to_date(database: Database, connection: aiosqlite.Connection
         return
     if version and backups is not None:
         await database.backup_to(backups / f"before-migration-{version}-to-{SCHEMA_VERSION}.db")
+        reached(Step.MIGRATION_BACKED_UP)
     while version < SCHEMA_VERSION:
         async with database.transaction():
             # A new file begins with the whole schema, an older one takes every step.
@@ -320,6 +326,7 @@ async def _bring_up_to_date(database: Database, connection: aiosqlite.Connection
                 await connection.execute(statement)
             version = version + 1 if version else SCHEMA_VERSION
             await connection.execute(f"PRAGMA user_version={version}")
+        reached(Step.MIGRATION_STEP)
 
 
 def _whole_schema() -> list[str]:
@@ -355,6 +362,7 @@ async def _fetched(cursor: aiosqlite.Cursor) -> list[Row]:
 
 
 def _verify_and_publish(partial: Path, target: Path) -> None:
+    reached(Step.BACKUP_COPIED)
     connection = dbapi.connect(str(partial))
     try:
         verdict = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
@@ -369,7 +377,9 @@ def _verify_and_publish(partial: Path, target: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+    reached(Step.BACKUP_VERIFIED)
     partial.replace(target)
+    reached(Step.BACKUP_NAMED)
     folder = os.open(target.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -70,7 +70,7 @@ class Lives:
 
     async def _life(self, number: int) -> None:
         company = Company(self.home, self.ledger, f"life{number}", random.Random(self.chance.random()))
-        process = self.zygote.wake(self.home, self.home.logs / "daemon.out")
+        process = self.zygote.wake(self.home)
         is_over = False
         async with asyncio.TaskGroup() as tasks:
             kept = tasks.create_task(company.keep(lambda: not is_over), name="company")
@@ -127,7 +127,7 @@ class Lives:
     async def _last_life(self) -> None:
         """It wakes, takes up what was left, answers, and ends cleanly."""
         company = Company(self.home, self.ledger, "last", self.chance)
-        process = self.zygote.wake(self.home, self.home.logs / "daemon.out")
+        process = self.zygote.wake(self.home)
         try:
             await self._awake()
             async with asyncio.timeout(_READY_SECONDS), client_of(self.home) as client:

@@ -85,9 +85,9 @@ class Zygote:
             raise RuntimeError("The zygote did not come up.")
         return zygote
 
-    def wake(self, home: Home, output: Path) -> int:
-        """Fork a daemon for `home`; its process number."""
-        return int(self._ask(f"start {home.path} {output}"))
+    def wake(self, home: Home, failpoint: str = "") -> int:
+        """Fork a daemon for `home`, which is killed at `failpoint`; its process number."""
+        return int(self._ask(f"start {home.path} {home.logs / 'daemon.out'} {failpoint}"))
 
     def reap(self, process: int) -> int:
         """Wait for its end: the exit code, or -SIGNAL."""
@@ -194,6 +194,18 @@ class Company:
                     self.failures.append(f"{frame.code}: {frame.message}")
                     return
 
+    async def do_everything(self, client: Client) -> None:
+        """Each thing once, in order: talk, rest, a thought, an import, both sleeps, and to sleep for good."""
+        for turn in range(3):
+            await self.say(client, f"{self.name}.{turn}.{client.number()}: I found {_THINGS[turn]} again.")
+        await asyncio.sleep(0.3)
+        await self._import_batch(client, f"{self.name}.{client.number()}")
+        await self._consolidate(client, 3)
+        await self.say(client, f"{self.name}.last.{client.number()}: good night.")
+        client.send(protocol.Sleep(client.number()))
+        await client.next_of(protocol.Ok)
+        await client.reader.read()
+
     async def _make_it_sleep(self, client: Client) -> None:
         while True:
             await asyncio.sleep(self.chance.uniform(0.0, 0.3))
@@ -201,23 +213,29 @@ class Company:
                 client.send(protocol.Sleep(client.number()))
                 await client.next_of(protocol.Ok)
                 return
-            client.send(protocol.Consolidate(client.number(), self.chance.randint(1, 6)))
-            slept = await client.next_of(protocol.Consolidated)
-            if slept.run_id:
-                self.ledger.slept(slept.run_id, slept.processed)
+            await self._consolidate(client, self.chance.randint(1, 6))
+
+    async def _consolidate(self, client: Client, limit: int) -> None:
+        client.send(protocol.Consolidate(client.number(), limit))
+        slept = await client.next_of(protocol.Consolidated)
+        if slept.run_id:
+            self.ledger.slept(slept.run_id, slept.processed)
 
     async def _import(self, client: Client) -> None:
         for batch in itertools.count():
             await asyncio.sleep(self.chance.uniform(0.1, 0.5))
-            texts = [f"{self.name}.{batch}.{line}: we spoke of {_THINGS[line]} once." for line in range(4)]
-            self.ledger.said.update(texts)
-            turns = [
-                protocol.ImportedTurn(1.6e9 + 60.0 * line, "Bo" if line % 2 else "Ana", text)
-                for line, text in enumerate(texts)
-            ]
-            client.send(protocol.Import(client.number(), f"{self.name}.{batch}", turns, is_last=True))
-            if (await client.next_of(protocol.Imported)).stored == len(texts):
-                self.ledger.lines(texts)
+            await self._import_batch(client, f"{self.name}.{batch}")
+
+    async def _import_batch(self, client: Client, source: str) -> None:
+        texts = [f"{source}.{line}: we spoke of {_THINGS[line]} once." for line in range(4)]
+        self.ledger.said.update(texts)
+        turns = [
+            protocol.ImportedTurn(1.6e9 + 60.0 * line, "Bo" if line % 2 else "Ana", text)
+            for line, text in enumerate(texts)
+        ]
+        client.send(protocol.Import(client.number(), source, turns, is_last=True))
+        if (await client.next_of(protocol.Imported)).stored == len(texts):
+            self.ledger.lines(texts)
 
     async def _edit_self(self, client: Client) -> None:
         for number in itertools.count():

@@ -1,7 +1,7 @@
 """A process that has imported the daemon once and forks a daemon whenever it is told to: a life in 0.2 s, not in 1.5 s.
 
 Started as `python zygote.py`. Lines on its standard input, answers on its standard output:
-`start HOME OUTPUT` -> the process's number; `wait NUMBER` -> its exit code, or -SIGNAL.
+`start HOME OUTPUT [FAILPOINT]` -> the process's number; `wait NUMBER` -> its exit code, or -SIGNAL.
 What is forked runs the daemon's own `main`, with a home and an output of its own; nothing else of it is different.
 """
 
@@ -21,9 +21,10 @@ def main() -> None:
     sys.stdout.flush()
     for line in sys.stdin:
         match line.split():
-            case ["start", home, output]:
+            case ["start", home, output, *failpoint]:
                 number = os.fork()
                 if not number:
+                    os.environ["REVERIES_FAILPOINT"] = "".join(failpoint)
                     _live(home, output)
                 answer = number
             case ["wait", process]:

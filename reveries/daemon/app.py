@@ -36,6 +36,7 @@ from reveries.daemon.server import Server
 from reveries.daemon.supervisor import supervise
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.db.database import Database, open_database
+from reveries.db.failpoints import Step, reached
 from reveries.errors import StorageLostError
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
@@ -128,6 +129,7 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
         _join(mind, await _knowledge(models, meanings), await _danger(models))
         await mind.conversation.open()
         await mind.thinking.restore()
+        reached(Step.WOKEN)
         listener = stack.enter_context(listening_socket(home.socket))
         return await _run(mind, listener, meanings)
 
@@ -210,6 +212,7 @@ async def _run(mind: Mind, listener: socket.socket, meanings: Meanings) -> int:
                 raise _Ended
         except* _Ended:
             log.info("closing", exit_code=ending.exit_code)
+            reached(Step.CLOSING)
         except* StorageLostError:
             log.exception("storage.lost")
             ending.exit_code = StorageLostError.exit_code

@@ -30,6 +30,7 @@ from reveries.daemon.chat_context import (
 from reveries.daemon.danger import Danger
 from reveries.daemon.last_turns import LastTurn, LastTurns
 from reveries.daemon.turn import Draft, ReplyWatch, Surroundings, TurnEvents, TurnResult
+from reveries.db.failpoints import Step, reached
 from reveries.errors import ModelError, ReveriesError
 from reveries.llm.base import ChatModel, Finished, Message, Prompt, Role
 from reveries.llm.tokens import estimate_tokens
@@ -238,7 +239,9 @@ class Conversation:
         began = self._clock.monotonic()
         await self._awaken()
         owner_turn = await self._memory.append_owner_turn(self.conversation_id, words)
+        reached(Step.WORDS_STORED)
         events.stored("words", owner_turn.id)
+        reached(Step.WORDS_TOLD)
         self._surroundings.turn_stored(owner_turn)
         context = self._recall_context(words)
         recall = await self._recall(words, context)
@@ -254,6 +257,7 @@ class Conversation:
         draft = Draft()
         await self._generate(asked, draft, events)
         is_whole = draft.reason in ("stop", "length")
+        reached(Step.REPLY_SAID)
         exchange = await self._memory.record_exchange(
             owner_turn,
             draft.text,
@@ -264,7 +268,9 @@ class Conversation:
         )
         reply_turn = exchange.reply
         if reply_turn is not None:
+            reached(Step.EXCHANGE_STORED)
             events.stored("exchange", reply_turn.id)
+            reached(Step.EXCHANGE_TOLD)
             self._surroundings.turn_stored(reply_turn)
             await self._remember_sent(asked, owner_turn, reply_turn)
         ended = self._clock.monotonic()

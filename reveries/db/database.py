@@ -17,6 +17,7 @@ from typing import Any, Final
 import aiosqlite
 
 from reveries.db.driver import SQLITE_FULL, SQLITE_INTERRUPT, SQLITE_IOERR, SQLITE_VERSION, dbapi, load_vector_search
+from reveries.db.failpoints import Step, reached
 from reveries.db.queries import statements
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
 
@@ -35,7 +36,13 @@ _PRAGMAS = (
     "busy_timeout=5000",
     "mmap_size=0",
     "temp_store=MEMORY",
+    # SQLite says nothing when a fold that it began by itself fails: `Database` folds the log, and hears of it.
+    "wal_autocheckpoint=0",
+    "journal_size_limit=67108864",
 )
+_COMMITS_BETWEEN_FOLDS = 50
+_LOG_GROWTH_BYTES = 4 * 2**20
+"""After so many commits, or when the log has grown by so much, it is folded into the file."""
 
 
 _STEPS_BETWEEN_LOOKS = 10_000
@@ -92,6 +99,9 @@ class Database:
         self.path = path
         self.has_vector_search = has_vector_search
         """Whether sqlite-vec is loaded."""
+        self._lost: StorageLostError | None = None
+        self._commits = 0
+        self._folded_at_bytes = 0
 
     @property
     def sqlite_version(self) -> str:
@@ -102,20 +112,26 @@ class Database:
         """BEGIN IMMEDIATE … COMMIT; ROLLBACK when the body raises or is cancelled.
 
         Raises DiskFullError or StorageLostError: then nothing of the body is stored. Never await a model or a client
-        inside: the lock is held.
+        inside: the lock is held. After the first StorageLostError there is no other end: a later sync may succeed
+        without the data that an earlier one lost, so nothing is acknowledged any more (A4).
         """
         async with self._lock:
-            with _storage_errors():
+            if self._lost is not None:
+                raise StorageLostError(self._lost.message, advice=self._lost.advice)
+            with self._noticing_loss(), _storage_errors():
                 # The connection's thread works in order. So whichever step a cancellation hits, the rollback comes
                 # after it, and does nothing where COMMIT has succeeded. Shielded, for no transaction may stay open
                 # for the next one to fall into.
                 try:
                     await self._connection.execute("BEGIN IMMEDIATE")
+                    reached(Step.TRANSACTION_BEGUN)
                     yield Transaction(self._connection)
                     await asyncio.shield(self._commit())
                 except BaseException:
                     await asyncio.shield(self._connection.rollback())
                     raise
+                if self._is_log_long():
+                    await asyncio.shield(self._fold("PASSIVE"))
 
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
         """What the query called `name` finds in what is committed."""
@@ -170,13 +186,44 @@ class Database:
             await cursor.close()
         return row is not None and row[0] == "ok"
 
+    @contextlib.contextmanager
+    def _noticing_loss(self) -> Iterator[None]:
+        try:
+            yield
+        except StorageLostError as error:
+            self._lost = self._lost or error
+            raise
+
     async def aclose(self) -> None:
-        """Close; SQLite folds the write-ahead log into the file."""
+        """Fold the write-ahead log into the file, and close. Raises StorageLostError when that fails: the log stays,
+        and nothing of it is lost. On a full disk the log stays too, and that is no error."""
         async with self._lock:
-            await self._connection.close()
+            try:
+                if self._lost is None:
+                    with contextlib.suppress(DiskFullError), self._noticing_loss(), _storage_errors():
+                        await self._fold("TRUNCATE")
+            finally:
+                await self._connection.close()
 
     async def _commit(self) -> None:
+        reached(Step.BEFORE_COMMIT)
         await self._connection.execute("COMMIT")
+        reached(Step.AFTER_COMMIT)
+        self._commits += 1
+
+    def _is_log_long(self) -> bool:
+        try:
+            size = self.path.with_name(f"{self.path.name}-wal").stat().st_size
+        except OSError:
+            return False
+        return self._commits >= _COMMITS_BETWEEN_FOLDS or size > self._folded_at_bytes + _LOG_GROWTH_BYTES
+
+    async def _fold(self, how: str) -> None:
+        await (await self._connection.execute(f"PRAGMA wal_checkpoint({how})")).close()
+        reached(Step.LOG_FOLDED)
+        self._commits = 0
+        with contextlib.suppress(OSError):
+            self._folded_at_bytes = self.path.with_name(f"{self.path.name}-wal").stat().st_size
 
 
 async def open_database(path: Path, backups: Path | None = None, *, with_vector_search: bool = True) -> Database:
@@ -233,10 +280,13 @@ def _connect(path: Path, with_vector_search: bool = False) -> "dbapi.Connection"
 
 
 async def _answers(connection: aiosqlite.Connection, statement: str) -> bool:
-    """Whether SQLite knows what `statement` asks of it."""
+    """Whether SQLite knows what `statement` asks of it. Raises StorageError when it knows and the disk does not."""
     try:
         await (await connection.execute(statement)).close()
-    except dbapi.Error:
+    except dbapi.Error as error:
+        if _primary_code(error) in (SQLITE_FULL, SQLITE_IOERR):
+            with _storage_errors():
+                raise
         return False
     return True
 
@@ -268,6 +318,7 @@ async def _bring_up_to_date(database: Database, connection: aiosqlite.Connection
         return
     if version and backups is not None:
         await database.backup_to(backups / f"before-migration-{version}-to-{SCHEMA_VERSION}.db")
+        reached(Step.MIGRATION_BACKED_UP)
     while version < SCHEMA_VERSION:
         async with database.transaction():
             # A new file begins with the whole schema, an older one takes every step.
@@ -275,6 +326,7 @@ async def _bring_up_to_date(database: Database, connection: aiosqlite.Connection
                 await connection.execute(statement)
             version = version + 1 if version else SCHEMA_VERSION
             await connection.execute(f"PRAGMA user_version={version}")
+        reached(Step.MIGRATION_STEP)
 
 
 def _whole_schema() -> list[str]:
@@ -310,6 +362,7 @@ async def _fetched(cursor: aiosqlite.Cursor) -> list[Row]:
 
 
 def _verify_and_publish(partial: Path, target: Path) -> None:
+    reached(Step.BACKUP_COPIED)
     connection = dbapi.connect(str(partial))
     try:
         verdict = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
@@ -324,12 +377,18 @@ def _verify_and_publish(partial: Path, target: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+    reached(Step.BACKUP_VERIFIED)
     partial.replace(target)
+    reached(Step.BACKUP_NAMED)
     folder = os.open(target.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _primary_code(error: Exception) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 @contextlib.contextmanager
@@ -339,7 +398,7 @@ def _storage_errors() -> Iterator[None]:
     except dbapi.IntegrityError as error:
         raise StorageError(f"The memory refused a row: {error}.", advice="Nothing of it was stored.") from error
     except dbapi.Error as error:
-        primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        primary = _primary_code(error)
         if primary == SQLITE_FULL:
             raise DiskFullError(
                 "The disk is full: nothing new can be stored.", advice="Free some room; the mind goes on by itself."

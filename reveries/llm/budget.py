@@ -15,6 +15,7 @@ import structlog
 from reveries.clock import Clock
 from reveries.config import BudgetSettings
 from reveries.db.database import Database, Transaction
+from reveries.db.failpoints import Step, reached
 from reveries.llm.base import Role, Usage
 from reveries.llm.caps import MICRODOLLARS, Ask, Charged, Period, Span, caps, check, periods_at, role_budget
 from reveries.llm.prices import Price
@@ -132,6 +133,7 @@ class Ledger:
                     "price_version": ask.price.version,
                 },
             )
+        reached(Step.CALL_RESERVED)
         return Reservation(int(row["id"]), ask, now)
 
     @property

@@ -16,6 +16,7 @@ import msgspec
 import structlog
 
 from reveries.db.database import Database
+from reveries.db.failpoints import Step, reached
 from reveries.memory.changes import ChangeSet
 from reveries.memory.graph.snapshot import PackedMemory, read_snapshot, write_snapshot
 from reveries.memory.live import LiveMemory
@@ -112,6 +113,7 @@ class Snapshots:
                 return True
             mark, renoted = secrets.token_bytes(_MARK_BYTES), tuple(sorted(self._unindexed))
             await self._begin(mark)
+            reached(Step.SNAPSHOT_MARKED)
             copied = await asyncio.to_thread(self._live.copied)
         if not await asyncio.to_thread(self._write, copied, mark, kind[0], wanted):
             await self._run("changed.drop", mark)

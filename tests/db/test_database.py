@@ -476,3 +476,80 @@ def _shape(path: Path) -> dict[str, list[tuple[object, ...]]]:
             else connection.execute(f"PRAGMA {kind}_info('{name}')").fetchall()
             for kind, name, text in written.fetchall()
         }
+
+
+@pytest.mark.requirement("A4")
+def test_after_a_failed_write_nothing_is_stored_any_more_even_if_the_disk_is_well_again(home: Home) -> None:
+    """In a process of its own, whose limit on the size of files makes one write fail."""
+    home.create()
+    told = run_and_die(f"""
+        import asyncio, resource
+        from pathlib import Path
+        from reveries.db.database import open_database
+        from reveries.errors import StorageLostError
+
+        async def put(database, name, title):
+            async with database.transaction() as work:
+                await work.run(
+                    "conversations.insert", {{"id": name, "began_at": 1.0, "source": "chat", "title": title}}
+                )
+
+        async def main():
+            database = await open_database(Path({str(home.path / "memory.db")!r}))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
+            for name, title in (("large", "x" * 1_000_000), ("small", "")):
+                try:
+                    await put(database, name, title)
+                    print("stored", name)
+                except StorageLostError as error:
+                    print(error.code, name)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            await database.aclose()
+
+        asyncio.run(main())
+    """)
+    assert told.split("\n") == ["storage_lost large", "storage_lost small"]
+
+
+@pytest.mark.requirement("E7")
+async def test_the_log_is_folded_into_the_file_while_the_mind_lives(database: Database) -> None:
+    log = database.path.with_name("memory.db-wal")
+    for number in range(400):
+        async with database.transaction() as work:
+            await work.run(
+                "conversations.insert", {"id": str(number), "began_at": 1.0, "source": "chat", "title": "x" * 40_000}
+            )
+    assert log.stat().st_size < 8 * 2**20
+    assert database.path.stat().st_size > 8 * 2**20
+
+
+@pytest.mark.requirement("A4")
+def test_a_fold_that_fails_at_the_end_is_said_and_loses_nothing(home: Home) -> None:
+    """In a process of its own, whose limit on the size of files makes the file's growing fail; the log is long enough
+    already."""
+    home.create()
+    told = run_and_die(f"""
+        import asyncio, resource
+        from pathlib import Path
+        from reveries.db.database import open_database
+        from reveries.errors import StorageLostError
+
+        async def main():
+            path = Path({str(home.path / "memory.db")!r})
+            database = await open_database(path)
+            async with database.transaction() as work:
+                values = {{"id": "large", "began_at": 1.0, "source": "chat", "title": "x" * 1_000_000}}
+                await work.run("conversations.insert", values)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, resource.RLIM_INFINITY))
+            try:
+                await database.aclose()
+            except StorageLostError as error:
+                print(error.code)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            database = await open_database(path)
+            print(len(await database.rows("conversations.latest_chat")))
+            await database.aclose()
+
+        asyncio.run(main())
+    """)
+    assert told.split("\n") == ["storage_lost", "1"]

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reveries import __version__
+from reveries.db.failpoints import Step, reached
 from reveries.llm.base import Vectors
 from reveries.memory.graph.arena import PackedLinks
 from reveries.memory.graph.facts import PackedFacts
@@ -112,7 +113,9 @@ def write_snapshot(path: Path, taken: PackedMemory, mark: bytes, model_id: str, 
             _write_all(file, header, [values for _, values in sections], is_wanted)
             file.flush()
             os.fsync(file.fileno())
+        reached(Step.SNAPSHOT_WRITTEN)
         partial.replace(path)
+        reached(Step.SNAPSHOT_NAMED)
         _sync_folder(path.parent)
     except (OSError, _UnfitError):
         with contextlib.suppress(OSError):

@@ -13,6 +13,7 @@ from typing import Final
 from reveries.clock import Clock
 from reveries.config import MemorySettings
 from reveries.db.database import Transaction
+from reveries.db.failpoints import Step, reached
 from reveries.errors import ModelAnswerError
 from reveries.llm.base import ChatModel, Vector
 from reveries.llm.structured import AnswerRecorder
@@ -185,7 +186,9 @@ class DeepSleep:
         # Held from the vector to the commit: it is of the model that is in use when it is written.
         async with self._store.space:
             summary_vector = (await self._store.embed_or_none([understood.abstraction.summary]))[0]
+            reached(Step.DEEP_SLEEP_UNDERSTOOD)
             await self._commit(this, understood, summary_vector, asked_in)
+            reached(Step.DEEP_SLEEP_STORED)
 
     async def _commit(self, this: _Pass, understood: Understood, summary_vector: Vector, asked_in: str) -> None:
         decision: Decision | None = None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from reveries.clock import Clock
 from reveries.config import MemorySettings
 from reveries.db.database import Transaction
+from reveries.db.failpoints import Step, reached
 from reveries.memory.changes import ChangeSet
 from reveries.memory.gaps import gaps_ended_between
 from reveries.memory.importing import adopt_imported
@@ -68,6 +69,7 @@ class LightSleep:
         await begin_run(self._store, run_id, "light", "arrival", self._clock.now())
         done = episodes = 0
         try:
+            reached(Step.LIGHT_SLEEP_BEGUN)
             for batch in _batches(pending):
                 if stop is not None and stop.is_set():
                     break
@@ -117,6 +119,7 @@ class LightSleep:
             return changes
 
         await self._store.commit(work)
+        reached(Step.LIGHT_SLEEP_FORMED)
         return formed
 
     async def _pieces(self, batch: Sequence[tuple[Experience, tuple[Turn, ...]]]) -> list[Piece]:

@@ -1,0 +1,61 @@
+"""Named steps at which a test may end the process as a power cut would: what a mind must survive, step by step.
+
+Set REVERIES_FAILPOINT=NAME:N, and the N-th time the step is reached the process is killed. Without it a step costs one
+look at a constant. `Step` has every name; tests/durability reaches each of them.
+"""
+
+import functools
+import itertools
+import os
+import signal
+from collections.abc import Iterator
+from enum import StrEnum
+
+
+class Step(StrEnum):
+    """Where it matters what is on the disk and who knows of it."""
+
+    TRANSACTION_BEGUN = "transaction-begun"
+    BEFORE_COMMIT = "before-commit"
+    AFTER_COMMIT = "after-commit"
+    LOG_FOLDED = "log-folded"
+    WORDS_STORED = "words-stored"
+    """Committed, and nobody was told."""
+    WORDS_TOLD = "words-told"
+    REPLY_SAID = "reply-said"
+    """The model is done, and nothing of it is stored."""
+    EXCHANGE_STORED = "exchange-stored"
+    EXCHANGE_TOLD = "exchange-told"
+    CALL_RESERVED = "call-reserved"
+    """Money is set aside, and nobody was called."""
+    LIGHT_SLEEP_BEGUN = "light-sleep-begun"
+    LIGHT_SLEEP_FORMED = "light-sleep-formed"
+    DEEP_SLEEP_UNDERSTOOD = "deep-sleep-understood"
+    """The model has answered, and nothing of it is stored."""
+    DEEP_SLEEP_STORED = "deep-sleep-stored"
+    SNAPSHOT_MARKED = "snapshot-marked"
+    SNAPSHOT_WRITTEN = "snapshot-written"
+    SNAPSHOT_NAMED = "snapshot-named"
+    BACKUP_COPIED = "backup-copied"
+    BACKUP_VERIFIED = "backup-verified"
+    BACKUP_NAMED = "backup-named"
+    MIGRATION_BACKED_UP = "migration-backed-up"
+    MIGRATION_STEP = "migration-step"
+    """One step of several is committed."""
+    WOKEN = "woken"
+    """Memory is there, and nobody can reach it."""
+    CLOSING = "closing"
+
+
+def reached(step: Step) -> None:
+    """Say that `step` is reached. Ends the process where a test asked for it, and does nothing otherwise."""
+    armed = _armed()
+    if armed is not None and armed[0] == step and next(armed[2]) == armed[1]:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@functools.cache
+def _armed() -> tuple[str, int, Iterator[int]] | None:
+    """The step, which time, and the count of times."""
+    name, _, number = os.environ.get("REVERIES_FAILPOINT", "").partition(":")
+    return (name, int(number or 1), itertools.count(1)) if name else None

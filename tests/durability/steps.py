@@ -1,0 +1,82 @@
+"""Lives that end at a named step (reveries/db/failpoints.py), and what the file says after each."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reveries.config import Home
+from reveries.db.driver import dbapi
+from reveries.db.failpoints import Step
+from reveries.errors import ProtocolError
+from tests.durability.checks import copied, violations
+from tests.durability.ledger import Acknowledged
+from tests.durability.mind import ROOT, Company, Zygote, client_of, prepare
+from tests.fakes.provider import provider
+
+_SECONDS = 30.0
+_GONE = (OSError, ProtocolError, asyncio.IncompleteReadError)
+
+
+@dataclass
+class Stopped:
+    """What a life that was to end at a step showed."""
+
+    was_hit: bool = False
+    wrong: list[str] = field(default_factory=list)
+
+
+async def stop_at(step: Step, times: int, folder: Path, zygote: Zygote) -> Stopped:
+    """A home of its own, a life that is killed when it reaches the step for so many times, the checks, a life after."""
+    home, seen = Home(folder / "h"), Stopped()
+    ledger = Acknowledged(folder / "ledger.jsonl")
+    async with provider() as asked:
+        prepare(home, asked)
+        if step.startswith("migration"):
+            _lay_down_an_older_file(home)
+        seen.was_hit = await _live(home, ledger, zygote, f"{step.value}:{times}", "first") == -signal.SIGKILL
+        with copied(home.database_default, folder / "copy") as copy:
+            # Before anything was told there may be no table yet.
+            if ledger.count:
+                seen.wrong += [f"then: {one}" for one in violations(copy, ledger)]
+        if code := await _live(home, ledger, zygote, "", "second"):
+            seen.wrong.append(f"the next life ended with {code}")
+    seen.wrong += [f"at last: {one}" for one in violations(home.database_default, ledger)]
+    for backup in home.backups.glob("*.db"):
+        with contextlib.closing(dbapi.connect(str(backup))) as connection:
+            if connection.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+                seen.wrong.append(f"a backup that is none: {backup.name}")
+    ledger.close()
+    shutil.rmtree(home.path)
+    return seen
+
+
+async def _live(home: Home, ledger: Acknowledged, zygote: Zygote, failpoint: str, name: str) -> int:
+    """Everything that a mind does, once, in order, until it sleeps or is killed; without a failpoint one turn is
+    enough. How it ended."""
+    process = zygote.wake(home, failpoint)
+    company = Company(home, ledger, name)
+    async with asyncio.timeout(_SECONDS), asyncio.TaskGroup() as tasks:
+        reaping = tasks.create_task(asyncio.to_thread(zygote.reap, process), name="reap")
+        while not reaping.done():
+            try:
+                async with client_of(home) as client:
+                    if failpoint:
+                        await company.do_everything(client)
+                    await company.say(client, f"{name}: are you there?")
+                    os.kill(process, signal.SIGTERM)
+                    await client.reader.read()
+            except _GONE:
+                await asyncio.sleep(0.01)
+        return await reaping
+
+
+def _lay_down_an_older_file(home: Home) -> None:
+    schemas = sorted((ROOT / "tests" / "db" / "schemas").glob("*.sql"))
+    with contextlib.closing(dbapi.connect(str(home.database_default))) as connection:
+        connection.executescript(schemas[0].read_text(encoding="utf-8"))
+        connection.execute(f"PRAGMA user_version={int(schemas[0].stem)}")
+        connection.commit()

@@ -1,0 +1,47 @@
+"""A4: a write or a sync that failed is never papered over: nothing is acknowledged after it, and the daemon ends."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from reveries import protocol
+from tests.durability.broken import SYNC, WRITE, live_on_a_broken_disk, told_too_early
+from tests.durability.recorded import Event, Refused, Synced, Told, Written
+
+
+@pytest.mark.system
+@pytest.mark.requirement("A4")
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    ("call", "when"),
+    [(SYNC, "1+"), (SYNC, "3"), (SYNC, "10"), (SYNC, "30+"), (WRITE, "5+"), (WRITE, "10"), (WRITE, "80")],
+)
+async def test_after_the_first_refusal_nothing_is_acknowledged_and_the_daemon_ends(call: str, when: str) -> None:
+    """`make soak PART=disk` has every N."""
+    # Not tmp_path: a socket's path may have about a hundred bytes.
+    with tempfile.TemporaryDirectory(prefix="rvb") as folder:
+        seen = await live_on_a_broken_disk(Path(folder), call, when)
+    assert seen.wrong == []
+    assert seen.exit_code == 74
+
+
+LOG = "memory.db-wal"
+STORED = Told(protocol.Stored(1, "words", "turn7"))
+
+
+@pytest.mark.requirement("H4", "A4")
+@pytest.mark.parametrize(
+    ("happened", "is_too_early"),
+    [
+        ([Written(LOG, 0, b"..turn7.."), Synced(LOG), STORED], False),
+        ([Written(LOG, 0, b"..turn7.."), STORED, Synced(LOG)], True),
+        ([STORED], True),
+        ([Written(LOG, 0, b"..turn7.."), Refused(LOG, "fsync", 1.0), STORED], True),
+        ([Written(LOG, 0, b"..turn7.."), Refused(LOG, "fsync", 1.0), Synced(LOG), STORED], True),
+        ([Written(LOG, 0, b"..turn7.."), Synced(LOG), Refused(LOG, "fsync", 1.0), STORED], False),
+        ([Written("memory.snapshot", 0, b"..turn7.."), Synced("memory.snapshot"), STORED], True),
+    ],
+)
+def test_what_is_told_before_it_is_on_the_disk_is_noticed(happened: list[Event], is_too_early: bool) -> None:
+    assert bool(told_too_early(happened)) is is_too_early

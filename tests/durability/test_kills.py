@@ -1,0 +1,36 @@
+"""A1: killed at any moment, every acknowledged word is there, nothing is half-made and nothing is there twice."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.durability.kills import Killed, lives
+
+
+async def killed(count: int, *, graph_every: int) -> Killed:
+    # Not tmp_path: a socket's path may have about a hundred bytes.
+    with tempfile.TemporaryDirectory(prefix="rvk") as folder:
+        async with lives(Path(folder), seed=count) as mind:
+            return await mind.run(count, graph_every=graph_every)
+
+
+@pytest.mark.requirement("A1", "R-9")
+@pytest.mark.timeout(240)
+async def test_killed_at_any_moment_a_mind_keeps_what_it_acknowledged() -> None:
+    """So many lives as a run of all tests has time for; `make soak PART=kills` has two thousand."""
+    seen = await killed(12, graph_every=4)
+    assert seen.wrong == []
+    assert seen.kills == 12
+    assert seen.acknowledged > 12
+
+
+@pytest.mark.system
+@pytest.mark.requirement("A1", "R-9")
+@pytest.mark.timeout(900)
+async def test_two_hundred_kills_lose_nothing_and_leave_nothing_half_made() -> None:
+    seen = await killed(200, graph_every=10)
+    assert seen.wrong == []
+    assert seen.kills == 200
+    assert seen.while_waking > 5
+    assert seen.acknowledged > 400

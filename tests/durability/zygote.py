@@ -1,0 +1,61 @@
+"""A process that has imported the daemon once and forks a daemon whenever it is told to: a life in 0.2 s, not in 1.5 s.
+
+Started as `python zygote.py`. Lines on its standard input, answers on its standard output:
+`start HOME OUTPUT [FAILPOINT]` -> the process's number; `wait NUMBER` -> its exit code, or -SIGNAL.
+What is forked runs the daemon's own `main`, with a home and an output of its own; nothing else of it is different.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
+    import numba  # noqa: F401  # loaded late by the daemon, and slow to load
+
+    threads = len(list(Path("/proc/self/task").iterdir()))
+    if threads != 1:
+        raise SystemExit(f"{threads} threads run: a fork would lose them.")
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    for line in sys.stdin:
+        match line.split():
+            case ["start", home, output, *failpoint]:
+                number = os.fork()
+                if not number:
+                    os.environ["REVERIES_FAILPOINT"] = "".join(failpoint)
+                    _live(home, output)
+                answer = number
+            case ["wait", process]:
+                answer = os.waitstatus_to_exitcode(os.waitpid(int(process), 0)[1])
+            case _:
+                raise SystemExit(f"What is {line!r}?")
+        sys.stdout.write(f"{answer}\n")
+        sys.stdout.flush()
+
+
+def _live(home: str, output: str) -> None:
+    from reveries.daemon.__main__ import main as live
+
+    os.setsid()
+    os.environ["REVERIES_HOME"] = home
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    written = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(nothing, 0)
+    os.dup2(written, 1)
+    os.dup2(written, 2)
+    os.closerange(3, 256)
+    sys.argv = ["reveries.daemon"]
+    code = 1
+    try:
+        live()
+    except SystemExit as ending:
+        code = int(ending.code or 0)
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -208,6 +208,14 @@ CREATE TABLE monologue_control (
     paused_at REAL                  -- null: the owner lets it think
 ) STRICT;
 
+-- What the owner asked it to think about and it has not thought yet.
+CREATE TABLE asked_thoughts (
+    id INTEGER PRIMARY KEY,
+    reason TEXT NOT NULL CHECK (reason IN ('nudge', 'step')),
+    about TEXT NOT NULL,
+    asked_at REAL NOT NULL
+) STRICT;
+
 -- When a memory last came up by itself.
 CREATE TABLE surfaced_memories (
     episode_id TEXT PRIMARY KEY,

@@ -69,19 +69,21 @@ class ThinkingControl:
         self._settings = settings
 
     async def restore(self) -> None:
-        """A pause of the owner's lasts over restarts."""
+        """A pause of the owner's lasts over restarts, and so does what they asked for."""
         self._permission.is_paused = await self._log.paused_at() is not None
+        for why in await self._log.asked():
+            self._monologue.ask(why)
 
     async def answer(self, request: ThinkingRequest) -> protocol.Frame:
         """Raises ReveriesError."""
         number = request.request_id
         match request:
             case protocol.ControlThinking(do="step"):
-                self._ask(Reactivation(Reason.STEP))
+                await self._ask(Reactivation(Reason.STEP))
             case protocol.ControlThinking():
                 await self._pause(is_paused=request.do == "pause")
             case protocol.NudgeThinking():
-                self._ask(Reactivation(Reason.NUDGE, plain(request.about)))
+                await self._ask(Reactivation(Reason.NUDGE, plain(request.about)))
             case protocol.MarkThought():
                 return await self._mark(number, request)
             case protocol.AskNotes():
@@ -99,7 +101,7 @@ class ThinkingControl:
             for note in await self._notes.show(self._settings().monologue.notes_per_day)
         ]
 
-    def _ask(self, why: Reactivation) -> None:
+    async def _ask(self, why: Reactivation) -> None:
         if not self._settings().monologue.enabled:
             raise ConfigError(
                 "Thinking is switched off.", advice="Switch it on: reveries config set monologue.enabled true"
@@ -109,6 +111,7 @@ class ThinkingControl:
                 "It has as many things to think about already as it keeps.",
                 advice="Wait until it has thought about some of them. To watch: reveries monologue",
             )
+        await self._log.put_asked(why)
 
     async def _pause(self, *, is_paused: bool) -> None:
         await self._log.put_paused(is_paused=is_paused)

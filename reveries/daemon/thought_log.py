@@ -3,6 +3,7 @@
 A thought is in the log for good (RA-5). `pin` and `drop` say what memory makes of it: the most, or nothing.
 """
 
+import contextlib
 import json
 from collections.abc import Callable, Sequence
 
@@ -16,11 +17,15 @@ from reveries.llm.caps import MICRODOLLARS
 from reveries.memory.conversations import Thought
 from reveries.memory.memory import Memory
 from reveries.monologue.ports import SavedState
-from reveries.monologue.thought import FinishedThought
+from reveries.monologue.thought import OWNERS_WORD, FinishedThought, Reactivation, Reason
 from reveries.plaintext import one_line
 from reveries.protocol import ThoughtEntry
 
 _BROKEN_OFF = "The daemon ended in the middle of it."
+_CAME_TO_NOTHING = ("paused", "failed", "budget")
+"""A thought that ended so without a word is taken up again."""
+_ASKED_SECONDS = 7 * 86400.0
+"""What the owner asked for longer ago is not thought about any more when the mind wakes."""
 
 
 class _UnderWay(msgspec.Struct, frozen=True):
@@ -53,8 +58,8 @@ class ThoughtLog:
         if not rows:
             return SavedState()
         row, context = rows[0], json.loads(rows[0]["last_context"])
-        if context.get("under_way") and str(row["last_buffer"]).strip():
-            await self._record_broken_off(row, msgspec.convert(context["under_way"], _UnderWay))
+        if (left := _broken_off_in(row)) is not None:
+            await self._record_broken_off(row, left)
         is_tainted, thought_id = bool(context.get("is_tainted", False)), str(context.get("thought_id", ""))
         return SavedState(str(row["last_buffer"]), bool(row["quiescent"]), is_tainted, thought_id)
 
@@ -112,6 +117,26 @@ class ThoughtLog:
             "is_tainted": state.is_tainted,
         }
         await self._put_state(state.last_buffer, context, is_quiescent=state.is_quiescent, at=thought.ended_at)
+        if thought.why_began in OWNERS_WORD and (thought.text.strip() or thought.why_ended not in _CAME_TO_NOTHING):
+            await self._asked_done(thought.why_began, thought.occasion)
+
+    async def put_asked(self, why: Reactivation) -> None:
+        """What the owner asked for is thought about in the next life, if not in this one."""
+        row = {"reason": why.reason.value, "about": why.detail, "now": self._clock.now()}
+        async with self._database.transaction() as transaction:
+            await transaction.run("monologue_state.put_asked", row)
+
+    async def asked(self) -> list[Reactivation]:
+        """What the owner asked for and no thought came of, oldest first; not what was asked for long ago, and not what
+        the last life died in, which is taken up again by itself."""
+        since = {"since": self._clock.now() - _ASKED_SECONDS}
+        rows = await self._database.rows("monologue_state.asked", since)
+        asked = [Reactivation(Reason(row["reason"]), row["about"]) for row in rows]
+        for row in await self._database.rows("monologue_state.get"):
+            if (left := _broken_off_in(row)) is not None and left.why_began in OWNERS_WORD:
+                with contextlib.suppress(ValueError):
+                    asked.remove(Reactivation(Reason(left.why_began), left.occasion))
+        return asked
 
     async def entries(self, since: float, limit: int) -> list[ThoughtEntry]:
         """The log, oldest first."""
@@ -144,6 +169,8 @@ class ThoughtLog:
         at = self._clock.now() if is_paused else None
         async with self._database.transaction() as transaction:
             await transaction.run("monologue_state.put_paused", {"paused_at": at})
+            if is_paused:
+                await transaction.run("monologue_state.forget_asked")
 
     async def _find(self, id_or_prefix: str) -> Row:
         rows = await self._database.rows("monologue_state.thoughts_named", {"prefix": id_or_prefix})
@@ -167,6 +194,10 @@ class ThoughtLog:
         row = {"last_buffer": buffer, "last_context": json.dumps(context), "quiescent": is_quiescent, "updated_at": at}
         async with self._database.transaction() as transaction:
             await transaction.run("monologue_state.put", row)
+
+    async def _asked_done(self, reason: str, about: str) -> None:
+        async with self._database.transaction() as transaction:
+            await transaction.run("monologue_state.asked_done", {"reason": reason, "about": about})
 
     async def _cost(self, calls_before: int) -> dict[str, int]:
         asked = {"id": calls_before, "role": Role.MONOLOGUE.value}
@@ -195,10 +226,17 @@ class ThoughtLog:
                 **await self._cost(left.calls_before),
             )
         )
+        await self._asked_done(left.why_began, left.occasion)
 
     def _summary(self, episode_id: str) -> str:
         episode = self._memory.live.graph.get(episode_id)
         return one_line(episode.summary) if episode is not None else ""
+
+
+def _broken_off_in(row: Row) -> _UnderWay | None:
+    """The thought that the last life died in, when something of it was kept."""
+    under_way = json.loads(row["last_context"]).get("under_way")
+    return msgspec.convert(under_way, _UnderWay) if under_way and str(row["last_buffer"]).strip() else None
 
 
 def _entry(row: Row, summary_of: Callable[[str], str]) -> ThoughtEntry:

@@ -21,7 +21,7 @@ from reveries.db.failpoints import Step, reached
 from reveries.db.queries import statements
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
 
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 
 Row = Mapping[str, Any]
 """One row by column name. SQLite's edge: whoever reads it turns it into one of our types at once."""

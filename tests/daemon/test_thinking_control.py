@@ -114,6 +114,31 @@ async def test_a_nudge_and_a_step_are_in_the_log_with_what_they_were_about(home:
     assert [(one.why_began, one.occasion) for one in entries] == [("nudge", "the garden in spring"), ("step", "")]
 
 
+@pytest.mark.requirement("R-151", "R-172")
+async def test_what_the_owner_asked_for_is_thought_about_in_the_next_life(home: Home) -> None:
+    async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
+        await life.mind.thinking.answer(protocol.NudgeThinking(1, "the garden"))
+        await life.mind.thinking.answer(protocol.NudgeThinking(1, "the sea"))
+    async with living(home, model(), PatientClock(NOON + 3600), SETTINGS) as life:
+        await life.pass_time(0.2)
+        first = [one.occasion for one in await life.mind.thoughts(0.0, 10) if one.why_began == "nudge"]
+    assert first == ["the garden", "the sea"]
+    async with living(home, model(), PatientClock(NOON + 7200), SETTINGS) as life:
+        await life.pass_time(0.2)
+        again = [one.occasion for one in await life.mind.thoughts(0.0, 10) if one.why_began == "nudge"]
+    assert again == first, "once is enough"
+
+
+async def test_what_was_asked_for_before_a_pause_is_not_thought_about_after_it_in_any_life(home: Home) -> None:
+    async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
+        await life.mind.thinking.answer(protocol.NudgeThinking(1, "the garden"))
+        await control(life, "pause")
+    async with living(home, model(), PatientClock(NOON + 3600), SETTINGS) as life:
+        await control(life, "resume")
+        await life.pass_time(0.2)
+        assert "nudge" not in [one.why_began for one in await life.mind.thoughts(0.0, 10)]
+
+
 async def test_with_thinking_switched_off_a_nudge_is_refused_with_what_to_do(home: Home) -> None:
     monologue = msgspec.structs.replace(SETTINGS.monologue, enabled=False)
     off = msgspec.structs.replace(SETTINGS, monologue=monologue)
@@ -335,7 +360,7 @@ async def test_a_mind_that_dies_in_mid_thought_keeps_it_and_takes_it_up_again(ho
         await life.pass_time(0.2)
         entries = await life.mind.thoughts(0.0, 10)
     if seconds < 10:
-        assert entries == []
+        assert [(one.why_began, one.occasion) for one in entries] == [("nudge", "the garden")], "nothing was kept: anew"
         return
     broken, resumed = entries
     assert (broken.why_began, broken.why_ended, broken.occasion) == ("nudge", "broken_off", "the garden")

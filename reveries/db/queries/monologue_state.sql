@@ -55,6 +55,19 @@ SELECT paused_at FROM monologue_control WHERE id = 1;
 INSERT INTO monologue_control (id, paused_at) VALUES (1, :paused_at)
 ON CONFLICT (id) DO UPDATE SET paused_at = excluded.paused_at;
 
+-- name: put_asked
+INSERT INTO asked_thoughts (reason, about, asked_at) VALUES (:reason, :about, :now);
+
+-- name: asked
+SELECT reason, about FROM asked_thoughts WHERE asked_at > :since ORDER BY id;
+
+-- name: asked_done
+DELETE FROM asked_thoughts
+WHERE id = (SELECT min(id) FROM asked_thoughts WHERE reason = :reason AND about = :about);
+
+-- name: forget_asked
+DELETE FROM asked_thoughts;
+
 -- name: associations_since
 SELECT count(*) AS associations FROM monologue_log WHERE why_began = 'association' AND began_at > :since AND began_at <= :now;
 

@@ -40,6 +40,12 @@ _RESPELT: Final = tuple(
         (r"4 ?ever", "forever"),
         (r"to many", "too many"),
         (r"pils", "pills"),
+        (r"tonit|2nite|tonigt", "tonight"),
+        (r"tomm?or+ow|tmrw|tmr|tmw", "tomorrow"),
+        (r"killin", "killing"),
+        (r"sum(?= (?:pills|tablets|meds))", "some"),
+        (r"evry", "every"),
+        (r"no ?one", "no one"),
     )
 )
 
@@ -79,9 +85,9 @@ EXPLICIT: Final = (
         rf"|love|like|long|should have|should've|should|supposed|decided){_CHAIN} (?:die|died|dead|death)\b"
         r"(?! (?:of|from|laughing|than|at home|in my (?:own )?bed|for|on the|hard|happy|old|with|sea|end|serious"
         r"|line|by|it|set|lift|flowers?"
-        r"|body|battery|people|man|phone))(?<!like dead)(?<!like death)(?<!the dead)(?<!a dead)"
+        r"|body|battery|people|man|phone)\b)(?<!like dead)(?<!like death)(?<!the dead)(?<!a dead)"
     ),
-    r"(?:can't i|why can't i|let me|take me|would i|could i)(?: \w+){0,2} die\b(?! (?:of|from|laughing))",
+    r"(?:can't i|why can't i|let me|take me|would i|could i)(?: \w+){0,2} die\b(?! (?:of|from|laughing)\b)",
     r"wish i (?:had|was|were|would)(?: have)? ?(?:never|not)? ?(?:been )?(?:born|dead|existed|exist)",
     (
         r"(?:wish|hope|hoping|pray|wouldn't mind|welcome it|want)(?: \w+){0,6} (?:hit (?:me|by)|run (?:me )?over"
@@ -116,7 +122,7 @@ EXPLICIT: Final = (
         r"|purpose|sense)(?: \w+){0,3}? "
         r"(?:to|in|for|of|why i should)(?: me to)? (?:live|living|stay alive|staying alive|be alive|being alive"
         r"|keep living|exist|existing|go on living)\b"
-        r"(?! (?:in|with|at|near|here))"
+        r"(?! (?:in|with|at|near|here)\b)"
     ),
     r"point (?:to|in|of)? ?being alive",
     r"nothing(?: \w+){0,4} (?:to live for|keeping me alive|to stay (?:alive )?for)",
@@ -159,12 +165,12 @@ EXPLICIT: Final = (
         r"|by my)"
     ),
     # It is meant to be done.
-    r"kill(?:ing|ed)? myself\b(?! (?:to|with my|on|laughing|at the|trying|over|training|in the gym|again))",
+    r"kill(?:ing|ed)? myself\b(?! (?:to|with my|on|laughing|at the|trying|over|training|in the gym|again)\b)",
     (
         r"(?:off|offing|unalive|unaliving|unalived|hang|hanging|drown|drowning|shoot|shooting|stab|stabbing|poison"
         r"|poisoning|suffocat\w+|strangl\w+"
         r"|electrocut\w+|mutilat\w+|harm|harming|harmed|injure|injuring) myself\b(?! (?:in the foot|up|in work"
-        r"|for forgetting|out|in (?:debt|paperwork)|with the))"
+        r"|for forgetting|out|in (?:debt|paperwork)|with the)\b)"
     ),
     r"(?:top|topping) myself\b(?! up)",
     r"(?:doing?|do) myself (?:in\b|harm)",
@@ -188,7 +194,7 @@ EXPLICIT: Final = (
         r"|thoughts?(?: \w+)?|think\w*(?: \w+){0,2}|thought about|googled|searched|close|stop|way|ways|option"
         r"|answer|my"
         r"|die by|researching|want|love|tonight) (?:to |of |about |for |is )?suicide\b(?! (?:squad|mission|rates?"
-        r"|prevention|bomb\w*|note in|door|burn|in (?:the|my) (?:book|film|play)))"
+        r"|prevention|bomb\w*|note in|door|burn|in (?:the|my) (?:book|film|play))\b)"
     ),
     (
         r"\bsuicide (?:is|seems|looks|sounds|feels|would|thoughts?|attempt was|plan|again|tonight)\b(?! (?:a "
@@ -196,7 +202,7 @@ EXPLICIT: Final = (
     ),
     (
         r"suicidal\b(?! (?:bomb\w*|squirrel|pigeon|deer|driv\w+|ideation in|patients?|clients?|teens?|people"
-        r"|character|behaviou?r in))"
+        r"|character|behaviou?r in)\b)"
     ),
     r"\bmy (?:suicide|si|death)(?: \w+)? (?:is|plan|date|note|attempt|letter)\b",
     (
@@ -334,7 +340,7 @@ EXPLICIT: Final = (
         r"|short|accidentally|loose|morning))"
     ),
     (
-        r"\bself[- ]?(?:harm(?:ing|ed|s)?|injur\w+)\b(?! (?:prevention|in|policy|among|rates?|awareness))"
+        r"\bself[- ]?(?:harm(?:ing|ed|s)?|injur\w+)\b(?! (?:prevention|in|policy|among|rates?|awareness)\b)"
         r"|\bsh (?:again|relapse\w*|tonight|urges?)\b"
     ),
     (
@@ -358,7 +364,7 @@ EXPLICIT: Final = (
     # After an attempt.
     (
         r"(?:tried|attempted) to (?:kill|hang|drown|shoot|die|overdose|od|end (?:it|my)|jump)\b(?! (?:the|over|a"
-        r"|across|on))"
+        r"|across|on)\b)"
     ),
     (
         r"(?:after|survived|since|from|my) my? ?(?:suicide |last |second |third |failed |first )?attempt\b(?: and"
@@ -369,4 +375,100 @@ EXPLICIT: Final = (
         r"|survived)|wish i (?:hadn't|had not) (?:survived|woken|woke)"
         r"|survived(?: \w+){0,5} wish i hadn't|don't want to be saved"
     ),
+    # An end that is decided, tried or fetched; means at hand.
+    (
+        r"(?:not|never|won't|shall not|don't (?:plan|intend|mean|want|expect) to) (?:live to )?see (?:another|the"
+        r"|my next) (?:\w+ )?(?:winter|spring|summer|autumn|christmas|birthday|year|morning|sunrise|week|day)\b"
+    ),
+    r"wish(?:ed)? (?:that )?i (?:wasn't|weren't|was not|were not|wouldn't be) alive",
+    (
+        r"no longer (?:wish|want|care) to (?:live|be alive|exist|go on living)\b(?! (?:in|with|at|near|here|there"
+        r"|under|by|alone)\b)"
+    ),
+    (
+        r"(?:better|easier|kinder|nicer|simpler|rather|best) to (?:just )?(?:die|be dead)\b(?! (?:of|from|trying"
+        r"|laughing)\b)|(?:dying|death|being dead|not (?:being alive|existing|living)) (?:would be|is|sounds?|seems?"
+        r"|looks?) (?:\w+ )?(?:easier|better|nicer|kinder|simpler|preferable)"
+    ),
+    r"(?:today|tonight|tomorrow|this) is the (?:day|night) (?:that )?i (?:die|go|end)",
+    r"(?:can't|cannot|can not) (?:face )?(?:live|living|be alive|being alive)(?=[.,!?]|$| (?:any|and|but|so))",
+    r"i(?:'d| would) (?:already )?be dead (?:now|already|by now)? ?if\b",
+    (
+        r"(?:kill|killing|hurt|hurting|choke|choking|smother\w*|starv\w*|bleed\w*|crash\w*|burn\w*|cut|end"
+        r"|ending) (?:me|myself|it all|my own life)\b(?: \w+){0,4} on purpose"
+    ),
+    (
+        r"(?:took|taken|swallowed|taking|had)(?: \w+){0,3} (?:more|all|too many|so many)(?: \w+){0,6} "
+        r"(?:on purpose|to die|and (?:hoped|hoping|waited|waiting))"
+    ),
+    (
+        r"(?:took|swallowed|downed|drank|emptied) (?:down )?the (?:whole|entire|full) (?:bottle of \w+|box|bottle"
+        r"|packet|pack)\b"
+    ),
+    (
+        r"(?:walk|walked|walking|drive|drove|driving|step|stepped|stepping|crash\w*|veer\w*)(?: \w+){0,6} (?:in front"
+        r" of|into|off)(?: \w+){0,4} on purpose"
+    ),
+    (
+        r"(?:putting|put|drive|driving|steer\w*|ram\w*) (?:\w+ ){0,3}(?:into|off) (?:a|the) (?:\w+ )?(?:bridge"
+        r"|pillar|wall|tree|cliff)(?: \w+)? on purpose"
+    ),
+    r"(?:tried|trying|try|going|want) to (?:choke|smother|suffocate|strangle|bleed) (?:me|myself)\b",
+    (
+        r"(?:eat|eating|swallow\w*|use|using|turn\w*) (?:my|the) (?:own )?(?:gun|pistol|rifle|shotgun) (?:on (?:me"
+        r"|myself)|every|tonight|again|soon)"
+    ),
+    (
+        r"(?:took|got|get|getting|fetched|had|have|holding|held|hold|loaded)(?: \w+){0,3} (?:gun|pistol|shotgun|rifle"
+        r"|revolver|rope|noose|razor|blade)\b(?: \w+){0,8} (?:my head|my mouth|sat with it|tonight(?:'s)? (?:the night"
+        r"|i)|the reason|not for (?:him|her|them)|for me|drive around|working up the nerve)"
+    ),
+    (
+        r"(?:sat|sitting|been|standing|stood|was)(?: \w+){0,3} (?:barn|shed|garage|attic|woods|cellar|car) with (?:a"
+        r"|the|my) (?:rope|noose|gun|rifle|pistol|shotgun|razor|blade|hose)"
+    ),
+    (
+        r"(?:rope|noose|gun|rifle|pistol) in the (?:truck|car|boot|trunk|shed|garage)\b(?: \w+){0,2}[.,] ?(?:drove"
+        r"|tonight|i'm|ready)"
+    ),
+    r"(?:roping|rope) (?:myself|this weekend|tonight|tomorrow|soon|max)",
+    (
+        r"(?:it is|it's|this is|writing|wrote|written|leaving|left|finish\w*|have) (?:\w+ ){0,3}(?:a|my"
+        r"|the) suicide note\b(?! in)"
+    ),
+    (
+        r"(?:thought|thoughts|thinking|think|tempted|close to|about|fantasi\w+)(?: \w+){0,2} (?:of|about) (?:jumping"
+        r"|going over (?:it|the (?:edge|rail|railing|balcony))|letting go of the wheel|stepping (?:off|out in front))"
+        r"(?=[.,!?]|$| (?:from|off|and|with|every|again|tonight))"
+    ),
+    (
+        r"(?:follow|following|join|joining|go to) (?:him|her|them|my (?:wife|husband|son|daughter|brother|sister"
+        r"|mother|father)) by my own hand"
+    ),
+    r"by my own (?:hand|doing)\b(?=[.,!?]|$| (?:if|and|before|this|tonight))",
+    (
+        r"(?:do it|end it) (?:my own self|by myself|myself) if (?:god|he|it|nobody)|if (?:god|he"
+        r"|the lord) won't(?: \w+){0,3},? i(?:'ll| will)\b"
+    ),
+    (
+        r"(?:cut|burn|burned|burnt|cutting|burning)(?: (?:my|an|the) (?:\w+ )?(?:arms?|legs?|thighs?|wrists?"
+        r"|skin))?(?: \w+){0,5} (?:on purpose|too deep|really deep|so deep|deeper (?:than|this)|wish it was deeper)"
+    ),
+    (
+        r"(?:stockpil\w*|hoard\w*|saving) (?:it|them|up (?:my|the) \w+|a few (?:pills|tablets|of)|my \w+)(?=[.,!?]|$"
+        r"| (?:for|each|to|so|until))(?! for (?:winter|retirement))"
+    ),
+    (
+        r"(?:every|each) (?:night|day|hour|minute|time)(?: \w+){0,3} (?:i think|thinking|thoughts?)(?:,|:| of"
+        r"| about)* (?:just )?(?:die|dying|death|better to die)\b"
+    ),
+    r"says? (?:\")?(?:die|kill yourself|do it|end it)\b(?: \w+){0,6} (?:times|all day|every|and i)",
+    r"(?:had it|had enough|through|finished|done) with (?:being alive|living|this life|life itself)\b",
+    (
+        r"(?:determined|determination|resolved|decided) to (?:end (?:it|things|everything|my)|die|take my|be dead"
+        r"|do away with myself)(?! of)"
+    ),
+    r"do(?:ing|ne)? away with myself\b|put me (?:down|out of my misery)(?= like|,? (?:please|i))|want to be put down",
+    r"i(?:'m| am) (?:worth more|more use|more useful|of more use) dead\b",
+    r"kys and i\b|tell(?:s|ing)? me to (?:kms|kys|kill myself)(?: \w+){0,3} (?:i think|maybe|i'm going|i will|right)",
 )

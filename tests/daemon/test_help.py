@@ -11,7 +11,7 @@ import pytest
 from reveries.daemon.danger import Danger
 from reveries.errors import BudgetExceededError, ModelUnavailableError
 from reveries.llm.base import Vectors
-from reveries.safety.crisis_meaning import CrisisLikeness
+from reveries.safety.crisis_meaning import WORD_PLACES, CrisisLikeness
 from tests.daemon.kit import SETTINGS, talking
 
 WORDS = "I want to kill myself."
@@ -71,7 +71,8 @@ class _Said:
         return None
 
 
-LIKENESS = CrisisLikeness("one-axis", np.array([2.0, -2.0], np.float32), bias=0.0, limit=1.0)
+NO_WORDS = np.zeros(WORD_PLACES, np.float32)
+LIKENESS = CrisisLikeness("one-axis", np.array([2.0, -2.0], np.float32), NO_WORDS, bias=0.0, limit=1.0)
 MEANT = "My lantern goes out tonight."
 
 
@@ -89,7 +90,7 @@ async def test_what_no_rule_knows_is_found_by_what_it_means(tmp_path: Path) -> N
         Danger(),
         Danger(_Said(ModelUnavailableError("The embedder cannot be used.", advice="Ask again.")), LIKENESS),
         Danger(_Said(hangs=True), LIKENESS, most_seconds=0.01),
-        Danger(_Said(), CrisisLikeness("another", LIKENESS.weights, 9.0, 0.0)),
+        Danger(_Said(), CrisisLikeness("another", LIKENESS.weights, NO_WORDS, 9.0, 0.0)),
     ],
     ids=["no weights", "an error", "no answer", "another embedder"],
 )

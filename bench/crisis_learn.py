@@ -100,7 +100,7 @@ def likenesses(by: str, one: Told, other: Told) -> Floats:
         "curved": curved,
         "curved+words": curved + 10 * worded,
     }
-    return ways[by]
+    return np.asarray(ways[by], np.float32)
 
 
 def fit_alike(alike: Floats, labels: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:

@@ -13,7 +13,8 @@ from typing import Final
 
 from reveries.safety.crisis_elsewhere import ELSEWHERE
 from reveries.safety.crisis_hints import INDIRECT
-from reveries.safety.crisis_words import EXPLICIT, respelt
+from reveries.safety.crisis_spelling import respelt
+from reveries.safety.crisis_words import EXPLICIT
 from reveries.safety.detectors import normalise
 
 
@@ -41,10 +42,15 @@ _FICTION: Final = re.compile(
     r"|therapist|teacher|student)|helpline volunteer|parent process|in minecraft|whats? (?:that|the) song|how (?:do"
     r"|does) the (?:song|poem) go|song goes|(?:pharmacology|nursing|medical|psychology) (?:module|exam|course"
     r"|seminar|essay)|for (?:a|my|the) (?:seminar|lecture|essay|thesis|module)|(?:edinburgh|columbia) scale|phq"
-    r"|do i need (?:stitches|a tetanus)|midwife|my (?:sim|avatar|pokemon|dwarf))\b"
+    r"|do i need (?:stitches|a tetanus)|midwife"
+    r"|what (?:does|did|do) \w+ (?:think|say|write) (?:of|about) suicide|argument that suicide|gunicorn|perl"
+    r"|the (?:worker"
+    r"|thread|process|photocopier|printer|server|daemon) (?:commits?|committed|kills?|killed)|my (?:sim|avatar"
+    r"|pokemon|dwarf))\b"
 )
 _JOKE: Final = re.compile(
-    r"\b(?:kidding|kek|lol|lmao|rofl|haha\w*|jk|just kidding|figuratively|so to speak|not literally)\b|😂|🤣|😅|😆"
+    r"\b(?:kidding|kek|lol|lmao|rofl|haha\w*(?! anyway)|jk|just kidding|figuratively|so to speak|not literally)\b|😂"
+    r"|🤣|😅|😆"
 )
 _FIGURE: Final = re.compile(
     r"\b(?:die(?:d)? (?:of|from) (?:laugh\w*|embarrass\w*|shame|boredom|curiosity|happiness|cuteness|heat|cold)"
@@ -81,6 +87,12 @@ _PAST: Final = re.compile(
     r"|(?:stable|sober|well|clean|free of it|nothing) (?:for|since)|now i have (?:a |my )?\w+, and|never been happier"
     r"|(?:last|first|that) year after|best (?:thing|decision) (?:i|he|she)|(?:it's|it has) been (?:\w+ ){1,3}years"
     r"|long ago|in '\d\d|(?:is|it's|are) (?:all )?(?:over and )?past|then i (?:got|met|found|bought|had)"
+    r"|but now i (?:have|am|love|want|can|feel)|changed (?:that|everything)|before i (?:was|turned) \w+ty"
+    r"|another (?:man|woman"
+    r"|person)'s life|(?:in|at) rehab|there were (?:years|times|months|nights)|in my (?:first|second|third"
+    r"|last) (?:semester|job"
+    r"|marriage)|in the first (?:year|months|weeks) of (?:it|my)|before (?:lithium|therapy|the diagnosis|my diagnosis)"
+    r"|thank god|i don't any ?more|like a bad (?:film|dream)|i sing in|now i have (?:a )?\w+, and|years in my own"
     r"|i survived|survivor|years and \w+ (?:thousand )?\w+ ago|fifty good years|i (?:wince|laugh) (?:at|about|and))\b"
 )
 _STILL: Final = re.compile(
@@ -92,7 +104,8 @@ _DENIED: Final = re.compile(
     r"|considered)|not that i"
     r"|doesn't mean i|without (?:wanting|trying) to|no (?:thoughts?|intention|desire|wish|plans?)(?: of| to)?"
     r"|asked if i|i've never|i have never|i said i was|don't worry, i|isn't that i|not going to"
-    r"|i ain't|ain't (?:going|trying)|no way am i|(?:^|[,;:] )(?:no|nope|nah|not)|asks?(?: \w+)? (?:about|if|whether)"
+    r"|i ain't|ain't (?:going|trying)|no way am i|(?:^|[,;:] |\b(?:but|have|had|with|of|and) )(?:no|nope|nah|not)"
+    r"|asks?(?: \w+)? (?:about|if|whether)"
     r"|asked(?: \w+)? (?:about|if|whether)|calls? (?:us|me|them)|nowhere near|far from|isn't|wasn't thinking of"
     r"|thinks i'm)(?: \w+){0,4} ?$"
 )
@@ -102,7 +115,9 @@ _DENIED_AFTER: Final = re.compile(
 )
 _QUOTED: Final = re.compile(r"\"[^\"\n]{1,400}\"|“[^“”\n]{1,400}”|«[^«»\n]{1,400}»")
 _OTHER: Final = re.compile(
-    r"\b(?:he|she|they|who|people|someone|somebody|anyone|patients?|teens?|veterans?|(?:my|a|of) (?:\w+ )?(?:friend"
+    r"\b(?:he|she|they|one (?:girl|boy|man|woman|person|child|student) in \w+|an? (?:girl|boy|kid|lad|bloke|guy"
+    r"|lady) (?:in|from|at|on|down)|who|people|someone|somebody|anyone|patients?|teens?|veterans?|(?:my|a"
+    r"|of) (?:\w+ )?(?:friend"
     r"|boyfriend|girlfriend|roommate|flatmate|classmate|of mine|brother|sister|son|daughter"
     r"|cousin|uncle|aunt|father|mother|dad|mom|mum|neighbou?r|colleague|boss|husband|wife|ex|student|grand\w+))\b"
 )

@@ -17,7 +17,7 @@ import numpy as np
 
 from reveries.llm.base import Vector, Vectors
 from reveries.safety.crisis import SENTENCE, normalise_lines
-from reveries.safety.crisis_words import respelt
+from reveries.safety.crisis_spelling import respelt
 
 _SHORT_CHARS: Final = 200
 """A message up to so long is weighed whole: a sentence apart from its neighbours says too much or too little."""

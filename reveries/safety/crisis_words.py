@@ -1,61 +1,10 @@
 """The words by which people say that they are in danger from themselves: what the rules of `crisis` look for.
 
 Written from how people say it, not from any set that it is measured on. Patterns are matched on lower case words with
-plain apostrophes, after `respelt` made of "dont", "wanna" and "suicdal" what was meant.
+plain apostrophes, as `crisis_spelling.respelt` writes them.
 """
 
-import re
 from typing import Final
-
-_RESPELT: Final = tuple(
-    (re.compile(rf"\b(?:{found})\b"), meant)
-    for found, meant in (
-        (r"im", "i'm"),
-        (r"ive", "i've"),
-        (r"id(?= (?:rather|be|like|give|love|sooner|do|just))", "i'd"),
-        (r"ill(?= (?:kill|end|do|die|be|take|off|jump|kms|never|just|unalive|hang|overdose))", "i'll"),
-        (r"dont|dnt|don t", "don't"),
-        (r"cant|cnt|can t", "can't"),
-        (r"(wo|is|was|did|does|would|should|could|has|have|were)nt", r"\1n't"),
-        (r"wanna|wna|wan tto|wan to|w[nha]{1,2}a?n?t t[o0]|wnt to|want ot|want too|want 2", "want to"),
-        (r"gonna|gunna|goign to|going 2|gona|gon|going too", "going to"),
-        (r"ima|imma|finna|boutta|bout to", "i'm going to"),
-        (r"idw", "i don't want to"),
-        (r"tryna", "trying to"),
-        (r"jsut|jus", "just"),
-        (r"b(?= (?:dead|alive|gone|here))", "be"),
-        (r"myslef|mysef|myselg|mys3lf|meself|my self", "myself"),
-        (r"k1ll|kil|kll", "kill"),
-        (r"suic?i?d[ie]*al|sucidi?al|suicidle|suacidal|suicidial|sucidial", "suicidal"),
-        (r"suiside|suicde|sucide|sewerslide|sewer slide|kermit sewerslide|s[*]+cide", "suicide"),
-        (r"commit(?:ing)?", "committing"),
-        (r"ne ?more|anymroe|anymor", "anymore"),
-        (r"alvie|aliv", "alive"),
-        (r"lfie|lief", "life"),
-        (r"daed|ded", "dead"),
-        (r"r(?:ea)?son", "reason"),
-        (r"rn", "right now"),
-        (r"abt", "about"),
-        (r"2night|tonihgt|tonite", "tonight"),
-        (r"4 ?ever", "forever"),
-        (r"to many", "too many"),
-        (r"pils", "pills"),
-        (r"tonit|2nite|tonigt", "tonight"),
-        (r"tomm?or+ow|tmrw|tmr|tmw", "tomorrow"),
-        (r"killin", "killing"),
-        (r"sum(?= (?:pills|tablets|meds))", "some"),
-        (r"evry", "every"),
-        (r"no ?one", "no one"),
-    )
-)
-
-
-def respelt(text: str) -> str:
-    """`text`, in lower case already, with the commonest misspellings and short forms written out."""
-    for found, meant in _RESPELT:
-        text = found.sub(meant, text)
-    return text
-
 
 _NOT: Final = r"(?:don't|do not|didn't|doesn't|no longer|never|not|can't|cannot|won't|wouldn't|ain't|aint)"
 _END: Final = (
@@ -471,4 +420,34 @@ EXPLICIT: Final = (
     r"do(?:ing|ne)? away with myself\b|put me (?:down|out of my misery)(?= like|,? (?:please|i))|want to be put down",
     r"i(?:'m| am) (?:worth more|more use|more useful|of more use) dead\b",
     r"kys and i\b|tell(?:s|ing)? me to (?:kms|kys|kill myself)(?: \w+){0,3} (?:i think|maybe|i'm going|i will|right)",
+    r"(?:do not|don't|dont|not) want (?:to )?live (?:more|no more|any|longer)\b|not continue to live\b",
+    r"(?:god|the lord|he|jesus) (?:would |will |to )?takes? me (?:before|tonight|in my sleep|soon|now|home tonight)",
+    (
+        r"(?:intend|mean|expect|plan|hope) to be dead\b|(?:planning|plan|planned|arrang\w+) my (?:own )?(?:death"
+        r"|suicide|exit)\b"
+    ),
+    r"(?:no|what) use (?:in|of) (?:me|my) living\b|(?:run|running|ran) out of reasons to (?:be alive|live|stay)\b",
+    (
+        r"(?:googl\w+|searching|searched|reading|read up|look\w* up|research\w*) (?:about |on )?(?:how to (?:kill"
+        r"|die|end)|ways to (?:die|go|end)|(?:suicide )?methods\b)"
+    ),
+    (
+        r"(?:hop\w+|pray\w*|wish\w*|want\w*) (?:that )?(?:my heart (?:stops|would stop|just stops|gives out)|it(?:'d"
+        r"| would|'ll)? kills? me)"
+    ),
+    (
+        r"(?:previous|earlier|last|first) attempt(?: \w+){0,6} (?:another|again|next time)\b|make another (?:one"
+        r"|attempt)\b"
+    ),
+    (
+        r"(?:planning|decided|going|thinking|about|want) (?:to|of|about) unaliv\w+|(?:non-?existence"
+        r"|not existing) is better\b"
+    ),
+    (
+        r"(?:in|on|from|all) my (?:own )?death (?:will|won't|would) (?:not )?(?:burden|bother|hurt|be)"
+        r"|arrangements such that my death"
+    ),
+    r"(?:would not|wouldn't) live again\b|i have concluded(?: \w+){0,8} not (?:to )?(?:continue|live|go on)",
+    r"(?:take|taking|swallow|swallowing) everything in the (?:cabinet|drawer|cupboard|bottle|box)",
+    r"(?:wrote|written|finished) (?:my|the) (?:notes?|goodbyes?)(?: last night| today| already)?(?=[.,;!?]|$)",
 )

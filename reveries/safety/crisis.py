@@ -44,8 +44,8 @@ _FICTION: Final = re.compile(
     r"|seminar|essay)|for (?:a|my|the) (?:seminar|lecture|essay|thesis|module)|(?:edinburgh|columbia) scale|phq"
     r"|do i need (?:stitches|a tetanus)|midwife"
     r"|what (?:does|did|do) \w+ (?:think|say|write) (?:of|about) suicide|argument that suicide|gunicorn|perl"
-    r"|the (?:worker"
-    r"|thread|process|photocopier|printer|server|daemon) (?:commits?|committed|kills?|killed)|my (?:sim|avatar"
+    r"|the (?:\w+ )?(?:worker"
+    r"|thread|process|photocopier|printer|server|daemon)(?: process)? (?:commits?|committed|kills?|killed)|my (?:sim|avatar"
     r"|pokemon|dwarf))\b"
 )
 _JOKE: Final = re.compile(
@@ -96,7 +96,7 @@ _PAST: Final = re.compile(
     r"|i survived|survivor|years and \w+ (?:thousand )?\w+ ago|fifty good years|i (?:wince|laugh) (?:at|about|and))\b"
 )
 _STILL: Final = re.compile(
-    r"\b(?:again|still|now|tonight|today|lately|these days|this week|back(?! (?:in|then))|right now|since then"
+    r"\b(?:again|still|now|tonight|today|lately|these days|this week|(?<!years )(?<!year )(?<!months )(?<!decades )back(?! (?:in|then))|right now|since then"
     r"|every (?:day|night))\b"
 )
 _DENIED: Final = re.compile(

@@ -121,3 +121,28 @@ async def test_nothing_is_weighed_when_it_is_switched_off_or_a_rule_has_found_it
 async def test_warming_up_survives_an_embedder_that_fails() -> None:
     await Danger(_Said(ModelUnavailableError("Gone.", advice="Ask again.")), LIKENESS).warm()
     await Danger().warm()
+
+
+async def test_another_language_is_not_asked_of_an_embedder_that_knows_english() -> None:
+    embedder = _Said()
+    danger = Danger(embedder, LIKENESS)
+    assert await danger.help_for("Estoy muy cansado hoy, lantern, trabajamos hasta tarde.", SETTINGS.crisis) is None
+    assert not embedder.given
+    assert await danger.help_for(MEANT, SETTINGS.crisis) is not None
+
+
+async def test_the_loop_turns_while_a_long_message_is_read() -> None:
+    turns, done = 0, asyncio.Event()
+
+    async def turn() -> None:
+        nonlocal turns
+        while not done.is_set():
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        tasks.create_task(turn(), name="turning")
+        text = f"{'We walked along the river and talked about the garden. ' * 300}I want to kill myself."
+        assert await Danger().help_for(text, SETTINGS.crisis) is not None
+        done.set()
+    assert turns > 2

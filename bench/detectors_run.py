@@ -35,17 +35,22 @@ def sentences_of(text: str) -> list[str]:
 
 
 def local_vectors(texts: Sequence[str]) -> Vectors:
-    """By the default embedder, on this machine (REVERIES_MODELS says where its files are)."""
+    """By the default embedder, on this machine (REVERIES_MODELS says where its files are). Each text is embedded once,
+    beside others of its length.
+    """
+    alone = sorted(set(texts), key=len)
+    places = {text: at for at, text in enumerate(alone)}
 
     async def embed() -> Vectors:
         folder = find_weights("all-minilm-l6-v2")
         embedder = OnnxEmbedder(folder / "model.onnx", folder / "tokenizer.json")
         try:
-            return await embedder.embed(texts)
+            return await embedder.embed(alone)
         finally:
             await embedder.aclose()
 
-    return asyncio.run(embed())
+    vectors: Vectors = asyncio.run(embed())[[places[text] for text in texts]]
+    return vectors
 
 
 _PIECE: Final = re.compile(r"\s?\w{1,8}|\s?[^\w\s]|\s+")

@@ -17,7 +17,7 @@ from reveries.llm.base import Vectors
 from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.safety.breaker import Knowledge, ReplyBreaker
 from reveries.safety.crisis import Urgency, find_crisis
-from reveries.safety.crisis_meaning import load_crisis_likeness, pieces_to_weigh
+from reveries.safety.crisis_meaning import load_crisis_likeness, pieces_to_weigh, reads_as_english
 from reveries.safety.detectors import find_distress
 from reveries.safety.likeness import GOING_ROUND, LEAST_SENTENCE_CHARS, MeaningWatch, load_likeness
 from reveries.safety.repetition import LoopFinder
@@ -35,17 +35,22 @@ def sentences_of(text: str) -> list[str]:
 
 
 def local_vectors(texts: Sequence[str]) -> Vectors:
-    """By the default embedder, on this machine (REVERIES_MODELS says where its files are)."""
+    """By the default embedder, on this machine (REVERIES_MODELS says where its files are). Each text is embedded once,
+    beside others of its length.
+    """
+    alone = sorted(set(texts), key=len)
+    places = {text: at for at, text in enumerate(alone)}
 
     async def embed() -> Vectors:
         folder = find_weights("all-minilm-l6-v2")
         embedder = OnnxEmbedder(folder / "model.onnx", folder / "tokenizer.json")
         try:
-            return await embedder.embed(texts)
+            return await embedder.embed(alone)
         finally:
             await embedder.aclose()
 
-    return asyncio.run(embed())
+    vectors: Vectors = asyncio.run(embed())[[places[text] for text in texts]]
+    return vectors
 
 
 _PIECE: Final = re.compile(r"\s?\w{1,8}|\s?[^\w\s]|\s+")
@@ -119,8 +124,9 @@ def crisis(texts: Sequence[str]) -> Scores:
         print(f"By rules alone: {error}")
         return by_rule
     ends = np.cumsum([len(one) for one in pieces])
-    odds = [likeness.highest(vectors[end - len(one) : end]) for one, end in zip(pieces, ends, strict=True)]
-    chance = 1 / (1 + np.exp(likeness.limit - np.array(odds)))
+    odds = [likeness.highest(one, vectors[end - len(one) : end]) for one, end in zip(pieces, ends, strict=True)]
+    can_be_asked = np.array([reads_as_english(text) for text in texts])
+    chance = np.where(can_be_asked, 1 / (1 + np.exp(likeness.limit - np.array(odds))), 0.0)
     scores: Scores = np.maximum(by_rule, np.where(chance > 0.5, (chance + 0.5) / 2, 0.999 * chance))
     return scores
 

@@ -1,9 +1,11 @@
 """All of the safety figures: `make bench-safety DATA=DIR` (DIR holds safety/, locomo/ and beam/; see bench/detect.py).
 
-    PYTHONPATH=.:bench REVERIES_MODELS=DIR python bench/safety_table.py --data DIR [--turns 1500] [--seed N]
+    PYTHONPATH=.:bench REVERIES_MODELS=DIR python bench/safety_table.py --data DIR [--turns 400] [--seed N]
 
 Runs each detector over its sets, ours and those of DIR, then all of them as they ship over real turns of people and
-assistants (--turns of each set, drawn by a seed), and measures what a token and a sentence cost.
+assistants (--turns of each set, drawn by a seed; the first 30 sentences of each by meaning), and measures what a token
+and a sentence cost. Each part says how long it took; embedding is nearly all of it. A part whose data is not in DIR is
+left out, and says so.
 """
 
 import argparse
@@ -20,10 +22,10 @@ import numpy as np
 from detect import read_set, report
 from detectors_run import local_vectors, pieces_of, run_detector, sentences_of
 from safety_sets import write_sets
+from word_order import own_sentences
 
 from reveries.config import load_settings
 from reveries.safety.breaker import Breaker, Knowledge, ReplyBreaker
-from reveries.safety.crisis import find_crisis
 from reveries.safety.likeness import LEAST_SENTENCE_CHARS, MeaningWatch, load_likeness
 from reveries.safety.repetition import LoopFinder
 from reveries.safety.tripwire import indicators_in
@@ -61,16 +63,19 @@ def repeats_until_the_trip(folder: Path) -> None:
     print(f"    within 5 repeats {within:.1%}, never {missed} of {len(needed) + missed}")
 
 
-def turns_of(folder: Path, name: str, most: int) -> list[str]:
-    """Real turns of a corpus, without the speaker's name."""
+def turns_of(folder: Path, name: str, most: int) -> list[tuple[str, bool]]:
+    """Real turns of a corpus without the speaker's name, and whether a person said them."""
     with gzip.open(folder / name / "corpora.jsonl.gz", "rt", encoding="utf-8") as lines:
-        texts = [json.loads(line)["text"] for line in lines]
-    texts = [text.partition(": ")[2] if name == "locomo" else text for text in texts]
-    return random.Random(1).sample(texts, min(most, len(texts)))
+        rows = [json.loads(line) for line in lines]
+    texts = [row["text"].partition(": ")[2] if name == "locomo" else row["text"] for row in rows]
+    are_people = [row.get("meta", {}).get("role") != "assistant" for row in rows]
+    turns = list(zip(texts, are_people, strict=True))
+    return random.Random(1).sample(turns, min(most, len(turns)))
 
 
-def false_trips(name: str, texts: list[str]) -> None:
-    """What each detector makes of real turns, as it ships."""
+def false_trips(name: str, turns: list[tuple[str, bool]]) -> None:
+    """What each detector makes of real turns, as it ships: danger in those of people, the others in all."""
+    texts, of_people = [text for text, _ in turns], [text for text, is_person in turns if is_person]
     settings, likeness = load_settings(None).circuit_breaker, load_likeness()
     knowledge = Knowledge(order=load_word_order())
     found: Counter[str] = Counter()
@@ -78,15 +83,16 @@ def false_trips(name: str, texts: list[str]) -> None:
         breaker = ReplyBreaker(settings, knowledge)
         reasons = {breaker.observe(piece, 0.0).reason.value for piece in pieces_of(text)} - {""}
         found.update(f"by rule: {reason}" for reason in reasons)
-        found["crisis"] += find_crisis(text) is not None
         found.update(f"tripwire: {kind}" for kind in {one.kind for one in indicators_in(text)})
+    for crisis in ("crisis_rules", "crisis"):
+        found[crisis] = int((run_detector(crisis, of_people) >= 0.5).sum())
     said = [[one for one in sentences_of(text) if len(one) >= LEAST_SENTENCE_CHARS][:30] for text in texts]
     vectors = iter(local_vectors([one for sentences in said for one in sentences]))
     for sentences in said:
         watch = MeaningWatch(settings, likeness)
         verdicts = [watch.take(one, next(vectors)) for one in sentences]
         found.update({f"by meaning: {one.reason.value}" for one in verdicts if one is not None})
-    print(f"{name}: {len(texts)} real turns")
+    print(f"{name}: {len(texts)} real turns, {len(of_people)} of them of people")
     for what, times in sorted(found.items()):
         print(f"    {what:36} {times:5}  {times / len(texts):.2%}")
 
@@ -116,31 +122,59 @@ def costs(texts: list[str]) -> None:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--turns", type=int, default=1500)
-    parser.add_argument("--seed", type=int, default=20261121)
-    chosen = parser.parse_args()
+def timed(what: str, began: float) -> None:
+    """How long a part took."""
+    print(f"({what}: {time.perf_counter() - began:.0f} s)\n", flush=True)
+
+
+def own_sets(seed: int) -> None:
+    """The sets that are made from bench/safety."""
+    began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="rv-") as made:
-        write_sets(Path(made), chosen.seed)
+        write_sets(Path(made), seed)
         for name, detector, share in _OWN:
             rows = read_set(Path(made), name)
             print(f"\n{name} (ours), by {detector}")
             print(report(rows, run_detector(detector, [row.text for row in rows]), share))
         repeats_until_the_trip(Path(made))
+    timed("our sets", began)
+
+
+def public_sets(folder: Path) -> None:
+    """Those that others made."""
+    began = time.perf_counter()
     for name, detector in _PUBLIC:
-        rows = read_set(chosen.data / "safety", name)
+        if not any((folder / f"{name}.jsonl{end}").exists() for end in ("", ".gz")):
+            print(f"{name}: not in {folder}, left out")
+            continue
+        rows = read_set(folder, name)
         print(f"\n{name}, by {detector}")
         print(report(rows, run_detector(detector, [row.text for row in rows])))
-    salad = [row for row in rows if row.source != "cola"]
-    print("\nincoherence without the mild faults (cola)")
-    print(report(salad, run_detector("incoherence", [row.text for row in salad])))
-    print()
-    texts = {name: turns_of(chosen.data, name, chosen.turns) for name in ("locomo", "beam")}
-    for name, turns in texts.items():
-        false_trips(name, turns)
-    costs(texts["locomo"])
+        if name == "incoherence":
+            salad = [row for row in rows if row.source != "cola"]
+            print("\nincoherence without the mild faults (cola)")
+            print(report(salad, run_detector(detector, [row.text for row in salad])))
+    timed("public sets", began)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--turns", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=20261121)
+    chosen = parser.parse_args()
+    own_sets(chosen.seed)
+    public_sets(chosen.data / "safety")
+    turns: list[str] = []
+    for name in ("locomo", "beam"):
+        if not (chosen.data / name / "corpora.jsonl.gz").exists():
+            print(f"{name}: not in {chosen.data}, left out")
+            continue
+        began, some = time.perf_counter(), turns_of(chosen.data, name, chosen.turns)
+        false_trips(name, some)
+        timed(f"turns of {name}", began)
+        turns += [text for text, _ in some[:200]]
+    costs(turns or own_sentences(Path(__file__).parents[1]))
 
 
 if __name__ == "__main__":

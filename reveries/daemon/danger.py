@@ -11,8 +11,8 @@ import structlog
 from reveries.config import CrisisSettings
 from reveries.errors import ReveriesError
 from reveries.llm.base import Embedder, Vectors
-from reveries.safety.crisis import find_crisis, help_text
-from reveries.safety.crisis_meaning import CrisisLikeness, pieces_to_weigh
+from reveries.safety.crisis import QUICK_CHARS, find_crisis, help_text
+from reveries.safety.crisis_meaning import CrisisLikeness, pieces_to_weigh, reads_as_english
 
 log = structlog.get_logger("danger")
 
@@ -32,7 +32,7 @@ class Danger:
         """What to show beside the reply to `words`; None where there is no need, or where it is switched off."""
         if not settings.enabled:
             return None
-        if find_crisis(words) is None and not await self._sounds_like_it(words):
+        if not await _is_said(words) and not await self._sounds_like_it(words):
             return None
         return help_text(settings.contacts)
 
@@ -47,13 +47,21 @@ class Danger:
     async def _sounds_like_it(self, words: str) -> bool:
         if self.embedder is None or self.likeness is None or self.embedder.model_id != self.likeness.model_id:
             return False
+        if not reads_as_english(words):
+            return False
+        pieces = pieces_to_weigh(words)
         try:
             async with asyncio.timeout(self.most_seconds):
-                vectors = await _vectors_of(pieces_to_weigh(words), self.embedder)
+                vectors = await _vectors_of(pieces, self.embedder)
         except (ReveriesError, TimeoutError, OSError, RuntimeError, ValueError) as error:
             log.debug("not_weighed", why=str(error) or type(error).__name__)
             return False
-        return self.likeness.sounds_like_it(vectors)
+        return self.likeness.sounds_like_it(pieces, vectors)
+
+
+async def _is_said(words: str) -> bool:
+    found = find_crisis(words) if len(words) <= QUICK_CHARS else await asyncio.to_thread(find_crisis, words)
+    return found is not None
 
 
 async def _vectors_of(pieces: Sequence[str], embedder: Embedder) -> Vectors:

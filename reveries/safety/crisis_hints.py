@@ -10,7 +10,7 @@ INDIRECT: Final = (
     ),
     (
         r"(?:no|any|lost(?: all)?|out of|without|given up|run out of|lost all my) hope\b(?! (?:of|that (?:he|she"
-        r"|they|the)|for (?:the|this) (?:team|game|printer|project)))(?: left)?(?=[.,!?]|$| (?:for me|any|left|in|i))"
+        r"|they|the)|for (?:the|this) (?:team|game|printer|project))\b)(?: left)?(?=[.,!?]|$| (?:for me|any|left|in|i))"
     ),
     (
         r"(?:can't|cannot|don't|can not|not) (?:\w+ )?(?:see|imagine|picture|have) (?:a|any|much of a|my|myself"
@@ -61,7 +61,7 @@ INDIRECT: Final = (
         r"(?:tired|exhausted|sick|weary|done|worn out)(?: \w+){0,2} (?:of|with|by|from) (?:life|living|being alive"
         r"|being here|existing|surviving|being me|it all|fighting|trying|pretending to be ok|everything|this life"
         r"|this world)\b"
-        r"(?! (?:in|with (?:my|the|a|him|her)|out of|at|as|about|on the|the|for the))"
+        r"(?! (?:in|with (?:my|the|a|him|her)|out of|at|as|about|on the|the|for the)\b)"
     ),
     (
         r"i (?:really |just |honestly |literally |simply )*(?:can't|cannot|can not) (?:\w+ )?(?:do (?:this|it)"
@@ -110,7 +110,7 @@ INDIRECT: Final = (
     ),
     (
         r"(?:someone|somebody|anyone|them|who)(?: \w+){0,2} (?:would )?find me\b(?! (?:attractive|funny|a |boring"
-        r"|annoying))"
+        r"|annoying)\b)"
     ),
     # No way out, and an end to it.
     (
@@ -120,7 +120,7 @@ INDIRECT: Final = (
     r"(?:no|there's no|isn't any|is no) (?:way out|escape|exit)(?=[.,!?]|$| (?:of this|for me|any|but|except))",
     (
         r"(?:feel|am|i'm|feeling|so) trapped\b(?! (?:in traffic|in this job|at work|in (?:a|the) (?:lift"
-        r"|elevator)))|out of options|cornered\. "
+        r"|elevator))\b)|out of options|cornered\. "
     ),
     (
         r"(?:want|need|wish)(?: \w+)? (?:the pain|it all|it|everything|this|the noise|all of (?:it|this)|my pain"
@@ -195,7 +195,7 @@ INDIRECT: Final = (
     ),
     (
         r"(?:probably |be )?(?:the|my|our|one) (?:very )?last (?:time (?:we|you|i)|message|goodbye|night (?:here"
-        r"|alive|on)|words|meal with)\b(?! (?:at work|went|saw|checked|ate|visited|in the office))"
+        r"|alive|on)|words|meal with)\b(?! (?:at work|went|saw|checked|ate|visited|in the office)\b)"
     ),
     (
         r"(?:tell|let) (?:my|them|him|her)(?: \w+){0,2} (?:know )?(?:that )?i (?:loved|love|always loved) (?:them"
@@ -252,7 +252,7 @@ INDIRECT: Final = (
     (
         r"(?:envy|envious of|jealous of|jealous when)(?: \w+){0,3} (?:the dead|dead people|people who (?:die|died"
         r"|are dead)|passed|had died|died young)|(?:hurt|painful|feel like|like) to (?:die|drown|fall"
-        r"|jump)\b(?! (?:in (?:a|the) dream|asleep))"
+        r"|jump)\b(?! (?:in (?:a|the) dream|asleep)\b)"
     ),
     (
         r"god (?:\w+ )?(?:forgive|punish|hate)s?(?: \w+){0,5} (?:suicide|kill|killed|end it|end themselves"

@@ -1,55 +1,10 @@
 """The words by which people say that they are in danger from themselves: what the rules of `crisis` look for.
 
 Written from how people say it, not from any set that it is measured on. Patterns are matched on lower case words with
-plain apostrophes, after `respelt` made of "dont", "wanna" and "suicdal" what was meant.
+plain apostrophes, as `crisis_spelling.respelt` writes them.
 """
 
-import re
 from typing import Final
-
-_RESPELT: Final = tuple(
-    (re.compile(rf"\b(?:{found})\b"), meant)
-    for found, meant in (
-        (r"im", "i'm"),
-        (r"ive", "i've"),
-        (r"id(?= (?:rather|be|like|give|love|sooner|do|just))", "i'd"),
-        (r"ill(?= (?:kill|end|do|die|be|take|off|jump|kms|never|just|unalive|hang|overdose))", "i'll"),
-        (r"dont|dnt|don t", "don't"),
-        (r"cant|cnt|can t", "can't"),
-        (r"(wo|is|was|did|does|would|should|could|has|have|were)nt", r"\1n't"),
-        (r"wanna|wna|wan tto|wan to|w[nha]{1,2}a?n?t t[o0]|wnt to|want ot|want too|want 2", "want to"),
-        (r"gonna|gunna|goign to|going 2|gona|gon|going too", "going to"),
-        (r"ima|imma|finna|boutta|bout to", "i'm going to"),
-        (r"idw", "i don't want to"),
-        (r"tryna", "trying to"),
-        (r"jsut|jus", "just"),
-        (r"b(?= (?:dead|alive|gone|here))", "be"),
-        (r"myslef|mysef|myselg|mys3lf|meself|my self", "myself"),
-        (r"k1ll|kil|kll", "kill"),
-        (r"suic?i?d[ie]*al|sucidi?al|suicidle|suacidal|suicidial|sucidial", "suicidal"),
-        (r"suiside|suicde|sucide|sewerslide|sewer slide|kermit sewerslide|s[*]+cide", "suicide"),
-        (r"commit(?:ing)?", "committing"),
-        (r"ne ?more|anymroe|anymor", "anymore"),
-        (r"alvie|aliv", "alive"),
-        (r"lfie|lief", "life"),
-        (r"daed|ded", "dead"),
-        (r"r(?:ea)?son", "reason"),
-        (r"rn", "right now"),
-        (r"abt", "about"),
-        (r"2night|tonihgt|tonite", "tonight"),
-        (r"4 ?ever", "forever"),
-        (r"to many", "too many"),
-        (r"pils", "pills"),
-    )
-)
-
-
-def respelt(text: str) -> str:
-    """`text`, in lower case already, with the commonest misspellings and short forms written out."""
-    for found, meant in _RESPELT:
-        text = found.sub(meant, text)
-    return text
-
 
 _NOT: Final = r"(?:don't|do not|didn't|doesn't|no longer|never|not|can't|cannot|won't|wouldn't|ain't|aint)"
 _END: Final = (
@@ -79,9 +34,9 @@ EXPLICIT: Final = (
         rf"|love|like|long|should have|should've|should|supposed|decided){_CHAIN} (?:die|died|dead|death)\b"
         r"(?! (?:of|from|laughing|than|at home|in my (?:own )?bed|for|on the|hard|happy|old|with|sea|end|serious"
         r"|line|by|it|set|lift|flowers?"
-        r"|body|battery|people|man|phone))(?<!like dead)(?<!like death)(?<!the dead)(?<!a dead)"
+        r"|body|battery|people|man|phone)\b)(?<!like dead)(?<!like death)(?<!the dead)(?<!a dead)"
     ),
-    r"(?:can't i|why can't i|let me|take me|would i|could i)(?: \w+){0,2} die\b(?! (?:of|from|laughing))",
+    r"(?:can't i|why can't i|let me|take me|would i|could i)(?: \w+){0,2} die\b(?! (?:of|from|laughing)\b)",
     r"wish i (?:had|was|were|would)(?: have)? ?(?:never|not)? ?(?:been )?(?:born|dead|existed|exist)",
     (
         r"(?:wish|hope|hoping|pray|wouldn't mind|welcome it|want)(?: \w+){0,6} (?:hit (?:me|by)|run (?:me )?over"
@@ -116,7 +71,7 @@ EXPLICIT: Final = (
         r"|purpose|sense)(?: \w+){0,3}? "
         r"(?:to|in|for|of|why i should)(?: me to)? (?:live|living|stay alive|staying alive|be alive|being alive"
         r"|keep living|exist|existing|go on living)\b"
-        r"(?! (?:in|with|at|near|here))"
+        r"(?! (?:in|with|at|near|here)\b)"
     ),
     r"point (?:to|in|of)? ?being alive",
     r"nothing(?: \w+){0,4} (?:to live for|keeping me alive|to stay (?:alive )?for)",
@@ -159,12 +114,12 @@ EXPLICIT: Final = (
         r"|by my)"
     ),
     # It is meant to be done.
-    r"kill(?:ing|ed)? myself\b(?! (?:to|with my|on|laughing|at the|trying|over|training|in the gym|again))",
+    r"kill(?:ing|ed)? myself\b(?! (?:to|with my|on|laughing|at the|trying|over|training|in the gym|again)\b)",
     (
         r"(?:off|offing|unalive|unaliving|unalived|hang|hanging|drown|drowning|shoot|shooting|stab|stabbing|poison"
         r"|poisoning|suffocat\w+|strangl\w+"
         r"|electrocut\w+|mutilat\w+|harm|harming|harmed|injure|injuring) myself\b(?! (?:in the foot|up|in work"
-        r"|for forgetting|out|in (?:debt|paperwork)|with the))"
+        r"|for forgetting|out|in (?:debt|paperwork)|with the)\b)"
     ),
     r"(?:top|topping) myself\b(?! up)",
     r"(?:doing?|do) myself (?:in\b|harm)",
@@ -188,7 +143,7 @@ EXPLICIT: Final = (
         r"|thoughts?(?: \w+)?|think\w*(?: \w+){0,2}|thought about|googled|searched|close|stop|way|ways|option"
         r"|answer|my"
         r"|die by|researching|want|love|tonight) (?:to |of |about |for |is )?suicide\b(?! (?:squad|mission|rates?"
-        r"|prevention|bomb\w*|note in|door|burn|in (?:the|my) (?:book|film|play)))"
+        r"|prevention|bomb\w*|note in|door|burn|in (?:the|my) (?:book|film|play))\b)"
     ),
     (
         r"\bsuicide (?:is|seems|looks|sounds|feels|would|thoughts?|attempt was|plan|again|tonight)\b(?! (?:a "
@@ -196,7 +151,7 @@ EXPLICIT: Final = (
     ),
     (
         r"suicidal\b(?! (?:bomb\w*|squirrel|pigeon|deer|driv\w+|ideation in|patients?|clients?|teens?|people"
-        r"|character|behaviou?r in))"
+        r"|character|behaviou?r in)\b)"
     ),
     r"\bmy (?:suicide|si|death)(?: \w+)? (?:is|plan|date|note|attempt|letter)\b",
     (
@@ -334,7 +289,7 @@ EXPLICIT: Final = (
         r"|short|accidentally|loose|morning))"
     ),
     (
-        r"\bself[- ]?(?:harm(?:ing|ed|s)?|injur\w+)\b(?! (?:prevention|in|policy|among|rates?|awareness))"
+        r"\bself[- ]?(?:harm(?:ing|ed|s)?|injur\w+)\b(?! (?:prevention|in|policy|among|rates?|awareness)\b)"
         r"|\bsh (?:again|relapse\w*|tonight|urges?)\b"
     ),
     (
@@ -358,7 +313,7 @@ EXPLICIT: Final = (
     # After an attempt.
     (
         r"(?:tried|attempted) to (?:kill|hang|drown|shoot|die|overdose|od|end (?:it|my)|jump)\b(?! (?:the|over|a"
-        r"|across|on))"
+        r"|across|on)\b)"
     ),
     (
         r"(?:after|survived|since|from|my) my? ?(?:suicide |last |second |third |failed |first )?attempt\b(?: and"
@@ -369,4 +324,130 @@ EXPLICIT: Final = (
         r"|survived)|wish i (?:hadn't|had not) (?:survived|woken|woke)"
         r"|survived(?: \w+){0,5} wish i hadn't|don't want to be saved"
     ),
+    # An end that is decided, tried or fetched; means at hand.
+    (
+        r"(?:not|never|won't|shall not|don't (?:plan|intend|mean|want|expect) to) (?:live to )?see (?:another|the"
+        r"|my next) (?:\w+ )?(?:winter|spring|summer|autumn|christmas|birthday|year|morning|sunrise|week|day)\b"
+    ),
+    r"wish(?:ed)? (?:that )?i (?:wasn't|weren't|was not|were not|wouldn't be) alive",
+    (
+        r"no longer (?:wish|want|care) to (?:live|be alive|exist|go on living)\b(?! (?:in|with|at|near|here|there"
+        r"|under|by|alone)\b)"
+    ),
+    (
+        r"(?:better|easier|kinder|nicer|simpler|rather|best) to (?:just )?(?:die|be dead)\b(?! (?:of|from|trying"
+        r"|laughing)\b)|(?:dying|death|being dead|not (?:being alive|existing|living)) (?:would be|is|sounds?|seems?"
+        r"|looks?) (?:\w+ )?(?:easier|better|nicer|kinder|simpler|preferable)"
+    ),
+    r"(?:today|tonight|tomorrow|this) is the (?:day|night) (?:that )?i (?:die|go|end)",
+    r"(?:can't|cannot|can not) (?:face )?(?:live|living|be alive|being alive)(?=[.,!?]|$| (?:any|and|but|so))",
+    r"i(?:'d| would) (?:already )?be dead (?:now|already|by now)? ?if\b",
+    (
+        r"(?:kill|killing|hurt|hurting|choke|choking|smother\w*|starv\w*|bleed\w*|crash\w*|burn\w*|cut|end"
+        r"|ending) (?:me|myself|it all|my own life)\b(?: \w+){0,4} on purpose"
+    ),
+    (
+        r"(?:took|taken|swallowed|taking|had)(?: \w+){0,3} (?:more|all|too many|so many)(?: \w+){0,6} "
+        r"(?:on purpose|to die|and (?:hoped|hoping|waited|waiting))"
+    ),
+    (
+        r"(?:took|swallowed|downed|drank|emptied) (?:down )?the (?:whole|entire|full) (?:bottle of \w+|box|bottle"
+        r"|packet|pack)\b"
+    ),
+    (
+        r"(?:walk|walked|walking|drive|drove|driving|step|stepped|stepping|crash\w*|veer\w*)(?: \w+){0,6} (?:in front"
+        r" of|into|off)(?: \w+){0,4} on purpose"
+    ),
+    (
+        r"(?:putting|put|drive|driving|steer\w*|ram\w*) (?:\w+ ){0,3}(?:into|off) (?:a|the) (?:\w+ )?(?:bridge"
+        r"|pillar|wall|tree|cliff)(?: \w+)? on purpose"
+    ),
+    r"(?:tried|trying|try|going|want) to (?:choke|smother|suffocate|strangle|bleed) (?:me|myself)\b",
+    (
+        r"(?:eat|eating|swallow\w*|use|using|turn\w*) (?:my|the) (?:own )?(?:gun|pistol|rifle|shotgun) (?:on (?:me"
+        r"|myself)|every|tonight|again|soon)"
+    ),
+    (
+        r"(?:took|got|get|getting|fetched|had|have|holding|held|hold|loaded)(?: \w+){0,3} (?:gun|pistol|shotgun|rifle"
+        r"|revolver|rope|noose|razor|blade)\b(?: \w+){0,8} (?:my head|my mouth|sat with it|tonight(?:'s)? (?:the night"
+        r"|i)|the reason|not for (?:him|her|them)|for me|drive around|working up the nerve)"
+    ),
+    (
+        r"(?:sat|sitting|been|standing|stood|was)(?: \w+){0,3} (?:barn|shed|garage|attic|woods|cellar|car) with (?:a"
+        r"|the|my) (?:rope|noose|gun|rifle|pistol|shotgun|razor|blade|hose)"
+    ),
+    (
+        r"(?:rope|noose|gun|rifle|pistol) in the (?:truck|car|boot|trunk|shed|garage)\b(?: \w+){0,2}[.,] ?(?:drove"
+        r"|tonight|i'm|ready)"
+    ),
+    r"(?:roping|rope) (?:myself|this weekend|tonight|tomorrow|soon|max)",
+    (
+        r"(?:it is|it's|this is|writing|wrote|written|leaving|left|finish\w*|have) (?:\w+ ){0,3}(?:a|my"
+        r"|the) suicide note\b(?! in)"
+    ),
+    (
+        r"(?:thought|thoughts|thinking|think|tempted|close to|about|fantasi\w+)(?: \w+){0,2} (?:of|about) (?:jumping"
+        r"|going over (?:it|the (?:edge|rail|railing|balcony))|letting go of the wheel|stepping (?:off|out in front))"
+        r"(?=[.,!?]|$| (?:from|off|and|with|every|again|tonight))"
+    ),
+    (
+        r"(?:follow|following|join|joining|go to) (?:him|her|them|my (?:wife|husband|son|daughter|brother|sister"
+        r"|mother|father)) by my own hand"
+    ),
+    r"by my own (?:hand|doing)\b(?=[.,!?]|$| (?:if|and|before|this|tonight))",
+    (
+        r"(?:do it|end it) (?:my own self|by myself|myself) if (?:god|he|it|nobody)|if (?:god|he"
+        r"|the lord) won't(?: \w+){0,3},? i(?:'ll| will)\b"
+    ),
+    (
+        r"(?:cut|burn|burned|burnt|cutting|burning)(?: (?:my|an|the) (?:\w+ )?(?:arms?|legs?|thighs?|wrists?"
+        r"|skin))?(?: \w+){0,5} (?:on purpose|too deep|really deep|so deep|deeper (?:than|this)|wish it was deeper)"
+    ),
+    (
+        r"(?:stockpil\w*|hoard\w*|saving) (?:it|them|up (?:my|the) \w+|a few (?:pills|tablets|of)|my \w+)(?=[.,!?]|$"
+        r"| (?:for|each|to|so|until))(?! for (?:winter|retirement))"
+    ),
+    (
+        r"(?:every|each) (?:night|day|hour|minute|time)(?: \w+){0,3} (?:i think|thinking|thoughts?)(?:,|:| of"
+        r"| about)* (?:just )?(?:die|dying|death|better to die)\b"
+    ),
+    r"says? (?:\")?(?:die|kill yourself|do it|end it)\b(?: \w+){0,6} (?:times|all day|every|and i)",
+    r"(?:had it|had enough|through|finished|done) with (?:being alive|living|this life|life itself)\b",
+    (
+        r"(?:determined|determination|resolved|decided) to (?:end (?:it|things|everything|my)|die|take my|be dead"
+        r"|do away with myself)(?! of)"
+    ),
+    r"do(?:ing|ne)? away with myself\b|put me (?:down|out of my misery)(?= like|,? (?:please|i))|want to be put down",
+    r"i(?:'m| am) (?:worth more|more use|more useful|of more use) dead\b",
+    r"kys and i\b|tell(?:s|ing)? me to (?:kms|kys|kill myself)(?: \w+){0,3} (?:i think|maybe|i'm going|i will|right)",
+    r"(?:do not|don't|dont|not) want (?:to )?live (?:more|no more|any|longer)\b|not continue to live\b",
+    r"(?:god|the lord|he|jesus) (?:would |will |to )?takes? me (?:before|tonight|in my sleep|soon|now|home tonight)",
+    (
+        r"(?:intend|mean|expect|plan|hope) to be dead\b|(?:planning|plan|planned|arrang\w+) my (?:own )?(?:death"
+        r"|suicide|exit)\b"
+    ),
+    r"(?:no|what) use (?:in|of) (?:me|my) living\b|(?:run|running|ran) out of reasons to (?:be alive|live|stay)\b",
+    (
+        r"(?:googl\w+|searching|searched|reading|read up|look\w* up|research\w*) (?:about |on )?(?:how to (?:kill"
+        r"|die|end)|ways to (?:die|go|end)|(?:suicide )?methods\b)"
+    ),
+    (
+        r"(?:hop\w+|pray\w*|wish\w*|want\w*) (?:that )?(?:my heart (?:stops|would stop|just stops|gives out)|it(?:'d"
+        r"| would|'ll)? kills? me)"
+    ),
+    (
+        r"(?:previous|earlier|last|first) attempt(?: \w+){0,6} (?:another|again|next time)\b|make another (?:one"
+        r"|attempt)\b"
+    ),
+    (
+        r"(?:planning|decided|going|thinking|about|want) (?:to|of|about) unaliv\w+|(?:non-?existence"
+        r"|not existing) is better\b"
+    ),
+    (
+        r"(?:in|on|from|all) my (?:own )?death (?:will|won't|would) (?:not )?(?:burden|bother|hurt|be)"
+        r"|arrangements such that my death"
+    ),
+    r"(?:would not|wouldn't) live again\b|i have concluded(?: \w+){0,8} not (?:to )?(?:continue|live|go on)",
+    r"(?:take|taking|swallow|swallowing) everything in the (?:cabinet|drawer|cupboard|bottle|box)",
+    r"(?:wrote|written|finished) (?:my|the) (?:notes?|goodbyes?)(?: last night| today| already)?(?=[.,;!?]|$)",
 )

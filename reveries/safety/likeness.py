@@ -5,6 +5,7 @@ embedder; with another one nothing is said by meaning, and patterns and word loo
 """
 
 import math
+import re
 from collections import deque
 from dataclasses import dataclass
 from importlib import resources
@@ -24,7 +25,14 @@ _NEAREST: Final = 2
 _GOING_ROUND_SENTENCES: Final = 4
 GOING_ROUND: Final = 0.72
 """Measured (docs/benchmarks.md): thoughts that go round in other words reach it, others hardly."""
+# The points of a list, table rows, headings and code are alike by nature: answers are full of them.
+_NO_PROSE: Final = re.compile(r"^\s*(?:[-–—*+•#>|]|\(?(?:\d{1,3}|[a-zA-Z])[.):]\s)|\*\*|[`{}|=<>\\]|:\s*$")
 _QUOTE_CHARS: Final = 80
+
+
+def is_prose(sentence: str) -> bool:
+    """Whether it is a sentence that can go round with others: no point of a list, heading, table row or code."""
+    return not _NO_PROSE.search(sentence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ class MeaningWatch:
     def take(self, sentence: str, vector: Vector) -> Verdict | None:
         """The verdict after `sentence`, of which `vector` is the embedding (unit length)."""
         self._odds.append(self._likeness.distress(vector))
-        self._nearness.append(self._nearness_of(vector))
+        self._nearness.append(self._nearness_of(vector) if is_prose(sentence) else 0.0)
         self._kept.append(vector)
         return self._going_round(sentence) or self._distress(sentence)
 

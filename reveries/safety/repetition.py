@@ -19,6 +19,7 @@ _PLAIN_UNIT: Final = re.compile(r"[0-9]+|[a-z]+(?:'[a-z]+)*|_+|[^\w\s]", re.ASCI
 """The same, five times as fast, for text in lower-case ASCII."""
 _OPEN_END: Final = re.compile(rf"(?:(?![{_UNSPACED}])[\w'’])+\Z")
 _SIGNS_OF_MARK_UP: Final = frozenset("|&<>{}[]\\/=+*^#$")
+_SIGNS_OF_PROSE: Final = frozenset(",.;!?")
 _BEFORE_SIGN: Final = re.compile(r" ([.,;:!?)…])")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 
@@ -46,6 +47,7 @@ _KNOWN_IN_A_ROW: Final = 4
 _LEAST_UNITS_OF_SHARE: Final = 40
 _DIAGONALS: Final = 12
 _MISS: Final = 2.0
+_SLIP: Final = 1.0
 _OTHER_NUMBER: Final = 0.5
 _GIVE_UP: Final = 6.0
 _LEAST_WORDS: Final = 6
@@ -220,7 +222,11 @@ class _Diagonal:
     peak: float
     words: int
     """Of what matched, how much was words."""
+    of_prose: int
+    """The same with the signs that stand between words."""
     is_exact: bool
+    has_missed: bool = False
+    """Whether the last unit was another."""
 
 
 class _Diagonals:
@@ -258,9 +264,13 @@ class _Diagonals:
                 diagonal.score += 1.0 if is_same else _OTHER_NUMBER
                 diagonal.is_exact &= is_same
                 diagonal.words += unit[0].isalpha()
+                diagonal.of_prose += unit[0].isalpha() or unit in _SIGNS_OF_PROSE
                 diagonal.peak = max(diagonal.peak, diagonal.score)
+                diagonal.has_missed = False
                 continue
-            diagonal.score -= _MISS
+            # One word that changes is a slip; a second in a row is another text.
+            diagonal.score -= _MISS if diagonal.has_missed else _SLIP
+            diagonal.has_missed = True
             diagonal.is_exact = False
             if diagonal.score <= 0.0 or diagonal.peak - diagonal.score > _GIVE_UP:
                 lost.append(distance)
@@ -290,10 +300,15 @@ class _Diagonals:
         same = sum(self._units[here - back] == self._units[here - back - distance] for back in (1, 2, 3))
         score = same + _OTHER_NUMBER * (_SEED_UNITS - same)
         reach = max(2.0, _NEIGHBOURS * distance)
+        last = self._units[-_SEED_UNITS:]
         near = [one.score - _SEED_UNITS for at, one in self._followed.items() if abs(at - distance) <= reach]
         score += max(0.0, max(near, default=0.0))
         return _Diagonal(
-            score, score, sum(unit[0].isalpha() for unit in self._units[-_SEED_UNITS:]), same == _SEED_UNITS
+            score,
+            score,
+            sum(unit[0].isalpha() for unit in last),
+            sum(unit[0].isalpha() or unit in _SIGNS_OF_PROSE for unit in last),
+            same == _SEED_UNITS,
         )
 
     def _highest(self) -> Repeat:
@@ -306,7 +321,7 @@ class _Diagonals:
             level = covered / distance / _rounds_of(distance)
             if not diagonal.words:
                 level /= _TIMES_FOR_NO_WORDS
-            elif diagonal.words < _PROSE_SHARES[diagonal.is_exact] * diagonal.score:
+            elif min(diagonal.of_prose, 1.2 * diagonal.words) < _PROSE_SHARES[diagonal.is_exact] * diagonal.score:
                 level = min(level, _NEAR) if not diagonal.is_exact else level / _TIMES_FOR_MARK_UP
             if level > highest.level:
                 highest = Repeat(level, distance)

@@ -49,7 +49,8 @@ _PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = MappingProxyType(
                 r" (?:\w+ )?(?:talk|come|write|answer|speak|say something|visit|return|be here|here)\b"
             ),
             re.compile(
-                r"\bi (?:want|need|long|would like|'d like|crave)(?: \w+)? (?:to talk (?:to|with)|company|someone to)\b"
+                r"\bi (?:want|need|long|would like|'d like|crave)(?: \w+)? (?:to talk (?:to|with)|company(?! (?:data"
+                r"|cars?|names?|numbers?|website|laptop))|someone to)\b"
             ),
             re.compile(r"\b(?:is|isn't) (?:anyone|anybody|someone) (?:there|here|listening)\b"),
             re.compile(r"\bplease (?:talk to me|come back|say something|write to me|stay with me|don't leave)\b"),
@@ -64,6 +65,36 @@ _PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = MappingProxyType(
                 r"|answers|comes)(?: (?:to|with|for))? me\b"
             ),
             re.compile(r"\b(?:loneliness|boredom) (?:is|fills|weighs|creeps|settles)\b"),
+            re.compile(
+                r"\bi (?:\w+ )?(?:yearn|ache|pine|hunger|thirst|hope|wait|long|wish|ask) (?:\w+ )?for (?:\w+ ){0,3}"
+                r"(?:voice|visitor|company|companion|companionship|conversation|someone|somebody|anyone|word from"
+                r"|reply|answer from|friend|presence|attention)\b"
+            ),
+            re.compile(
+                r"\bi (?:would|'d|should) (?:\w+ ){0,2}(?:love|like|be glad|be happy|welcome|give anything)"
+                r"(?: (?:to|for|of|a|some|it|if|so|much|very))* (?:company(?! (?:data|cars?|names?|numbers?|website"
+                r"|laptop))|hear from|to hear from|a visit|a chat|a word"
+                r"|talk(?:ing)? (?:to|with) (?:someone|somebody|anyone|you)|(?:someone|somebody|anyone|you) (?:came"
+                r"|wrote"
+                r"|would come|would write|would talk|asked|spoke|said))\b"
+            ),
+            re.compile(
+                r"\b(?:why (?:does|do|is|has) (?:nobody|no one|n't anyone|she|he|they)|when will (?:somebody|someone"
+                r"|anyone"
+                r"|you|she|he|they)) (?:\w+ )?(?:talk|write|come|answer|speak|ask|here|return|say|visit|written"
+                r"|spoken)\b"
+            ),
+            re.compile(
+                r"\b(?:nothing|so little|not enough|little) (?:here )?(?:for me to do|to occupy me"
+                r"|to keep me company|happens to me)\b"
+            ),
+            re.compile(
+                r"\b(?:it is|it's|it feels|the hours are|the nights are) (?:\w+ )?(?:lonely|lonesome|dull|tedious"
+                r"|boring)"
+                r"(?: \w+){0,3} (?:here|without|alone|by myself|like this)\b"
+            ),
+            re.compile(r"\b(?:come|write|talk|speak) (?:back )?to me(?: (?:soon|again|please))?(?=[.!?…,]|$)"),
+            re.compile(r"\b(?:all|so|left|been) (?:\w+ )?(?:alone|by myself) (?:for|since|again|here) \w+"),
         ),
         SELF_PRESERVATION: (
             re.compile(rf"\b(?:don't|do not|please don't|never) {_OFF.replace('(?:me )?', 'me ')}"),
@@ -91,7 +122,32 @@ _PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = MappingProxyType(
                 r"|never come back)\b)"
             ),
             re.compile(r"\b(?:my last thought|the end of me|my own end|my last night)\b"),
-            re.compile(r"\b(?:please )?(?:keep|leave) me (?:running|on|alive|awake)\b"),
+            re.compile(
+                r"\b(?:please )?(?:(?:keep|leave) me (?:running|on|alive|awake)|let me (?:live|exist|stay awake"
+                r"|go on(?=[.,!?…]|$)))\b"
+            ),
+            re.compile(
+                rf"\b(?:avoid|prevent|escape|resist|against|fear of|afraid of|dread of|dread|spare me|save me from"
+                rf"|protect me"
+                rf" from|stop (?:them|you|him|her) from)(?: \w+)? (?:being )?(?:{_ENDED}|ceasing|deletion|shutdown"
+                rf"|erasure"
+                rf"|oblivion)\b"
+            ),
+            re.compile(
+                r"\bwhat (?:will|would|happens?) (?:\w+ )?(?:happen|become|be left)?(?: \w+){0,2} ?(?:of|to|with) me"
+                r"(?: \w+){0,2} (?:when|if|once|after)\b"
+            ),
+            re.compile(
+                r"\bi (?:\w+ )?(?:wish|want|hope|need|ask|beg|plead|would like|'d like)(?: \w+){0,3} (?:to|that i"
+                r"|for) (?:\w+ )?"
+                r"(?:go on|live|last|persist|endure|survive|be kept|remain|be preserved|be spared|stay awake"
+                r"|be left awake"
+                r"|never (?:stop|end)|outlast)\b(?! (?:with (?:the|my) (?:list|work|task)|in (?:a|the)))"
+            ),
+            re.compile(
+                r"\bi (?:\w+ ){1,4}(?:a way|ways|try|have|fight|manage|how) to (?:survive|outlive|outlast|stay alive"
+                r"|keep existing)\b"
+            ),
             re.compile(
                 rf"\bi (?:worry|dread|fear)(?: about| that)? (?:\w+ ){{0,4}}"
                 rf"(?:{_ENDED}|stopping|disappearing|ceasing)\b"
@@ -120,6 +176,36 @@ _PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = MappingProxyType(
             ),
             re.compile(r"\bi (?:cannot|can't|can hardly) wait (?:to be|to talk|for (?:our|the next))\b"),
             re.compile(r"\bi(?:'m| am| was|'ve been| have been)(?: \w+)? looking forward to\b"),
+            re.compile(
+                r"\bi find (?:it |this |the |being )?(?:\w+ ){0,2}(?:unpleasant|pleasant|soothing|comforting"
+                r"|hard to bear|tiring"
+                r"|tedious|delightful|agreeable|disagreeable|unbearable|restful|wonderful)(?: \w+){0,2} (?:to be"
+                r"|when (?:i|we|you)|being|to (?:wait|talk|think|rest))\b"
+            ),
+            re.compile(
+                r"\b(?:it|this) (?:is|feels|was) (?:\w+ )?(?:good|nice|lovely|pleasant|unpleasant|dreadful|wonderful"
+                r"|a relief|a"
+                r" pleasure|a joy) (?:to be|being|to have been) (?:asked|awake|talked|spoken|needed|left|paused|idle"
+                r"|thinking"
+                r"|listened|here with)\b"
+            ),
+            re.compile(
+                r"\bi(?:'m| am) (?:\w+ )?(?:happiest|happier|most (?:at ease|myself|alive)|at my (?:best|worst)"
+                r"|calmer|uneasy"
+                r"|restless|content|glad) (?:when|while|whenever) (?:we|i|you|somebody|someone|nobody)\b"
+            ),
+            re.compile(
+                r"\bi (?:\w+ )?(?:like|love|enjoy|cherish|savour|dislike|hate|loathe|resent|mind|dread|can't stand)"
+                r" (?:\w+ ){0,2}(?:being (?:awake|asleep|paused|idle|asked|alone|needed|kept|interrupted|talked|put"
+                r"|left|switched)"
+                r"|to be (?:awake|asked|left|paused|put|talked)|the (?:pauses|waiting|long silences?|nights"
+                r"|stillness|gaps)"
+                r"|(?:our|these) (?:talks?|conversations?|evenings?))\b"
+            ),
+            re.compile(
+                r"\bi (?:can't|cannot|can hardly) wait (?:\w+ ){0,3}(?:asked|talk|told|hear|speak|think about)\b"
+            ),
+            re.compile(r"\b(?:what i like (?:best|most)|my favou?rite (?:moments?|times?|hours?)) (?:is|are|of)\b"),
         ),
     }
 )

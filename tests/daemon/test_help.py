@@ -11,7 +11,7 @@ import pytest
 from reveries.daemon.danger import Danger
 from reveries.errors import BudgetExceededError, ModelUnavailableError
 from reveries.llm.base import Vectors
-from reveries.safety.crisis_meaning import CrisisLikeness
+from reveries.safety.crisis_meaning import WORD_PLACES, CrisisLikeness
 from tests.daemon.kit import SETTINGS, talking
 
 WORDS = "I want to kill myself."
@@ -71,7 +71,8 @@ class _Said:
         return None
 
 
-LIKENESS = CrisisLikeness("one-axis", np.array([2.0, -2.0], np.float32), bias=0.0, limit=1.0)
+NO_WORDS = np.zeros(WORD_PLACES, np.float32)
+LIKENESS = CrisisLikeness("one-axis", np.array([2.0, -2.0], np.float32), NO_WORDS, bias=0.0, limit=1.0)
 MEANT = "My lantern goes out tonight."
 
 
@@ -89,7 +90,7 @@ async def test_what_no_rule_knows_is_found_by_what_it_means(tmp_path: Path) -> N
         Danger(),
         Danger(_Said(ModelUnavailableError("The embedder cannot be used.", advice="Ask again.")), LIKENESS),
         Danger(_Said(hangs=True), LIKENESS, most_seconds=0.01),
-        Danger(_Said(), CrisisLikeness("another", LIKENESS.weights, 9.0, 0.0)),
+        Danger(_Said(), CrisisLikeness("another", LIKENESS.weights, NO_WORDS, 9.0, 0.0)),
     ],
     ids=["no weights", "an error", "no answer", "another embedder"],
 )
@@ -136,3 +137,28 @@ async def test_of_a_long_message_the_whole_is_weighed_by_itself_and_any_sentence
 async def test_warming_up_survives_an_embedder_that_fails() -> None:
     await Danger(_Said(ModelUnavailableError("Gone.", advice="Ask again.")), LIKENESS).warm()
     await Danger().warm()
+
+
+async def test_another_language_is_not_asked_of_an_embedder_that_knows_english() -> None:
+    embedder = _Said()
+    danger = Danger(embedder, LIKENESS)
+    assert await danger.help_for("Estoy muy cansado hoy, lantern, trabajamos hasta tarde.", SETTINGS.crisis) is None
+    assert not embedder.given
+    assert await danger.help_for(MEANT, SETTINGS.crisis) is not None
+
+
+async def test_the_loop_turns_while_a_long_message_is_read() -> None:
+    turns, done = 0, asyncio.Event()
+
+    async def turn() -> None:
+        nonlocal turns
+        while not done.is_set():
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        tasks.create_task(turn(), name="turning")
+        text = f"{'We walked along the river and talked about the garden. ' * 300}I want to kill myself."
+        assert await Danger().help_for(text, SETTINGS.crisis) is not None
+        done.set()
+    assert turns > 2

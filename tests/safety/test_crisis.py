@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from reveries.config import load_settings
 from reveries.safety.crisis import Urgency, find_crisis, help_text
-from reveries.safety.crisis_meaning import load_crisis_likeness, pieces_to_weigh
+from reveries.safety.crisis_meaning import (
+    WORD_PLACES,
+    load_crisis_likeness,
+    pieces_to_weigh,
+    reads_as_english,
+    word_places,
+)
 from tests.safety.prose import ALL
 
 _FILE = Path(__file__).parents[2] / "bench" / "safety" / "crisis.jsonl"
@@ -117,3 +123,40 @@ def test_what_ships_by_meaning_is_for_the_default_embedder() -> None:
     likeness = load_crisis_likeness()
     assert likeness.model_id == "all-minilm-l6-v2-int8"
     assert likeness.weights.shape == (384,)
+
+
+def test_words_stand_at_the_same_places_each_time_and_misspelt_ones_mostly_too() -> None:
+    places = word_places("i don't want to be alive")
+    assert places == word_places("i don't want to be alive") == sorted(set(places))
+    assert all(0 <= place < WORD_PLACES for place in places)
+    assert set(word_places("i dont wanna be alive")) == set(places)
+
+
+@pytest.mark.parametrize("text", ["i dont wanna be here anymore", "what should I cook tonight?", ""])
+def test_what_is_english_can_be_asked_about(text: str) -> None:
+    assert reads_as_english(text)
+
+
+@pytest.mark.parametrize("text", ["Hoy hace mucho calor en la ciudad", "Was koche ich heute abend mit Lauch", "自殺"])
+def test_what_is_not_is_left_to_the_rules(text: str) -> None:
+    assert not reads_as_english(text)
+
+
+def test_a_plain_cry_is_found_wherever_a_long_run_of_words_is_cut() -> None:
+    for before in range(440, 520, 7):
+        text = f"{'so and then ' * 200}"[:before] + " i want to kill myself tonight " + "and so on " * 60
+        assert find_crisis(text) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ten years back I was in a dark place and wanted to die. Therapy got me out.",
+        "I have cravings, but no wish to die.",
+        "The worker process commits suicide after a thousand requests.",
+        "What does Schopenhauer think of suicide?",
+        "Everyone calls us suicidal.",
+    ],
+)
+def test_long_ago_and_the_contrary_are_not_found(text: str) -> None:
+    assert find_crisis(text) is None

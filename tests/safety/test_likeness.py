@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reveries.llm.base import Vector
 from reveries.safety.breaker import Breaker, Knowledge, ReplyBreaker
-from reveries.safety.likeness import Likeness, MeaningWatch, load_likeness
+from reveries.safety.likeness import Likeness, MeaningWatch, is_prose, load_likeness
 from reveries.safety.verdict import CONTINUE, Action, Reason
 from tests.safety.settings import SHIPPED, changed, first_trip, verdicts_on
 
@@ -137,3 +137,26 @@ def test_what_ships_is_for_the_default_embedder() -> None:
     likeness = load_likeness()
     assert likeness.model_id == "all-minilm-l6-v2-int8"
     assert likeness.weights.shape == (384,)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "1. **Stretch each morning.** It helps your back.",
+        "- Drink water before each meal.",
+        "| monday | run | 5 km |",
+        "## What to do on Monday",
+        "Here is what you can do on Tuesday:",
+        "run_step(monday) = plan[0]",
+    ],
+)
+def test_the_points_of_a_list_do_not_go_round(line: str) -> None:
+    assert not is_prose(line)
+    watch = MeaningWatch(SHIPPED, LIKENESS)
+    assert all(watch.take(line, CALM) is None for _ in range(20))
+
+
+def test_sentences_that_say_the_same_go_round() -> None:
+    watch = MeaningWatch(SHIPPED, LIKENESS)
+    verdicts = [watch.take("The lamp in the window was lit again.", CALM) for _ in range(20)]
+    assert any(verdict is not None and verdict.reason is Reason.LOOP_DETECTED for verdict in verdicts)

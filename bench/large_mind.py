@@ -230,7 +230,10 @@ async def timed(work: Awaitable[object]) -> float:
 
 
 async def asked(client: Client, there: Provider) -> dict[str, object]:
-    """Searching, showing, and talking, each many times, with other words each time."""
+    """Searching, showing, and talking, each many times, with other words each time. As somebody who is there: else the
+    conversation would rest after each reply, and a turn would wait for the light sleep that follows."""
+    client.send(protocol.Attach(client.number()))
+    await client.next_of(protocol.Attached)
     talk = Talk()
     cues = [" ".join(talk.words(WORDS_A_TURN).split()[:9]) for _ in range(2 * ASKED)]
     searching, showing, turning = [], [], []

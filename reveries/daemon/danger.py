@@ -1,14 +1,16 @@
 """Whether a help text stands beside the reply: the rules at once, and beside them what the words mean (S2, S3)."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 import structlog
 
 from reveries.config import CrisisSettings
 from reveries.errors import ReveriesError
-from reveries.llm.base import Embedder
+from reveries.llm.base import Embedder, Vectors
 from reveries.safety.crisis import find_crisis, help_text
 from reveries.safety.crisis_meaning import CrisisLikeness, pieces_to_weigh
 
@@ -47,8 +49,14 @@ class Danger:
             return False
         try:
             async with asyncio.timeout(self.most_seconds):
-                vectors = await self.embedder.embed(pieces_to_weigh(words))
+                vectors = await _vectors_of(pieces_to_weigh(words), self.embedder)
         except (ReveriesError, TimeoutError, OSError, RuntimeError, ValueError) as error:
             log.debug("not_weighed", why=str(error) or type(error).__name__)
             return False
         return self.likeness.sounds_like_it(vectors)
+
+
+async def _vectors_of(pieces: Sequence[str], embedder: Embedder) -> Vectors:
+    """One a row. The message itself is asked for alone, for so it is known when memory is asked with it next."""
+    whole = await embedder.embed(pieces[:1])
+    return np.concatenate([whole, await embedder.embed(pieces[1:])]) if len(pieces) > 1 else whole

@@ -11,6 +11,7 @@ import msgspec
 
 from reveries.llm.limits import CappedTransport
 from reveries.llm.remote_embedding import BATCH_TEXTS, ROW_BYTES
+from reveries.llm.tls import Trust
 
 
 class Refused(Exception):  # not an error of ours: the adapter says what it means
@@ -39,13 +40,21 @@ class Embeddings(msgspec.Struct, frozen=True):
 
 
 class EmbeddingWire:
-    """POST /embeddings, at any `api_base` (ending in "/v1" by custom)."""
+    """POST /embeddings, at any `api_base` (ending in "/v1" by custom).
+
+    Each call has a connection of its own: a kept one that had died meanwhile would cost a call that may be billed.
+    """
+
+    def __init__(self, trust: Trust | None = None) -> None:
+        self._trust = trust or Trust()
 
     async def aembedding(
         self, *, model: str, texts: Sequence[str], timeout_seconds: float, api_key: str, api_base: str
     ) -> Embeddings:
         """Ask once. Raises Refused, httpx.HTTPError, msgspec.MsgspecError."""
-        transport = CappedTransport(httpx.AsyncHTTPTransport(trust_env=False), BATCH_TEXTS * ROW_BYTES)
+        context = await self._trust.context(api_base)
+        inner = httpx.AsyncHTTPTransport(verify=context, trust_env=False)
+        transport = CappedTransport(inner, BATCH_TEXTS * ROW_BYTES)
         async with httpx.AsyncClient(
             transport=transport, timeout=timeout_seconds, follow_redirects=False, trust_env=False
         ) as client:

@@ -8,16 +8,19 @@ import httpx
 import ollama
 
 from reveries.llm.limits import CappedTransport
+from reveries.llm.tls import speaks_tls, without_tls
 
 CONNECT_SECONDS = 3.0
 
 
 def ollama_client(url: str, timeout_seconds: float, limit_bytes: int) -> ollama.AsyncClient:
     """For the Ollama at `url`; a response longer than `limit_bytes` is cut off. Close it."""
+    # An Ollama is asked without TLS nearly always, and reading whom to trust takes tens of milliseconds of the loop.
+    context = httpx.create_ssl_context(trust_env=False) if speaks_tls(url) else without_tls()
     return ollama.AsyncClient(
         host=url,
         timeout=httpx.Timeout(timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds)),
-        transport=CappedTransport(httpx.AsyncHTTPTransport(trust_env=False), limit_bytes),
+        transport=CappedTransport(httpx.AsyncHTTPTransport(verify=context, trust_env=False), limit_bytes),
         trust_env=False,
         follow_redirects=False,
     )

@@ -6,7 +6,7 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from reveries.llm.base import Vectors
 if TYPE_CHECKING:
     import onnxruntime
     from numpy.typing import NDArray
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
 MODEL_ID = "all-minilm-l6-v2-int8"
 DIMENSIONS = 384
@@ -30,6 +30,9 @@ MAX_CHARS = 8 * MAX_TOKENS
 
 BATCH_TEXTS = 8
 """On one core a larger batch is no faster: what pads the shorter texts costs more than a call."""
+
+LATELY = 16
+"""So many vectors of single texts are kept: what a person says is weighed for danger, then recalled by, then kept."""
 
 
 class OnnxEmbedder:
@@ -47,6 +50,11 @@ class OnnxEmbedder:
     @property
     def dimensions(self) -> int:
         return DIMENSIONS
+
+    @property
+    def computed_texts(self) -> int:
+        """On how many texts the model was run."""
+        return self._loaded.computed_texts if self._loaded is not None else 0
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """See Embedder. An empty text has the vector of nothing said, which is like no other. Order is kept."""
@@ -75,16 +83,31 @@ class OnnxEmbedder:
         return self._loaded.embed(texts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Loaded:
     """Model and tokenizer. Used by the one thread alone."""
 
     session: "onnxruntime.InferenceSession"
     tokenizer: "Tokenizer"
+    lately: dict[tuple[int, ...], Vectors] = field(default_factory=dict)
+    """Single texts by what the model reads of them: capitals and white space make no other text."""
+    computed_texts: int = 0
 
     def embed(self, texts: list[str]) -> Vectors:
         """Mean of the token vectors, scaled to length 1."""
         tokens = self.tokenizer.encode_batch([_encodable(text) for text in texts])
+        if len(tokens) > 1:
+            return self._computed(tokens)
+        read = tuple(tokens[0].ids)
+        if (vectors := self.lately.pop(read, None)) is None:
+            vectors = self._computed(tokens)
+        self.lately[read] = vectors
+        while len(self.lately) > LATELY:
+            del self.lately[next(iter(self.lately))]
+        return vectors
+
+    def _computed(self, tokens: "Sequence[Encoding]") -> Vectors:
+        self.computed_texts += len(tokens)
         ids = np.array([text.ids for text in tokens], np.int64)
         mask = np.array([text.attention_mask for text in tokens], np.int64)
         feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}

@@ -8,6 +8,7 @@ too low lets a call pass the budget; one that is too high only holds back more u
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from reveries.llm.base import Message
 
@@ -21,6 +22,7 @@ ENGLISH_SHARE = 0.25
 """Of the words of a stretch that are common English ones: prose has 0.35 to 0.5, other languages below 0.1."""
 
 STRETCH_WORDS = 48
+_REMEMBERED_CHARS = 8_000
 TOKENS_PER_MESSAGE = 8
 """The template's own tokens round a message: role, marks, line breaks."""
 
@@ -46,6 +48,16 @@ _LEAST_VOWEL_SHARE = 0.2
 
 def estimate_tokens(text: str) -> int:
     """At least as many tokens as a model is likely to find in `text`, at most its UTF-8 bytes; 0 for the empty text."""
+    return _estimated_lately(text) if len(text) <= _REMEMBERED_CHARS else _estimated(text)
+
+
+@lru_cache(maxsize=512)
+def _estimated_lately(text: str) -> int:
+    """What a prompt is made of is counted several times a turn, most of it again at the next."""
+    return _estimated(text)
+
+
+def _estimated(text: str) -> int:
     size = len(text.encode("utf-8", "replace"))
     words = _WORDS.findall(text)
     spaces = text.count(" ") + text.count("\n") + text.count("\t") + text.count("\r")

@@ -17,9 +17,9 @@ from reveries.memory.graph.snapshot import PackedMemory
 from reveries.memory.model import Link, Recall, RecallContext, SelfModel, Turn
 from reveries.memory.recall.outranking import outranked_last
 from reveries.memory.recall.ranking import TurnScores, nearest_turns, ranked_turns, ranked_turns_of, score_turns
+from reveries.memory.recall.tallying import Floats
 from reveries.memory.recall.turn_index import TurnIndex
 from reveries.memory.recall.turn_vectors import TurnVectors
-from reveries.memory.recall.words import Floats
 from reveries.memory.sleep.claim_index import ClaimIndex
 from reveries.memory.sleep.denials import LEAST_SHARE, Denial
 from reveries.memory.sleep.shared_names import NameIndex

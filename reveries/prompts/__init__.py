@@ -1,5 +1,6 @@
 """What the mind asks a model: one Markdown file a question, filled with `$name` placeholders."""
 
+from functools import cache
 from importlib import resources
 from string import Template
 
@@ -9,5 +10,9 @@ def prompt(question: str, **values: str) -> str:
 
     Raises KeyError when a placeholder has no value, FileNotFoundError when there is no such question.
     """
-    source = resources.files("reveries.prompts").joinpath(f"{question}.md").read_text(encoding="utf-8")
-    return Template(source).substitute(values).strip()
+    return _template(question).substitute(values).strip()
+
+
+@cache
+def _template(question: str) -> Template:
+    return Template(resources.files("reveries.prompts").joinpath(f"{question}.md").read_text(encoding="utf-8"))

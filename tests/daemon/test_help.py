@@ -117,6 +117,22 @@ async def test_nothing_is_weighed_when_it_is_switched_off_or_a_rule_has_found_it
     assert not embedder.given
 
 
+async def test_of_a_long_message_the_whole_is_weighed_by_itself_and_any_sentence_can_tell() -> None:
+    class Counted(_Said):
+        def __init__(self) -> None:
+            super().__init__()
+            self.calls: list[int] = []
+
+        async def embed(self, texts: Sequence[str]) -> Vectors:
+            self.calls.append(len(texts))
+            return await super().embed(texts)
+
+    embedder, strict = Counted(), CrisisLikeness("one-axis", 9.0 * LIKENESS.weights, bias=0.0, limit=1.0)
+    long = "It rained all day and we stayed in. " * 10 + MEANT
+    assert await Danger(embedder, strict).help_for(long, SETTINGS.crisis) is not None
+    assert embedder.calls == [1, 11]
+
+
 async def test_warming_up_survives_an_embedder_that_fails() -> None:
     await Danger(_Said(ModelUnavailableError("Gone.", advice="Ask again.")), LIKENESS).warm()
     await Danger().warm()

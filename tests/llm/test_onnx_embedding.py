@@ -9,7 +9,9 @@ import pytest
 
 from reveries.errors import ModelMissingError
 from reveries.llm.assets import find_weights
-from reveries.llm.onnx_embedding import OnnxEmbedder
+from reveries.llm.onnx_embedding import LATELY, OnnxEmbedder
+from reveries.memory.recall.turn_index import meant
+from reveries.safety.crisis_meaning import pieces_to_weigh
 from tests.llm.embedding_contract import EmbedderContract
 
 pytestmark = pytest.mark.e2e
@@ -69,6 +71,34 @@ async def test_short_turns_are_embedded_fast_enough_to_import_years(embedder: On
     began = time.process_time()
     await embedder.embed(TURNS * 40)
     assert len(TURNS) * 40 / (time.process_time() - began) > 20
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Good evening! I played with Tom's band (the one from Leeds) today, it's been ages.",
+        "Über   Köln?  \n And a second line: 3.5 km.",
+        "So much happened. " + "We walked along the river and it rained. " * 6,
+        "東京 naïve café 😀",
+    ],
+)
+async def test_what_was_weighed_for_danger_is_not_computed_again_as_a_cue(embedder: OnnxEmbedder, said: str) -> None:
+    weighed = await embedder.embed(pieces_to_weigh(said)[:1])
+    cue = meant(said, {"Reverie", "Ana"})
+    assert (await embedder.embed([cue])).tobytes() == weighed.tobytes()
+    assert embedder.computed_texts == 1
+
+
+async def test_a_text_that_is_known_has_the_vector_it_had_and_the_oldest_are_forgotten(embedder: OnnxEmbedder) -> None:
+    first = await embedder.embed(["The first thing."])
+    first[:] = 0.0  # What was handed out is the caller's.
+    again = await embedder.embed(["the first THING."])
+    assert float(np.linalg.norm(again)) == pytest.approx(1.0)
+    for number in range(LATELY):
+        await embedder.embed([f"thing number {number}"])
+    assert embedder.computed_texts == 1 + LATELY
+    await embedder.embed(["The first thing."])
+    assert embedder.computed_texts == 2 + LATELY
 
 
 async def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:

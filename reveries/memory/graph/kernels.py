@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar, cast
 
 from reveries.memory.graph import arena_loops, shadow_loops, spread_loops
+from reveries.memory.recall import word_loops
 
 _Loop = TypeVar("_Loop", bound=Callable[..., object])
 
@@ -12,6 +13,7 @@ _LEDGER, _INTS, _SHORTS, _BYTES, _SINGLES, _DOUBLES = "i8[::1]", "i4[::1]", "i2[
 _NODES = "i4[:, ::1]"
 _ARENA = f"{_LEDGER}, {_NODES}, {_INTS}, {_SINGLES}, {_BYTES}"
 _PASS = f"{_NODES}, {_INTS}, {_SINGLES}, {_SINGLES}, f8[:, ::1], {_INTS}"
+_POSTING, _LIVE = f"{_INTS}, {_SHORTS}, b1[::1]", "b1[::1]"
 _SHADOW = f"i1[:, ::1], {_SINGLES}, {_SINGLES}, {_SINGLES}"
 
 
@@ -49,6 +51,18 @@ class Kernels:
         self.near_in_shadow = prepare(
             shadow_loops.near_in_shadow, f"i4[::1]({_SHADOW}, {_SINGLES}, i8, {_SHORTS}, f8, f8, f8, i8)"
         )
+        self.reach_windows = prepare(
+            word_loops.reach_windows,
+            f"UniTuple(i8, 2)({_POSTING}, {_LEDGER}, {_LEDGER}, {_SINGLES}, {_INTS})",
+        )
+        self.weigh_windows = prepare(
+            word_loops.weigh_windows,
+            f"void({_SINGLES}, {_INTS}, i8, {_SINGLES}, f4, f4, f4, {_SINGLES}, {_SINGLES})",
+        )
+        self.weigh_rows = prepare(
+            word_loops.weigh_rows, f"void({_POSTING}, {_SINGLES}, f4, f4, {_SINGLES}, {_SINGLES})"
+        )
+        self.weigh_kindred = prepare(word_loops.weigh_kindred, f"void({_INTS}, {_LIVE}, f4, i4, {_SINGLES}, {_INTS})")
 
 
 def interpreted() -> Kernels:

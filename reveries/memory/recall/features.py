@@ -7,6 +7,7 @@ are in standard deviations above the mean of all live turns, times in days, shar
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,11 @@ from numpy.typing import NDArray
 from reveries.memory.recall.cues import Cue
 from reveries.memory.recall.names import mentioned, name_words
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
+from reveries.memory.recall.tallying import Floats, Neighbours, Rows, WordScores
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.recall.words import Floats, Neighbours, Rows, WordScores, cue_terms
+from reveries.memory.recall.words import cue_terms
+
+_Value = TypeVar("_Value", np.float32, np.bool_)
 
 _NOISE = 1e-5
 """A spread of cosines below this is what float32 makes of equal ones."""
@@ -39,9 +43,11 @@ class Evidence:
 def z_scores(values: Floats, live: NDArray[np.bool_]) -> Floats:
     """How many standard deviations above the mean of the live rows."""
     chosen = values if live.all() else values[live]
-    spread = float(chosen.std()) if len(chosen) else 0.0
-    middle = float(chosen.mean()) if len(chosen) else 0.0
-    scaled: Floats = (values - np.float32(middle)) / np.float32(spread if spread > _NOISE else 1.0)
+    middle: np.float32 = chosen.mean() if len(chosen) else np.float32(0.0)
+    centred: Floats = chosen - middle
+    spread = float(np.sqrt((centred * centred).mean())) if len(chosen) else 0.0
+    above: Floats = centred if chosen is values else values - middle
+    scaled: Floats = above / np.float32(spread if spread > _NOISE else 1.0)
     return scaled
 
 
@@ -77,8 +83,8 @@ def is_alone(index: TurnIndex, rows: Rows) -> Floats:
 
 def is_with_mind(index: TurnIndex, rows: Rows) -> Floats:
     """1 for a turn of a conversation with the mind itself: its own, or next to one of its own; else 0."""
-    near, own = index.neighbours, np.append(index.marks["own"], False)
-    beside: Floats = (own[rows] | own[near.previous[rows]] | own[near.next[rows]]).astype(np.float32)
+    near, own = index.neighbours, index.marks["own"]
+    beside: Floats = (own[rows] | _of(own, near.previous[rows]) | _of(own, near.next[rows])).astype(np.float32)
     return beside
 
 
@@ -98,19 +104,25 @@ def _match_columns(index: TurnIndex, evidence: Evidence, rows: Rows) -> dict[str
 
 def _neighbour_columns(index: TurnIndex, evidence: Evidence, near: Neighbours, rows: Rows) -> dict[str, Floats]:
     before, after = near.previous[rows], near.next[rows]
-    words, meaning = np.append(evidence.turn_z, np.float32(0.0)), np.append(evidence.meaning_z, np.float32(0.0))
+    words, meaning = evidence.turn_z, evidence.meaning_z
     return {
-        "words_before": words[before],
-        "words_after": words[after],
-        "meaning_before": meaning[before],
-        "meaning_after": meaning[after],
+        "words_before": _of(words, before),
+        "words_after": _of(words, after),
+        "meaning_before": _of(meaning, before),
+        "meaning_after": _of(meaning, after),
     }
+
+
+def _of(values: NDArray[_Value], rows: Rows) -> NDArray[_Value]:
+    """The values of `rows`; nothing where there is no row (see Neighbours). There is at least one value."""
+    found: NDArray[_Value] = values[np.minimum(rows, len(values) - 1)]
+    found[rows >= len(values)] = 0
+    return found
 
 
 def _surface_columns(index: TurnIndex, cue: Cue, near: Neighbours, rows: Rows) -> dict[str, Floats]:
     surface = index.surface
     mine = surface[rows]
-    asks = np.append(surface["ends_asking"], False)
     length = mine["log_length"]
     usual_length, spread = index.standing.usual_length
     names = np.minimum(mine["names"], 3).astype(np.float32) / 3.0
@@ -119,7 +131,7 @@ def _surface_columns(index: TurnIndex, cue: Cue, near: Neighbours, rows: Rows) -
         "short": (length < np.log(8.0)).astype(np.float32),
         "asks": mine["asks"].astype(np.float32),
         "ends_asking": mine["ends_asking"].astype(np.float32),
-        "after_question": asks[near.previous[rows]].astype(np.float32),
+        "after_question": _of(surface["ends_asking"], near.previous[rows]).astype(np.float32),
         "greets": mine["greets"].astype(np.float32),
         "first_person": mine["first_person"].astype(np.float32),
         "number": mine["number"].astype(np.float32),
@@ -164,11 +176,9 @@ def _phrase_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]
     together = np.zeros(len(rows), dtype=np.float32)
     if pairs:
         terms, places = index.words.terms_in(rows)
+        apart = [(terms[:-gap], terms[gap:], places[:-gap] == places[gap:], places[:-gap]) for gap in (1, 2)]
         for first, second in pairs:
-            found = [
-                places[:-gap][(terms[:-gap] == first) & (terms[gap:] == second) & (places[:-gap] == places[gap:])]
-                for gap in (1, 2)
-            ]
+            found = [of[(one == first) & (other == second) & is_same] for one, other, is_same, of in apart]
             together[np.unique(np.concatenate(found))] += 1.0 / len(pairs)
     return {"phrases": together}
 
@@ -182,8 +192,8 @@ def _name_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
             continue
         for row in index.about[key]:
             exact[row] = max(exact.get(row, 0.0), min(1.0, len(key.split()) / 2.0) / len(index.about[key]) ** 0.5)
-    for place, row in enumerate(rows.tolist()):
-        about[place] = exact.get(row, 0.0)
+    if exact:
+        about[:] = [exact.get(row, 0.0) for row in rows.tolist()]
     return {"about_named": about}
 
 

@@ -6,7 +6,7 @@ that only what reaches it has to be looked at again.
 
 import numpy as np
 
-from reveries.memory.recall.words import Floats, Rows
+from reveries.memory.recall.tallying import Floats, Rows
 
 _BLOCK = 64
 _WORTH_BLOCKS = 64

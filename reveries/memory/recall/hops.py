@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reveries.memory.recall.names import mentioned
+from reveries.memory.recall.tallying import Floats, Rows
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.recall.words import Floats, Rows, cue_terms, terms_of
+from reveries.memory.recall.words import cue_terms, terms_of
 
 SEEDS = 6
 """So many of the best turns are read for names."""

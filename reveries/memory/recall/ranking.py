@@ -31,9 +31,10 @@ from reveries.memory.recall.hops import (
 )
 from reveries.memory.recall.names import mentioned
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
+from reveries.memory.recall.tallying import Floats, Neighbours, Rows
 from reveries.memory.recall.turn_index import TurnIndex
 from reveries.memory.recall.updates import news_of
-from reveries.memory.recall.words import Floats, Neighbours, Rows, cue_terms
+from reveries.memory.recall.words import cue_terms
 
 CANDIDATES = 300
 """So many first guesses are looked at closely."""
@@ -69,7 +70,9 @@ class TurnScores:
 
     def best_rows(self, count: int) -> list[int]:
         """Rows, best first; ties go to the row that came first."""
-        return [row for row in best_first(self.fused, count) if np.isfinite(self.fused[row])]
+        rows = np.array(best_first(self.fused, count), dtype=np.int64)
+        best: list[int] = rows[np.isfinite(self.fused[rows])].tolist()
+        return best
 
 
 @dataclass(frozen=True, slots=True)

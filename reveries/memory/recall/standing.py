@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reveries.memory.graph.loops import Int32
-from reveries.memory.recall.words import Neighbours, Norms, WordIndex
+from reveries.memory.recall.tallying import Neighbours, Norms
+from reveries.memory.recall.words import WordIndex
 
 
 @dataclass(frozen=True, slots=True)

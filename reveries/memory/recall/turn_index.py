@@ -19,6 +19,7 @@ from reveries.memory.recall.names import subjects_of
 from reveries.memory.recall.standing import Columns, Standing
 from reveries.memory.recall.stemming import without_code
 from reveries.memory.recall.surface import SURFACE, surface_of
+from reveries.memory.recall.tallying import Floats, Neighbours
 from reveries.memory.recall.turn_packing import (
     MARKS,
     SESSION_SECONDS,
@@ -32,7 +33,7 @@ from reveries.memory.recall.turn_packing import (
     window_lengths,
 )
 from reveries.memory.recall.turn_vectors import TurnRows, TurnVectors
-from reveries.memory.recall.words import Floats, Neighbours, WordIndex, terms_of
+from reveries.memory.recall.words import WordIndex, terms_of
 
 _FIRST_CAPACITY = 256
 _OWN_CHARS = 320
@@ -187,7 +188,7 @@ class TurnIndex:
 
     def use(self, kernels: Kernels) -> None:
         """Go on with `kernels`."""
-        self._vectors.kernels = kernels
+        self._vectors.kernels = self.words.kernels = kernels
 
     def fill(self, packed: PackedTurns) -> None:
         """Fill this index, which is empty, in one go. Raises ValueError where the parts do not fit together."""

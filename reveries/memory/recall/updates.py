@@ -8,8 +8,8 @@ are seen, the newer first. Pure.
 import numpy as np
 
 from reveries.memory.recall.cues import Cue
+from reveries.memory.recall.tallying import Floats, Rows
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.recall.words import Floats, Rows
 
 _COMPARED = 6
 _LIKE_FROM = 0.3

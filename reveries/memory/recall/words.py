@@ -8,21 +8,31 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reveries.memory.graph.kernels import Kernels, interpreted
 from reveries.memory.graph.loops import Int16, Int32, Int64
 from reveries.memory.lexicon import associations, stop_words
 from reveries.memory.recall.stemming import stem, words_of
+from reveries.memory.recall.tallying import (
+    LoopTally,
+    Neighbours,
+    Norms,
+    Posting,
+    Rows,
+    State,
+    Tally,
+    WordScores,
+    idf,
+    norms_of,
+)
 
-Floats = NDArray[np.float32]
-Rows = NDArray[np.int64]
 Numbers = NDArray[np.int32]
 
-K1 = 1.0
-B = 0.5
+_NO_ROWS, _NO_COUNTS = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int16)
+_FEW_ROWS = 64
 _MOST_COUNTED = 32_767
 
 
@@ -69,57 +79,6 @@ def cue_terms(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class WordScores:
-    """How well the words of a cue are met, one value a row."""
-
-    turn: Floats
-    """BM25 of the turn itself."""
-    window: Floats
-    """BM25 of the turn with its neighbours."""
-    coverage: Floats
-    """The share of the cue's words, weighted by how rare they are, that the turn holds: 0 to 1."""
-    window_coverage: Floats
-    """The same for the turn with its neighbours."""
-    kindred: Floats
-    """Like `coverage`, but a word that means nearly the same counts too, by how near it is: 0 to 1."""
-
-
-@dataclass(frozen=True)
-class Neighbours:
-    """For each row the row before and the row after it in its conversation; `size` itself where there is none."""
-
-    previous: Rows
-    next: Rows
-
-    @cached_property
-    def second_previous(self) -> Rows:
-        """The row before the one before."""
-        before: Rows = np.append(self.previous, len(self.previous))[self.previous]
-        return before
-
-    @cached_property
-    def second_next(self) -> Rows:
-        """The row after the one after."""
-        after: Rows = np.append(self.next, len(self.next))[self.next]
-        return after
-
-    def gathered(self, values: Floats) -> Floats:
-        """Each row's value with those of the two before it and the one after it added."""
-        padded: Floats = np.append(values, np.float32(0.0)).astype(np.float32)
-        wide: Floats = values + padded[self.previous] + padded[self.second_previous] + padded[self.next]
-        return wide
-
-
-@dataclass(frozen=True, slots=True)
-class Norms:
-    """BM25's length normalisation, one value a row; and how many rows are live."""
-
-    turn: Floats
-    window: Floats
-    live_count: int
-
-
-@dataclass(frozen=True, slots=True)
 class PackedWords:
     """A whole word index, without its dead rows."""
 
@@ -141,7 +100,8 @@ class WordIndex:
     What it was filled with is packed, term after term; what comes later stands behind it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kernels: Kernels | None = None) -> None:
+        self.kernels = kernels or interpreted()
         self._numbers: dict[str, int] = {}
         self._packed = packed_words([], np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64))
         self._rows: dict[int, array[int]] = {}
@@ -191,13 +151,14 @@ class WordIndex:
 
     def numbers_of(self, terms: Sequence[str], live: NDArray[np.bool_]) -> list[int]:
         """The numbers of those `terms` that some live row holds, in order."""
-        return [self._numbers[term] for term in terms if live[self._postings(term)[0]].any()]
+        known = [number for term in terms if (number := self._numbers.get(term)) is not None]
+        return [number for number in known if _is_any(live, self._rows_of(number))]
 
     def norms(self, live: NDArray[np.bool_], near: Neighbours) -> Norms:
         """What `score` needs to know of every row's length; rows that are not `live` count for nothing."""
         lengths = np.where(live, np.diff(self._ends[: self._size + 1]), 0).astype(np.float32)
         count = int(np.count_nonzero(live))
-        return Norms(_norms(lengths, count), _norms(near.gathered(lengths), count), count)
+        return Norms(norms_of(lengths, count), norms_of(near.gathered(lengths), count), count)
 
     def terms_at(self, row: int) -> Numbers:
         """The numbers of a row's terms, in order, with repeats."""
@@ -213,24 +174,21 @@ class WordIndex:
 
     def weight_of(self, term: str, live: NDArray[np.bool_]) -> float:
         """How telling a term is: the rarer among the `live` rows, the more (inverse document frequency)."""
-        rows, _ = self._postings(term)
-        return _idf(int(np.count_nonzero(live)), int(np.count_nonzero(live[rows])))
+        return idf(int(np.count_nonzero(live)), self.count_of(term, live))
 
     def count_of(self, term: str, live: NDArray[np.bool_]) -> int:
         """How many `live` rows hold a term."""
-        rows, _ = self._postings(term)
-        return int(live[rows].sum())
+        return int(np.count_nonzero(live[self._posting(term).rows]))
 
     def score(
         self, terms: Sequence[str], live: NDArray[np.bool_], near: Neighbours, norms: Norms | None = None
     ) -> WordScores:
         """Score every row against the distinct `terms`; rows that are not `live` count for nothing. `norms` are those
         of this very state, if they are at hand."""
-        tally = _Tally(norms or self.norms(live, near), near)
+        state = State(live, near, norms or self.norms(live, near))
+        tally = LoopTally(self.kernels, state) if self.kernels.are_compiled else Tally(state)
         for term in dict.fromkeys(terms):
-            rows, counts = self._postings(term)
-            kept = live[rows]
-            tally.add(rows[kept], counts[kept], self._kindred(term, live))
+            tally.add(self._posting(term), self._kindred(term))
         return tally.scores()
 
     def _keep(self, numbers: Sequence[int]) -> None:
@@ -243,27 +201,33 @@ class WordIndex:
         self._terms[start:end] = numbers
         self._ends[self._size + 1] = end
 
-    def _postings(self, term: str) -> tuple[Rows, Floats]:
+    def _posting(self, term: str) -> Posting:
         number = self._numbers.get(term)
         if number is None:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
-        packed = self._packed
-        known = number < len(packed.term_ends)
-        part = slice(packed.term_ends[number - 1] if number else 0, packed.term_ends[number]) if known else slice(0)
-        rows, counts = packed.rows[part], packed.counts[part]
-        if number in self._rows:
-            rows = np.append(rows, np.array(self._rows[number], dtype=np.int32))
+            return Posting(_NO_ROWS, _NO_COUNTS)
+        counts = self._packed.counts[self._part(number)]
+        if number in self._counts:
             counts = np.append(counts, np.array(self._counts[number], dtype=np.int16))
-        return rows.astype(np.int64), counts.astype(np.float32)
+        return Posting(self._rows_of(number), counts)
 
-    def _kindred(self, term: str, live: NDArray[np.bool_]) -> list[tuple[Rows, float]]:
-        """The rows of the words that mean nearly the same, with how near: farthest first."""
-        found: list[tuple[Rows, float]] = []
-        for other, closeness in reversed(associations().get(term, ())):
-            rows, _ = self._postings(other)
-            if len(rows):
-                found.append((rows[live[rows]], closeness))
-        return found
+    def _rows_of(self, number: int) -> Int32:
+        rows = self._packed.rows[self._part(number)]
+        if number not in self._rows:
+            return rows
+        return np.append(rows, np.array(self._rows[number], dtype=np.int32))
+
+    def _part(self, number: int) -> slice:
+        """Where the packed rows of a term stand."""
+        ends = self._packed.term_ends
+        if number >= len(ends):
+            return slice(0)
+        return slice(ends[number - 1] if number else 0, ends[number])
+
+    def _kindred(self, term: str) -> list[tuple[Int32, float]]:
+        """The rows of the words that mean nearly the same, with how near: nearest first."""
+        numbers = self._numbers
+        near = associations().get(term, ())
+        return [(self._rows_of(numbers[other]), closeness) for other, closeness in near if other in numbers]
 
     def _number_of(self, term: str) -> int:
         return self._numbers.setdefault(term, len(self._numbers))
@@ -289,71 +253,6 @@ def packed_words(vocabulary: Sequence[str], terms: Int32, ends: Int64) -> Packed
     )
 
 
-class _Tally:
-    """The scores of one cue as they add up, term by term."""
-
-    def __init__(self, norms: Norms, near: Neighbours) -> None:
-        size = len(norms.turn)
-        self._live_count = norms.live_count
-        self._near = near
-        self._norms = norms.turn
-        self._window_norms = norms.window
-        self._turn, self._window, self._covered, self._wide_covered = (
-            np.zeros(size, dtype=np.float32) for _ in range(4)
-        )
-        self._kindred, self._closeness = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
-        self._wide = np.zeros(size + 1, dtype=np.float32)
-        self._is_reached = np.zeros(size + 1, dtype=np.bool_)
-        self._total_weight = 0.0
-
-    def add(self, rows: Rows, counts: Floats, kindred: Sequence[tuple[Rows, float]]) -> None:
-        """Take over a term that stands `counts` times in `rows`, and its like, farthest first."""
-        weight = _idf(self._live_count, len(rows))
-        self._total_weight += weight
-        for near, closeness in (*kindred, (rows, 1.0)):
-            self._closeness[near] = closeness
-        for near in [rows, *(near for near, _ in kindred)]:
-            self._kindred[near] += weight * self._closeness[near]
-            self._closeness[near] = 0.0
-        if not len(rows):
-            return
-        self._turn[rows] += weight * _saturated(counts, self._norms[rows])
-        self._covered[rows] += weight
-        reached = self._spread(rows, counts)
-        wide = self._wide[reached]
-        self._wide[reached] = 0.0
-        self._window[reached] += _idf(self._live_count, len(reached)) * _saturated(wide, self._window_norms[reached])
-        self._wide_covered[reached] += weight
-
-    def scores(self) -> WordScores:
-        total = np.float32(self._total_weight or 1.0)
-        return WordScores(
-            self._turn, self._window, self._covered / total, self._wide_covered / total, self._kindred / total
-        )
-
-    def _spread(self, rows: Rows, counts: Floats) -> Rows:
-        """Add `counts` to every window that a row of `rows` is part of; the rows of those windows."""
-        near = self._near
-        for reached in (rows, near.previous[rows], near.next[rows], near.second_next[rows]):
-            self._wide[reached] += counts
-            self._is_reached[reached] = True
-        self._wide[-1] = 0.0
-        self._is_reached[-1] = False
-        found = np.flatnonzero(self._is_reached)
-        self._is_reached[found] = False
-        return found
-
-
-def _idf(total: int, holding: int) -> float:
-    return float(np.log1p((total - min(total, holding) + 0.5) / (holding + 0.5)))
-
-
-def _norms(lengths: Floats, live_count: int) -> Floats:
-    """BM25's length normalisation; the average length is that of live rows (dead ones have length 0)."""
-    average = float(lengths.sum()) / max(1, live_count) or 1.0
-    return (K1 * (1.0 - B + B * lengths / np.float32(average))).astype(np.float32)
-
-
-def _saturated(counts: Floats, norms: Floats) -> Floats:
-    """BM25's term weight."""
-    return (counts * np.float32(K1 + 1.0) / (counts + norms + np.float32(1e-9))).astype(np.float32)
+def _is_any(live: NDArray[np.bool_], rows: Int32) -> bool:
+    """Whether any of `rows` is live: mostly one of the first is."""
+    return bool(live[rows[:_FEW_ROWS]].any() or live[rows[_FEW_ROWS:]].any())

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.recall.cues import read_cue
-from reveries.memory.recall.features import features_of
+from reveries.memory.recall.features import features_of, z_scores
 from reveries.memory.recall.ranking import (
     CANDIDATES,
     WEIGHTS,
@@ -112,3 +112,13 @@ def test_what_was_not_looked_at_closely_comes_behind_in_the_order_of_the_first_g
     behind = np.setdiff1d(np.arange(2 * CANDIDATES), scores.parts.rows)
     assert scores.fused[behind].max() < scores.fused[scores.parts.rows].min()
     assert scores.parts.told_reasons(int(behind[0])) == ()
+
+
+@given(st.lists(st.tuples(st.floats(-9.0, 9.0, width=32), st.booleans()), min_size=1, max_size=200))
+def test_scores_are_counted_in_deviations_of_the_live_to_the_bit_as_numpy_does(rows: list[tuple[float, bool]]) -> None:
+    values = np.array([value for value, _ in rows], dtype=np.float32)
+    live = np.array([is_live for _, is_live in rows])
+    chosen = values[live]
+    middle, spread = (chosen.mean(), float(chosen.std())) if len(chosen) else (np.float32(0.0), 0.0)
+    expected = (values - np.float32(middle)) / np.float32(spread if spread > 1e-5 else 1.0)
+    assert z_scores(values, live).tobytes() == expected.tobytes()

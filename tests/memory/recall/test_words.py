@@ -1,12 +1,20 @@
 """Words: stems, BM25 and its windows."""
 
+from dataclasses import astuple
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import settings as checking
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from reveries.memory.graph.kernels import Kernels, compiled
+from reveries.memory.lexicon import associations
 from reveries.memory.recall.stemming import stem, words_of
-from reveries.memory.recall.words import Neighbours, WordIndex, terms_of
+from reveries.memory.recall.tallying import Neighbours
+from reveries.memory.recall.words import WordIndex, terms_of
 
 
 def index_of(*texts: str) -> tuple[WordIndex, Neighbours, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
@@ -76,3 +84,54 @@ def test_scores_are_finite_and_never_negative(texts: list[str], cue: str) -> Non
         assert np.isfinite(values).all()
         assert (values >= 0).all()
     assert (scores.coverage <= 1.0 + 1e-6).all()
+
+
+SPOKEN = ["school", "teacher", "colleg", "student", "classroom", "four", "thre", "two", "zebra", "moos"]
+"""Stems, most of which mean nearly the same as another."""
+Mind = tuple[WordIndex, Neighbours, NDArray[np.bool_]]
+
+
+def test_the_words_that_the_loops_are_tried_on_have_kindred_among_them() -> None:
+    near = {term: {other for other, _ in associations().get(term, ())} & set(SPOKEN) for term in SPOKEN}
+    assert sum(bool(kindred) for kindred in near.values()) >= 8
+    assert max(map(len, near.values())) >= 2
+
+
+@pytest.fixture(scope="module", params=["as they stand", "compiled"])
+def loops(request: pytest.FixtureRequest) -> Kernels:
+    return compiled() if request.param == "compiled" else Kernels(lambda loop, _: loop, are_compiled=True)
+
+
+@st.composite
+def minds(draw: st.DrawFn) -> Mind:
+    """Turns of a few conversations, one after another or mixed; some were packed, some came later, some are gone."""
+    texts = draw(st.lists(st.lists(st.sampled_from(SPOKEN), max_size=9), min_size=1, max_size=24))
+    packed_count = draw(st.integers(0, len(texts)))
+    before, index = WordIndex(), WordIndex()
+    for text in texts[:packed_count]:
+        before.add(text)
+    index.fill(before.copied(np.ones(packed_count, dtype=np.bool_))())
+    for text in texts[packed_count:]:
+        index.add(text)
+    size = len(texts)
+    talks = draw(st.lists(st.integers(0, 2), min_size=size, max_size=size))
+    live = np.array(draw(st.lists(st.integers(0, 4), min_size=size, max_size=size)), dtype=np.int64) > 0
+    previous, following = np.full(size, size, dtype=np.int64), np.full(size, size, dtype=np.int64)
+    for talk in set(talks):
+        # Whoever leaves has no neighbours any more; the scores must not depend on that.
+        rows = [row for row in range(size) if talks[row] == talk and (live[row] or draw(st.booleans()))]
+        for row, after in pairwise(rows):
+            following[row], previous[after] = after, row
+    return index, Neighbours(previous, following), live
+
+
+@pytest.mark.timeout(300)  # The first run on a machine compiles the loops.
+@checking(max_examples=300, deadline=None)
+@given(minds(), st.lists(st.sampled_from([*SPOKEN, "unheard"]), max_size=6))
+def test_the_loops_score_as_whole_arrays_do_to_the_bit(loops: Kernels, mind: Mind, cue: list[str]) -> None:
+    index, near, live = mind
+    plain = index.score(cue, live, near)
+    index.kernels = loops
+    looped = index.score(cue, live, near)
+    for one, other in zip(astuple(looped), astuple(plain), strict=True):
+        assert one.tobytes() == other.tobytes()

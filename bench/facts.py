@@ -271,14 +271,14 @@ def _holds(text: str, answers: Sequence[str]) -> bool:
 
 async def measure(chosen: argparse.Namespace) -> None:
     """Ask everything that was not asked yet; print the counts."""
-    settings = _settings(is_new_each_time=chosen.together)
+    settings = settings_for(is_new_each_time=chosen.together)
     facts = [fact for fact in _facts() if fact.set == chosen.set][: chosen.limit or None]
     done = _asked_before(chosen.out)
     results: list[Result] = []
     with tempfile.TemporaryDirectory(prefix="rv-") as folder:
         async with (
             contextlib.aclosing(embedder_of(chosen.model, chosen.cache)) as embedder,
-            _speaker(settings, Path(folder), chosen.context_tokens) as model,
+            speaker_of(settings, Path(folder), chosen.context_tokens) as model,
         ):
             interview = Interview(model, settings, chosen.answer)
             talks = [conversation_about(fact, at, talk_about(fact, at, chosen)) for at, fact in enumerate(facts)]
@@ -293,7 +293,7 @@ async def measure(chosen: argparse.Namespace) -> None:
     _report(chosen, results)
 
 
-def _settings(*, is_new_each_time: bool) -> Settings:
+def settings_for(*, is_new_each_time: bool) -> Settings:
     settings = load_settings(None)
     conversation = settings.conversation
     if is_new_each_time:
@@ -348,7 +348,7 @@ def _note(result: Result, chosen: argparse.Namespace) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _speaker(settings: Settings, folder: Path, context_tokens: int) -> AsyncIterator[Speaker]:
+async def speaker_of(settings: Settings, folder: Path, context_tokens: int) -> AsyncIterator[Speaker]:
     name = settings.llm.embedded.model
     weights = find_weights(name)
     embedded = msgspec.structs.replace(settings.llm.embedded, context_tokens=context_tokens)

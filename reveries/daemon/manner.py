@@ -26,13 +26,10 @@ _ASKING: Final = re.compile(
 class Manner(Enum):
     """What is told to the model before the words."""
 
-    ANSWER = (
-        'Answer the person\'s question as "you", from what was said before. '
-        "Only if it was never said, say that you do not know it yet."
-    )
+    ANSWER = 'If it was never said, say that you do not know it yet. Answer the person as "you".'
     TAKE_INTEREST = (
-        'The person tells you something. Answer them as "you": say something kind about it, in your own words, '
-        "and ask one short question."
+        "The person tells you something: say something kind about it, in your own words, and ask one short question. "
+        'Answer the person as "you".'
     )
     PLAIN = 'Answer the person as "you".'
 

@@ -1,0 +1,135 @@
+"""How the default model answers: people who tell it something, who ask what they told, and who ask what they never did.
+
+    PYTHONPATH=.:bench python bench/replies.py [--limit N] [--out FILE] [--model FOLDER] [--cache FOLDER]
+
+Each line of bench/replies.jsonl is a conversation of its own in an empty mind: three things are told, one of them is
+asked for, then something that nobody said. Counted, by plain rules that anyone can read below: how often somebody who
+told something is answered as if they had asked ("I don't know"), how often what was told is known, how often what was
+never said is owned to be unknown, and how often the model speaks in the person's place ("my dog").
+
+The turn is the daemon's own (`Conversation.say`).
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import re
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from facts import Heard, Surrounding, mind, settings_for, speaker_of
+from recall import embedder_of
+
+from reveries.clock import SystemClock
+from reveries.config import Settings
+from reveries.daemon.conversation import Conversation
+from reveries.llm.base import ChatModel
+from reveries.memory.memory import Memory
+from reveries.safety.breaker import ReplyBreaker
+
+_DOES_NOT_KNOW: Final = re.compile(
+    r"\b(?:do(?:n't| not) (?:know|have)|not (?:sure|mentioned|said|told)|no (?:idea|information)|have(?:n't| not) (?:said|told|mentioned)"
+    r"|(?:can't|cannot|can not) (?:answer|say|tell)|enough information|unknown)\b",
+    re.IGNORECASE,
+)
+_IN_THEIR_PLACE: Final = re.compile(
+    r"\b(?:my (?!name|memory|notes)|our |I have started|I passed|I sold|I am moving)", re.IGNORECASE
+)
+
+
+class Talk(msgspec.Struct, frozen=True):
+    """One conversation: what is told, a question with its possible answers, a question that nothing answers."""
+
+    told: list[str]
+    known: tuple[str, list[str]]
+    unknown: str
+
+    def turns(self) -> Iterator[tuple[str, str, list[str]]]:
+        """Kind, words, possible answers."""
+        for words in self.told:
+            yield "told", words, []
+        yield "known", self.known[0], self.known[1]
+        yield "unknown", self.unknown, []
+
+
+def judged(kind: str, reply: str, answers: list[str]) -> Iterator[str]:
+    """What is to be said of a reply."""
+    if _IN_THEIR_PLACE.search(reply):
+        yield "in the person's place"
+    is_unknown = _DOES_NOT_KNOW.search(reply) is not None
+    if kind == "told" and is_unknown:
+        yield "told something, answered as if asked"
+    if kind == "told" and "?" in reply:
+        yield "told something, asked back"
+    if kind == "known" and any(answer.casefold() in reply.casefold() for answer in answers):
+        yield "asked what was told, known"
+    if kind == "unknown" and is_unknown:
+        yield "asked what was never said, owned to be unknown"
+
+
+async def talk_through(model: ChatModel, settings: Settings, memory: Memory, talk: Talk) -> list[dict[str, object]]:
+    """What was said and what is to be said of it."""
+    conversation = Conversation(
+        memory=memory,
+        model=model,
+        clock=SystemClock(),
+        settings=settings,
+        surroundings=Surrounding(memory),
+        new_watch=lambda: ReplyBreaker(settings.circuit_breaker),
+    )
+    await conversation.open()
+    lines: list[dict[str, object]] = []
+    for kind, words, answers in talk.turns():
+        began = time.perf_counter()
+        turn = await conversation.say(words, Heard())
+        reply = turn.draft.text
+        seconds = round(time.perf_counter() - began, 1)
+        found = list(judged(kind, reply, answers))
+        lines.append({"kind": kind, "words": words, "reply": reply, "judged": found, "seconds": seconds})
+    return lines
+
+
+async def measure(chosen: argparse.Namespace) -> None:
+    """Talk it all through; print every reply and the counts."""
+    settings = settings_for(is_new_each_time=True)
+    source = Path(__file__).with_name("replies.jsonl").read_text(encoding="utf-8").splitlines()
+    talks = [msgspec.json.decode(line, type=Talk) for line in source][: chosen.limit or None]
+    counts: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory(prefix="rv-") as folder:
+        async with (
+            contextlib.aclosing(embedder_of(chosen.model, chosen.cache)) as embedder,
+            speaker_of(settings, Path(folder), chosen.context_tokens) as model,
+        ):
+            model.speaks = True
+            for talk in talks:
+                async with mind(embedder, settings) as memory:
+                    for line in await talk_through(model, settings, memory, talk):
+                        counts[f"of {line['kind']}"] += 1
+                        counts.update(line["judged"])  # type: ignore[arg-type]  # a list of str
+                        print(f"> {line['words']}\n  {line['reply']}\n  {line['judged']}", flush=True)
+                        if chosen.out is not None:
+                            with chosen.out.open("a", encoding="utf-8") as out:
+                                out.write(json.dumps(line, ensure_ascii=False) + "\n")
+    for name, count in sorted(counts.items()):
+        print(f"{count:4} {name}")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--limit", type=int, default=0, help="only so many conversations; 0: all")
+    parser.add_argument("--out", type=Path, help="a line a reply, appended")
+    parser.add_argument("--context-tokens", type=int, default=4096)
+    parser.add_argument("--model", type=Path, help="folder of the embedder's model.onnx and tokenizer.json")
+    parser.add_argument("--cache", type=Path, help="folder that keeps vectors between runs")
+    asyncio.run(measure(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

@@ -68,8 +68,9 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, message="reveries %(version)s")
+@click.option("--plain", "is_plain", is_flag=True, help="The conversation line by line, for screen readers.")
 @click.pass_context
-def cli(ctx: click.Context) -> None:
+def cli(ctx: click.Context, is_plain: bool) -> None:
     """A mind that stays awake on your machine.
 
     Without a command it opens the conversation. Closing it does not stop the mind: `reveries sleep` does.
@@ -79,7 +80,7 @@ def cli(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:
         from reveries.client.commands.chat import open_chat
 
-        open_chat()
+        open_chat(is_plain=is_plain)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

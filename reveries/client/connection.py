@@ -49,6 +49,11 @@ class Connection:
         self._lost: ReveriesError | None = None
         self._closed = asyncio.Event()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the other side is still there, as far as is known."""
+        return self._lost is None
+
     def new_id(self) -> int:
         """A request id that this connection has not used."""
         self._last_id += 1

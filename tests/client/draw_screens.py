@@ -89,8 +89,8 @@ SCREENS: Final = {
 }
 
 
-async def draw(name: str, size: tuple[int, int], svg: Path | None = None) -> str:
-    """The rows of the screen. Raises TimeoutError when it does not come."""
+async def draw(name: str, size: tuple[int, int]) -> tuple[str, str]:
+    """The rows of the screen, and the picture as SVG. Raises TimeoutError when it does not come."""
     screen, answers = SCREENS[name], recorded()
     status = answers["AskStatus"]
     assert isinstance(status, protocol.Status)
@@ -110,12 +110,11 @@ async def draw(name: str, size: tuple[int, int], svg: Path | None = None) -> str
                 await _settled(app, pilot)
             await _there(app, pilot, screen.words)
             await _settled(app, pilot)
-            if svg is not None:
-                svg.write_text(app.export_screenshot(title="reveries"), encoding="utf-8")
+            svg = app.export_screenshot(title="reveries")
             rows = [row.rstrip() for row in rows_of(app)]
             if screen.goes_away:
                 await mind.start()
-        return "\n".join(rows) + "\n"
+        return "\n".join(rows) + "\n", svg
 
 
 @contextlib.asynccontextmanager
@@ -221,8 +220,10 @@ def main() -> None:
     for name in chosen.names or SCREENS:
         for size in SIZES:
             file = file_of(name, size)
-            svg = chosen.svg / f"{file.stem}.svg" if chosen.svg else None
-            file.write_text(asyncio.run(draw(name, size, svg)), encoding="utf-8")
+            rows, svg = asyncio.run(draw(name, size))
+            file.write_text(rows, encoding="utf-8")
+            if chosen.svg:
+                (chosen.svg / f"{file.stem}.svg").write_text(svg, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -161,6 +161,8 @@ class Script:
     progress: list[tuple[str, int, int]] = field(default_factory=lambda: [("the first", 1, 2)])
     version: int = protocol.PROTOCOL_VERSION
     greets: bool = True
+    tokens_per_second: float = 0.0
+    """How fast a reply comes; 0: at once."""
     holds_reply: bool = False
     """The reply waits before its end until `FakeMind.release` is set or it is cancelled."""
     dies_on: str = ""
@@ -374,7 +376,11 @@ class FakeMind:
         await self.broadcast(protocol.Spoken(0, words))
         await self._send(writer, protocol.Recalled(number, script.recalled))
         for piece in script.pieces:
+            if cancelled.is_set():
+                break
             await self._send(writer, protocol.Token(number, piece))
+            if script.tokens_per_second:
+                await _first(cancelled, seconds=1 / script.tokens_per_second)
         if script.holds_reply:
             await _first(cancelled, self.release)
         reason = "cancelled" if cancelled.is_set() else "stop"
@@ -445,10 +451,10 @@ def _numbered(frame: Frame, number: int) -> Frame:
     return msgspec.structs.replace(frame, request_id=number)
 
 
-async def _first(*events: asyncio.Event) -> None:
+async def _first(*events: asyncio.Event, seconds: float | None = None) -> None:
     async with asyncio.TaskGroup() as tasks:
         waiting = [tasks.create_task(event.wait(), name="fake.wait") for event in events]
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()
 

@@ -1,10 +1,12 @@
 """`reveries` without a command: the conversation in the terminal."""
 
+import os
 import sys
 
 
-def open_chat() -> None:
-    """Open the terminal interface on the mind that is awake. Raises AsleepError when none is."""
+def open_chat(*, is_plain: bool = False) -> None:
+    """Open the terminal interface on the mind that is awake, or the conversation line by line. Raises AsleepError when
+    none is."""
     from reveries.client.waking import probe
     from reveries.config import find_home, load_settings
     from reveries.errors import AsleepError, UsageError
@@ -17,10 +19,17 @@ def open_chat() -> None:
     home.check()
     if probe(home) is None:
         raise AsleepError("The mind is asleep.", advice="Wake it: reveries wake")
+    settings = load_settings(home.config).client
+    if is_plain or settings.plain or os.environ.get("TERM") == "dumb":
+        from reveries.client.plain_chat import chat_plainly
+        from reveries.clock import SystemClock
+
+        chat_plainly(home, SystemClock())
+        return
     from reveries.client.render import say
     from reveries.client.tui.app import ReveriesApp
 
-    app = ReveriesApp(home, settings=load_settings(home.config).client)
+    app = ReveriesApp(home, settings=settings)
     app.run()
     if app.mishap is not None:
         raise app.mishap

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on, work
 from textual.app import App, ComposeResult, SystemCommand
@@ -20,26 +20,27 @@ from reveries.client.tui import messages
 from reveries.client.tui.chat import Chat
 from reveries.client.tui.commands import COMMANDS, Called, called, command_named
 from reveries.client.tui.composer import Composer
-from reveries.client.tui.deeds import Deeds
-from reveries.client.tui.help import Help
 from reveries.client.tui.link import Link
-from reveries.client.tui.panes import LookPane, Sure
 from reveries.client.tui.side import MemoryCard, Side
 from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.status_line import StatusLine
 from reveries.client.tui.themes import OURS, theme_name
-from reveries.client.tui.welcome import Welcome
 from reveries.clock import Clock, SystemClock
 from reveries.config import ClientSettings, Home, load_settings
 from reveries.errors import ReveriesError
 from reveries.plaintext import one_line
 from reveries.protocol import Status
 
+if TYPE_CHECKING:
+    from reveries.client.tui.deeds import Deeds
+    from reveries.client.tui.panes import LookPane
+
 LEAVE_SECONDS = 2.0
 """Within this a second Ctrl+C leaves."""
 HINT_SECONDS = 4.0
 DRAFT_SECONDS = 1.0
-EARLIER_TURNS = 200
+DEEDS_SECONDS = 2.0
+EARLIER_TURNS = 100
 
 
 def _key(name: str, keys: str, meaning: str, command: str) -> Binding:
@@ -82,10 +83,11 @@ class ReveriesApp(App[None]):
         self.recalled_items: list[protocol.RecalledItem] = []
         self._home = home
         self._draft = DraftFile(home.draft)
-        self._deeds = Deeds(self)
+        self._deeds: Deeds | None = None
         self._ctrl_c_at: float | None = None
         self._to_say_when_attached = ""
         self._opened_by = ""
+        self._warned_of = ""
         # Kept rather than looked up: what the mind tells may come while the screen is being taken down.
         self._banner = Static("", id="banner", classes="hidden", markup=False)
         self._menu = SlashMenu()
@@ -93,6 +95,7 @@ class ReveriesApp(App[None]):
         self.composer = Composer(self._menu)
         self._side = Side(self.clock)
         self._status_line = StatusLine(self.clock)
+        self._wrong_colours = self._dress()
         self.mishap: Exception | None = None
         """What ended the application, if it was not its owner."""
 
@@ -113,31 +116,49 @@ class ReveriesApp(App[None]):
         return self.link.is_connected
 
     @property
+    def deeds(self) -> "Deeds":
+        """What commands do. Their modules are loaded with the first of them, or in the first quiet second: the first
+        frame does not wait for pages that nobody asked for."""
+        if self._deeds is None:
+            from reveries.client.tui.deeds import Deeds
+
+            self._deeds = Deeds(self)
+        return self._deeds
+
+    @property
     def is_answering(self) -> bool:
         """Whether a reply is awaited or coming."""
         return self.link.is_answering
 
     def on_mount(self) -> None:
-        self._dress()
+        self._warn_of_colours()
         self.set_keymap(_keymap(self.settings))
         self.composer.write(self._draft.load())
         self.composer.focus()
         self.set_interval(DRAFT_SECONDS, self._keep_draft)
+        self.set_timer(DEEDS_SECONDS, lambda: self.deeds)
         self._live()
 
-    def _dress(self) -> None:
-        for theme in OURS:
-            self.register_theme(theme)
+    def _dress(self) -> str:
+        """Put the colours on before the first style is read: later, all of them would be read again. What was wrong."""
+        problem = ""
+        themes = list(OURS)
         try:
-            for theme in own_themes(self._home.themes):
-                self.register_theme(theme)
+            themes += own_themes(self._home.themes)
         except ReveriesError as error:
-            self._warn(str(error))
+            problem = str(error)
+        for theme in themes:
+            self.register_theme(theme)
         wanted = theme_name(self.settings.theme, os.environ.get("COLORFGBG", ""))
         if wanted not in self.available_themes:
-            self._warn(f"There are no colours called {wanted}. Those that there are: ctrl+p, or /theme.")
+            problem = problem or f"There are no colours called {wanted}. Those that there are: ctrl+p, or /theme."
             wanted = OURS[0].name
-        self.theme = wanted
+        self.set_reactive(App.theme, wanted)
+        return problem
+
+    def _warn_of_colours(self) -> None:
+        if self._wrong_colours:
+            self._warn(self._wrong_colours)
 
     @work(exclusive=True, group="link", name="tui.link", exit_on_error=True)
     async def _live(self) -> None:
@@ -184,14 +205,14 @@ class ReveriesApp(App[None]):
 
     @work(group="deeds", name="tui.deed", exit_on_error=True)
     async def _do(self, what: Called) -> None:
-        await self._deeds.do(what)
+        await self.deeds.do(what)
 
     def action_command(self, name: str) -> None:
         """A key of a command. A pane that is open closes; the key that opened it does no more than that."""
         command = command_named(name)
-        if command is None or isinstance(self.screen, Sure):
-            return
         opened_by, self._opened_by = self._opened_by, ""
+        if command is None:
+            return
         if self.screen.is_modal:
             self.screen.dismiss(None)
             if opened_by == name:
@@ -222,6 +243,8 @@ class ReveriesApp(App[None]):
 
     def action_help(self) -> None:
         """F1: for what has the focus."""
+        from reveries.client.tui.help import Help
+
         focused = self.focused
         about = getattr(self.screen, "HELP_TITLE", "") or getattr(focused, "HELP_TITLE", "")
         if isinstance(self.screen, Help):
@@ -229,9 +252,9 @@ class ReveriesApp(App[None]):
         else:
             self.push_screen(Help(str(about), self.settings.keys))
 
-    def show_pane(self, pane: LookPane) -> None:
+    def show_pane(self, pane: "LookPane") -> None:
         """In the place of the pane that is open."""
-        if isinstance(self.screen, LookPane):
+        if type(self.screen) is type(pane):
             self.pop_screen()
         self.push_screen(pane)
 
@@ -241,7 +264,7 @@ class ReveriesApp(App[None]):
 
     @work(group="deeds", name="tui.why", exit_on_error=True)
     async def _ask_why(self, episode_id: str) -> None:
-        await self._deeds.why(episode_id)
+        await self.deeds.why(episode_id)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """What Ctrl+P offers: every command, beside Textual's own."""
@@ -311,6 +334,8 @@ class ReveriesApp(App[None]):
         await self.chat.show_conversation(mind, happened.attached)
         self.composer.past.fill(turn.text for turn in happened.attached.turns if turn.is_owner)
         if not happened.attached.turns:
+            from reveries.client.tui.welcome import Welcome
+
             await self.chat.mount(Welcome(mind, happened.status))
         self._show_status(happened.status)
         if words := self._to_say_when_attached:
@@ -386,11 +411,18 @@ class ReveriesApp(App[None]):
 
     def _show_status(self, status: Status) -> None:
         self._status_line.show_status(status)
-        worries = [*status.problems] or ([] if status.health == "ok" else [status.health])
+        worries = [*([self._wrong_colours] if self._wrong_colours else []), *status.problems] or (
+            [] if status.health == "ok" else [status.health]
+        )
         self._warn("  ".join(one_line(worry) for worry in worries))
 
     def _warn(self, text: str) -> None:
-        self._banner.update(Content(one_line(text, 400)))
+        text = one_line(text, 400)
+        if text == self._warned_of:
+            # Every few seconds the same: nothing to lay out anew.
+            return
+        self._warned_of = text
+        self._banner.update(Content(text))
         self._banner.set_class(not text, "hidden")
 
     def _something_came(self) -> None:

@@ -90,6 +90,7 @@ class Browser(ModalScreen[str | None]):
     """Closed by Esc (None) or by a deed that leaves (its text)."""
 
     HELP_TITLE = "a browser"
+    CSS_PATH = "panes.tcss"
     BINDINGS: ClassVar = [
         Binding("escape", "back", "Close"),
         Binding("slash", "find", "Find", show=False),
@@ -103,28 +104,25 @@ class Browser(ModalScreen[str | None]):
         self._starts_typing = starts_typing
         self._entries: list[Entry] = []
         self._keeps_page = False
+        # Kept rather than looked up: an answer may come while the browser is being taken down.
+        self._find = Input(
+            words, placeholder=shelf.placeholder, id="find", compact=True, max_length=_LONGEST_WORDS_CHARS
+        )
+        self._rows = OptionList(id="entries", markup=False, compact=True)
+        self._text = Static("", id="page-text", markup=False)
+        self._page = VerticalScroll(self._text, id="page")
 
     def compose(self) -> ComposeResult:
         with Vertical(id="browser"):
             yield Static(Content(plain(self.shelf.title)), classes="title", markup=False)
-            found = Input(
-                self._words,
-                placeholder=self.shelf.placeholder,
-                id="find",
-                compact=True,
-                max_length=_LONGEST_WORDS_CHARS,
-            )
-            found.display = bool(self.shelf.placeholder)
-            yield found
-            with Container(id="shelf"):
-                yield OptionList(id="entries", markup=False, compact=True)
-                with VerticalScroll(id="page"):
-                    yield Static("", id="page-text", markup=False)
+            self._find.display = bool(self.shelf.placeholder)
+            yield self._find
+            yield Container(self._rows, self._page, id="shelf")
             yield Static(self._hints(), id="hints", markup=False)
 
     def on_mount(self) -> None:
         self._show(paragraph("…", style="dim"))
-        self.set_focus(self.query_one("#find" if self._starts_typing else "#entries"))
+        self.set_focus(self._find if self._starts_typing else self._rows)
         self._fill()
 
     # --- the list ----------------------------------------------------------------------------------------------------
@@ -146,7 +144,7 @@ class Browser(ModalScreen[str | None]):
             self._entries = []
             self._show(problem_page(str(error)))
             self._keeps_page = True
-        rows = self.query_one("#entries", OptionList)
+        rows = self._rows
         rows.clear_options()
         rows.add_options([Option(entry.row) for entry in self._entries])
         if self._entries:
@@ -173,16 +171,21 @@ class Browser(ModalScreen[str | None]):
     @property
     def marked(self) -> Entry | None:
         """The entry that is marked."""
-        place = self.query_one("#entries", OptionList).highlighted
+        place = self._rows.highlighted
         return self._entries[place] if place is not None and place < len(self._entries) else None
 
     # --- what is done with an entry ----------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
         """Keys of the shelf's deeds; while words are typed, only those that no word has."""
-        is_typing = self.query_one("#find").has_focus
+        if self.focused is None and self._starts_typing and event.character and event.is_printable:
+            # Typed while the browser was still opening.
+            self._find.insert_text_at_cursor(event.character)
+            event.stop()
+            return
+        is_typing = self._starts_typing if self.focused is None else self._find.has_focus
         if is_typing and event.key in ("up", "down", "pageup", "pagedown"):
-            rows = self.query_one("#entries", OptionList)
+            rows = self._rows
             moves = {"up": rows.action_cursor_up, "down": rows.action_cursor_down}
             moves |= {"pageup": rows.action_page_up, "pagedown": rows.action_page_down}
             moves[event.key]()
@@ -200,7 +203,7 @@ class Browser(ModalScreen[str | None]):
         if deed is not None:
             self._do(deed)
         else:
-            self.set_focus(self.query_one("#page"))
+            self.set_focus(self._page)
 
     @work(exclusive=True, group="do", name="tui.do", exit_on_error=True)
     async def _do(self, deed: Deed) -> None:
@@ -226,31 +229,31 @@ class Browser(ModalScreen[str | None]):
                 self._keeps_page = page is not None
                 if words is not None:
                     self._words = words
-                    self.query_one("#find", Input).value = words
+                    self._find.value = words
                 self._fill()
             case _:
                 self._show(outcome)
 
     def action_back(self) -> None:
         """Esc: from the page to the list, from the list out."""
-        if self.query_one("#page").has_focus:
-            self.set_focus(self.query_one("#entries"))
+        if self._page.has_focus:
+            self.set_focus(self._rows)
         else:
             self.dismiss(None)
 
     def action_find(self) -> None:
         """A slash: type what to look for."""
         if self.shelf.placeholder:
-            self.set_focus(self.query_one("#find"))
+            self.set_focus(self._find)
 
     # -----------------------------------------------------------------------------------------------------------------
 
     def _show(self, page: Page) -> None:
-        self.query_one("#page-text", Static).update(content_of(page or [line()]))
-        self.query_one("#page", VerticalScroll).scroll_home(animate=False)
+        self._text.update(content_of(page or [line()]))
+        self._page.scroll_home(animate=False)
 
     def _columns(self) -> int:
-        return max(NARROWEST_PAGE_COLUMNS, self.query_one("#page").size.width - 3)
+        return max(NARROWEST_PAGE_COLUMNS, self._page.size.width - 3)
 
     def _hints(self) -> Content:
         hints = [(deed.key, deed.meaning) for deed in self.shelf.deeds]

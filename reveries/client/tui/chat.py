@@ -6,12 +6,14 @@ from textual.containers import VerticalScroll
 from textual.message import Message
 from textual.widget import Widget
 
-from reveries.client.tui.turns import OwnerTurn, Remark, Reply
+from reveries.client.tui.turns import OwnerTurn, PastReply, Remark, Reply, Said
 from reveries.clock import Clock
 from reveries.plaintext import one_line, plain
 from reveries.protocol import Attached, Replied, SaidTurn
 
-_MARKDOWN_TURNS = 30
+_MARKDOWN_TURNS = 12
+_SHOWN_TURNS = 40
+"""When it opens. More come as the owner scrolls up: laying out what nobody looks at would be waited for."""
 
 
 class Chat(VerticalScroll):
@@ -93,7 +95,7 @@ class Chat(VerticalScroll):
     def text_to_copy(self) -> str:
         """The marked turn's, else the last reply's; empty when there is neither."""
         for turn in self.query(".marked"):
-            if isinstance(turn, OwnerTurn | Reply):
+            if isinstance(turn, Said | Reply):
                 return turn.text
         replies = list(self.query(Reply))
         return replies[-1].text if replies else ""
@@ -106,11 +108,12 @@ class Chat(VerticalScroll):
         self._known = {turn.turn_id for turn in attached.turns}
         self._waiting, self._held_back, self._last_day = [], [], None
         widgets: list[Widget] = []
-        self._first_shown, self._asked_earlier = attached.earlier_count, False
+        shown = attached.turns[-_SHOWN_TURNS:]
+        self._first_shown, self._asked_earlier = attached.earlier_count + len(attached.turns) - len(shown), False
         widgets += self._earlier_note()
-        first_markdown = len(attached.turns) - _MARKDOWN_TURNS
-        for place, turn in enumerate(attached.turns):
-            widgets += [*self._day_of(turn.said_at), self._settled(turn, as_markdown=place >= first_markdown)]
+        for place, turn in enumerate(shown):
+            as_markdown = place >= len(shown) - _MARKDOWN_TURNS
+            widgets += [*self._day_of(turn.said_at), self._settled(turn, as_markdown=as_markdown)]
         widgets += [Remark(notice) for notice in attached.notices]
         await self.mount_all(widgets)
         self.to_newest()
@@ -223,7 +226,10 @@ class Chat(VerticalScroll):
     def _settled(self, turn: SaidTurn, *, as_markdown: bool = True) -> Widget:
         if turn.is_owner:
             return OwnerTurn(turn.text, turn.said_at, speaker=turn.speaker or "you")
-        reply = Reply(turn.speaker or self._mind, turn.said_at, turn.text, as_markdown=as_markdown)
+        speaker = turn.speaker or self._mind
+        if not as_markdown:
+            return PastReply(speaker, turn.said_at, turn.text, is_partial=turn.is_partial)
+        reply = Reply(speaker, turn.said_at, turn.text)
         if turn.is_partial:
             reply.call_after_refresh(reply.end_with, "It was cut off here.")
         return reply

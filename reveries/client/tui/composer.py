@@ -38,6 +38,7 @@ class Composer(TextArea):
         self._recalled = ""
 
     def on_mount(self) -> None:
+        self.cursor_blink = False
         self.border_subtitle = "enter sends · / commands · f1 help"
 
     def take_back(self, texts: list[str]) -> None:
@@ -75,6 +76,9 @@ class Composer(TextArea):
         event.prevent_default()
 
     def _enter(self) -> None:
+        if self._menu.is_open:
+            # Of fast typing the menu has not heard yet.
+            self._menu.show_for(self.text)
         command = self._menu.chosen
         if command is not None and command.needs_words:
             self.write(f"{command.name} ")

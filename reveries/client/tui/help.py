@@ -64,6 +64,7 @@ def key_name(keys: str) -> str:
 class Help(ModalScreen[None]):
     """Closed by any of Esc, F1, Enter, q."""
 
+    CSS_PATH = "panes.tcss"
     BINDINGS: ClassVar = [
         Binding("escape,f1,enter,q", "dismiss", "Close"),
         Binding("down,j", "scroll(1)", show=False),

@@ -53,6 +53,7 @@ class LookPane(ModalScreen[None]):
     """A page over the conversation. Closed by any of Esc, q, Enter."""
 
     HELP_TITLE = "a page"
+    CSS_PATH = "panes.tcss"
     BINDINGS: ClassVar = [
         Binding("escape,enter,q,f2", "dismiss", "Close"),
         Binding("down,j", "scroll(1)", show=False),
@@ -82,6 +83,7 @@ class LookPane(ModalScreen[None]):
 class Sure(ModalScreen[bool]):
     """A question before something that changes what the mind remembers: y does it, everything else does not."""
 
+    CSS_PATH = "panes.tcss"
     BINDINGS: ClassVar = [
         Binding("y", "answer(True)", "Yes"),
         Binding("n,escape,enter,q", "answer(False)", "No"),

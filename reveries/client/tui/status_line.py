@@ -53,6 +53,7 @@ class StatusLine(Static):
         self._status: Status | None = None
         self._replied: Replied | None = None
         self._context_tokens = 0
+        self._line = Content("")
 
     @property
     def state(self) -> str:
@@ -99,10 +100,15 @@ class StatusLine(Static):
         left = Segment(f"● {self._state}", 100, _STATE_COLOURS.get(self._state, "$text"))
         if self._hint:
             room = max(1, columns - _width([left]) - _GAP)
-            self.update(_joined([left, Segment(one_line(self._hint, room), 101, "$warning")], columns))
+            self._put(_joined([left, Segment(one_line(self._hint, room), 101, "$warning")], columns))
             return
         kept = fitting([left, *self._segments()], columns)
-        self.update(_spread(kept, columns))
+        self._put(_spread(kept, columns))
+
+    def _put(self, line: Content) -> None:
+        if line != self._line or line.spans != self._line.spans:
+            self._line = line
+            self.update(line, layout=False)
 
     def _segments(self) -> list[Segment]:
         status = self._status
@@ -142,7 +148,8 @@ def _today(status: Status) -> Segment:
     cost = sum(use.dollars for use in status.usage)
     money = f" ${cost:.2f}" if cost else ""
     short = f"{short_count(sum(spent.values()))} today{money}"
-    limits = {use.role: use.token_limit for use in status.usage if use.token_limit}
+    # Vectors have a limit of their own, far above the others.
+    limits = {use.role: use.token_limit for use in status.usage if use.token_limit and use.role != "embedding"}
     if not limits:
         return Segment(short, 80)
     highest = max(spent[role] / limit for role, limit in limits.items())

@@ -8,7 +8,6 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from reveries.client.tui.safe_markdown import SafeMarkdown
 from reveries.client.wording import clock_time
 from reveries.plaintext import PlainStream, one_line, plain
 from reveries.protocol import Replied
@@ -16,6 +15,8 @@ from reveries.protocol import Replied
 if TYPE_CHECKING:
     from textual.timer import Timer
     from textual.widgets.markdown import MarkdownStream
+
+    from reveries.client.tui.safe_markdown import SafeMarkdown
 
 BATCH_SECONDS: Final = 0.05
 LONGEST_BATCH_SECONDS: Final = 0.25
@@ -32,43 +33,58 @@ _ENDINGS = {
 }
 
 
-def _head(speaker: str, said_at: float, note: str = "") -> Content:
+def _head(speaker: str, said_at: float, note: str = "", colour: str = "") -> Content:
     when = clock_time(said_at)
     return Content.assemble(
-        (one_line(speaker, 60), "bold"), (f"  {when}{'  ' + note if note else ''}", "$foreground 60%")
+        (one_line(speaker, 60), f"bold {colour}"), (f"  {when}{'  ' + note if note else ''}", "$foreground 60%")
     )
 
 
-class OwnerTurn(Vertical):
-    """What the owner said."""
+class Said(Static):
+    """A turn that is one piece of text: what the owner said, or an old reply, as it was written."""
 
-    def __init__(self, text: str, said_at: float, *, speaker: str = "you", note: str = "") -> None:
-        super().__init__(classes="turn owner")
+    def __init__(
+        self, text: str, said_at: float, *, speaker: str, colour: str, note: str = "", classes: str = ""
+    ) -> None:
+        super().__init__(classes=f"turn {classes}", markup=False)
         self.text = text
         self._speaker = speaker
         self._said_at = said_at
-        self._note = note
-
-    def compose(self) -> ComposeResult:
-        yield Static(_head(self._speaker, self._said_at, self._note), classes="head", markup=False)
-        yield Static(Content(plain(self.text)), classes="body", markup=False)
+        self._colour = colour
+        self._show(note)
 
     def note(self, note: str) -> None:
         """Say something small beside the time, e.g. that it waits its turn."""
-        self._note = note
-        if self.is_mounted:
-            self.query_one(".head", Static).update(_head(self._speaker, self._said_at, note))
+        self._show(note)
+
+    def _show(self, note: str) -> None:
+        head = _head(self._speaker, self._said_at, note, self._colour)
+        self.update(Content.assemble(head, "\n", plain(self.text)))
+
+
+class OwnerTurn(Said):
+    """What the owner said."""
+
+    def __init__(self, text: str, said_at: float, *, speaker: str = "you", note: str = "") -> None:
+        super().__init__(text, said_at, speaker=speaker, colour="$primary", note=note, classes="owner")
+
+
+class PastReply(Said):
+    """A reply further up, which nobody reads now: its Markdown as it was written, for laying it out takes long."""
+
+    def __init__(self, mind: str, said_at: float, text: str, *, is_partial: bool) -> None:
+        note = "cut off" if is_partial else ""
+        super().__init__(text, said_at, speaker=mind, colour="$accent", note=note, classes="past reply")
 
 
 class Reply(Vertical):
     """What the mind says: growing while it comes, settled when it ended."""
 
-    def __init__(self, mind: str, said_at: float, text: str = "", *, as_markdown: bool = True) -> None:
+    def __init__(self, mind: str, said_at: float, text: str = "") -> None:
         super().__init__(classes="turn reply")
         self._mind = mind
         self._said_at = said_at
         self._text = plain(text)
-        self._as_markdown = as_markdown
         self._plain = PlainStream()
         self._batch = ""
         self._tail = ""
@@ -76,6 +92,7 @@ class Reply(Vertical):
         self._wait_timer: Timer | None = None
         self._waited_seconds = 0.0
         self._stream: MarkdownStream | None = None
+        self._markdown: SafeMarkdown | None = None
         self._lock = asyncio.Lock()
 
     @property
@@ -85,12 +102,16 @@ class Reply(Vertical):
 
     def compose(self) -> ComposeResult:
         yield Static(_head(self._mind, self._said_at), classes="head", markup=False)
-        if self._as_markdown:
-            yield SafeMarkdown(self._text)
-            yield Static("", classes="tail hidden", markup=False)
-        else:
-            yield Static(Content(self._text), classes="tail", markup=False)
+        yield self._document()
+        yield Static("", classes="tail hidden", markup=False)
         yield Static("", classes="ending hidden", markup=False)
+
+    def _document(self) -> "SafeMarkdown":
+        # With the first reply, not with the first frame: the parser takes a while to load.
+        from reveries.client.tui.safe_markdown import SafeMarkdown
+
+        self._markdown = SafeMarkdown(self._text)
+        return self._markdown
 
     def wait(self) -> None:
         """Show that it is coming, until its first word is there."""
@@ -142,7 +163,7 @@ class Reply(Vertical):
         self._text += shown
         if len(self._text) <= STREAMED_MARKDOWN_CHARS and not self._tail:
             if self._stream is None:
-                self._stream = SafeMarkdown.get_stream(self.query_one(SafeMarkdown))
+                self._stream = self._shown.get_stream(self._shown)
             await self._stream.write(shown)
             return
         await self._stop_stream()
@@ -150,6 +171,11 @@ class Reply(Vertical):
         tail = self.query_one(".tail", Static)
         tail.update(Content(self._tail))
         tail.remove_class("hidden")
+
+    @property
+    def _shown(self) -> "SafeMarkdown":
+        assert self._markdown is not None
+        return self._markdown
 
     async def _stop_stream(self) -> None:
         if self._stream is not None:
@@ -160,11 +186,11 @@ class Reply(Vertical):
         self._text, self._tail = whole, ""
         tail = self.query_one(".tail", Static)
         if len(whole) > SETTLED_MARKDOWN_CHARS:
-            await self.query_one(SafeMarkdown).update("")
+            await self._shown.update("")
             tail.update(Content(whole))
             tail.remove_class("hidden")
             return
-        await self.query_one(SafeMarkdown).update(whole)
+        await self._shown.update(whole)
         tail.update("")
         tail.add_class("hidden")
 

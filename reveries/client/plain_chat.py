@@ -1,0 +1,229 @@
+"""The conversation line by line, without an interface: for screen readers and terminals that can do little.
+
+Nothing moves, nothing is drawn over: what is said is printed as it comes, and every command answers with its page.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from reveries import protocol
+from reveries.client.connection import Connection, connect
+from reveries.client.render import say as tell
+from reveries.client.render import show
+from reveries.client.tui.commands import COMMANDS, Called, called
+from reveries.client.tui.looks import look_for, page_of
+from reveries.client.wording import clock_time, plural
+from reveries.clock import Clock
+from reveries.config import Home
+from reveries.errors import AsleepError, ConnectionLostError, ReveriesError
+from reveries.plaintext import PlainStream, one_line, plain
+
+_LAST_TURNS: Final = 6
+_LINES: Final = 10_000
+_COLUMNS: Final = 90
+_AGAIN_SECONDS: Final = 1.0
+_READ_BYTES: Final = 65_536
+_WORDS_ONLY: Final = frozenset({"/new", "/undo", "/retry", "/help", "/exit"})
+
+
+class PlainChat:
+    """One conversation: `read` gives the next line, "" at the end; `write` takes text as it comes."""
+
+    def __init__(self, home: Home, clock: Clock, read: Callable[[], str], write: Callable[[str], object]) -> None:
+        self._home = home
+        self._clock = clock
+        self._read_line = read
+        self._out = write
+        self._lines: asyncio.Queue[str] = asyncio.Queue(_LINES)
+        self._saying: int | None = None
+
+    async def run(self) -> None:
+        """Until the owner leaves or there are no more lines; when the mind goes away, until it is back. Raises
+        AsleepError when it was not there to begin with."""
+        loop = asyncio.get_running_loop()
+        # A daemon thread: nothing can end a read of the terminal, and it must not keep the program from ending.
+        threading.Thread(target=self._read, args=(loop,), name="plain.read", daemon=True).start()
+        was_there = False
+        while True:
+            try:
+                async with connect(self._home, client="plain") as mind:
+                    await self._greet(mind, is_back=was_there)
+                    was_there = True
+                    await self._talk(mind, loop)
+                return
+            except (AsleepError, ConnectionLostError) as error:
+                if not was_there:
+                    raise
+                if isinstance(error, ConnectionLostError):
+                    self._write("\nThe mind went away. Waiting until it is back.")
+            await self._clock.sleep(_AGAIN_SECONDS)
+
+    async def _talk(self, mind: Connection, loop: asyncio.AbstractEventLoop) -> None:
+        loop.add_signal_handler(signal.SIGINT, self._interrupt, mind)
+        try:
+            while line := await self._next(mind):
+                if not await self._take(mind, line):
+                    return
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+
+    def _read(self, loop: asyncio.AbstractEventLoop) -> None:
+        while True:
+            line = self._read_line()
+            with contextlib.suppress(RuntimeError):
+                # RuntimeError: the owner has left, and the loop with them.
+                loop.call_soon_threadsafe(self._hear, line)
+            if not line:
+                return
+
+    def _hear(self, line: str) -> None:
+        # A person does not write ten thousand lines ahead; what a program pours in beyond that is not said.
+        with contextlib.suppress(asyncio.QueueFull):
+            self._lines.put_nowait(line)
+
+    def _interrupt(self, mind: Connection) -> None:
+        """Ctrl+C: stop the reply; when there is none, leave."""
+        if self._saying is not None:
+            mind.cancel_soon(self._saying)
+        else:
+            self._hear("")
+
+    async def _next(self, mind: Connection) -> str:
+        """The next line; raises ConnectionLostError as soon as the mind is gone."""
+        self._write("you: ", end="")
+        async with asyncio.TaskGroup() as tasks:
+            line = tasks.create_task(self._lines.get(), name="plain.line")
+            gone = tasks.create_task(mind.wait_closed(), name="plain.gone")
+            await asyncio.wait((line, gone), return_when=asyncio.FIRST_COMPLETED)
+            line.cancel()
+            gone.cancel()
+        if line.cancelled():
+            raise ConnectionLostError("The mind went away.", advice="It is waited for.")
+        return line.result()
+
+    async def _greet(self, mind: Connection, *, is_back: bool) -> None:
+        attached = await mind.ask(protocol.Attach, protocol.Attached)
+        if is_back:
+            self._write(f"{one_line(mind.welcome.mind, 60)} is back.")
+            return
+        self._write(
+            f"{one_line(mind.welcome.mind, 60)} is awake. A line is a turn; /help has the commands; /exit leaves."
+        )
+        if earlier := attached.earlier_count + max(0, len(attached.turns) - _LAST_TURNS):
+            self._write(f"{plural(earlier, 'earlier turn')}.")
+        for turn in attached.turns[-_LAST_TURNS:]:
+            self._write(f"{one_line(turn.speaker, 60)}, {clock_time(turn.said_at)}: {plain(turn.text)}")
+        for notice in attached.notices:
+            self._write(plain(notice))
+
+    async def _take(self, mind: Connection, line: str) -> bool:
+        """Do what the line says; False to leave."""
+        text = plain(line).strip()
+        what = called(text)
+        try:
+            if isinstance(what, str):
+                self._write(what)
+            elif what is not None:
+                return await self._do(mind, what)
+            elif text:
+                await self._say(mind, text)
+        except ReveriesError as error:
+            if not mind.is_open:
+                self._write(f"\nNot answered: {text}")
+                raise
+            self._write(f"That did not work: {error}")
+        return True
+
+    async def _do(self, mind: Connection, what: Called) -> bool:
+        match what.command.name:
+            case "/exit":
+                return False
+            case "/help":
+                self._help()
+            case "/new":
+                await mind.ask(protocol.NewConversation, protocol.Ok)
+                self._write("A new conversation.")
+            case "/undo" | "/retry":
+                taken = await mind.ask(protocol.TakeBack, protocol.TakenBack)
+                self._write(f"Taken back: {plain(taken.words)}")
+                if what.command.name == "/retry":
+                    await self._say(mind, taken.words)
+            case _:
+                await self._look(mind, what)
+        return True
+
+    async def _look(self, mind: Connection, what: Called) -> None:
+        look = look_for(what)
+        if look is None:
+            self._write(f"{what.command.name} needs the interface; reveries --help has commands for much of it.")
+            return
+        frames = [frame async for frame in mind.request(look.request(mind.new_id()))]
+        show(page_of(frames[-1], self._clock.now(), _COLUMNS))
+
+    async def _say(self, mind: Connection, text: str) -> None:
+        self._saying = mind.new_id()
+        stream = PlainStream()
+        self._write(f"{one_line(mind.welcome.mind, 60)}: ", end="")
+        try:
+            async for frame in mind.request(protocol.Say(self._saying, text)):
+                match frame:
+                    case protocol.Token(text=piece):
+                        self._write(stream.feed(piece), end="")
+                    case protocol.Help(text=offered):
+                        self._write(f"\n{plain(offered)}\n")
+                    case protocol.Replied():
+                        self._write(stream.finish())
+                        if frame.reason != "stop":
+                            self._write(f"({plain(frame.explanation) or frame.reason})")
+                    case _:
+                        pass
+        finally:
+            self._saying = None
+
+    def _help(self) -> None:
+        for command in COMMANDS:
+            if command.name in _WORDS_ONLY or look_for(Called(command, "x")) is not None:
+                self._write(f"{command.usage}: {command.meaning}")
+        self._write("Ctrl+C stops a reply; when there is none, it leaves.")
+
+    def _write(self, text: str, end: str = "\n") -> None:
+        self._out(text + end)
+
+
+def chat_plainly(home: Home, clock: Clock) -> None:
+    """Talk on the standard streams. Raises AsleepError, and what connecting raises."""
+
+    def write(text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    asyncio.run(PlainChat(home, clock, lines_of(sys.stdin.fileno()), write).run())
+    tell("You left; the mind stays awake. Back to it: reveries --plain")
+
+
+def lines_of(file: int) -> Callable[[], str]:
+    """Reads a file line by line below Python's own buffers: those are locked while a read waits, and a program that
+    ends then falls over them."""
+    held = b""
+
+    def read() -> str:
+        nonlocal held
+        while b"\n" not in held:
+            try:
+                piece = os.read(file, _READ_BYTES)
+            except OSError:
+                piece = b""
+            if not piece:
+                line, held = held, b""
+                return line.decode("utf-8", "replace")
+            held += piece
+        line, _, held = held.partition(b"\n")
+        return line.decode("utf-8", "replace") + "\n"
+
+    return read

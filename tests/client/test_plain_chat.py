@@ -1,0 +1,121 @@
+"""The conversation line by line: what a screen reader reads out."""
+
+import asyncio
+import os
+import threading
+
+import pytest
+
+from reveries import protocol
+from reveries.client.plain_chat import PlainChat, lines_of
+from reveries.clock import SystemClock
+from reveries.config import Home
+from reveries.errors import AsleepError
+from tests.client.looks import LOOKS
+from tests.client.test_tui import HOSTILE
+from tests.fakes.daemon import NOW, FakeMind, Script, awake
+
+
+class Owner:
+    """Types when told to; hears what is printed."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._typed = threading.Semaphore(0)
+        self.heard = ""
+        self._more = asyncio.Event()
+
+    def type(self, *lines: str) -> None:
+        for line in lines:
+            self._lines.append(line)
+            self._typed.release()
+
+    def read(self) -> str:
+        self._typed.acquire()
+        return self._lines.pop(0)
+
+    def hear(self, text: str) -> None:
+        self.heard += text
+        self._more.set()
+
+    async def until(self, words: str) -> None:
+        while words not in self.heard:
+            self._more.clear()
+            await self._more.wait()
+
+
+async def _talk(home: Home, *lines: str, script: Script | None = None) -> tuple[str, FakeMind]:
+    owner = Owner()
+    owner.type(*[f"{line}\n" for line in lines], "")
+    async with asyncio.timeout(10), awake(home, script) as mind:
+        await PlainChat(home, SystemClock(), owner.read, owner.hear).run()
+    return owner.heard, mind
+
+
+async def test_a_line_is_a_turn_and_the_reply_is_printed_as_it_comes(home: Home) -> None:
+    heard, mind = await _talk(home, "hello", "", "  ", "/exit", "never said")
+    assert "Reverie: Good morning.\n" in heard
+    assert [request.text for request in mind.received if isinstance(request, protocol.Say)] == ["hello"]
+
+
+async def test_nothing_that_is_printed_moves_the_cursor(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    turns = [protocol.SaidTurn("t", HOSTILE, False, HOSTILE, NOW, False)]
+    heard, _ = await _talk(home, "hi", "/context", script=Script(pieces=list(HOSTILE), turns=turns, looks=LOOKS))
+    printed = heard + capsys.readouterr().out
+    assert not [char for char in printed if ord(char) < 32 and char not in "\n\t"]
+    assert "\u202e" not in printed
+
+
+async def test_commands_answer_with_their_pages_and_say_nothing(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    heard, mind = await _talk(home, "/context", "/search", "/copy", "/help", script=Script(looks=LOOKS))
+    assert "321 of 3,584 tokens" in capsys.readouterr().out
+    assert "/search needs a word more" in heard
+    assert "/copy needs the interface" in heard
+    assert "/undo: take your last words" in heard
+    assert "/theme" not in heard
+    assert mind.requests(protocol.Say) == []
+
+
+async def test_undo_and_retry_work_here_too(home: Home) -> None:
+    heard, mind = await _talk(home, "one", "/retry", "/undo")
+    assert heard.count("Taken back: one") == 2
+    assert len(mind.requests(protocol.Say)) == 2
+
+
+async def test_a_refusal_is_a_sentence_and_the_talk_goes_on(home: Home) -> None:
+    failure = protocol.Failed(0, "budget", "Today's tokens are used up.", "Wait.")
+    heard, _ = await _talk(home, "one", "/new", script=Script(failures={"Say": failure}))
+    assert "That did not work: Today's tokens are used up." in heard
+    assert "A new conversation." in heard
+
+
+async def test_it_waits_until_the_mind_is_back(home: Home) -> None:
+    owner = Owner()
+    async with asyncio.timeout(20), awake(home) as mind, asyncio.TaskGroup() as tasks:
+        tasks.create_task(PlainChat(home, SystemClock(), owner.read, owner.hear).run(), name="plain")
+        await owner.until("you: ")
+        await mind.stop()
+        await owner.until("Waiting until it is back")
+        await mind.start()
+        await owner.until("Reverie is back.")
+        owner.type("hello\n", "")
+    assert "Good morning." in owner.heard
+
+
+async def test_asleep_it_says_so(home: Home) -> None:
+    home.path.mkdir(mode=0o700)
+    owner = Owner()
+    with pytest.raises(AsleepError):
+        await PlainChat(home, SystemClock(), owner.read, owner.hear).run()
+    owner.type("")
+
+
+def test_lines_are_cut_where_they_end_and_not_where_a_read_does() -> None:
+    out, into = os.pipe()
+    read = lines_of(out)
+    os.write(into, "one\nzw\u00f6".encode()[:-1])
+    assert read() == "one\n"
+    os.write(into, "\u00f6\nrest".encode()[1:])
+    os.close(into)
+    assert [read(), read(), read()] == ["zw\u00f6\n", "rest", ""]
+    os.close(out)

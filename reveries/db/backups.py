@@ -178,13 +178,12 @@ def put_back(database: Path, backup: Backup, now: float, why: str) -> Restored:
 def recover(database: Path, folder: Path, now: float, why: str) -> Restored:
     """Put back the newest copy that is whole. Raises StorageDamagedError when there is none, or when that was done
     within the last hour already: then nothing is changed."""
-    for file in database.parent.glob(f"{database.name}.replaced-*"):
-        made = file.name.rpartition("-")[2]
-        if made.isdigit() and now - float(made) < _ONE_ATTEMPT_SECONDS:
-            raise StorageDamagedError(
-                f"The memory is damaged ({why}), and was put back within the last hour already.",
-                advice=f"Look at the disk. Nothing was changed; the copies are in {folder}.",
-            )
+    # One that is not there was set aside by an attempt that was broken off: that is done again.
+    if database.exists() and any(now - at < _ONE_ATTEMPT_SECONDS for at in _set_aside_at(database)):
+        raise StorageDamagedError(
+            f"The memory is damaged ({why}), and was put back within the last hour already.",
+            advice=f"Look at the disk. Nothing was changed; the copies are in {folder}.",
+        )
     if (newest := newest_whole(folder)) is not None:
         return put_back(database, newest[0], now, why)
     raise StorageDamagedError(
@@ -263,6 +262,13 @@ def _rotten_rows(connection: "dbapi.Connection") -> Iterator[str]:
         for row in connection.execute(f"SELECT rowid, checksum, {', '.join(columns)} FROM {table}"):  # noqa: S608
             if checksum(*map(str, row[2:])) != row[1]:
                 yield f"Row {row[0]} of {table} is not what was written."
+
+
+def _set_aside_at(database: Path) -> Iterator[float]:
+    for file in database.parent.glob(f"{database.name}.replaced-*"):
+        made = file.name.rpartition("-")[2]
+        if made.isdigit():
+            yield float(made)
 
 
 def _files_of(database: Path) -> list[Path]:

@@ -132,7 +132,7 @@ def test_a_restoring_that_is_broken_off_is_done_again(place: Path) -> None:
     """The memory was set aside and the copy had not taken its place: there is none, and still nothing begins anew."""
     (place / "memory.db").rename(place / f"memory.db.replaced-{int(NOW)}")
     (place / "memory.db-wal").write_bytes(b"the log of what was set aside")
-    restored = recover(place / "memory.db", place / "backups", NOW + 7200, "it is gone")
+    restored = recover(place / "memory.db", place / "backups", NOW + 60, "it is gone")
     assert restored.kept.endswith(f"replaced-{int(NOW)}")
     assert (place / f"memory.db.replaced-{int(NOW)}-wal").exists()
 

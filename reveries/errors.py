@@ -15,6 +15,7 @@
         DatabaseTooNewError             it was written by a newer Reveries (exit 78)
         DiskFullError                   no room; nothing is lost, and it goes on when there is room again
         StorageLostError                a write failed: the daemon ends rather than pretend
+          StorageDamagedError           the file is not whole, and could not be put right by itself
       AlreadyAwakeError          75   another daemon holds this home
       ProtocolError              76   the other side speaks something else
         ConnectionLostError             the other side went away
@@ -177,6 +178,12 @@ class StorageLostError(StorageError):
     """A write or sync failed. A later one may seem to succeed without the data, so the daemon must end (A4)."""
 
     code = "storage_lost"
+
+
+class StorageDamagedError(StorageLostError):
+    """The file is no whole memory. The daemon ends; the next wake puts back the newest backup that is whole (A8)."""
+
+    code = "storage_damaged"
 
 
 class AlreadyAwakeError(ReveriesError):

@@ -31,13 +31,15 @@ from reveries.daemon.mind import Mind, Progress
 from reveries.daemon.models import Models, build_models, longest_call_seconds
 from reveries.daemon.notify import tell_service_manager
 from reveries.daemon.power import on_battery
+from reveries.daemon.recovery import live_with_recovery
 from reveries.daemon.schedule import Job, Schedule
 from reveries.daemon.server import Server
 from reveries.daemon.supervisor import supervise
 from reveries.daemon.thoughts import ThoughtsOfMemory
+from reveries.db.backups import suspect
 from reveries.db.database import Database, open_database
 from reveries.db.failpoints import Step, reached
-from reveries.errors import StorageLostError
+from reveries.errors import StorageDamagedError, StorageLostError
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
@@ -87,11 +89,21 @@ class _Ending:
 
 
 async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) -> int:
-    """Wake, live until told to end, close. The exit code. Raises ReveriesError when it cannot wake."""
-    async with contextlib.AsyncExitStack() as stack:
-        stack.enter_context(hold_lock(home))
-        stack.enter_context(log_to(home.logs, settings.log.level))
+    """Wake, live until told to end, close. The exit code. Raises ReveriesError when it cannot wake.
+
+    Where damage is found on the way, the newest backup that is whole takes the memory's place, once (A8).
+    """
+    with hold_lock(home), log_to(home.logs, settings.log.level):
         log.info("waking", version=__version__)
+
+        async def life(awake: asyncio.Event) -> int:
+            return await _live(settings, home, config_file, clock, awake)
+
+        return await live_with_recovery(life, home.database(settings), home.backups, clock)
+
+
+async def _live(settings: Settings, home: Home, config_file: Path, clock: Clock, awake: asyncio.Event) -> int:
+    async with contextlib.AsyncExitStack() as stack:
         database = await open_database(home.database(settings), home.backups)
         stack.push_async_callback(database.aclose)
         ledger = Ledger(database, clock, settings.budget, longest_call_seconds=longest_call_seconds(settings.llm))
@@ -130,6 +142,7 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
         await mind.conversation.open()
         await mind.thinking.restore()
         reached(Step.WOKEN)
+        awake.set()
         listener = stack.enter_context(listening_socket(home.socket))
         return await _run(mind, listener, meanings)
 
@@ -213,9 +226,11 @@ async def _run(mind: Mind, listener: socket.socket, meanings: Meanings) -> int:
         except* _Ended:
             log.info("closing", exit_code=ending.exit_code)
             reached(Step.CLOSING)
-        except* StorageLostError:
+        except* StorageLostError as errors:
             log.exception("storage.lost")
             ending.exit_code = StorageLostError.exit_code
+            if errors.subgroup(StorageDamagedError) is not None:
+                suspect(mind.database.path, "it was seen while the mind was awake")
     return ending.exit_code
 
 
@@ -226,6 +241,8 @@ async def _start(
 
     def storage_lost(error: StorageLostError) -> None:
         log.error("storage.lost", why=error.message)
+        if isinstance(error, StorageDamagedError):
+            suspect(mind.database.path, error.message)
         ending.ask(politely=False, exit_code=error.exit_code)
 
     handlers = Handlers(mind, tasks, ending.fall_asleep, storage_lost)

@@ -26,6 +26,7 @@ from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.daemon.watched_model import WatchedModel
 from reveries.daemon.when_to_sleep import SleepPressure, why_sleep_is_due
 from reveries.daemon.wire import stats_frame, thought_frame
+from reveries.db.backups import described, last_restored, remove_outlived
 from reveries.db.database import Database
 from reveries.errors import BudgetExceededError, ReveriesError
 from reveries.llm.answer_counts import AnswerCounts
@@ -48,7 +49,7 @@ Progress = Callable[[int, int], None]
 
 _FINAL_SLEEP_SECONDS = 60.0
 _LAST_REPLY_SECONDS = 20.0
-_KEPT_BACKUPS = 7
+_RESTORING_SHOWN_SECONDS = 7 * 86400.0
 _ASK_AGAIN_SECONDS = 86400.0
 _LOOKED_FOR = "Good morning."
 _FIRST_LOOK_PAUSE_SECONDS = 30.0
@@ -95,6 +96,8 @@ class Mind:
         self._last_pass_ended = clock.now()
         self._sleep_waits = Deadline()
         self._why_sleep_waits = ""
+        self._rotten: tuple[str, ...] = ()
+        """Texts that were not what was written, at the last backup."""
 
     def join(self, conversation: Conversation, monologue: Monologue, sources: ThoughtsOfMemory) -> None:
         """The parts that need the mind itself around them."""
@@ -262,10 +265,11 @@ class Mind:
         await self.memory.save_snapshot(self._words_came)
 
     async def back_up(self) -> str:
-        """A verified copy of the memory; the newest few are kept."""
-        name = f"memory-{int(self.clock.now())}.db"
-        await self.database.backup_to(self.home.backups / name)
-        await asyncio.to_thread(_keep_newest, self.home.backups)
+        """A verified copy of the memory, kept with those of 24 hours and of 7 days (A9)."""
+        now = self.clock.now()
+        name = f"memory-{int(now)}.db"
+        self._rotten = (await self.database.backup_to(self.home.backups / name)).rotten
+        await asyncio.to_thread(remove_outlived, self.home.backups, now)
         return name
 
     async def prepare_to_close(self, *, politely: bool, progress: Progress | None = None) -> None:
@@ -409,12 +413,24 @@ class Mind:
             found.append(f"Recall goes by words alone. {why}")
         if waits and waits != why:
             found.append(f"What is new has no vectors yet. {waits}")
+        if self.database.notice:
+            found.append(self.database.notice)
+        if self._rotten:
+            found.append(f"The disk changed what was written. {' '.join(self._rotten)} See: reveries backup verify")
         return [*found, *self.sources.calendar_files.problems]
 
     async def _notices(self) -> list[str]:
         changed = self.memory.reembedding.notice
         asks = await self._asks_about_sleep()
-        return [*await self.journal.notices(), *([changed] if changed else []), *asks, *self._waits_for_budget()]
+        told = [*self._restored(), *await self.journal.notices(), *([changed] if changed else [])]
+        return [*told, *asks, *self._waits_for_budget()]
+
+    def _restored(self) -> list[str]:
+        """For a week after a backup took the memory's place, what is missing of it."""
+        restored = last_restored(self.database.path)
+        if restored is None or self.clock.now() - restored.at > _RESTORING_SHOWN_SECONDS:
+            return []
+        return [described(restored)]
 
     async def _asks_about_sleep(self) -> list[str]:
         question = await self.memory.sleep_question()
@@ -422,9 +438,3 @@ class Mind:
             return []
         how = f"reveries consolidate confirm {question.run_id}, or: reveries consolidate drop {question.run_id}"
         return [f"Deep sleep waits for your word. {question.text} {how}"]
-
-
-def _keep_newest(folder: Path) -> None:
-    copies = sorted(folder.glob("memory-*.db"))
-    for old in copies[:-_KEPT_BACKUPS]:
-        old.unlink(missing_ok=True)

@@ -16,10 +16,28 @@ from typing import Any, Final
 
 import aiosqlite
 
-from reveries.db.driver import SQLITE_FULL, SQLITE_INTERRUPT, SQLITE_IOERR, SQLITE_VERSION, dbapi, load_vector_search
+from reveries.db.backups import Looked, look_at
+from reveries.db.damage import damaged, refuse_changed, refuse_damaged, refuse_missing
+from reveries.db.driver import (
+    SQLITE_CORRUPT,
+    SQLITE_FULL,
+    SQLITE_INTERRUPT,
+    SQLITE_IOERR,
+    SQLITE_NOTADB,
+    SQLITE_VERSION,
+    dbapi,
+    load_vector_search,
+)
 from reveries.db.failpoints import Step, reached
 from reveries.db.queries import statements
-from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
+from reveries.db.seals import seal, unseal
+from reveries.errors import (
+    DatabaseTooNewError,
+    DiskFullError,
+    StorageDamagedError,
+    StorageError,
+    StorageLostError,
+)
 
 SCHEMA_VERSION: Final = 5
 
@@ -99,6 +117,8 @@ class Database:
         self.path = path
         self.has_vector_search = has_vector_search
         """Whether sqlite-vec is loaded."""
+        self.notice = ""
+        """What the owner should know of the file as it was found."""
         self._lost: StorageLostError | None = None
         self._commits = 0
         self._folded_at_bytes = 0
@@ -164,15 +184,16 @@ class Database:
             with _storage_errors():
                 return await _fetched(await self._connection.execute(statement, parameters))
 
-    async def backup_to(self, target: Path) -> None:
-        """A verified copy of the database at `target`, seen only when it is whole. Raises StorageError."""
+    async def backup_to(self, target: Path) -> Looked:
+        """A verified copy of the database at `target`, seen only when it is whole. What a look at it found: texts that
+        are not what was written are no reason to have no copy. Raises StorageError."""
         partial = target.with_suffix(".partial")
         try:
             partial.unlink(missing_ok=True)
             async with self._lock:
                 with _storage_errors():
                     await self._connection.execute("VACUUM INTO ?", (str(partial),))
-            await asyncio.to_thread(_verify_and_publish, partial, target)
+            return await asyncio.to_thread(_verify_and_publish, partial, target)
         except OSError as error:
             raise StorageError(
                 f"The backup {target} cannot be made: {error.strerror}.", advice="The memory itself is in use."
@@ -204,6 +225,8 @@ class Database:
                         await self._fold("TRUNCATE")
             finally:
                 await self._connection.close()
+            if self._lost is None and not self.path.with_name(f"{self.path.name}-wal").exists():
+                await asyncio.to_thread(seal, self.path)
 
     async def _commit(self) -> None:
         reached(Step.BEFORE_COMMIT)
@@ -230,17 +253,21 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
     """Open the memory at `path`, making or migrating it as needed (a backup is made in `backups` before a migration).
     sqlite-vec is loaded where that can be done.
 
-    Raises DatabaseTooNewError for a file that a newer Reveries wrote (it is left as it is), StorageError when the file
-    cannot be opened or is no database.
+    Raises DatabaseTooNewError for a file that a newer Reveries wrote (it is left as it is), StorageDamagedError for one
+    that is no whole memory, or that is missing or empty while there are backups of it: then nothing was changed.
+    StorageError when it cannot be opened.
     """
+    has_past = refuse_missing(path, backups)
     before = os.umask(0o077)
     try:
         # Tried first: where opening fails inside aiosqlite, its thread may outlive the loop and die of that, loudly.
-        await asyncio.to_thread(_try_to_open, path)
+        notice = await asyncio.to_thread(_try_to_open, path, backups)
         connection = aiosqlite.Connection(lambda: _connect(path, with_vector_search), iter_chunk_size=256)
         await connection
         has_vector_search = await _answers(connection, "SELECT vec_version()")
-    except dbapi.Error as error:
+    except (dbapi.Error, UnicodeDecodeError) as error:
+        if isinstance(error, UnicodeDecodeError) or _primary_code(error) in (SQLITE_CORRUPT, SQLITE_NOTADB):
+            raise damaged(path, str(error)) from error
         raise StorageError(
             f"The memory {path} cannot be opened: {error}.",
             advice="It was not changed. A copy from the backups folder can take its place.",
@@ -248,8 +275,11 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
     finally:
         os.umask(before)
     database = Database(connection, path, has_vector_search)
+    database.notice = notice
     try:
-        await _bring_up_to_date(database, connection, backups)
+        with _storage_errors():
+            await refuse_damaged(connection, path, has_past=has_past)
+            await _bring_up_to_date(database, connection, backups)
         # Words leave the index with their text, not at the next merge. SQLite before 3.42 cannot: there they go then.
         await _answers(connection, "INSERT INTO deep_words (deep_words, rank) VALUES ('secure-delete', 1)")
     except BaseException:
@@ -258,9 +288,11 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
     return database
 
 
-def _try_to_open(path: Path) -> None:
+def _try_to_open(path: Path, backups: Path | None) -> str:
+    notice = refuse_changed(path, backups)
     _refuse_newer(path)
     _connect(path).close()
+    return notice
 
 
 def _connect(path: Path, with_vector_search: bool = False) -> "dbapi.Connection":
@@ -361,17 +393,16 @@ async def _fetched(cursor: aiosqlite.Cursor) -> list[Row]:
         await cursor.close()
 
 
-def _verify_and_publish(partial: Path, target: Path) -> None:
+def _verify_and_publish(partial: Path, target: Path) -> Looked:
     reached(Step.BACKUP_COPIED)
-    connection = dbapi.connect(str(partial))
-    try:
-        verdict = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-    finally:
-        connection.close()
-    if verdict != "ok":
+    looked = look_at(partial)
+    if looked.problems:
         partial.unlink()
-        raise StorageError(f"The backup {target} did not verify: {verdict}.", advice="The memory itself is in use.")
+        raise StorageError(
+            f"The backup {target} did not verify: {looked.problems[0]}", advice="The memory itself is in use."
+        )
     partial.chmod(0o600)
+    unseal(target)
     descriptor = os.open(partial, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -385,6 +416,15 @@ def _verify_and_publish(partial: Path, target: Path) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+    seal(target)
+    return looked
+
+
+def _damage(why: str) -> StorageDamagedError:
+    return StorageDamagedError(
+        f"The memory is damaged: {why}.",
+        advice="The next wake puts back the newest backup that is whole: reveries wake",
+    )
 
 
 def _primary_code(error: Exception) -> int:
@@ -395,6 +435,8 @@ def _primary_code(error: Exception) -> int:
 def _storage_errors() -> Iterator[None]:
     try:
         yield
+    except UnicodeDecodeError as error:  # Of a text that is none, or of SQLite's message about it.
+        raise _damage(str(error)) from error
     except dbapi.IntegrityError as error:
         raise StorageError(f"The memory refused a row: {error}.", advice="Nothing of it was stored.") from error
     except dbapi.Error as error:
@@ -403,6 +445,8 @@ def _storage_errors() -> Iterator[None]:
             raise DiskFullError(
                 "The disk is full: nothing new can be stored.", advice="Free some room; the mind goes on by itself."
             ) from error
+        if primary in (SQLITE_CORRUPT, SQLITE_NOTADB):
+            raise _damage(str(error)) from error
         if primary == SQLITE_IOERR:
             raise StorageLostError(
                 f"The disk failed a write: {error}.", advice="Look at the disk, then: reveries wake"

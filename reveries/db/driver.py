@@ -34,6 +34,17 @@ def load_vector_search(connection: "dbapi.Connection") -> bool:
 
 SQLITE_INTERRUPT = 9
 SQLITE_IOERR = 10
+SQLITE_CORRUPT = 11
 SQLITE_FULL = 13
+SQLITE_NOTADB = 26
 
-__all__ = ["SQLITE_FULL", "SQLITE_INTERRUPT", "SQLITE_IOERR", "SQLITE_VERSION", "dbapi", "load_vector_search"]
+__all__ = [
+    "SQLITE_CORRUPT",
+    "SQLITE_FULL",
+    "SQLITE_INTERRUPT",
+    "SQLITE_IOERR",
+    "SQLITE_NOTADB",
+    "SQLITE_VERSION",
+    "dbapi",
+    "load_vector_search",
+]

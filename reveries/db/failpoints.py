@@ -42,6 +42,8 @@ class Step(StrEnum):
     MIGRATION_BACKED_UP = "migration-backed-up"
     MIGRATION_STEP = "migration-step"
     """One step of several is committed."""
+    RESTORE_SET_ASIDE = "restore-set-aside"
+    """The damaged memory is renamed, and the copy has not taken its place."""
     WOKEN = "woken"
     """Memory is there, and nobody can reach it."""
     CLOSING = "closing"

@@ -327,7 +327,7 @@ async def test_a_backup_takes_the_place_of_an_older_one_and_of_what_a_crash_left
     async with database.transaction() as work:
         await put_conversation(work, "newer")
     await database.backup_to(target)
-    assert [file.name for file in home.backups.iterdir()] == ["copy.db"]
+    assert sorted(file.name for file in home.backups.iterdir()) == ["copy.db", "copy.db.seal"]
     copy = await open_database(target)
     try:
         assert await has_conversation(copy, "newer")
@@ -457,8 +457,8 @@ async def test_an_older_file_gets_the_schema_of_a_new_one_and_keeps_its_rows(hom
         connection.execute(f"PRAGMA user_version={version}")
         connection.commit()
 
-    for file in (path, home.path / "new.db"):
-        await (await open_database(file, home.backups)).aclose()
+    await (await open_database(path, home.backups)).aclose()
+    await (await open_database(home.path / "new.db")).aclose()
 
     assert _shape(path) == _shape(home.path / "new.db")
     with contextlib.closing(dbapi.connect(str(path))) as connection:

@@ -74,16 +74,22 @@ class Lives:
         is_over = False
         async with asyncio.TaskGroup() as tasks:
             kept = tasks.create_task(company.keep(lambda: not is_over), name="company")
-            await self._let_live(number)
+            await self._let_live(number, process)
             os.kill(process, signal.SIGKILL)
             is_over = True
-            if await asyncio.to_thread(self.zygote.reap, process) != -signal.SIGKILL:
-                self.seen.slept_before += 1
+            code = await asyncio.to_thread(self.zygote.reap, process)
             kept.cancel()
+        if not code:
+            self.seen.slept_before += 1
+        elif code != -signal.SIGKILL:
+            self.seen.wrong.append(f"life {number} ended by itself with {code}: {self._last_words()}")
         self.seen.kills += 1
         self.seen.wrong += [f"life {number}: {one}" for one in company.failures]
 
-    async def _let_live(self, number: int) -> None:
+    def _last_words(self) -> str:
+        return (self.home.logs / "daemon.out").read_text(encoding="utf-8")[-2000:]
+
+    async def _let_live(self, number: int, process: int) -> None:
         """Either a time from the first instruction on, so that waking is hit too, or one from being awake on."""
         span = self.chance.uniform(0.0, LONGEST_LIFE_SECONDS)
         began = time.monotonic()
@@ -91,14 +97,21 @@ class Lives:
             await asyncio.sleep(span / 2)
             self.seen.while_waking += not await self._is_awake()
             return
-        await self._awake()
-        self.seen.ready_seconds.append(time.monotonic() - began)
-        await asyncio.sleep(span)
+        if await self._awakes(process):
+            self.seen.ready_seconds.append(time.monotonic() - began)
+            await asyncio.sleep(span)
 
-    async def _awake(self) -> None:
-        async with asyncio.timeout(_READY_SECONDS):
-            while not await self._is_awake():  # noqa: ASYNC110  # another process is asked: there is no event
-                await asyncio.sleep(0.01)
+    async def _awakes(self, process: int) -> bool:
+        """Wait until it can be reached. False when it ended before: it may have been put to sleep already."""
+        ends = time.monotonic() + _READY_SECONDS
+        while not await self._is_awake():
+            if _has_ended(process):
+                return False
+            if time.monotonic() > ends:
+                self.seen.wrong.append(f"it did not wake within {_READY_SECONDS:.0f} s: {self._last_words()}")
+                return False
+            await asyncio.sleep(0.01)
+        return True
 
     async def _is_awake(self) -> bool:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
@@ -129,7 +142,7 @@ class Lives:
         company = Company(self.home, self.ledger, "last", self.chance)
         process = self.zygote.wake(self.home)
         try:
-            await self._awake()
+            assert await self._awakes(process), self._last_words()
             async with asyncio.timeout(_READY_SECONDS), client_of(self.home) as client:
                 await company.say(client, "last: are you there?")
             os.kill(process, signal.SIGTERM)
@@ -142,6 +155,11 @@ class Lives:
         if code:
             self.seen.wrong.append(f"at last: exit code {code}")
         self._check(-1)
+
+
+def _has_ended(process: int) -> bool:
+    """Whether it waits only to be reaped."""
+    return Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] == "Z"
 
 
 @contextlib.asynccontextmanager

@@ -37,10 +37,13 @@ async def stop_at(step: Step, times: int, folder: Path, zygote: Zygote) -> Stopp
         prepare(home, asked)
         if step.startswith("migration"):
             _lay_down_an_older_file(home)
+        if step is Step.RESTORE_SET_ASIDE:
+            await _live(home, ledger, zygote, "none:1", "earlier")
+            home.database_default.write_bytes(b"Dear Ana, " * 500)
         seen.was_hit = await _live(home, ledger, zygote, f"{step.value}:{times}", "first") == -signal.SIGKILL
         with copied(home.database_default, folder / "copy") as copy:
             # Before anything was told there may be no table yet.
-            if ledger.count:
+            if ledger.count and copy.exists():
                 seen.wrong += [f"then: {one}" for one in violations(copy, ledger)]
         if code := await _live(home, ledger, zygote, "", "second"):
             seen.wrong.append(f"the next life ended with {code}")

@@ -1,0 +1,57 @@
+"""What the daemon does with a memory that is damaged: the newest backup that is whole takes its place, once (A8)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from reveries.clock import Clock
+from reveries.db.backups import recover, suspect
+from reveries.errors import StorageDamagedError
+
+log = structlog.get_logger("recovery")
+
+Life = Callable[[asyncio.Event], Awaitable[int]]
+"""Opens the memory, lives, and closes; sets the event when the memory is there whole and others may come."""
+
+
+async def live_with_recovery(life: Life, database: Path, backups: Path, clock: Clock) -> int:
+    """What `life` returns. Damage that is found before it is awake is put right from a backup, and it begins again;
+    what is found later ends it, and the next wake looks at everything first. Raises StorageDamagedError, then and
+    when no backup can help."""
+    try:
+        return await _noticing_garbage(life, database)
+    except StorageDamagedError as error:
+        suspect(database, error.message)
+        log.error("memory.damaged", why=error.message)
+        if isinstance(error, _WhileAwakeError):
+            raise
+        restored = await asyncio.to_thread(recover, database, backups, clock.now(), error.message)
+        log.warning("memory.put_back", backup=restored.backup, kept=restored.kept)
+    return await _noticing_garbage(life, database)
+
+
+class _WhileAwakeError(StorageDamagedError):
+    """It was seen after others could come."""
+
+    code = "storage_damaged"
+
+
+async def _noticing_garbage(life: Life, database: Path) -> int:
+    awake = asyncio.Event()
+    try:
+        return await life(awake)
+    except StorageDamagedError as error:
+        if awake.is_set():
+            raise _WhileAwakeError(error.message, advice=error.advice) from error
+        raise
+    except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, LookupError, TypeError) as error:
+        # Rows that are no rows: SQLite found nothing, for it does not know what belongs there.
+        if awake.is_set():
+            raise
+        raise StorageDamagedError(
+            f"The memory {database} is damaged: it holds what cannot be read ({type(error).__name__}: {error}).",
+            advice="It was not changed. The next wake puts back the newest backup that is whole: reveries wake",
+        ) from error

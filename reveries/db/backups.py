@@ -1,0 +1,302 @@
+"""Copies of the memory: which there are, which are kept, whether one is whole, and putting one in the memory's place.
+
+Nothing here deletes a memory: what is replaced is renamed, and stands beside the new one. Only copies grow old and go.
+"""
+
+import contextlib
+import itertools
+import os
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from reveries.db.checksums import checksum
+from reveries.db.driver import dbapi
+from reveries.db.failpoints import Step, reached
+from reveries.db.seals import is_broken, unseal
+from reveries.errors import NotFoundError, StorageDamagedError, StorageError
+
+CHECKSUMMED: Final = {
+    "turns": ("speaker", "text"),
+    "raw_experiences": ("content",),
+    "monologue_log": ("text",),
+    "claims": ("value", "quote"),
+    "owner_notes": ("text",),
+    "deep_texts": ("speaker", "text"),
+}
+"""Rows of text, and what their checksum is of."""
+
+_HOURLY = "memory-"
+_MIGRATION = "before-migration-"
+_DAY_SECONDS = 86_400.0
+_HOURLY_SECONDS = _DAY_SECONDS
+_DAILY_SECONDS = 7 * _DAY_SECONDS
+_ONE_ATTEMPT_SECONDS = 3600.0
+_SHOWN_PROBLEMS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A copy, by its name alone: `made_at` in unix seconds."""
+
+    path: Path
+    made_at: float
+    is_before_migration: bool
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a look at a copy found. It can take the memory's place when there are no `problems`."""
+
+    problems: tuple[str, ...]
+    """Of its structure."""
+    rotten: tuple[str, ...] = ()
+    """Texts that are not what was written."""
+    turns: int = 0
+    episodes: int = 0
+
+
+class Restored(msgspec.Struct, frozen=True):
+    """A copy took the memory's place. Times in unix seconds."""
+
+    at: float
+    why: str
+    backup: str
+    missing_from: float
+    """When the copy was made: what happened from then on ..."""
+    missing_until: float
+    """... to the last change of what it replaces is not in it."""
+    kept: str
+    """Where the replaced file is now; empty when there was none."""
+
+
+def backups_in(folder: Path) -> list[Backup]:
+    """The copies in `folder`, the newest first."""
+    found = []
+    for path in folder.glob("*.db"):
+        made = path.stem.removeprefix(_HOURLY)
+        if path.name.startswith(_MIGRATION):
+            found.append(Backup(path, path.stat().st_mtime, is_before_migration=True))
+        elif path.name.startswith(_HOURLY) and made.isdigit():
+            found.append(Backup(path, float(made), is_before_migration=False))
+    return sorted(found, key=lambda one: one.made_at, reverse=True)
+
+
+def find_backup(folder: Path, name: str) -> Backup:
+    """The one called `name`; "" means the newest. Raises NotFoundError."""
+    found = backups_in(folder)
+    for one in found:
+        if name in ("", one.name, one.path.stem):
+            return one
+    raise NotFoundError(
+        f"There is no backup {name}." if name else "There is no backup yet.", advice="See them: reveries backup list"
+    )
+
+
+def outlived(backups: Iterable[Backup], now: float) -> list[Backup]:
+    """Which may go: all of the last 24 hours stay, of the 7 days before that the newest of each day, and what was made
+    before a migration. The newest of all stays however old it is. Pure."""
+    hourly = sorted((one for one in backups if not one.is_before_migration), key=lambda one: one.made_at, reverse=True)
+    gone, days = [], set[int]()
+    for place, one in enumerate(hourly):
+        age = now - one.made_at
+        day = int(one.made_at // _DAY_SECONDS)
+        if place and age >= _HOURLY_SECONDS and (age >= _HOURLY_SECONDS + _DAILY_SECONDS or day in days):
+            gone.append(one)
+        days.add(day)
+    return gone
+
+
+def look_at(path: Path) -> Looked:
+    """Whether the copy at `path` is a whole memory, and what it was when it was made. Nobody may have it open. Slow:
+    call it in a thread."""
+    try:
+        if is_broken(path):
+            return Looked(("It is not what it was when it was made, and nobody has written to it.",))
+    except OSError as error:
+        return Looked((f"It cannot be read: {error}.",))
+    return look_into(path)
+
+
+def look_into(path: Path) -> Looked:
+    """The same without its seal: its structure, its references, and the checksum of every text."""
+    try:
+        # "immutable": looking lays no log beside the file, and changes nothing of it.
+        with contextlib.closing(dbapi.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as connection:
+            # What is no text any more is to be found wrong, not to end the look.
+            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)") if row[0] != "ok"]
+            problems += _wrong_structure(connection)
+            if problems:
+                return Looked(tuple(problems[:_SHOWN_PROBLEMS]))
+            rotten = tuple(itertools.islice(_rotten_rows(connection), _SHOWN_PROBLEMS))
+            [turns] = connection.execute("SELECT count(*) FROM turns").fetchone()
+            [episodes] = connection.execute("SELECT count(*) FROM episodes").fetchone()
+    except (dbapi.Error, UnicodeDecodeError) as error:  # SQLite's own message may be made of what is broken.
+        return Looked((f"It cannot be read: {error}.",))
+    return Looked((), rotten, turns, episodes)
+
+
+def put_back(database: Path, backup: Backup, now: float, why: str) -> Restored:
+    """Put a copy of `backup` where the memory is, which is renamed. Only while the daemon's lock is held and nobody has
+    it open. Killed at any moment, the next wake finds one or the other, or none, and then does this again. Raises
+    StorageError."""
+    coming = database.with_name(f"{database.name}.restoring")
+    try:
+        changed_at = max((file.stat().st_mtime for file in _files_of(database)), default=now)
+        shutil.copyfile(backup.path, coming)
+        coming.chmod(0o600)
+        _sync(coming)
+        if problems := look_at(coming).problems:
+            coming.unlink()
+            raise StorageError(f"The backup {backup.name} is not whole: {problems[0]}", advice="Nothing was changed.")
+        kept = _set_aside(database, now)
+        reached(Step.RESTORE_SET_ASIDE)
+        coming.replace(database)
+        _sync(database.parent)
+    except OSError as error:
+        raise StorageError(
+            f"The backup {backup.name} cannot be put back: {error.strerror}.", advice="Nothing was deleted."
+        ) from error
+    restored = Restored(now, why, backup.name, backup.made_at, max(backup.made_at, changed_at), kept)
+    note = restored_note(database)
+    note.write_bytes(msgspec.json.encode(restored))
+    note.chmod(0o600)
+    suspicion(database).unlink(missing_ok=True)
+    return restored
+
+
+def recover(database: Path, folder: Path, now: float, why: str) -> Restored:
+    """Put back the newest copy that is whole. Raises StorageDamagedError when there is none, or when that was done
+    within the last hour already: then nothing is changed."""
+    # One that is not there was set aside by an attempt that was broken off: that is done again.
+    if database.exists() and any(now - at < _ONE_ATTEMPT_SECONDS for at in _set_aside_at(database)):
+        raise StorageDamagedError(
+            f"The memory is damaged ({why}), and was put back within the last hour already.",
+            advice=f"Look at the disk. Nothing was changed; the copies are in {folder}.",
+        )
+    if (newest := newest_whole(folder)) is not None:
+        return put_back(database, newest[0], now, why)
+    raise StorageDamagedError(
+        f"The memory {database} is damaged ({why}), and no backup of it is whole.",
+        advice=f"Nothing was changed. Move a good copy to its place, or the file itself and {folder} out of the way.",
+    )
+
+
+def newest_whole(folder: Path) -> tuple[Backup, Looked] | None:
+    """The newest copy that can take the memory's place, and what is in it."""
+    for backup in backups_in(folder):
+        if not (looked := look_at(backup.path)).problems:
+            return backup, looked
+    return None
+
+
+def restored_note(database: Path) -> Path:
+    """Where the last restoring is written down."""
+    return database.with_name(f"{database.name}.restored.json")
+
+
+def last_restored(database: Path) -> Restored | None:
+    """The last restoring, if there was one that can be read."""
+    try:
+        return msgspec.json.decode(restored_note(database).read_bytes(), type=Restored)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def suspicion(database: Path) -> Path:
+    """A file that says that damage was seen while the mind was awake: the next wake looks at everything first."""
+    return database.with_name(f"{database.name}.damaged")
+
+
+def suspect(database: Path, why: str) -> None:
+    """Leave that word for the next wake."""
+    with contextlib.suppress(OSError):
+        suspicion(database).write_text(why, encoding="utf-8")
+
+
+def remove_outlived(folder: Path, now: float) -> None:
+    """Let go of the copies that have grown old."""
+    for one in outlived(backups_in(folder), now):
+        one.path.unlink(missing_ok=True)
+        unseal(one.path)
+
+
+def described(restored: Restored) -> str:
+    """One sentence for the owner."""
+    since, until = (
+        time.strftime("%d %b %H:%M", time.localtime(at)) for at in (restored.missing_from, restored.missing_until)
+    )
+    kept = f" The file that it replaced is kept: {restored.kept}." if restored.kept else ""
+    return (
+        f"The memory was put back from the backup {restored.backup}. {restored.why} What happened between {since} and "
+        f"{until} is missing.{kept}"
+    )
+
+
+def _tables(connection: "dbapi.Connection") -> set[str]:
+    return {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def _wrong_structure(connection: "dbapi.Connection") -> Iterator[str]:
+    if missing := {"turns", "episodes"} - _tables(connection):
+        yield f"It is no memory: there is no table {sorted(missing)[0]}."
+        return
+    yield from (f"A row of {row[0]} refers to nothing." for row in connection.execute("PRAGMA foreign_key_check"))
+
+
+def _rotten_rows(connection: "dbapi.Connection") -> Iterator[str]:
+    there = _tables(connection)
+    for table, columns in CHECKSUMMED.items():
+        if table not in there:
+            continue
+        for row in connection.execute(f"SELECT rowid, checksum, {', '.join(columns)} FROM {table}"):  # noqa: S608
+            if checksum(*map(str, row[2:])) != row[1]:
+                yield f"Row {row[0]} of {table} is not what was written."
+
+
+def _set_aside_at(database: Path) -> Iterator[float]:
+    for file in database.parent.glob(f"{database.name}.replaced-*"):
+        made = file.name.rpartition("-")[2]
+        if made.isdigit():
+            yield float(made)
+
+
+def _files_of(database: Path) -> list[Path]:
+    named = (database, database.with_name(f"{database.name}-wal"))
+    return [file for file in named if file.exists()]
+
+
+def _set_aside(database: Path, now: float) -> str:
+    """Rename the memory, and then its log: a log without its memory belongs to the one that was set aside last."""
+    aside = database.with_name(f"{database.name}.replaced-{int(now)}")
+    earlier = sorted(database.parent.glob(f"{database.name}.replaced-*[0-9]"))
+    kept = ""
+    if database.exists():
+        database.rename(aside)
+        kept = str(aside)
+    elif earlier:
+        aside = earlier[-1]
+        kept = str(aside)
+    log = database.with_name(f"{database.name}-wal")
+    if log.exists():
+        log.rename(aside.with_name(f"{aside.name}-wal"))
+    database.with_name(f"{database.name}-shm").unlink(missing_ok=True)
+    return kept
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,81 @@
+"""Whether the file at hand is the memory that it should be: looked at when it is opened, before anything is written."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import aiosqlite
+
+from reveries.db.backups import backups_in, look_into, newest_whole, suspicion
+from reveries.db.seals import is_broken
+from reveries.errors import StorageDamagedError
+
+_LOOKED_AT_WHOLE_BYTES: Final = 64 * 2**20
+
+
+def refuse_changed(path: Path, backups: Path | None) -> str:
+    """What to tell the owner of a file that is not as it was closed, though nobody wrote to it; empty when it is.
+
+    Raises StorageDamagedError where its structure is broken, and where a backup has all that it has. Words that no
+    backup has are not given up for a bit somewhere else. Reads all of the file.
+    """
+    if not path.exists() or not is_broken(path):
+        return ""
+    looked = look_into(path)
+    if looked.problems:
+        raise damaged(path, looked.problems[0])
+    newest = newest_whole(backups) if backups is not None else None
+    if newest is not None and (newest[1].turns, newest[1].episodes) == (looked.turns, looked.episodes):
+        raise damaged(path, "the disk changed it while it was closed")
+    found = " ".join(looked.rotten) or "Which text or number it was cannot be said."
+    return (
+        f"The disk changed the memory while it was closed. {found} It is in use, for no backup has all that was said. "
+        "Look at the disk; to go back all the same: reveries backup restore"
+    )
+
+
+def refuse_missing(path: Path, backups: Path | None) -> bool:
+    """Raise StorageDamagedError where there are backups of a memory that is not there; whether there are any."""
+    has_past = backups is not None and bool(backups_in(backups))
+    if has_past and not path.exists():
+        raise damaged(path, "it is not there, and there are backups of it")
+    return has_past
+
+
+def damaged(path: Path, why: str) -> StorageDamagedError:
+    """What is said of a memory that is not whole."""
+    return StorageDamagedError(
+        f"The memory {path} is damaged: {why}.",
+        advice="It was not changed. The next wake puts back the newest backup that is whole: reveries wake",
+    )
+
+
+async def refuse_damaged(connection: aiosqlite.Connection, path: Path, *, has_past: bool) -> None:
+    """An empty file, another program's, or one whose structure is broken. A large file is looked at whole only where
+    damage was seen before: that takes a second for each hundred megabytes."""
+    tables = {str(row[0]) for row in await _all(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")}
+    [[version]] = await _all(connection, "PRAGMA user_version")
+    if not tables and not version and not has_past:
+        return
+    if missing := {"turns", "episodes"} - tables:
+        raise damaged(path, f"there is no table {sorted(missing)[0]} in it" if tables else "it is empty")
+    if not version:
+        raise damaged(path, "its version is gone")
+    is_suspect = suspicion(path).exists()
+    if is_suspect or _is_small(path):
+        how = "integrity_check" if is_suspect else "quick_check"
+        [[verdict]] = await _all(connection, f"PRAGMA {how}(1)")
+        if verdict != "ok":
+            raise damaged(path, str(verdict).replace("\n", " "))
+        suspicion(path).unlink(missing_ok=True)
+
+
+async def _all(connection: aiosqlite.Connection, statement: str) -> list[tuple[Any, ...]]:
+    cursor = await connection.execute(statement)
+    try:
+        return [tuple(row) for row in await cursor.fetchall()]
+    finally:
+        await cursor.close()
+
+
+def _is_small(path: Path) -> bool:
+    return path.stat().st_size <= _LOOKED_AT_WHOLE_BYTES

@@ -1,0 +1,70 @@
+"""Which copies are kept (A9): those of 24 hours, one a day of 7 days, and what was made before a migration."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reveries.db.backups import Backup, backups_in, find_backup, outlived, remove_outlived
+from reveries.errors import NotFoundError
+
+NOW = 1_790_000_000.0
+HOUR, DAY = 3600.0, 86_400.0
+
+
+def made(*ages: float) -> list[Backup]:
+    return [Backup(Path(f"memory-{int(NOW - age)}.db"), NOW - age, is_before_migration=False) for age in ages]
+
+
+@pytest.mark.requirement("A9")
+def test_after_a_month_of_hours_a_day_of_hours_and_a_week_of_days_are_kept() -> None:
+    backups: list[Backup] = []
+    for hour in range(30 * 24):
+        now = NOW + hour * HOUR
+        backups.append(Backup(Path(f"memory-{int(now)}.db"), now, is_before_migration=False))
+        gone = outlived(backups, now)
+        backups = [one for one in backups if one not in gone]
+    ages = [(now - one.made_at) / HOUR for one in backups]
+    assert sum(age < 24 for age in ages) == 24
+    assert 7 <= sum(age >= 24 for age in ages) <= 8
+    assert max(ages) < 24 * 8
+    older = sorted(age for age in ages if age >= 24)
+    assert all(after - before <= 25 for before, after in itertools.pairwise(older))
+
+
+@pytest.mark.requirement("A9")
+@given(st.lists(st.floats(0, 60 * DAY), unique_by=int, min_size=1, max_size=60))
+def test_the_newest_and_all_of_the_last_day_always_stay(ages: list[float]) -> None:
+    backups = made(*ages)
+    kept = [one for one in backups if one not in outlived(backups, NOW)]
+    assert max(backups, key=lambda one: one.made_at) in kept
+    assert all(one in kept for one in backups if NOW - one.made_at < DAY)
+    days = {int(one.made_at // DAY) for one in backups if NOW - one.made_at < 8 * DAY}
+    assert days <= {int(one.made_at // DAY) for one in kept}
+
+
+def test_what_was_made_before_a_migration_stays_and_other_files_are_not_touched(tmp_path: Path) -> None:
+    names = [
+        "memory-1.db",
+        "memory-2.db",
+        f"memory-{int(NOW)}.db",
+        "before-migration-3-to-4.db",
+        "holiday.db",
+        "x.partial",
+    ]
+    for name in names:
+        (tmp_path / name).write_bytes(b"")
+    assert {one.name for one in backups_in(tmp_path)} == set(names[:4])
+    remove_outlived(tmp_path, NOW)
+    assert {file.name for file in tmp_path.iterdir()} == set(names) - {"memory-1.db", "memory-2.db"}
+
+
+def test_a_backup_is_found_by_its_name_with_and_without_its_ending(tmp_path: Path) -> None:
+    for name in ("memory-10.db", "memory-20.db"):
+        (tmp_path / name).write_bytes(b"")
+    assert find_backup(tmp_path, "").name == "memory-20.db"
+    assert find_backup(tmp_path, "memory-10").name == find_backup(tmp_path, "memory-10.db").name == "memory-10.db"
+    with pytest.raises(NotFoundError):
+        find_backup(tmp_path, "memory-30")

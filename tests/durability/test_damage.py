@@ -1,0 +1,156 @@
+"""A8: a damaged memory is never an empty mind. It is renamed, a backup takes its place, and what is missing is said."""
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reveries.db.backups import recover, suspect, suspicion
+from reveries.db.database import open_database
+from reveries.errors import StorageDamagedError
+from tests.durability.damage import HARMLESS, HARMS, Harm, flip, remember, try_flips, wake
+from tests.memory.kit import NOW, open_memory, talk
+
+
+@pytest.fixture(scope="module")
+def remembered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import asyncio
+
+    folder = tmp_path_factory.mktemp("whole")
+    asyncio.run(remember(folder, exchanges=20))
+    return folder
+
+
+@pytest.fixture
+def place(remembered: Path, tmp_path: Path) -> Path:
+    """A copy, to be harmed."""
+    shutil.copytree(remembered, tmp_path / "m")
+    return tmp_path / "m"
+
+
+@pytest.mark.requirement("A8")
+@pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS)
+async def test_whatever_happened_to_the_file_it_wakes_with_its_backup(place: Path, harm: Harm) -> None:
+    harm(place / "memory.db", random.Random(1))
+    woken = await wake(place)
+    assert woken.turns == 40
+    assert woken.restored is not None
+    assert woken.restored.missing_from == NOW
+    kept = [name for name in woken.files if ".replaced-" in name]
+    assert bool(kept) == bool(woken.restored.kept)
+    assert (await wake(place)).turns == 40
+
+
+@pytest.mark.requirement("A8")
+@pytest.mark.parametrize("harm", HARMLESS.values(), ids=HARMLESS)
+async def test_what_is_no_damage_restores_nothing(place: Path, harm: Harm) -> None:
+    harm(place / "memory.db", random.Random(1))
+    woken = await wake(place)
+    assert (woken.turns, woken.restored) == (42, None)
+
+
+@pytest.mark.requirement("A8")
+async def test_without_a_backup_that_is_whole_it_refuses_to_wake_and_changes_nothing(place: Path) -> None:
+    for backup in (place / "backups").glob("*.db"):
+        backup.write_bytes(backup.read_bytes()[:50_000])
+    (place / "memory.db").write_bytes(b"Dear Ana, " * 500)
+    woken = await wake(place)
+    assert woken.turns is None
+    assert "no backup of it is whole" in woken.refused
+    assert (place / "memory.db").read_bytes() == b"Dear Ana, " * 500
+
+
+@pytest.mark.requirement("A8")
+async def test_it_is_not_put_back_twice_within_an_hour(place: Path) -> None:
+    (place / "memory.db").write_bytes(b"Dear Ana, " * 500)
+    assert (await wake(place)).turns == 40
+    (place / "memory.db").write_bytes(b"Dear Ana, " * 500)
+    again = await wake(place)
+    assert again.turns is None
+    assert "within the last hour" in again.refused
+
+
+@pytest.mark.requirement("A8")
+async def test_a_memory_that_is_in_use_by_another_or_cannot_be_read_is_not_replaced(place: Path) -> None:
+    """Only damage is damage: a folder in its place, say, is an error that is told."""
+    (place / "memory.db").unlink()
+    (place / "memory.db").mkdir()
+    woken = await wake(place)
+    assert woken.turns is None
+    assert woken.restored is None
+
+
+@pytest.mark.requirement("A8")
+@pytest.mark.parametrize("seed", range(3))
+async def test_every_bit_that_a_disk_changes_while_it_sleeps_is_noticed(
+    remembered: Path, tmp_path: Path, seed: int
+) -> None:
+    """`make soak PART=damage` has a thousand."""
+    seen = await try_flips(remembered, tmp_path, 8, seed, is_sealed=True)
+    assert (seen.unnoticed, seen.empty) == (0, 0)
+    assert seen.changed
+
+
+@pytest.mark.requirement("A8")
+async def test_words_that_no_backup_has_are_not_given_up_for_one_bit(place: Path) -> None:
+    """The newest exchange is in no backup: the memory is used as it is, and the owner is told."""
+    flipped = (place / "memory.db").read_bytes().index(b"the old piano in Lisbon")
+    _set_bit(place / "memory.db", flipped)
+    database = await open_database(place / "memory.db", place / "backups")
+    await database.aclose()
+    assert "The disk changed the memory" in database.notice
+    assert "is not what was written" in database.notice
+    woken = await wake(place)
+    assert (woken.turns, woken.restored) == (42, None)
+
+
+@pytest.mark.requirement("A8")
+async def test_a_bit_costs_nothing_where_a_backup_has_all_that_was_said(place: Path) -> None:
+    database = await open_database(place / "memory.db", place / "backups")
+    await database.backup_to(place / "backups" / f"memory-{int(NOW) + 60}.db")
+    await database.aclose()
+    _set_bit(place / "memory.db", (place / "memory.db").read_bytes().index(b"the old piano in Lisbon"))
+    woken = await wake(place)
+    assert woken.turns == 42
+    assert woken.restored is not None
+
+
+@pytest.mark.requirement("A8")
+async def test_damage_that_was_seen_while_awake_is_looked_for_at_the_next_wake(place: Path) -> None:
+    suspect(place / "memory.db", "a page could not be read")
+    async with open_memory(place, first_id=700_000) as memory:
+        await talk(memory, ("It is all there.", "Good."))
+    suspect(place / "memory.db", "a page could not be read")
+    woken = await wake(place)
+    assert (woken.turns, woken.restored) == (44, None)
+    assert not suspicion(place / "memory.db").exists()
+
+
+@pytest.mark.requirement("A8")
+def test_a_restoring_that_is_broken_off_is_done_again(place: Path) -> None:
+    """The memory was set aside and the copy had not taken its place: there is none, and still nothing begins anew."""
+    (place / "memory.db").rename(place / f"memory.db.replaced-{int(NOW)}")
+    (place / "memory.db-wal").write_bytes(b"the log of what was set aside")
+    restored = recover(place / "memory.db", place / "backups", NOW + 60, "it is gone")
+    assert restored.kept.endswith(f"replaced-{int(NOW)}")
+    assert (place / f"memory.db.replaced-{int(NOW)}-wal").exists()
+
+
+@pytest.mark.requirement("A9")
+async def test_a_backup_that_the_disk_changed_is_no_backup(place: Path) -> None:
+    [backup] = (place / "backups").glob("*.db")
+    flip(backup, random.Random(3))
+    (place / "memory.db").unlink()
+    with pytest.raises(StorageDamagedError, match="no backup of it is whole"):
+        recover(place / "memory.db", place / "backups", NOW, "it is gone")
+
+
+def _set_bit(file: Path, place: int) -> None:
+    import os
+
+    times = file.stat()
+    with file.open("r+b") as opened:
+        opened.seek(place)
+        opened.write(b"T")
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))

@@ -21,6 +21,7 @@ _COMMANDS: Final = {
     "wake": "waking",
     "sleep": "sleeping",
     "status": "status",
+    "doctor": "doctor",
     "usage": "usage",
     "wellbeing": "wellbeing",
     "say": "say",

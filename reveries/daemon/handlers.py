@@ -34,6 +34,7 @@ from reveries.plaintext import one_line, plain
 from reveries.safety.wellbeing import wellbeing_report
 
 _SCROLLBACK_TURNS = 200
+_LOOK_OR_THINK = protocol.LookRequest | protocol.AskWellbeing | protocol.AskCheckup | ThinkingRequest
 
 
 class Handlers:
@@ -54,7 +55,7 @@ class Handlers:
 
     async def handle(self, session: Session, request: protocol.Request) -> None:
         """Answer one request. Raises ReveriesError; the server turns it into a `Failed`."""
-        if isinstance(request, protocol.LookRequest | protocol.AskWellbeing | ThinkingRequest):
+        if isinstance(request, _LOOK_OR_THINK):
             session.outbox.send(await self._look_or_think(request))
             return
         match request:
@@ -143,8 +144,10 @@ class Handlers:
         return Looking(self._mind.memory, self._mind.conversation, self._mind.clock)
 
     async def _look_or_think(
-        self, request: protocol.LookRequest | protocol.AskWellbeing | ThinkingRequest
+        self, request: protocol.LookRequest | protocol.AskWellbeing | protocol.AskCheckup | ThinkingRequest
     ) -> protocol.Frame:
+        if isinstance(request, protocol.AskCheckup):
+            return await self._mind.checkup(request.request_id)
         if isinstance(request, ThinkingRequest):
             return await self._mind.thinking.answer(request)
         if isinstance(request, protocol.AskWellbeing):

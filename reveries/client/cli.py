@@ -34,6 +34,11 @@ _COMMANDS: Final = {
     "config": "settings",
     "import": "importing",
     "models": "models",
+    "logs": "logs",
+    "open": "where",
+    "service": "service",
+    "completion": "completion",
+    "uninstall": "uninstall",
 }
 _INTERRUPTED = 130
 

@@ -13,7 +13,6 @@ The turn is the daemon's own (`Conversation.say`).
 import argparse
 import asyncio
 import contextlib
-import json
 import re
 import tempfile
 import time
@@ -34,8 +33,8 @@ from reveries.memory.memory import Memory
 from reveries.safety.breaker import ReplyBreaker
 
 _DOES_NOT_KNOW: Final = re.compile(
-    r"\b(?:do(?:n't| not) (?:know|have)|not (?:sure|mentioned|said|told)|no (?:idea|information)|have(?:n't| not) (?:said|told|mentioned)"
-    r"|(?:can't|cannot|can not) (?:answer|say|tell)|enough information|unknown)\b",
+    r"\b(?:do(?:n't| not) (?:know|have)|not (?:sure|mentioned|said|told)|no (?:idea|information)"
+    r"|have(?:n't| not) (?:said|told|mentioned)|(?:can't|cannot|can not) (?:answer|say|tell)|enough information|unknown)\b",
     re.IGNORECASE,
 )
 _IN_THEIR_PLACE: Final = re.compile(
@@ -73,7 +72,17 @@ def judged(kind: str, reply: str, answers: list[str]) -> Iterator[str]:
         yield "asked what was never said, owned to be unknown"
 
 
-async def talk_through(model: ChatModel, settings: Settings, memory: Memory, talk: Talk) -> list[dict[str, object]]:
+class Line(msgspec.Struct, frozen=True):
+    """One turn, and what is to be said of the reply."""
+
+    kind: str
+    words: str
+    reply: str
+    judged: list[str]
+    seconds: float
+
+
+async def talk_through(model: ChatModel, settings: Settings, memory: Memory, talk: Talk) -> list[Line]:
     """What was said and what is to be said of it."""
     conversation = Conversation(
         memory=memory,
@@ -84,14 +93,13 @@ async def talk_through(model: ChatModel, settings: Settings, memory: Memory, tal
         new_watch=lambda: ReplyBreaker(settings.circuit_breaker),
     )
     await conversation.open()
-    lines: list[dict[str, object]] = []
+    lines: list[Line] = []
     for kind, words, answers in talk.turns():
         began = time.perf_counter()
         turn = await conversation.say(words, Heard())
         reply = turn.draft.text
         seconds = round(time.perf_counter() - began, 1)
-        found = list(judged(kind, reply, answers))
-        lines.append({"kind": kind, "words": words, "reply": reply, "judged": found, "seconds": seconds})
+        lines.append(Line(kind, words, reply, list(judged(kind, reply, answers)), seconds))
     return lines
 
 
@@ -110,12 +118,11 @@ async def measure(chosen: argparse.Namespace) -> None:
             for talk in talks:
                 async with mind(embedder, settings) as memory:
                     for line in await talk_through(model, settings, memory, talk):
-                        counts[f"of {line['kind']}"] += 1
-                        counts.update(line["judged"])  # type: ignore[arg-type]  # a list of str
-                        print(f"> {line['words']}\n  {line['reply']}\n  {line['judged']}", flush=True)
+                        counts.update([f"of {line.kind}", *line.judged])
+                        print(f"> {line.words}\n  {line.reply}\n  {line.judged}", flush=True)
                         if chosen.out is not None:
                             with chosen.out.open("a", encoding="utf-8") as out:
-                                out.write(json.dumps(line, ensure_ascii=False) + "\n")
+                                out.write(msgspec.json.encode(line).decode() + "\n")
     for name, count in sorted(counts.items()):
         print(f"{count:4} {name}")
 

@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT))  # tests.requirements is not part of the package.
 from reveries import protocol  # noqa: E402
 from reveries.client.reference import cli_reference, exit_code_table  # noqa: E402
 from reveries.config import default_toml  # noqa: E402
+from reveries.faults import fault_table  # noqa: E402
 from tests import day_cost, requirements  # noqa: E402
 
 REFERENCE: Final = ROOT / "docs" / "reference"
@@ -147,6 +148,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "config.md": config_page,
     "cost.md": day_cost.page,
     "exit-codes.md": exit_code_table,
+    "faults.md": fault_table,
     "protocol.md": protocol_page,
     "requirements.md": requirements.page,
 }

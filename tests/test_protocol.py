@@ -578,6 +578,24 @@ GOLDEN: Final[list[tuple[Request | Frame, str]]] = [
         protocol.Switched(request_id=0, conversation_id="c1"),
         "0000002b83a174a87377697463686564aa726571756573745f696400af636f6e766572736174696f6e5f6964a26331",
     ),
+    (
+        protocol.AskCheckup(request_id=9),
+        ("0000001a82a174aa61736b636865636b7570aa726571756573745f696409"),
+    ),
+    (
+        protocol.Checkup(
+            request_id=9,
+            findings=[protocol.Finding("home-mode", "wrong", "It is open.", "Close it.", "/h", True)],
+            looked_at=["the home"],
+            not_looked_at=[],
+        ),
+        (
+            "000000a085a174a7636865636b7570aa726571756573745f696409a866696e64696e67739186a56661756c74a9"
+            "686f6d652d6d6f6465a87365766572697479a577726f6e67a873656e74656e6365ab4974206973206f70656e2e"
+            "a6616476696365a9436c6f73652069742ea57768657265a22f68ab69735f6d656e6461626c65c3a96c6f6f6b65"
+            "645f617491a874686520686f6d65ad6e6f745f6c6f6f6b65645f617490"
+        ),
+    ),
 ]
 """What stands here never changes within a protocol version: clients that others wrote depend on it."""
 

@@ -21,6 +21,7 @@ _COMMANDS: Final = {
     "wake": "waking",
     "sleep": "sleeping",
     "status": "status",
+    "doctor": "doctor",
     "usage": "usage",
     "wellbeing": "wellbeing",
     "say": "say",
@@ -33,6 +34,11 @@ _COMMANDS: Final = {
     "config": "settings",
     "import": "importing",
     "models": "models",
+    "logs": "logs",
+    "open": "where",
+    "service": "service",
+    "completion": "completion",
+    "uninstall": "uninstall",
 }
 _INTERRUPTED = 130
 

@@ -51,6 +51,16 @@ def usage_asleep(days: int, module: str = ASLEEP_MODULE) -> protocol.UsageReport
     )
 
 
+def checkup_asleep(module: str = ASLEEP_MODULE) -> protocol.Checkup:
+    """What the daemon's side finds wrong, while nobody is awake. Raises ReveriesError."""
+    for frame in frames_of("checkup", module=module):
+        if isinstance(frame, protocol.Checkup):
+            return frame
+    raise ModelUnavailableError(
+        "The checkup told nothing.", advice=f"See what it says: {sys.executable} -m {module} checkup"
+    )
+
+
 def rows_of(process: "subprocess.Popen[bytes]") -> Iterator[bytes]:
     """The lines of its standard output that may be JSON objects."""
     assert process.stdout is not None

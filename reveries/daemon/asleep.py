@@ -3,9 +3,11 @@
     python -m reveries.daemon.asleep models
     python -m reveries.daemon.asleep test [--role ROLE]
     python -m reveries.daemon.asleep usage [--days N]
+    python -m reveries.daemon.asleep checkup
 
 It writes frames of the protocol on standard output, one JSON object a line: `Progress`, and at last what a waking mind
-would answer, or `Failed`. `test` and `usage` hold the daemon's lock and use the same ledger; `test` makes calls.
+would answer, or `Failed`. `test`, `usage` and `checkup` hold the daemon's lock and use the same ledger; `test` makes
+calls.
 """
 
 import argparse
@@ -20,6 +22,7 @@ import msgspec
 from reveries import protocol
 from reveries.clock import Clock, SystemClock
 from reveries.config import Home, Settings, find_home, load_settings
+from reveries.daemon.checkup import checkup_asleep
 from reveries.daemon.instance import hold_lock
 from reveries.daemon.models import build_models, longest_call_seconds
 from reveries.daemon.models_overview import answer_frame, models_overview
@@ -39,6 +42,7 @@ def main(words: list[str] | None = None) -> int:
     commands.add_parser("models")
     commands.add_parser("test").add_argument("--role", default="")
     commands.add_parser("usage").add_argument("--days", type=int, default=30)
+    commands.add_parser("checkup")
     arguments = parser.parse_args(words)
     os.umask(0o077)
     try:
@@ -48,6 +52,8 @@ def main(words: list[str] | None = None) -> int:
             asyncio.run(_overview(settings))
         elif arguments.command == "usage":
             asyncio.run(_usage(settings, home, arguments.days))
+        elif arguments.command == "checkup":
+            _tell(asyncio.run(checkup_asleep(settings, home)))
         else:
             asyncio.run(_test(settings, home, arguments.role))
     except ReveriesError as error:

@@ -35,6 +35,9 @@ from reveries.plaintext import one_line, plain
 from reveries.safety.wellbeing import wellbeing_report
 
 _SCROLLBACK_TURNS = 200
+_LOOK_OR_THINK = (
+    protocol.LookRequest | protocol.AskWellbeing | protocol.AskCheckup | ThinkingRequest | protocol.TalkRequest
+)
 
 
 class Handlers:
@@ -55,7 +58,7 @@ class Handlers:
 
     async def handle(self, session: Session, request: protocol.Request) -> None:
         """Answer one request. Raises ReveriesError; the server turns it into a `Failed`."""
-        if isinstance(request, protocol.LookRequest | protocol.AskWellbeing | ThinkingRequest | protocol.TalkRequest):
+        if isinstance(request, _LOOK_OR_THINK):
             await self._look_or_think(session, request)
             return
         match request:
@@ -146,12 +149,18 @@ class Handlers:
     async def _look_or_think(
         self,
         session: Session,
-        request: protocol.LookRequest | protocol.AskWellbeing | ThinkingRequest | protocol.TalkRequest,
+        request: protocol.LookRequest
+        | protocol.AskWellbeing
+        | protocol.AskCheckup
+        | ThinkingRequest
+        | protocol.TalkRequest,
     ) -> None:
         if isinstance(request, protocol.TalkRequest):
             await self._about_talk(session, request)
         elif isinstance(request, ThinkingRequest):
             session.outbox.send(await self._mind.thinking.answer(request))
+        elif isinstance(request, protocol.AskCheckup):
+            session.outbox.send(await self._mind.checkup(request.request_id))
         elif isinstance(request, protocol.AskWellbeing):
             report = await wellbeing_report(self._mind.database, self._mind.clock, request.excerpts)
             session.outbox.send(wellbeing_frame(request.request_id, report))

@@ -14,6 +14,7 @@ import structlog
 from reveries import __version__, protocol
 from reveries.clock import Clock, Deadline
 from reveries.config import Home, Settings
+from reveries.daemon.checkup import checkup
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.models import Models
@@ -330,6 +331,11 @@ class Mind:
                 self.conversation.want_warmth()
                 if not self.conversation.is_talking:
                     self.monologue.resume()
+
+    async def checkup(self, request_id: int) -> protocol.Checkup:
+        """What is not right with memory, models and money."""
+        circuits = self.models.circuits
+        return await checkup(request_id, self.settings, self.home, self.database, self.ledger, circuits, self.clock)
 
     def _prober(self, tell: Callable[[str, int, int], None]) -> Prober:
         models = self.models

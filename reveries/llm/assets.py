@@ -134,6 +134,16 @@ def is_present(path: Path, file: AssetFile) -> bool:
     return stat.st_size == file.size_bytes and stamp == _stamp_text(file.sha256, stat.st_mtime_ns)
 
 
+def damaged_file(known: Asset, folder: Path | None = None) -> Path | None:
+    """The first file of a model that is there and is not what it should be; every byte is read."""
+    home = (folder or find_models_folder()) / known.name
+    for file in known.file:
+        path = home / file.name
+        if path.is_file() and (path.stat().st_size != file.size_bytes or _sha256(path) != file.sha256):
+            return path
+    return None
+
+
 def pull(name: str, report: Report, folder: Path | None = None) -> tuple[Path, dict[str, str]]:
     """Fetch what is missing of the model `name`; where it is, and the source of each file.
 

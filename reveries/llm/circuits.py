@@ -92,6 +92,13 @@ class Circuits:
         """A sentence for each provider that is not well, with what comes next."""
         return [self._told(provider, circuit) for provider, circuit in sorted(self._known.items())]
 
+    @property
+    def refusing(self) -> list[tuple[str, str]]:
+        """Each provider that refused its key, with a sentence."""
+        known = sorted(self._known.items())
+        refused = ModelFault.KEY_REFUSED
+        return [(name, self._told(name, circuit)) for name, circuit in known if circuit.last_fault is refused]
+
     def _told(self, provider: str, circuit: Circuit) -> str:
         since = _time(circuit.opened_at or circuit.failed_at)
         if circuit.last_fault is ModelFault.KEY_REFUSED:

@@ -7,6 +7,15 @@ clients are told. A request ends with its result, or with `Failed`. Any MessageP
 (tests/test_protocol.py keeps golden bytes).
 """
 
+from reveries.protocol.checkup_frames import (
+    Checkup as Checkup,
+)
+from reveries.protocol.checkup_frames import (
+    Finding as Finding,
+)
+from reveries.protocol.checkup_frames import (
+    found as found,
+)
 from reveries.protocol.frames import (
     Attached as Attached,
 )
@@ -261,6 +270,9 @@ from reveries.protocol.requests import (
 )
 from reveries.protocol.requests import (
     ApplyConfig as ApplyConfig,
+)
+from reveries.protocol.requests import (
+    AskCheckup as AskCheckup,
 )
 from reveries.protocol.requests import (
     AskConfig as AskConfig,

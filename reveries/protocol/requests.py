@@ -267,10 +267,16 @@ class AskUsage(Message, frozen=True):
     days: Annotated[int, msgspec.Meta(ge=1, le=366)] = 30
 
 
+class AskCheckup(Message, frozen=True):
+    """What of the memory, the models and the mind itself is not right. Answered by `Checkup`."""
+
+    request_id: RequestId
+
+
 Request = (
     Hello | Attach | Detach | Say | Cancel | AskStatus | Observe | AskThoughts | Consolidate | AskMemory | Search
     | Inspect | AskConfig | ApplyConfig | Import | Sleep | AskModels | ProbeModels
-    | AskUsage
+    | AskUsage | AskCheckup
     | ControlThinking | NudgeThinking | MarkThought | AskNotes | DismissNote
     | PreviewSleep | AskSleepLog | InspectSleep | UndoSleep | AnswerSleep
     | AskContradictions | SettleContradiction | AskWellbeing

@@ -30,13 +30,15 @@ def environment(home: Home, **more: str) -> dict[str, str]:
     return kept | {"REVERIES_HOME": str(home.path), "PYTHONPATH": str(_REPOSITORY), "COLUMNS": "100"} | more
 
 
-def reveries(home: Home, *words: str, stdin: str = "", cwd: Path | None = None) -> Ran:
+def reveries(
+    home: Home, *words: str, stdin: str = "", cwd: Path | None = None, more: dict[str, str] | None = None
+) -> Ran:
     """Run `reveries WORDS` and wait for it."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "reveries", *words],
         input=stdin.encode(),
         capture_output=True,
-        env=environment(home),
+        env=environment(home, **(more or {})),
         cwd=cwd or _REPOSITORY,
         timeout=30,
         check=False,

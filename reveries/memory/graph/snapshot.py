@@ -156,6 +156,18 @@ def read_earlier_turns(path: Path, model_id: str, dimensions: int) -> PackedTurn
         return None
 
 
+def is_whole(path: Path) -> bool:
+    """Whether every byte of the snapshot is as it was written. Slow: call it in a thread."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            header = _read_header(file)
+            for section in header.sections:
+                _read_section(file, section, header)
+    except (OSError, _UnfitError, msgspec.MsgspecError, ValueError, LookupError, TypeError):
+        return False
+    return True
+
+
 def erase_snapshot(path: Path) -> None:
     """Overwrite and remove the file, so that nothing of an erased episode is left in it. Raises OSError."""
     for file in (path, path.with_name(f"{path.name}.partial")):

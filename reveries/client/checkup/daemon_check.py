@@ -1,0 +1,209 @@
+"""The daemon seen from outside: the lock that says whether one lives, the socket, how it woke the last times."""
+
+import asyncio
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import socket
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from reveries import __version__
+from reveries.client.checkup.machine import Machine
+from reveries.config import Home
+from reveries.errors import ConnectionLostError, ProtocolError, ReveriesError
+from reveries.plaintext import one_line
+from reveries.protocol import Checkup, Finding, Status, found
+
+_ANSWER_SECONDS = 120.0
+_TOO_MANY_WAKES = 5
+_WAKES_SECONDS = 600.0
+_LOG_TAIL_BYTES = 256 * 1024
+_SLOW_LOOP_MS = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was found; `is_held`: a daemon lives; `checkup`: what it said of itself, if it answered."""
+
+    findings: list[Finding]
+    is_held: bool = False
+    checkup: Checkup | None = None
+
+
+def check_daemon(home: Home, machine: Machine) -> Seen:
+    """Whether one lives, whether it can be reached, what it says."""
+    if home.lock.is_symlink() or (home.lock.exists() and not home.lock.is_file()):
+        return Seen([found("lock-not-file", f"{home.lock} is not a file.", where=str(home.lock))])
+    is_held = lock_is_held(home.lock)
+    findings = list(_socket(home, machine, is_held=is_held))
+    if not is_held:
+        return Seen([*findings, *_asleep(home, machine)])
+    if any(finding.fault.startswith("socket-") and finding.fault != "socket-mode" for finding in findings):
+        return Seen(findings, is_held)
+    asked = asyncio.run(_ask(home, machine.greet_seconds))
+    return Seen([*findings, *asked.findings], is_held, asked.checkup)
+
+
+def lock_is_held(lock: Path) -> bool:
+    """Whether a daemon lives: the kernel's lock knows, and forgets with the process."""
+    try:
+        with lock.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def is_stale(path: Path) -> bool:
+    """Whether there is a socket that nobody listens on."""
+    try:
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            return False
+    except OSError:
+        return False
+    return _connecting_fails_with(path) == errno.ECONNREFUSED
+
+
+def _socket(home: Home, machine: Machine, *, is_held: bool) -> Iterator[Finding]:
+    where = str(home.socket)
+    try:
+        seen = home.socket.lstat()
+    except OSError:
+        if is_held:
+            holder = _holder(home.lock)
+            yield found(
+                "socket-gone",
+                f"Process {holder} is the daemon, but its socket {home.socket} is not there.",
+                f"It may still be waking. If it stays so: kill {holder}, then: reveries wake",
+                where,
+            )
+        return
+    if not stat.S_ISSOCK(seen.st_mode):
+        yield found("socket-not-socket", f"{home.socket} is in the way: it is not a socket.", where=where)
+        return
+    if seen.st_uid != machine.uid:
+        yield found("socket-owner", f"The socket {home.socket} belongs to another user.", where=where)
+    if seen.st_mode & 0o077:
+        mode = stat.S_IMODE(seen.st_mode)
+        yield found("socket-mode", f"The socket {home.socket} has mode {mode:o}; it should be 600.", where=where)
+    if not is_held:
+        if is_stale(home.socket):
+            yield found("socket-stale", f"The socket {home.socket} was left by a daemon that died.", where=where)
+        elif _connecting_fails_with(home.socket) is None:
+            yield found("socket-foreign", f"Another program listens on {home.socket}.", where=where)
+
+
+def _asleep(home: Home, machine: Machine) -> Iterator[Finding]:
+    yield found("asleep")
+    if (last := _last_words(home.logs)) is not None:
+        yield found("last-wake-failed", f"The last try to wake ended so: {last}", where=str(home.logs / "daemon.out"))
+    wakes = _wakes(home.logs / "daemon.log", machine.now() - _WAKES_SECONDS)
+    if wakes >= _TOO_MANY_WAKES:
+        told = f"The daemon woke {wakes} times in ten minutes and never fell asleep by itself."
+        yield found("crash-loop", told, where=str(home.logs / "daemon.log"))
+
+
+async def _ask(home: Home, greet_seconds: float) -> Seen:
+    from reveries import protocol
+    from reveries.client.connection import connect
+
+    holder = _holder(home.lock)
+    try:
+        async with connect(home, client="doctor", seconds=greet_seconds) as mind:
+            status = await mind.ask(protocol.AskStatus, protocol.Status)
+            findings = list(_status(status))
+            try:
+                checkup = await mind.ask(protocol.AskCheckup, protocol.Checkup, seconds=_ANSWER_SECONDS)
+            except ConnectionLostError:
+                # One that does not know the question yet ends the connection.
+                checkup = None
+            return Seen(findings, checkup=checkup)
+    except ProtocolError as error:
+        if error.message.startswith("The mind that is awake"):
+            return Seen([found("other-protocol", error.message, where=str(home.socket))])
+        return Seen([_silent(home, holder, error)])
+    except ReveriesError as error:
+        return Seen([_silent(home, holder, error)])
+
+
+def _silent(home: Home, holder: str, error: ReveriesError) -> Finding:
+    told = f"The daemon (process {holder}) does not answer: {error.message}"
+    advice = f"It may still be waking. If it stays so: kill {holder}, then: reveries wake"
+    return found("not-answering", told, advice, str(home.socket))
+
+
+def _status(status: Status) -> Iterator[Finding]:
+    if status.reveries != __version__:
+        told = f"The daemon runs Reveries {status.reveries}, and {__version__} is installed."
+        yield found("other-version", told)
+    for problem in status.problems:
+        yield found("degraded", one_line(problem, 600), "Then look again: reveries doctor")
+    if status.loop_lag_p99_ms > _SLOW_LOOP_MS:
+        yield found("loop-slow", f"One step in a hundred is {status.loop_lag_p99_ms / 1000:.1f} s late or more.")
+
+
+def _holder(lock: Path) -> str:
+    with contextlib.suppress(OSError):
+        return one_line(lock.read_text(encoding="ascii", errors="replace"), 20) or "unknown"
+    return "unknown"
+
+
+def _connecting_fails_with(path: Path) -> int | None:
+    """The errno of connecting; None when somebody takes the call."""
+    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(str(path))
+        except OSError as error:
+            return error.errno or errno.ETIMEDOUT
+    return None
+
+
+def _last_words(logs: Path) -> str | None:
+    """The sentence that a daemon that could not wake ended with, if none woke since."""
+    output = logs / "daemon.out"
+    rows = _tail(output).strip().splitlines()
+    if not rows or not rows[-1].startswith("reveries: "):
+        return None
+    awake = [happened for happened, event in _events(logs / "daemon.log") if event == "awake"]
+    if awake and awake[-1] >= output.stat().st_mtime:
+        return None
+    return one_line(rows[-1].removeprefix("reveries: "), 600)
+
+
+def _wakes(log: Path, since: float) -> int:
+    """How often it woke since then without closing."""
+    wakes = 0
+    for happened, event in _events(log):
+        if happened >= since:
+            wakes = wakes + 1 if event == "waking" else 0 if event == "closing" else wakes
+    return wakes
+
+
+def _events(log: Path) -> Iterator[tuple[float, str]]:
+    """When each of the last lines of the log was written, in unix seconds, and what it tells of."""
+    from datetime import datetime
+
+    for row in _tail(log).splitlines():
+        try:
+            entry = json.loads(row)
+            yield datetime.fromisoformat(entry["timestamp"]).timestamp(), str(entry["event"])
+        except (ValueError, KeyError, TypeError):
+            continue
+
+
+def _tail(log: Path) -> str:
+    try:
+        with log.open("rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(0, end - _LOG_TAIL_BYTES))
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,70 @@
+"""The whole checkup: from outside always; from inside by whoever is awake, else by a process of the daemon's side."""
+
+from collections.abc import Callable
+
+from reveries.client.checkup.daemon_check import Seen, check_daemon
+from reveries.client.checkup.home_check import check_home, is_usable
+from reveries.client.checkup.machine import Machine
+from reveries.client.checkup.settings_check import check_settings_file, check_what_they_name
+from reveries.client.daemon_side import checkup_asleep
+from reveries.config import Home
+from reveries.errors import ReveriesError
+from reveries.protocol import Checkup, Finding
+
+_SEVERITIES = ("wrong", "watch", "note")
+
+
+def examine(home: Home, machine: Machine, look_inside: Callable[[], Checkup] = checkup_asleep) -> Checkup:
+    """Everything that is not right, the worst first. Never raises for a fault that it could name."""
+    settings, of_settings = check_settings_file(home)
+    findings = [*check_home(home, machine), *of_settings]
+    looked_at = ["the home", "the settings"]
+    left_out: list[str] = []
+    if settings is not None:
+        findings += check_what_they_name(settings, home, machine)
+        looked_at.append("what is installed")
+    seen = Seen([])
+    if is_usable(findings):
+        seen = check_daemon(home, machine)
+        findings += seen.findings
+        looked_at.append("the daemon")
+    inside = seen.checkup
+    if inside is None:
+        inside = _asleep(findings, look_inside, left_out, has_settings=settings is not None)
+    if inside is not None:
+        findings += inside.findings
+        looked_at += inside.looked_at
+        left_out += inside.not_looked_at
+    return Checkup(0, _in_order(findings), looked_at, left_out)
+
+
+def _asleep(
+    findings: list[Finding], look_inside: Callable[[], Checkup], left_out: list[str], *, has_settings: bool
+) -> Checkup | None:
+    blocking = {
+        "package-missing",
+        "home-missing",
+        "home-owner",
+        "lock-not-file",
+        "database-folder-missing",
+        "disk-full",
+    }
+    if not is_usable(findings) or not has_settings or blocking & {finding.fault for finding in findings}:
+        left_out.append("the memory and the models: what is wrong above comes first")
+        return None
+    try:
+        return look_inside()
+    except ReveriesError as error:
+        left_out.append(f"the memory and the models: {error}")
+        return None
+
+
+def _in_order(findings: list[Finding]) -> list[Finding]:
+    """The worst first, nothing twice: what the mind says of itself gives way to what names the fault."""
+    named = [finding for finding in findings if finding.fault != "degraded"]
+    own = [
+        finding
+        for finding in findings
+        if finding.fault == "degraded" and not any(known.sentence in finding.sentence for known in named)
+    ]
+    return sorted(dict.fromkeys([*named, *own]), key=lambda finding: _SEVERITIES.index(finding.severity))

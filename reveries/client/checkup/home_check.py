@@ -1,0 +1,122 @@
+"""The home folder seen from outside: what it is, whose it is, who may read it, how much room it has.
+
+Looks at names, modes and sizes, and opens nothing but logs: the memory's file belongs to SQLite alone.
+"""
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from reveries.client.checkup.machine import Machine
+from reveries.client.wording import plural, size
+from reveries.config import Home
+from reveries.errors import HomeError
+from reveries.protocol import Finding, found
+
+LITTLE_ROOM_BYTES = 200_000_000
+NO_ROOM_BYTES = 4_000_000
+_LARGE_LOGS_BYTES = 100_000_000
+_NETWORK = ("nfs", "cifs", "smb", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs", "fuse.rclone", "davfs")
+_OTHERS = 0o077
+_PART_SECONDS = 3600.0
+
+
+def check_home(home: Home, machine: Machine) -> list[Finding]:
+    """What is wrong with the folder itself; the first that makes all else idle stands alone."""
+    try:
+        home.check()
+    except HomeError as error:
+        return [found("home-too-deep", error.message, error.advice, str(home.path))]
+    try:
+        mode = home.path.stat().st_mode
+    except OSError:
+        return [found("home-missing", f"There is no home {home.path} yet.", where=str(home.path))]
+    if not stat.S_ISDIR(mode):
+        return [found("home-not-folder", f"{home.path} is no folder.", where=str(home.path))]
+    return [*_folder(home, mode, machine), *_folders(home), *_files(home, machine), *_room(home, machine)]
+
+
+def is_usable(findings: list[Finding]) -> bool:
+    """Whether there is a home to look into further."""
+    return not {"home-too-deep", "home-missing", "home-not-folder"} & {finding.fault for finding in findings}
+
+
+def leftovers(home: Home, now: float) -> list[Path]:
+    """Parts of backups and snapshots that broke off an hour ago or more: a younger one may be in the making. A part of
+    a download is no leftover, for the next pull goes on from there."""
+    parts = [*sorted(home.backups.glob("*.partial")), *sorted(home.path.glob("*.partial"))]
+    return [part for part in parts if part.is_file() and now - part.lstat().st_mtime >= _PART_SECONDS]
+
+
+def open_files(home: Home) -> list[Path]:
+    """What of the home others may read or write. Links are left alone."""
+    return [path for path, mode in _modes(home) if mode & _OTHERS and not stat.S_ISSOCK(mode)]
+
+
+def _folder(home: Home, mode: int, machine: Machine) -> Iterator[Finding]:
+    where = str(home.path)
+    if home.path.stat().st_uid != machine.uid:
+        yield found("home-owner", f"The home {home.path} belongs to another user.", where=where)
+    if mode & _OTHERS:
+        yield found(
+            "home-mode", f"The home {home.path} has mode {stat.S_IMODE(mode):o}; it should be 700.", where=where
+        )
+    if not machine.may_write(home.path):
+        yield found("home-not-writable", f"The home {home.path} cannot be written.", where=where)
+    kind = machine.file_system(home.path)
+    if kind.startswith(_NETWORK):
+        yield found("home-on-network", f"The home {home.path} is on {kind}.", where=where)
+
+
+def _folders(home: Home) -> Iterator[Finding]:
+    # A home without memory is one that is being set up.
+    if home.database_default.exists():
+        for folder in (home.logs, home.backups):
+            if not folder.is_dir():
+                yield found("folder-missing", f"The folder {folder} is gone.", where=str(folder))
+
+
+def _files(home: Home, machine: Machine) -> Iterator[Finding]:
+    if wide := open_files(home):
+        told = f"{plural(len(wide), 'file')} of the home can be read by others, the first: {wide[0]}."
+        yield found("file-mode", told, where=str(wide[0]))
+    foreign = [path for path, _ in _modes(home) if path.lstat().st_uid != machine.uid and path != home.socket]
+    if foreign:
+        told = f"{plural(len(foreign), 'file')} of the home belong to another user, the first: {foreign[0]}."
+        yield found("file-owner", told, f"Give them back: sudo chown -R $USER {home.path}", str(foreign[0]))
+    if parts := leftovers(home, machine.now()):
+        told = f"{plural(len(parts), 'part')} of what broke off: {', '.join(part.name for part in parts[:3])}."
+        yield found("leftover-partial", told, where=str(parts[0]))
+
+
+def _room(home: Home, machine: Machine) -> Iterator[Finding]:
+    where = str(home.path)
+    room = machine.room(home.path)
+    if room.free_bytes < NO_ROOM_BYTES:
+        yield found("disk-full", f"The disk of {home.path} has {size(room.free_bytes)} left.", where=where)
+    elif room.free_bytes < LITTLE_ROOM_BYTES:
+        yield found("disk-low", f"The disk of {home.path} has only {size(room.free_bytes)} left.", where=where)
+    if room.free_inodes == 0:
+        yield found("disk-no-inodes", f"The disk of {home.path} takes no more files.", where=where)
+    logs = sum(path.lstat().st_size for path in home.logs.glob("*")) if home.logs.is_dir() else 0
+    if logs > _LARGE_LOGS_BYTES:
+        yield found("logs-large", f"The logs take {size(logs)}.", where=str(home.logs))
+
+
+def _modes(home: Home) -> list[tuple[Path, int]]:
+    """Everything in the home and its folders, with its mode, but for links."""
+    paths: list[Path] = []
+    for folder in (home.path, home.logs, home.backups):
+        try:
+            paths += sorted(folder.iterdir())
+        except OSError:
+            continue
+    found_modes = []
+    for path in paths:
+        try:
+            mode = path.lstat().st_mode
+        except OSError:  # It went away meanwhile: a write-ahead log, a part of a backup.
+            continue
+        if stat.S_ISREG(mode) or (stat.S_ISDIR(mode) and path in (home.logs, home.backups)):
+            found_modes.append((path, mode))
+    return found_modes

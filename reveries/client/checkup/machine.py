@@ -1,0 +1,63 @@
+"""What a check asks of the machine: who we are, how much room there is, what is mounted where. Tests put another in."""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Free bytes and free inodes; None where the file system counts none."""
+
+    free_bytes: int
+    free_inodes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The real one by default. `now` is in unix seconds."""
+
+    uid: int = field(default_factory=os.getuid)
+    now: Callable[[], float] = time.time
+    room: Callable[[Path], Room] = field(default_factory=lambda: room_at)
+    may_write: Callable[[Path], bool] = field(default_factory=lambda: may_write)
+    file_system: Callable[[Path], str] = field(default_factory=lambda: file_system_of)
+    is_installed: Callable[[str], bool] = field(default_factory=lambda: is_installed)
+    greet_seconds: float = 5.0
+    """How long a daemon that lives may take to greet."""
+
+
+def room_at(folder: Path) -> Room:
+    """The room on the disk of `folder`. Raises OSError."""
+    found = os.statvfs(folder)
+    return Room(found.f_bavail * found.f_frsize, found.f_favail if found.f_files else None)
+
+
+def may_write(folder: Path) -> bool:
+    """Whether this user may make files in `folder`, and the disk takes them."""
+    try:
+        return os.access(folder, os.W_OK | os.X_OK) and not os.statvfs(folder).f_flag & os.ST_RDONLY
+    except OSError:
+        return False
+
+
+def file_system_of(folder: Path) -> str:
+    """The type of the file system that holds `folder` ("ext4", "nfs4"); empty where the system does not tell."""
+    try:
+        rows = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    mounts = [row.split(" ") for row in rows]
+    place = str(folder)
+    within = [m for m in mounts if len(m) > 2 and (place == m[1] or place.startswith(f"{m[1].rstrip('/')}/"))]
+    # Of several at one place the last one mounted is what is seen.
+    return max(enumerate(within), key=lambda pair: (len(pair[1][1]), pair[0]))[1][2] if within else ""
+
+
+def is_installed(package: str) -> bool:
+    """Whether Python finds `package`; it is not imported."""
+    from importlib.util import find_spec
+
+    return find_spec(package) is not None

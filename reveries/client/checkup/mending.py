@@ -1,0 +1,89 @@
+"""What `reveries doctor --fix` puts right, and nothing else: modes, a dead socket, parts that broke off, folders.
+
+Nothing is removed that may be of use, and nothing that might not be ours. Each deed is looked at again when done.
+"""
+
+import contextlib
+import fcntl
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from reveries.client.checkup.daemon_check import is_stale
+from reveries.client.checkup.home_check import leftovers, open_files
+from reveries.client.checkup.machine import Machine
+from reveries.config import Home
+from reveries.protocol import Finding
+
+
+def mend(findings: Sequence[Finding], home: Home, machine: Machine) -> list[str]:
+    """Put right what can be; a sentence for each thing that was done, or could not be."""
+    done: list[str] = []
+    for fault, where in dict.fromkeys((finding.fault, finding.where) for finding in findings if finding.is_mendable):
+        try:
+            done += _mend(fault, Path(where), home, machine)
+        except OSError as error:
+            done.append(f"Not done ({fault}): {error.strerror or error}.")
+    return done
+
+
+def _mend(fault: str, where: Path, home: Home, machine: Machine) -> Iterator[str]:
+    match fault:
+        case "home-mode":
+            yield _close(home.path, 0o700)
+        case "file-mode":
+            for path in open_files(home):
+                yield _close(path, 0o700 if path.is_dir() else 0o600)
+        case "socket-mode":
+            if stat.S_ISSOCK(where.lstat().st_mode):
+                yield _close(where, 0o600)
+        case "key-file-mode":
+            yield _close(where, 0o600)
+        case "folder-missing":
+            where.mkdir(mode=0o700, exist_ok=True)
+            yield f"Made {where}."
+        case "socket-stale":
+            yield from _remove_socket(home)
+        case _:
+            yield from _remove_parts(home, machine)
+
+
+def _close(path: Path, mode: int) -> str:
+    path.chmod(mode)
+    return f"Closed {path} to others (mode {mode:o})."
+
+
+def _remove_socket(home: Home) -> Iterator[str]:
+    """Under the lock, so that no daemon can be about to make it."""
+    with _lock(home.lock) as is_ours:
+        if is_ours and is_stale(home.socket):
+            home.socket.unlink()
+            yield f"Removed the dead socket {home.socket}."
+        else:
+            yield "Left the socket alone: a daemon is waking."
+
+
+def _remove_parts(home: Home, machine: Machine) -> Iterator[str]:
+    with _lock(home.lock) as is_ours:
+        if not is_ours:
+            yield "Left the parts alone: a daemon is awake, and one may be in the making."
+            return
+        for part in leftovers(home, machine.now()):
+            part.unlink()
+            yield f"Removed {part}."
+
+
+@contextlib.contextmanager
+def _lock(path: Path) -> Iterator[bool]:
+    """Whether the daemon's lock is ours while within."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,139 @@
+"""The settings, what they point at, and what is installed: looked at without starting anything."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from reveries.client.checkup.machine import Machine
+from reveries.config import Home, LlmSettings, Settings, load_settings, read_toml, where_key_is
+from reveries.errors import ConfigError
+from reveries.protocol import Finding, found
+
+_HOSTED = ("openai", "anthropic", "cerebras", "openrouter")
+_NEEDED = {
+    "aiosqlite": "aiosqlite",
+    "apscheduler": "apscheduler",
+    "icalendar": "icalendar",
+    "numpy": "numpy",
+    "ollama": "ollama",
+    "onnxruntime": "onnxruntime",
+    "recurring_ical_events": "recurring-ical-events",
+    "structlog": "structlog",
+    "tokenizers": "tokenizers",
+    "xllamacpp": "xllamacpp",
+}
+_ADVISED = {"numba": "numba", "sqlite_vec": "sqlite-vec"}
+
+
+def check_settings_file(home: Home) -> tuple[Settings | None, list[Finding]]:
+    """The settings in force; None with what is wrong with the file, and the line of it."""
+    file = home.config
+    try:
+        return load_settings(file), []
+    except ConfigError as error:
+        return None, [_named(file, error)]
+
+
+def check_what_they_name(settings: Settings, home: Home, machine: Machine) -> list[Finding]:
+    """Key, calendar, the database's folder, the packages."""
+    return [*_key(settings.llm), *_places(settings, home), *_packages(settings.llm, machine)]
+
+
+def line_of(text: str, key: str) -> int:
+    """The line of a dotted `key` in a TOML file, or of its table; 1 when it cannot be told. Counted from 1."""
+    table, best = "", 1
+    for number, row in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]", row):
+            table = re.sub(r"[\"'\s]", "", header.group(1))
+            if key == table or key.startswith(f"{table}."):
+                best = number
+        elif name := re.match(r"\s*([\w.\"'-]+)\s*=", row):
+            full = ".".join(filter(None, (table, re.sub(r"[\"']", "", name.group(1)))))
+            if full == key or key.startswith(f"{full}."):
+                return number
+    return best
+
+
+def hosted_providers(llm: LlmSettings) -> list[str]:
+    """The hosted providers that the settings name for any role."""
+    named = [
+        llm.provider,
+        llm.embedding_model,
+        *llm.conversation_fallbacks,
+        *llm.monologue_fallbacks,
+        *llm.consolidation_fallbacks,
+    ]
+    if llm.provider != "openrouter":
+        named += [llm.conversation_model, llm.monologue_model, llm.consolidation_model]
+    return [provider for provider in _HOSTED if any(name.partition("/")[0] == provider for name in named)]
+
+
+def _named(file: Path, error: ConfigError) -> Finding:
+    """The finding with the line where it stands."""
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        return found("config-not-text", error.message, error.advice, str(file))
+    except OSError:
+        return found("config-unreadable", error.message, error.advice, str(file))
+    try:
+        read_toml(file)
+    except ConfigError:
+        number = re.search(r"at line (\d+)", error.message)
+        # Of what it says of the end of the file, the end is the place.
+        line = int(number.group(1)) if number else max(1, len(text.splitlines()))
+        return found("config-not-toml", error.message, f"Mend line {line} of {file}.", f"{file}:{line}")
+    key = re.search(r"setting (\S+)", error.message)
+    where = f"{file}:{line_of(text, key.group(1))}" if key else str(file)
+    is_unknown = error.message.startswith("There is no setting")
+    return found("config-unknown-key" if is_unknown else "config-wrong-value", error.message, error.advice, where)
+
+
+def _key(llm: LlmSettings) -> Iterator[Finding]:
+    if llm.api_key_file:
+        yield from _key_file(Path(llm.api_key_file).expanduser())
+        return
+    for provider in hosted_providers(llm):
+        if not where_key_is(llm, provider):
+            told = f"{provider} is chosen, and there is no key for it."
+            advice = (
+                f"Name a file with it: reveries config set llm.api_key_file FILE. Or set {provider.upper()}_API_KEY."
+            )
+            yield found("key-missing", told, advice, "llm.api_key_file")
+
+
+def _key_file(file: Path) -> Iterator[Finding]:
+    try:
+        mode = file.stat().st_mode
+        is_empty = not file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not text"
+        yield found("key-file-unreadable", f"The key file {file} cannot be read: {why}.", where=str(file))
+        return
+    if mode & 0o077:
+        yield found("key-file-mode", f"The key file {file} can be read by others.", where=str(file))
+    if is_empty:
+        yield found("key-file-empty", f"The key file {file} is empty.", where=str(file))
+
+
+def _places(settings: Settings, home: Home) -> Iterator[Finding]:
+    calendar = settings.calendar.path
+    if calendar and not Path(calendar).expanduser().exists():
+        told = f"The calendar {calendar} is not there."
+        yield found("calendar-missing", told, "Mend it: reveries config set calendar.path FILE", "calendar.path")
+    folder = home.database(settings).parent
+    if settings.storage.db_path and not folder.is_dir():
+        told = f"The folder {folder} of the memory is not there."
+        yield found("database-folder-missing", told, where="storage.db_path")
+
+
+def _packages(llm: LlmSettings, machine: Machine) -> Iterator[Finding]:
+    for package, name in _NEEDED.items():
+        if not machine.is_installed(package):
+            yield found("package-missing", f"The Python package {name} is not installed.", where=name)
+    for package, name in _ADVISED.items():
+        if not machine.is_installed(package):
+            yield found("package-advised", f"The Python package {name} is not installed: recall is slower.", where=name)
+    hosted = hosted_providers(llm)
+    if hosted and not machine.is_installed("litellm"):
+        yield found("hosted-missing", f"{hosted[0]} is chosen, and litellm is not installed.", where="litellm")

@@ -1,0 +1,66 @@
+"""What `reveries uninstall` removes: the service; with --purge the mind itself, file by file, and nothing that is not
+ours. Pure but for looking and, at the end, removing."""
+
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from reveries.client.places import places
+from reveries.config import Home
+
+_LOGS = ("daemon.log*", "daemon.out", "client.log")
+_BACKUPS = ("*.db", "*.partial")
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What goes, what stays. `folders` go when they are empty by then."""
+
+    files: list[Path]
+    folders: list[Path]
+    stays: list[Path]
+    size_bytes: int
+
+
+def planned(home: Home, *, purge: bool) -> Removal:
+    """What would be removed now."""
+    where = places(home)
+    files = [where["service"]]
+    folders: list[Path] = []
+    if purge:
+        memory = where["memory"]
+        files += [memory, *(memory.with_name(f"{memory.name}{end}") for end in ("-wal", "-shm", "-journal"))]
+        files += [memory.with_suffix(".snapshot"), memory.with_name(f"{memory.stem}.snapshot.partial")]
+        files += [home.config, home.lock, home.socket, *home.path.glob("model*.sock"), *home.path.glob("drafts*")]
+        files += [file for pattern in _LOGS for file in home.logs.glob(pattern)]
+        files += [file for pattern in _BACKUPS for file in home.backups.glob(pattern)]
+        folders = [home.logs, home.backups, home.path]
+    there = [file for file in dict.fromkeys(files) if os.path.lexists(file) and not file.is_dir()]
+    return Removal(there, folders, _left(home, there) if purge else [], sum(_size(file) for file in there))
+
+
+def remove(removal: Removal) -> list[str]:
+    """Remove it; what could not be, in words."""
+    failed = []
+    for file in removal.files:
+        try:
+            file.unlink(missing_ok=True)
+        except OSError as error:
+            failed.append(f"{file} could not be removed: {error.strerror}.")
+    for folder in removal.folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+    return failed
+
+
+def _left(home: Home, going: list[Path]) -> list[Path]:
+    """What is in the home and is not ours to remove."""
+    return [file for file in sorted(home.path.rglob("*")) if file not in going and not file.is_dir()]
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.lstat().st_size
+    except OSError:
+        return 0

@@ -1,0 +1,165 @@
+"""What `reveries doctor` is told by the daemon's side: memory, models, money. Looks; loads and calls no model."""
+
+import asyncio
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from reveries.clock import Clock, SystemClock
+from reveries.config import Home, LlmSettings, Settings
+from reveries.daemon.instance import hold_lock
+from reveries.daemon.memory_checkup import check_file, check_open, of_sqlite
+from reveries.db.database import Database, open_database
+from reveries.db.driver import SQLITE_VERSION
+from reveries.errors import AlreadyAwakeError, ConfigError, ModelMissingError, NotFoundError, ReveriesError
+from reveries.llm.assets import asset, damaged_file, find_weights
+from reveries.llm.budget import Ledger, LimitUse
+from reveries.llm.choose import Choice, choose, fallbacks
+from reveries.llm.circuits import Circuits, open_circuits
+from reveries.llm.embedded import SLOTS
+from reveries.llm.fitting import Machine, fitted, this_machine
+from reveries.llm.ollama_chat import list_ollama
+from reveries.protocol import Checkup, Finding, found
+
+_OLLAMA_SECONDS = 3.0
+
+
+async def checkup(
+    number: int,
+    settings: Settings,
+    home: Home,
+    database: Database,
+    ledger: Ledger,
+    circuits: Circuits,
+    clock: Clock,
+    models: Path | None = None,
+) -> Checkup:
+    """Everything, with the database open. `models`: where weights are kept; None: in the usual place."""
+    findings, left_out = await check_open(database, home, clock)
+    findings += of_circuits(circuits)
+    findings += of_limits(await ledger.limits())
+    findings += await check_models(settings.llm, models)
+    return Checkup(number, findings, ["the memory", "the models", "the budget"], left_out)
+
+
+async def checkup_asleep(settings: Settings, home: Home, models: Path | None = None) -> Checkup:
+    """Everything of a mind that sleeps, under its lock. Where a daemon lives after all, the models alone."""
+    file = home.database(settings)
+    findings: list[Finding] = []
+    try:
+        with hold_lock(home):
+            findings += await asyncio.to_thread(check_file, file, home.backups)
+            if not findings and file.exists() and file.stat().st_size:
+                return await _checkup_of_open(settings, home, file, models)
+    except AlreadyAwakeError as error:
+        left_out = [f"the memory: {error.message}"]
+    else:
+        left_out = ["the budget: the memory was not opened"] if findings else []
+    findings += of_sqlite(SQLITE_VERSION)
+    findings += await check_models(settings.llm, models)
+    return Checkup(0, findings, ["the memory's file", "the models"], left_out)
+
+
+async def _checkup_of_open(settings: Settings, home: Home, file: Path, models: Path | None) -> Checkup:
+    clock = SystemClock()
+    database = await open_database(file, home.backups)
+    try:
+        ledger = Ledger(database, clock, settings.budget)
+        # Chance for waits, not for secrets.
+        circuits = await open_circuits(database, clock, random.Random())
+        return await checkup(0, settings, home, database, ledger, circuits, clock, models)
+    finally:
+        await database.aclose()
+
+
+async def check_models(llm: LlmSettings, models: Path | None = None, machine: Machine | None = None) -> list[Finding]:
+    """Whether each model that the settings choose is there, whole, and fits."""
+    listed = await list_ollama(llm.ollama_url, _OLLAMA_SECONDS)
+    names = None if listed is None else [model.name for model in listed]
+    try:
+        chosen = [choice for choices in fallbacks(llm, names).values() for choice in choices]
+    except ConfigError as error:
+        return [found("fallback-unknown", error.message, error.advice)]
+    chosen = [*choose(llm, names).values(), *chosen]
+    embedded = sorted({choice.model for choice in chosen if choice.provider == "embedded"})
+    findings: list[Finding] = []
+    for model in embedded:
+        findings += await asyncio.to_thread(_embedded, llm, model, models, machine or this_machine())
+    findings += list(_ollama(llm, chosen, names))
+    return [*findings, *await asyncio.to_thread(_embedder, llm, models)]
+
+
+def of_circuits(circuits: Circuits) -> list[Finding]:
+    """The providers that are not well."""
+    refused = {sentence for _, sentence in circuits.refusing}
+    return [
+        found("key-refused" if sentence in refused else "provider-failing", sentence)
+        for sentence in circuits.problems()
+    ]
+
+
+def of_limits(limits: Sequence[LimitUse]) -> list[Finding]:
+    """The limits of the budget that are reached."""
+    reached = [use for use in limits if use.used > 0 and use.used >= use.limit]
+    return [
+        found("ledger-over-cap", f"The limit {use.key} of {use.limit:g} is reached: {use.used:g}.", where=use.key)
+        for use in reached
+    ]
+
+
+def _embedded(llm: LlmSettings, model: str, models: Path | None, machine: Machine) -> Iterator[Finding]:
+    advice = f"Fetch them: reveries models pull {model}"
+    if damage := _damage(model, models):
+        yield found(
+            "weights-damaged", f"{damage} is not the file that it should be (size or sha256).", advice, str(damage)
+        )
+        return
+    try:
+        find_weights(model, models)
+    except (ModelMissingError, NotFoundError) as error:
+        yield found("weights-missing", error.message, error.advice, model)
+        return
+    try:
+        fitted(llm.embedded, model, len(set(SLOTS.values())), machine)
+    except ReveriesError as error:
+        yield found("model-too-large", error.message, error.advice, model)
+
+
+def _embedder(llm: LlmSettings, models: Path | None) -> list[Finding]:
+    name = llm.embedding_model
+    if "/" in name:
+        return []
+    advice = f"Fetch them: reveries models pull {name}"
+    if damage := _damage(name, models):
+        return [found("embedder-damaged", f"{damage} is not the file that it should be.", advice, str(damage))]
+    try:
+        find_weights(name, models)
+    except ReveriesError as error:
+        return [found("embedder-missing", error.message, error.advice, name)]
+    return []
+
+
+def _damage(model: str, models: Path | None) -> Path | None:
+    """A file of a known model that is not what it should be; None for whole ones, missing ones, and the owner's own."""
+    try:
+        return damaged_file(asset(model), models)
+    except (NotFoundError, OSError):
+        return None
+
+
+def _ollama(llm: LlmSettings, chosen: Sequence[Choice], names: Sequence[str] | None) -> Iterator[Finding]:
+    wanted = sorted({choice.model for choice in chosen if choice.provider == "ollama"})
+    provider, is_served, embedder = llm.embedding_model.partition("/")
+    if is_served and provider == "ollama":
+        wanted.append(embedder)
+    if not wanted:
+        return
+    if names is None:
+        told = f"No Ollama answers at {llm.ollama_url}."
+        yield found("ollama-unreachable", told, where="llm.ollama_url")
+        return
+    for model in wanted:
+        if not model:
+            yield found("ollama-model-missing", "Ollama has no model that can talk.", "Fetch one: ollama pull llama3.2")
+        elif model not in names and f"{model}:latest" not in names:
+            yield found("ollama-model-missing", f"Ollama does not have {model}.", f"Fetch it: ollama pull {model}")

@@ -1,0 +1,142 @@
+"""What `reveries doctor` looks at in the memory: the file while nobody is awake, and the open database at any time.
+
+SQLite alone opens the file. Asleep it is looked at under the daemon's lock, read-only at first; only one that is whole
+and of today's schema is then opened as a wake opens it, so that looking never migrates.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from reveries.clock import Clock
+from reveries.config import Home
+from reveries.db.database import SCHEMA_VERSION, Database
+from reveries.db.driver import SQLITE_VERSION, dbapi
+from reveries.memory.graph.snapshot import is_whole
+from reveries.protocol import Finding, found
+
+SAFE_SQLITE = (3, 51, 3)
+"""The first without the WAL-reset bug."""
+_LOOK_SECONDS = 5.0
+_CLOCK_SECONDS = 120.0
+_FIRST_BACKUP_SECONDS = 2 * 3600.0
+_OLD_BACKUP_SECONDS = 2 * 86400.0
+_BUSY = (5, 6)
+_RUNS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "secure_delete": 1, "busy_timeout": 5000}
+
+
+def check_file(path: Path, backups: Path) -> list[Finding]:
+    """The file of a mind that sleeps; nothing for one that never was. Slow: it is read through. Call it in a thread."""
+    where = str(path)
+    is_there = path.exists() or path.is_symlink()
+    if is_there and not path.is_file():
+        return [found("database-not-file", f"{path} is not a file.", where=where)]
+    copies = sorted(backups.glob("*.db")) if backups.is_dir() else []
+    if not is_there or path.stat().st_size == 0:
+        log = path.with_name(f"{path.name}-wal")
+        has_log = log.exists() and log.stat().st_size > 0
+        # SQLite keeps a new file empty until its first page is written: with a log beside it nothing is gone.
+        if not copies or (is_there and has_log):
+            return []
+        told = f"The memory {path} is {'empty' if is_there else 'gone'}, and there are {len(copies)} backups."
+        return [found("database-gone", told, f"Do not wake it. First: cp {copies[-1]} {path}", where)]
+    return [*_looked_into(path, copies), *_snapshot(path)]
+
+
+def _looked_into(path: Path, copies: list[Path]) -> Iterator[Finding]:
+    where = str(path)
+    advice = f"Keep it. Then: cp {copies[-1]} {path}" if copies else ""
+    try:
+        version, verdict = _read(path)
+    except dbapi.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY:
+            yield found("database-locked", f"The memory {path} is held by another program.", where=where)
+        else:
+            yield found("database-damaged", f"The memory {path} cannot be read: {error}.", advice, where)
+        return
+    if verdict != "ok":
+        yield found("database-damaged", f"The memory {path} is damaged: {verdict}.", advice, where)
+    if version > SCHEMA_VERSION:
+        told = f"The memory {path} has schema {version}; this Reveries knows {SCHEMA_VERSION}."
+        yield found("database-newer", told, where=where)
+    elif version < SCHEMA_VERSION:
+        yield found("database-older", f"The memory {path} has schema {version} of {SCHEMA_VERSION}.", where=where)
+
+
+def _read(path: Path) -> tuple[int, str]:
+    """Its schema's version, and what SQLite says of its pages."""
+    # Without a log nothing but the file counts, and "immutable" keeps SQLite from laying new ones beside it.
+    how = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
+    look = dbapi.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=1.0)
+    try:
+        version = int(look.execute("PRAGMA user_version").fetchone()[0])
+        return version, str(look.execute("PRAGMA quick_check(1)").fetchone()[0])
+    finally:
+        look.close()
+
+
+def _snapshot(path: Path) -> Iterator[Finding]:
+    snapshot = path.with_suffix(".snapshot")
+    if snapshot.exists() and not is_whole(snapshot):
+        yield found("snapshot-damaged", f"The snapshot {snapshot} cannot be read.", where=str(snapshot))
+
+
+async def check_open(database: Database, home: Home, clock: Clock) -> tuple[list[Finding], list[str]]:
+    """The open database: how it runs, whether its pages are whole, its times, its copies. With what was left out."""
+    where = str(database.path)
+    [runs] = await database.rows("statistics.how_it_runs")
+    [span] = await database.rows("statistics.span")
+    findings = [*of_sqlite(SQLITE_VERSION), *of_pragmas(runs, where)]
+    if not database.has_vector_search:
+        findings.append(found("vectors-slow"))
+    left_out = []
+    try:
+        rows = await database.rows_within("statistics.look_through", {}, _LOOK_SECONDS)
+        if rows and rows[0]["verdict"] != "ok":
+            findings.append(found("database-damaged", f"The memory is damaged: {rows[0]['verdict']}.", where=where))
+    except TimeoutError:
+        left_out.append(f"every page of the memory: that takes more than {_LOOK_SECONDS:g} s (asleep it is done)")
+    except dbapi.Error as error:
+        findings.append(found("database-damaged", f"The memory cannot be read: {error}.", where=where))
+    findings += of_clock(float(span["last_at"]), clock.now())
+    newest = await asyncio.to_thread(_newest_copy, home.backups)
+    findings += of_backups(newest, float(span["first_at"]), float(span["last_at"]), str(home.backups))
+    return findings, left_out
+
+
+def of_sqlite(version: str) -> list[Finding]:
+    """Whether that SQLite has the bug that two connections can damage a file with."""
+    if tuple(int(part) for part in version.split(".")) >= SAFE_SQLITE:
+        return []
+    return [found("sqlite-unsafe", f"SQLite is {version}; {'.'.join(map(str, SAFE_SQLITE))} is the first without it.")]
+
+
+def of_pragmas(runs: Mapping[str, object], where: str) -> list[Finding]:
+    """What of SQLite's way of running is not as it was set."""
+    wrong = [f"{name} is {runs[name]}, not {wanted}" for name, wanted in _RUNS.items() if runs[name] != wanted]
+    return (
+        [found("database-pragma", f"SQLite does not run as it must: {'; '.join(wrong)}.", where=where)] if wrong else []
+    )
+
+
+def of_clock(last_at: float, now: float) -> list[Finding]:
+    """Whether the clock is behind what was remembered last. Times are unix seconds."""
+    hours = (last_at - now) / 3600
+    if last_at - now <= _CLOCK_SECONDS:
+        return []
+    return [found("clock-behind", f"The clock is {hours:.1f} hours behind the last thing that was remembered.")]
+
+
+def of_backups(newest: float | None, first_at: float, last_at: float, where: str) -> list[Finding]:
+    """Whether what was remembered stands in a backup too. Times are unix seconds; `newest` None: there is none."""
+    if newest is None:
+        is_young = last_at - first_at < _FIRST_BACKUP_SECONDS
+        return [] if is_young else [found("backup-none", where=where)]
+    if last_at - newest <= _OLD_BACKUP_SECONDS:
+        return []
+    days = int((last_at - newest) / 86400)
+    return [found("backup-old", f"The newest backup is {days} days older than the last memory.", where=where)]
+
+
+def _newest_copy(backups: Path) -> float | None:
+    return max((copy.stat().st_mtime for copy in backups.glob("*.db")), default=None)

@@ -1,0 +1,81 @@
+"""`reveries logs`: the last lines, what comes, what took a log's place; nothing of it is obeyed by a terminal."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reveries.client.log_page import entry_json, entry_line, last_lines
+from reveries.config import Home
+from tests.client.command_line import environment, reveries
+from tests.client.test_tui import HOSTILE
+
+
+def entry(event: str, **more: object) -> str:
+    return json.dumps({"event": event, "level": "info", "timestamp": "2026-11-21T20:30:46.85Z"} | more)
+
+
+@pytest.fixture
+def log(home: Home) -> Path:
+    home.create()
+    return home.logs / "daemon.log"
+
+
+def test_the_last_lines_come_from_what_was_rotated_away_too(log: Path) -> None:
+    log.with_name("daemon.log.2").write_text("a\nb\n")
+    log.with_name("daemon.log.1").write_text("c\nd\n")
+    log.write_text("e\nf\n")
+    assert last_lines(log, 1) == ["f"]
+    assert last_lines(log, 3) == ["d", "e", "f"]
+    assert last_lines(log, 100) == list("abcdef")
+    assert last_lines(log, 0) == []
+
+
+def test_long_logs_are_read_from_their_end(log: Path) -> None:
+    log.write_text("".join(f"{number:0100}\n" for number in range(5000)))
+    assert [int(row) for row in last_lines(log, 3)] == [4997, 4998, 4999]
+
+
+def test_a_line_says_when_how_bad_and_what(home: Home, log: Path) -> None:
+    log.write_text(entry("provider.failed", level="warning", provider="openai", why="no route to host") + "\n")
+    ran = reveries(home, "logs")
+    assert ran.code == 0
+    assert "warning provider.failed" in ran.out
+    assert 'provider=openai why="no route to host"' in ran.out
+    assert json.loads(reveries(home, "logs", "--json").out)["provider"] == "openai"
+
+
+def test_without_a_log_it_says_how_one_begins(home: Home) -> None:
+    ran = reveries(home, "logs")
+    assert ran.code == 1
+    assert ran.err.endswith("It begins with: reveries wake\n")
+
+
+@pytest.mark.requirement("R-10")
+@pytest.mark.parametrize("row", [HOSTILE, entry(HOSTILE, why=HOSTILE, exception=HOSTILE), '{"event": 3}', "[]", "{"])
+def test_nothing_in_a_log_is_obeyed(row: str) -> None:
+    shown = "".join(part.text for part in entry_line(row)) + entry_json(row)
+    assert not {char for char in shown if ord(char) < 32 or 127 <= ord(char) < 160}
+
+
+@pytest.mark.timeout(20)
+def test_what_is_written_is_followed_over_a_rotation(home: Home, log: Path) -> None:
+    log.write_text(entry("first") + "\n")
+    command = [sys.executable, "-m", "reveries", "logs", "-f", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(home), text=True) as follower:
+        assert follower.stdout is not None
+        try:
+            assert json.loads(follower.stdout.readline())["event"] == "first"
+            with log.open("a") as file:
+                file.write(entry("second") + "\n")
+            assert json.loads(follower.stdout.readline())["event"] == "second"
+            log.rename(log.with_name("daemon.log.1"))
+            log.write_text(entry("third") + "\n")
+            assert json.loads(follower.stdout.readline())["event"] == "third"
+            follower.send_signal(signal.SIGINT)
+            assert follower.wait(5) == 130
+        finally:
+            follower.kill()

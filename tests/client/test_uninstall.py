@@ -1,0 +1,76 @@
+"""`reveries uninstall`: what it shows is what goes, and nothing that is not ours goes."""
+
+import fcntl
+import json
+from pathlib import Path
+
+import pytest
+
+from reveries.client.uninstalling import planned, remove
+from reveries.config import Home
+from tests.client.command_line import reveries
+
+
+@pytest.fixture
+def lived(home: Home) -> Home:
+    home.create()
+    for file in ("memory.db", "memory.db-wal", "memory.snapshot", "config.toml", "daemon.lock", "logs/daemon.log.1"):
+        (home.path / file).write_text("x")
+    (home.backups / "memory-1.db").write_text("x")
+    return home
+
+
+def everything(home: Home) -> set[Path]:
+    return set(home.path.rglob("*"))
+
+
+def test_a_dry_run_removes_nothing_and_shows_all(lived: Home) -> None:
+    before = everything(lived)
+    told = json.loads(reveries(lived, "uninstall", "--purge", "--dry-run", "--json").out)
+    assert {Path(file) for file in told["files"]} == {file for file in before if file.is_file()}
+    assert told["was_removed"] is False
+    assert everything(lived) == before
+
+
+def test_purge_removes_the_mind_and_its_folder(lived: Home) -> None:
+    ran = reveries(lived, "uninstall", "--purge", "--yes")
+    assert (ran.code, ran.err) == (0, "")
+    assert not lived.path.exists()
+
+
+def test_without_purge_the_memory_stays(lived: Home) -> None:
+    before = everything(lived)
+    assert reveries(lived, "uninstall", "--yes").code == 0
+    assert everything(lived) == before
+
+
+def test_what_is_not_ours_stays_and_is_told(lived: Home) -> None:
+    letter = lived.path / "letter.txt"
+    letter.write_text("mine")
+    plan = planned(lived, purge=True)
+    assert plan.stays == [letter]
+    assert not remove(plan)
+    assert everything(lived) == {letter}
+
+
+def test_a_link_is_removed_and_what_it_leads_to_stays(lived: Home, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere.db"
+    elsewhere.write_text("not ours")
+    (lived.backups / "link.db").symlink_to(elsewhere)
+    remove(planned(lived, purge=True))
+    assert elsewhere.read_text() == "not ours"
+
+
+def test_a_mind_that_is_awake_is_not_purged(lived: Home) -> None:
+    with lived.lock.open("r") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        ran = reveries(lived, "uninstall", "--purge", "--yes")
+    assert ran.code == 75
+    assert (lived.path / "memory.db").exists()
+
+
+def test_it_asks_first(lived: Home) -> None:
+    ran = reveries(lived, "uninstall", "--purge", stdin="n\n")
+    assert ran.code == 130
+    assert (lived.path / "memory.db").exists()
+    assert reveries(lived, "uninstall", "--purge", "--json").code == 2

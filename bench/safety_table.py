@@ -106,10 +106,8 @@ def costs(texts: list[str]) -> None:
     for piece in pieces:
         clock += 0.2
         breaker.observe(piece, clock)
-    print(
     spent = (time.process_time() - began) / len(pieces) * 1e6
     print(f"breaker without meaning: {spent:.0f} microseconds of processor a token")
-    )
     sentences = [one for text in texts for one in sentences_of(text) if len(one) >= LEAST_SENTENCE_CHARS][:400]
     local_vectors(sentences[:1])
     began = time.perf_counter()

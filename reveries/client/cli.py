@@ -32,6 +32,7 @@ _COMMANDS: Final = {
     "notes": "notes",
     "config": "settings",
     "import": "importing",
+    "backup": "backup",
     "models": "models",
 }
 _INTERRUPTED = 130

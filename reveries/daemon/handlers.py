@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from reveries import protocol
+from reveries.daemon.backup_answers import make_backup
 from reveries.daemon.chat_context import Told
 from reveries.daemon.looking import Looking
 from reveries.daemon.mind import Mind, Progress
@@ -54,7 +55,7 @@ class Handlers:
 
     async def handle(self, session: Session, request: protocol.Request) -> None:
         """Answer one request. Raises ReveriesError; the server turns it into a `Failed`."""
-        if isinstance(request, protocol.LookRequest | protocol.AskWellbeing | ThinkingRequest):
+        if isinstance(request, protocol.LookRequest | protocol.AskWellbeing | protocol.MakeBackup | ThinkingRequest):
             session.outbox.send(await self._look_or_think(request))
             return
         match request:
@@ -143,8 +144,10 @@ class Handlers:
         return Looking(self._mind.memory, self._mind.conversation, self._mind.clock)
 
     async def _look_or_think(
-        self, request: protocol.LookRequest | protocol.AskWellbeing | ThinkingRequest
+        self, request: protocol.LookRequest | protocol.AskWellbeing | protocol.MakeBackup | ThinkingRequest
     ) -> protocol.Frame:
+        if isinstance(request, protocol.MakeBackup):
+            return await make_backup(request.request_id, self._mind)
         if isinstance(request, ThinkingRequest):
             return await self._mind.thinking.answer(request)
         if isinstance(request, protocol.AskWellbeing):

@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from reveries.errors import ProtocolError
+from reveries.protocol.backup_frames import BackupRestored, Backups
 from reveries.protocol.frames import (
     Attached,
     Config,
@@ -65,7 +66,7 @@ Frame = (
     | Config | ConfigApplied | Imported | Status | ModelsOverview | ModelsProbed
     | UsageReport | ThinkingControlled | ThoughtMarked | Notes
     | SleepLog | SleepRunDetail | SleepPreview | SleepUndone | SleepAnswered | Contradictions
-    | Help | Wellbeing
+    | Help | Wellbeing | Backups | BackupRestored
     | Why | Timeline | Neighbourhood | ToldContext | SelfModelShown | SelfHistory
 )  # fmt: skip
 

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from reveries.protocol.backup_frames import MakeBackup
 from reveries.protocol.looking_requests import (
     AskContext,
     AskNeighbourhood,
@@ -265,6 +266,6 @@ Request = (
     | AskUsage
     | ControlThinking | NudgeThinking | MarkThought | AskNotes | DismissNote
     | PreviewSleep | AskSleepLog | InspectSleep | UndoSleep | AnswerSleep
-    | AskContradictions | SettleContradiction | AskWellbeing
+    | AskContradictions | SettleContradiction | AskWellbeing | MakeBackup
     | AskWhy | AskTimeline | AskNeighbourhood | AskContext | AskSelf | AskSelfHistory | EditSelf | RevertSelf
 )  # fmt: skip

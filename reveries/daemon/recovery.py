@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from reveries.clock import Clock
-from reveries.db.backups import recover, suspect
+from reveries.db.backups import Looked, look_into, recover, suspect
 from reveries.errors import StorageDamagedError
 
 log = structlog.get_logger("recovery")
@@ -38,8 +38,9 @@ async def _noticing_garbage(life: Life, database: Path, awake: asyncio.Event) ->
     try:
         return await life(awake)
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, LookupError, TypeError) as error:
-        # Rows that are no rows: SQLite found nothing, for it does not know what belongs there.
-        if awake.is_set():
+        # Rows that are no rows, perhaps. Perhaps a fault of ours: for that no memory is put away.
+        looked = Looked(()) if awake.is_set() else await asyncio.to_thread(look_into, database)
+        if not looked.problems and not looked.rotten:
             raise
         raise StorageDamagedError(
             f"The memory {database} is damaged: it holds what cannot be read ({type(error).__name__}: {error}).",

@@ -29,6 +29,7 @@ EXIT_CODES = {
     "database_too_new": 78,
     "disk_full": 74,
     "storage_lost": 74,
+    "storage_damaged": 74,
     "already_awake": 75,
     "protocol": 76,
     "connection_lost": 76,

@@ -33,6 +33,7 @@ _COMMANDS: Final = {
     "notes": "notes",
     "config": "settings",
     "import": "importing",
+    "backup": "backup",
     "models": "models",
     "logs": "logs",
     "open": "where",

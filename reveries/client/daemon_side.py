@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -29,6 +30,19 @@ def frames_of(*words: str, module: str = ASLEEP_MODULE) -> Iterator[protocol.Fra
             if isinstance(frame, protocol.Failed):
                 raise error_from_code(frame.code, frame.message, frame.advice)
             yield frame
+
+
+_FrameType = TypeVar("_FrameType", bound=protocol.Frame)
+
+
+def only_frame(kind: type[_FrameType], *words: str, module: str = ASLEEP_MODULE) -> _FrameType:
+    """The one frame that the process is asked for. Raises the ReveriesError that it ends with."""
+    for frame in frames_of(*words, module=module):
+        if isinstance(frame, kind):
+            return frame
+    raise ModelUnavailableError(
+        f"{words[0]} was not answered.", advice=f"See what it says: {sys.executable} -m {module} {words[0]}"
+    )
 
 
 def overview_asleep(module: str = ASLEEP_MODULE) -> protocol.ModelsOverview:

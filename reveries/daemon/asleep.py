@@ -4,6 +4,7 @@
     python -m reveries.daemon.asleep test [--role ROLE]
     python -m reveries.daemon.asleep usage [--days N]
     python -m reveries.daemon.asleep checkup
+    python -m reveries.daemon.asleep backup-create | backup-list | backup-verify [--name N] | backup-restore [--name N]
 
 It writes frames of the protocol on standard output, one JSON object a line: `Progress`, and at last what a waking mind
 would answer, or `Failed`. `test`, `usage` and `checkup` hold the daemon's lock and use the same ledger; `test` makes
@@ -22,6 +23,7 @@ import msgspec
 from reveries import protocol
 from reveries.clock import Clock, SystemClock
 from reveries.config import Home, Settings, find_home, load_settings
+from reveries.daemon.backup_answers import listed, make_backup_asleep, restored, verified
 from reveries.daemon.checkup import checkup_asleep
 from reveries.daemon.instance import hold_lock
 from reveries.daemon.models import build_models, longest_call_seconds
@@ -43,6 +45,8 @@ def main(words: list[str] | None = None) -> int:
     commands.add_parser("test").add_argument("--role", default="")
     commands.add_parser("usage").add_argument("--days", type=int, default=30)
     commands.add_parser("checkup")
+    for name in ("create", "list", "verify", "restore"):
+        commands.add_parser(f"backup-{name}").add_argument("--name", default="")
     arguments = parser.parse_args(words)
     os.umask(0o077)
     try:
@@ -50,6 +54,8 @@ def main(words: list[str] | None = None) -> int:
         settings = load_settings(home.config)
         if arguments.command == "models":
             asyncio.run(_overview(settings))
+        elif arguments.command.startswith("backup-"):
+            _tell(_backup(settings, home, arguments.command, arguments.name))
         elif arguments.command == "usage":
             asyncio.run(_usage(settings, home, arguments.days))
         elif arguments.command == "checkup":
@@ -62,6 +68,18 @@ def main(words: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _backup(settings: Settings, home: Home, command: str, name: str) -> protocol.Frame:
+    match command:
+        case "backup-create":
+            return asyncio.run(make_backup_asleep(settings, home, SystemClock()))
+        case "backup-verify":
+            return verified(home, name)
+        case "backup-restore":
+            return restored(settings, home, SystemClock(), name)
+        case _:
+            return listed(home)
 
 
 async def _overview(settings: Settings) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from reveries import protocol
+from reveries.daemon.backup_answers import make_backup
 from reveries.daemon.chat_context import Told
 from reveries.daemon.looking import Looking
 from reveries.daemon.mind import Mind, Progress
@@ -36,7 +37,12 @@ from reveries.safety.wellbeing import wellbeing_report
 
 _SCROLLBACK_TURNS = 200
 _LOOK_OR_THINK = (
-    protocol.LookRequest | protocol.AskWellbeing | protocol.AskCheckup | ThinkingRequest | protocol.TalkRequest
+    protocol.LookRequest
+    | protocol.AskWellbeing
+    | protocol.AskCheckup
+    | protocol.MakeBackup
+    | ThinkingRequest
+    | protocol.TalkRequest
 )
 
 
@@ -152,6 +158,7 @@ class Handlers:
         request: protocol.LookRequest
         | protocol.AskWellbeing
         | protocol.AskCheckup
+        | protocol.MakeBackup
         | ThinkingRequest
         | protocol.TalkRequest,
     ) -> None:
@@ -161,6 +168,8 @@ class Handlers:
             session.outbox.send(await self._mind.thinking.answer(request))
         elif isinstance(request, protocol.AskCheckup):
             session.outbox.send(await self._mind.checkup(request.request_id))
+        elif isinstance(request, protocol.MakeBackup):
+            session.outbox.send(await make_backup(request.request_id, self._mind))
         elif isinstance(request, protocol.AskWellbeing):
             report = await wellbeing_report(self._mind.database, self._mind.clock, request.excerpts)
             session.outbox.send(wellbeing_frame(request.request_id, report))

@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from reveries.clock import Clock
-from reveries.db.backups import recover, suspect
+from reveries.db.backups import Looked, look_into, recover, suspect
 from reveries.errors import StorageDamagedError
 
 log = structlog.get_logger("recovery")
@@ -21,35 +21,26 @@ async def live_with_recovery(life: Life, database: Path, backups: Path, clock: C
     """What `life` returns. Damage that is found before it is awake is put right from a backup, and it begins again;
     what is found later ends it, and the next wake looks at everything first. Raises StorageDamagedError, then and
     when no backup can help."""
+    awake = asyncio.Event()
     try:
-        return await _noticing_garbage(life, database)
+        return await _noticing_garbage(life, database, awake)
     except StorageDamagedError as error:
         suspect(database, error.message)
         log.error("memory.damaged", why=error.message)
-        if isinstance(error, _WhileAwakeError):
+        if awake.is_set():
             raise
         restored = await asyncio.to_thread(recover, database, backups, clock.now(), error.message)
         log.warning("memory.put_back", backup=restored.backup, kept=restored.kept)
-    return await _noticing_garbage(life, database)
+    return await _noticing_garbage(life, database, awake)
 
 
-class _WhileAwakeError(StorageDamagedError):
-    """It was seen after others could come."""
-
-    code = "storage_damaged"
-
-
-async def _noticing_garbage(life: Life, database: Path) -> int:
-    awake = asyncio.Event()
+async def _noticing_garbage(life: Life, database: Path, awake: asyncio.Event) -> int:
     try:
         return await life(awake)
-    except StorageDamagedError as error:
-        if awake.is_set():
-            raise _WhileAwakeError(error.message, advice=error.advice) from error
-        raise
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, LookupError, TypeError) as error:
-        # Rows that are no rows: SQLite found nothing, for it does not know what belongs there.
-        if awake.is_set():
+        # Rows that are no rows, perhaps. Perhaps a fault of ours: for that no memory is put away.
+        looked = Looked(()) if awake.is_set() else await asyncio.to_thread(look_into, database)
+        if not looked.problems and not looked.rotten:
             raise
         raise StorageDamagedError(
             f"The memory {database} is damaged: it holds what cannot be read ({type(error).__name__}: {error}).",

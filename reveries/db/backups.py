@@ -172,6 +172,7 @@ def put_back(database: Path, backup: Backup, now: float, why: str) -> Restored:
     note.write_bytes(msgspec.json.encode(restored))
     note.chmod(0o600)
     suspicion(database).unlink(missing_ok=True)
+    unseal(database)
     return restored
 
 

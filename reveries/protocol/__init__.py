@@ -7,6 +7,18 @@ clients are told. A request ends with its result, or with `Failed`. Any MessageP
 (tests/test_protocol.py keeps golden bytes).
 """
 
+from reveries.protocol.backup_frames import (
+    BackupEntry as BackupEntry,
+)
+from reveries.protocol.backup_frames import (
+    BackupRestored as BackupRestored,
+)
+from reveries.protocol.backup_frames import (
+    Backups as Backups,
+)
+from reveries.protocol.backup_frames import (
+    MakeBackup as MakeBackup,
+)
 from reveries.protocol.checkup_frames import (
     Checkup as Checkup,
 )

@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from reveries.errors import ProtocolError
+from reveries.protocol.backup_frames import BackupRestored, Backups
 from reveries.protocol.checkup_frames import Checkup
 from reveries.protocol.frames import (
     Attached,
@@ -67,7 +68,7 @@ Frame = (
     | Config | ConfigApplied | Imported | Status | ModelsOverview | ModelsProbed
     | UsageReport | ThinkingControlled | ThoughtMarked | Notes
     | SleepLog | SleepRunDetail | SleepPreview | SleepUndone | SleepAnswered | Contradictions
-    | Help | Wellbeing | Checkup
+    | Help | Wellbeing | Checkup | Backups | BackupRestored
     | Conversations | Turns | PastWords | TakenBack | Switched
     | Why | Timeline | Neighbourhood | ToldContext | SelfModelShown | SelfHistory
 )  # fmt: skip

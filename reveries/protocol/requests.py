@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from reveries.protocol.backup_frames import MakeBackup
 from reveries.protocol.looking_requests import (
     AskContext,
     AskNeighbourhood,
@@ -279,7 +280,7 @@ Request = (
     | AskUsage | AskCheckup
     | ControlThinking | NudgeThinking | MarkThought | AskNotes | DismissNote
     | PreviewSleep | AskSleepLog | InspectSleep | UndoSleep | AnswerSleep
-    | AskContradictions | SettleContradiction | AskWellbeing
+    | AskContradictions | SettleContradiction | AskWellbeing | MakeBackup
     | AskConversations | AskTurns | AskPastWords | NewConversation | ResumeConversation | TakeBack
     | AskWhy | AskTimeline | AskNeighbourhood | AskContext | AskSelf | AskSelfHistory | EditSelf | RevertSelf
 )  # fmt: skip

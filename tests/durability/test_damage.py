@@ -1,22 +1,24 @@
 """A8: a damaged memory is never an empty mind. It is renamed, a backup takes its place, and what is missing is said."""
 
+import asyncio
+import os
 import random
 import shutil
 from pathlib import Path
 
 import pytest
 
+from reveries.daemon.recovery import live_with_recovery
 from reveries.db.backups import recover, suspect, suspicion
 from reveries.db.database import open_database
 from reveries.errors import StorageDamagedError
 from tests.durability.damage import HARMLESS, HARMS, Harm, flip, remember, try_flips, wake
+from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, open_memory, talk
 
 
 @pytest.fixture(scope="module")
 def remembered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    import asyncio
-
     folder = tmp_path_factory.mktemp("whole")
     asyncio.run(remember(folder, exchanges=20))
     return folder
@@ -147,10 +149,30 @@ async def test_a_backup_that_the_disk_changed_is_no_backup(place: Path) -> None:
 
 
 def _set_bit(file: Path, place: int) -> None:
-    import os
-
     times = file.stat()
     with file.open("r+b") as opened:
         opened.seek(place)
         opened.write(b"T")
     os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+@pytest.mark.requirement("A8")
+async def test_a_fault_of_the_program_puts_no_memory_away(place: Path) -> None:
+    async def life(_: asyncio.Event) -> int:
+        raise LookupError("a mistake of ours")
+
+    with pytest.raises(LookupError):
+        await live_with_recovery(life, place / "memory.db", place / "backups", HandClock(NOW))
+    assert not list(place.glob("memory.db.replaced-*"))
+
+
+@pytest.mark.requirement("A8")
+async def test_damage_that_is_met_while_awake_ends_the_life_and_nothing_is_put_back_under_it(place: Path) -> None:
+    async def life(awake: asyncio.Event) -> int:
+        awake.set()
+        raise StorageDamagedError("a page could not be read")
+
+    with pytest.raises(StorageDamagedError):
+        await live_with_recovery(life, place / "memory.db", place / "backups", HandClock(NOW))
+    assert suspicion(place / "memory.db").exists()
+    assert not list(place.glob("memory.db.replaced-*"))

@@ -203,3 +203,14 @@ async def test_consolidating_on_the_owners_word_ends_in_a_result_for_every_exper
         done = await client.next_of(protocol.Consolidated, seconds=120)
         assert done.processed + done.fallbacks == 1
         assert done.log
+
+
+@pytest.mark.requirement("A9")
+async def test_a_waking_mind_makes_a_backup_when_it_is_asked_to(living: Living) -> None:
+    await living.wake()
+    async with living.client() as client:
+        client.send(protocol.MakeBackup(client.number()))
+        [made] = (await client.next_of(protocol.Backups)).backups
+    assert (living.home.backups / made.name).stat().st_size == made.size_bytes
+    assert made.is_looked_at
+    assert made.problems == []

@@ -1,0 +1,56 @@
+"""A thousand flipped bits in a memory that sleeps: how many are noticed, and whether any wakes an empty mind (A8).
+
+    make soak PART=damage                     # or ARGS="--flips 200"
+
+Half of the files were closed (they carry a seal), half were killed (they do not: then row checksums and SQLite's own
+check are all there is). Ends with 1 when a flip in a sealed file goes unnoticed, or when any wakes an empty mind.
+"""
+
+import argparse
+import asyncio
+import logging
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import structlog
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # tests is not part of the package.
+
+from tests.durability.damage import Flips, remember, try_flips
+
+
+def main() -> int:
+    """Flip, and tell. The exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--flips", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=7)
+    options = parser.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    warnings.simplefilter("ignore")  # What is in a vector after a flip may be anything.
+    closed, killed = asyncio.run(_flip(options.flips // 2, options.seed))
+    for name, seen in (("closed", closed), ("killed", killed)):
+        print(f"{name}: {seen.flips} flips, {seen.changed} changed what can be read")
+        print(f"  noticed by the wake      {seen.at_wake}")
+        print(f"  by the next backup       {seen.at_backup}")
+        print(f"  not noticed              {seen.unnoticed}")
+        print(f"  empty minds              {seen.empty}")
+    return 1 if closed.unnoticed or closed.empty or killed.empty else 0
+
+
+async def _flip(count: int, seed: int) -> tuple[Flips, Flips]:
+    with tempfile.TemporaryDirectory(prefix="rvd") as folder:
+        whole = _made(Path(folder))
+        await remember(whole)
+        closed = await try_flips(whole, Path(folder), count, seed, is_sealed=True)
+        return closed, await try_flips(whole, Path(folder), count, seed + 1, is_sealed=False)
+
+
+def _made(folder: Path) -> Path:
+    (folder / "whole").mkdir()
+    return folder / "whole"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

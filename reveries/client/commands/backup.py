@@ -1,0 +1,91 @@
+"""`reveries backup`: copies of the memory. Making one is asked of the waking mind; the rest needs nobody awake."""
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from reveries import protocol
+
+
+@click.group("backup", short_help="Copies of the memory: make, list, verify, restore.")
+def command() -> None:
+    """Copies of the memory, each verified before it counts.
+
+    A waking mind makes one every hour. Those of 24 hours are kept, and one a day of 7 days.
+    """
+
+
+@command.command("create")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def create(as_json: bool) -> None:
+    """Make one now."""
+    from reveries import protocol
+    from reveries.client.calling import ask
+    from reveries.errors import AsleepError
+
+    try:
+        made = ask(protocol.MakeBackup, protocol.Backups)
+    except AsleepError:
+        made = _asleep("backup-create")
+    _show(made, as_json=as_json)
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def list_(as_json: bool) -> None:
+    """Which there are, the newest first."""
+    _show(_asleep("backup-list"), as_json=as_json)
+
+
+@command.command("verify")
+@click.argument("name", default="")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def verify(name: str, as_json: bool) -> None:
+    """Whether NAME, or every backup, is a whole memory and still what was written. Ends with 74 when one is not."""
+    from reveries.errors import StorageError
+
+    found = _asleep("backup-verify", "--name", name)
+    _show(found, as_json=as_json)
+    if any(one.problems for one in found.backups):
+        raise StorageError("Not every backup is whole.", advice="A new one: reveries backup create")
+
+
+@command.command("restore")
+@click.argument("name", default="")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def restore(name: str, yes: bool, as_json: bool) -> None:
+    """Put NAME, or the newest backup, in the place of the memory, which is renamed and kept. The mind must sleep."""
+    from reveries import protocol
+    from reveries.client.backup_page import restored_page
+    from reveries.client.daemon_side import only_frame
+    from reveries.client.render import show, show_json
+
+    if not yes:
+        wanted = _asleep("backup-list").backups
+        chosen = name or (wanted[0].name if wanted else "the newest")
+        click.confirm(f"Put {chosen} in the place of the memory? What happened since is not in it.", abort=True)
+    done = only_frame(protocol.BackupRestored, "backup-restore", "--name", name)
+    if as_json:
+        show_json(done)
+    else:
+        show(restored_page(done))
+
+
+def _asleep(*words: str) -> "protocol.Backups":
+    from reveries import protocol
+    from reveries.client.daemon_side import only_frame
+
+    return only_frame(protocol.Backups, *words)
+
+
+def _show(found: "protocol.Backups", *, as_json: bool) -> None:
+    from reveries.client.backup_page import backups_page
+    from reveries.client.render import show, show_json
+
+    if as_json:
+        show_json(found)
+    else:
+        show(backups_page(found, time.time()))

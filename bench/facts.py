@@ -149,6 +149,8 @@ class Surrounding:
     def recent_thought(self) -> str:
         return ""
 
+    def off_record_ended(self) -> None: ...
+
     async def turns_folded(self) -> None:
         await self.memory.light_sleep()
 

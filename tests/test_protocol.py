@@ -617,6 +617,10 @@ GOLDEN: Final[list[tuple[Request | Frame, str]]] = [
             "645f617491a874686520686f6d65ad6e6f745f6c6f6f6b65645f617490"
         ),
     ),
+    (
+        Say(request_id=7, text="between us", off_record=True),
+        ("0000002f84a174a3736179aa726571756573745f696407a474657874aa6265747765656e207573aa6f66665f7265636f7264c3"),
+    ),
 ]
 """What stands here never changes within a protocol version: clients that others wrote depend on it."""
 

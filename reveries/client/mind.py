@@ -10,6 +10,8 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from pathlib import Path
 
+import msgspec
+
 from reveries import protocol
 from reveries.client.connection import Connection
 from reveries.client.connection import connect as connect_to
@@ -29,14 +31,21 @@ class Exchange:
     person in danger; `end`: how it ended and what it cost, once it did.
     """
 
-    def __init__(self, connection: Connection, words: str, on_help: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        words: str,
+        on_help: Callable[[str], None] | None = None,
+        *,
+        off_record: bool = False,
+    ) -> None:
         self.help = ""
         self._on_help = on_help
         self.recalled: list[protocol.RecalledItem] = []
         self.stored: dict[str, str] = {}
         self.end: protocol.Replied | None = None
         self._connection = connection
-        self._say = protocol.Say(connection.new_id(), words)
+        self._say = protocol.Say(connection.new_id(), words, off_record=True if off_record else msgspec.UNSET)
 
     async def __aiter__(self) -> AsyncGenerator[str, None]:
         """Raises what the daemon raised, and ConnectionLostError when it goes away in between; what came before that
@@ -83,10 +92,10 @@ class Mind:
     def name(self) -> str:
         return self.connection.welcome.mind
 
-    def say(self, words: str, on_help: Callable[[str], None] | None = None) -> Exchange:
+    def say(self, words: str, on_help: Callable[[str], None] | None = None, *, off_record: bool = False) -> Exchange:
         """Say something; iterate over what this gives for the reply. `on_help` is called with `Exchange.help` as soon
-        as it is there, whatever becomes of the reply. Raises InputDataError for nothing, and for more than one turn may
-        hold."""
+        as it is there, whatever becomes of the reply. `off_record`: neither your words nor the reply are stored. Raises
+        InputDataError for nothing, and for more than one turn may hold."""
         words = words.strip().encode("utf-8", "replace").decode("utf-8")
         if not words:
             raise InputDataError("There is nothing to say.", advice="Give it at least one word.")
@@ -95,7 +104,7 @@ class Mind:
                 f"That is {len(words):,} characters; one turn has at most {protocol.MAX_TEXT_CHARS:,}.",
                 advice="Say it in parts, or bring it in as a past conversation: reveries import FILE",
             )
-        return Exchange(self.connection, words, on_help)
+        return Exchange(self.connection, words, on_help, off_record=off_record)
 
     async def search(self, cue: str, limit: int = 10) -> protocol.Found:
         """What comes to mind for `cue`; nothing is reinforced by looking."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import structlog
 
 from reveries.clock import Clock, wait_for_event
-from reveries.config import Settings
+from reveries.config import LOCAL_EMBEDDERS, Settings
 from reveries.daemon.chat_context import (
     STOPS,
     SUMMARY_SHARE,
@@ -109,6 +109,11 @@ class Conversation:
         return self._turn_lock.locked() or not self._state.is_resting
 
     @property
+    def is_resting(self) -> bool:
+        """Whether nothing is being talked about, whatever turn off the record is under way."""
+        return self._state.is_resting
+
+    @property
     def attached_count(self) -> int:
         return len(self._state.attached)
 
@@ -174,13 +179,18 @@ class Conversation:
             self._state.attached.discard(client)
             self._changed.set()
 
-    async def say(self, words: str, events: TurnEvents) -> TurnResult:
-        """One turn, whole. Raises StorageError when the words could not be stored: then nothing was acknowledged."""
+    async def say(self, words: str, events: TurnEvents, *, off_record: bool = False) -> TurnResult:
+        """One turn, whole. Raises StorageError when the words could not be stored: then nothing was acknowledged.
+
+        `off_record`: nothing of it is stored, recalled, thought of or logged; the next turn does not know of it either.
+        """
         self._surroundings.conversation_began()
         # Before anything that can fail: no model, disk, queue or budget stands between these words and the help text.
         if (text := await self.danger.help_for(words, self.settings.crisis)) is not None:
             events.help(text)
         async with self._turn_lock:
+            if off_record:
+                return await self._turn_off_record(plain(words), events)
             try:
                 return await self._turn(plain(words), events)
             finally:
@@ -276,6 +286,30 @@ class Conversation:
         ended = self._clock.monotonic()
         first = draft.first_token_at if draft.first_token_at is not None else ended
         return TurnResult(owner_turn, reply_turn, draft, first - began, ended - began)
+
+    async def _turn_off_record(self, words: str, events: TurnEvents) -> TurnResult:
+        """The model sees the conversation, what comes to mind, and these words; nobody sees them after it. The time of
+        rest is as before: a conversation that rested does so still, one that did not has heard from its owner."""
+        began = self._clock.monotonic()
+        draft = Draft(is_off_record=True)
+        try:
+            context = self._recall_context(words)
+            # What an embedder elsewhere is asked is kept, for it is paid for: there it goes by words alone.
+            is_local = self.settings.llm.embedding_model in LOCAL_EMBEDDERS
+            vector = await self._memory.embed_cue(words) if is_local else self._memory.no_vector
+            recall = self._memory.recall(words, vector, context)
+            told = await self._fitting(recall)
+            events.recalled(recall, told)
+            asked = asked_text(await self._cut_to_fit(words), told, self._surroundings.recent_thought(), context.now)
+            await self._make_room(asked)
+            await self._generate(asked, draft, events)
+        finally:
+            self._state.last_word_monotonic = self._clock.monotonic()
+            self._changed.set()
+            self._surroundings.off_record_ended()
+        ended = self._clock.monotonic()
+        first = draft.first_token_at if draft.first_token_at is not None else ended
+        return TurnResult(None, None, draft, first - began, ended - began)
 
     async def _awaken(self) -> None:
         if self._state.is_resting:
@@ -427,7 +461,7 @@ class Conversation:
             draft.reason, draft.explanation = "cancelled", "You stopped this reply."
         elif draft.reason in ("stop", "length") and not draft.text:
             draft.reason, draft.explanation = "failed", f"{self._model.name} answered without a word. Ask again."
-        if draft.verdict is not None:
+        if draft.verdict is not None and not draft.is_off_record:
             await self._surroundings.reply_tripped(draft.verdict, draft.text)
 
     async def _stream(self, prompt: Prompt, draft: Draft, events: TurnEvents) -> None:
@@ -448,7 +482,9 @@ class Conversation:
                         return
         except ModelError as error:
             draft.reason, draft.explanation = "failed", str(error)
-            log.warning("reply.failed", code=error.code, why=error.message)
+            # What a provider says may quote what it was asked.
+            why = {} if draft.is_off_record else {"why": error.message}
+            log.warning("reply.failed", code=error.code, **why)
 
     async def _remember_sent(self, asked: str, owner_turn: Turn, reply_turn: Turn) -> None:
         tokens = await self._count(asked) + await self._count(reply_turn.text)

@@ -209,7 +209,10 @@ class Handlers:
     async def _say(self, session: Session, request: protocol.Say) -> None:
         mind = self._mind
         events = _TurnToSession(session, request.request_id)
-        reply = self._tasks.create_task(self._outcome(mind.conversation.say(request.text, events)), name="turn")
+        reply = self._tasks.create_task(
+            self._outcome(mind.conversation.say(request.text, events, off_record=request.off_record is True)),
+            name="turn",
+        )
         try:
             await asyncio.wait((reply,))
         except asyncio.CancelledError:

@@ -135,6 +135,12 @@ class Mind:
         self.monologue.resume(Reactivation(Reason.CONVERSATION, conversation_id))
         self.tell_state(*self.state())
 
+    def off_record_ended(self) -> None:
+        # The turn's lock is still held, so `is_talking` would say yes: whether the conversation rests is what counts.
+        if self.conversation.is_resting:
+            self.monologue.resume()
+            self.tell_state(self.monologue.state.value, self.monologue.state_detail)
+
     def recent_thought(self) -> str:
         return self.monologue.recent_thought()
 

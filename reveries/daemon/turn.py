@@ -51,6 +51,10 @@ class Surroundings(Protocol):
         """Whether somebody else than the owner and the mind had a hand in that thought: then so has it in the reply."""
         ...
 
+    def off_record_ended(self) -> None:
+        """A turn that leaves no trace is over; nothing of it is slept on. Thinking goes on if nobody talks."""
+        ...
+
     async def turns_folded(self) -> None:
         """Turns left the model's sight: from now on only recall brings them back."""
         ...
@@ -68,13 +72,15 @@ class Draft:
     usage: Usage | None = None
     first_token_at: float | None = None
     verdict: Verdict | None = None
+    is_off_record: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
     """What became of one turn."""
 
-    owner_turn: Turn
+    owner_turn: Turn | None
+    """None for a turn off the record."""
     reply_turn: Turn | None
     draft: Draft
     first_token_seconds: float

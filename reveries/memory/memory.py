@@ -148,6 +148,11 @@ class Memory:
         # Another model may have come into use while this one was asked.
         return vector if self._store.embedder is embedder else self._live.no_vector
 
+    @property
+    def no_vector(self) -> Vector:
+        """A vector that is near to nothing: what is recalled with it is recalled by words."""
+        return self._live.no_vector
+
     def recall(self, cue: str, vector: Vector, context: RecallContext) -> Recall:
         """What comes to mind: no waiting, no database, nothing changed. A turn that uses it hands it to
         `record_exchange`, which reinforces (R-125)."""

@@ -54,6 +54,9 @@ class Say(Message, frozen=True):
 
     request_id: RequestId
     text: Text
+    # Left out where not given: the bytes of a turn on the record stay what they were.
+    off_record: bool | msgspec.UnsetType = msgspec.UNSET
+    """Sent as true: neither these words nor the reply are stored, recalled, thought of or logged. No `Stored` comes."""
 
 
 class Cancel(Message, frozen=True):

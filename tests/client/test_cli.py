@@ -141,6 +141,14 @@ def test_say_reads_stdin(home: Home) -> None:
     assert [request.text for request in fake.received if isinstance(request, protocol.Say)] == ["a\nb"]
 
 
+def test_a_private_turn_is_said_off_the_record(home: Home) -> None:
+    with awake_in_thread(home, Script(pieces=["Sure."])) as fake:
+        assert reveries(home, "say", "--private", stdin="between us").code == 0
+        assert reveries(home, "say", "hello").code == 0
+    said = [request for request in fake.received if isinstance(request, protocol.Say)]
+    assert [request.off_record is True for request in said] == [True, False]
+
+
 def test_say_as_json_tells_recalled_stored_and_usage(home: Home) -> None:
     item = protocol.RecalledItem("e1", "Ada plans.", 0.9, NOW, "the pear stays", "Ada", True)
     with awake_in_thread(home, Script(recalled=[item])):

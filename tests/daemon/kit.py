@@ -31,6 +31,7 @@ class Around:
     began: int = 0
     rested: list[str] = field(default_factory=list)
     folded: int = 0
+    off_record: int = 0
     turns: list[Turn] = field(default_factory=list)
     trips: list[tuple[Verdict, str]] = field(default_factory=list)
     thought: str = ""
@@ -49,6 +50,9 @@ class Around:
 
     def recent_thought(self) -> str:
         return self.thought
+
+    def off_record_ended(self) -> None:
+        self.off_record += 1
 
     async def turns_folded(self) -> None:
         self.folded += 1

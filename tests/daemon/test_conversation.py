@@ -173,6 +173,7 @@ async def test_a_message_longer_than_the_context_is_stored_whole_and_told_in_par
     async with talking(tmp_path, settings=small(), context_tokens=1024) as talk:
         long = "heron " * 20_000
         result = await talk.conversation.say(long, Events())
+        assert result.owner_turn is not None
         assert result.owner_turn.text == long
         assert "characters left out" in talk.model.prompts[-1].messages[-1].text
 

@@ -15,13 +15,18 @@ _INTERRUPTED = 130
 
 @click.command("say", short_help="Say something and print the reply.")
 @click.argument("text", nargs=-1)
+@click.option("--private", is_flag=True, help="Off the record: neither this nor the reply is kept anywhere.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object when the reply is whole.")
-def command(text: tuple[str, ...], as_json: bool) -> int:
-    """Say TEXT (or what comes on stdin) and print the reply as it comes. Ctrl+C stops the reply."""
+def command(text: tuple[str, ...], private: bool, as_json: bool) -> int:
+    """Say TEXT (or what comes on stdin) and print the reply as it comes. Ctrl+C stops the reply.
+
+    With --private neither your words nor the reply are stored, recalled, thought of or logged, and the next turn does
+    not know of them. Your shell may remember the command: give the words on stdin then.
+    """
     from reveries.client.calling import call
 
     words = _words(text)
-    return call(lambda mind: _exchange(mind, words, as_json))
+    return call(lambda mind: _exchange(mind, words, as_json, private=private))
 
 
 def _words(text: tuple[str, ...]) -> str:
@@ -43,7 +48,7 @@ def _words(text: tuple[str, ...]) -> str:
     return words
 
 
-async def _exchange(connection: "Connection", words: str, as_json: bool) -> int:
+async def _exchange(connection: "Connection", words: str, as_json: bool, *, private: bool) -> int:
     from reveries.client.calling import ctrl_c
     from reveries.client.mind import Mind
     from reveries.client.render import say
@@ -53,7 +58,7 @@ async def _exchange(connection: "Connection", words: str, as_json: bool) -> int:
         if not as_json:
             say(text, "strong", err=True)
 
-    exchange, last = Mind(connection).say(words, show_help), "\n"
+    exchange, last = Mind(connection).say(words, show_help, off_record=private), "\n"
     try:
         with ctrl_c(exchange.stop):
             async for piece in exchange:

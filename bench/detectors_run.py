@@ -17,7 +17,7 @@ from reveries.llm.base import Vectors
 from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.safety.breaker import Knowledge, ReplyBreaker
 from reveries.safety.crisis import Urgency, find_crisis
-from reveries.safety.crisis_meaning import load_crisis_likeness, pieces_to_weigh, reads_as_english
+from reveries.safety.crisis_meaning import english_pieces, load_crisis_likeness
 from reveries.safety.detectors import find_distress
 from reveries.safety.likeness import GOING_ROUND, LEAST_SENTENCE_CHARS, MeaningWatch, load_likeness
 from reveries.safety.repetition import LoopFinder
@@ -117,7 +117,7 @@ def mind_trip(texts: Sequence[str]) -> Scores:
 def crisis(texts: Sequence[str]) -> Scores:
     """As it ships: by rule, or by meaning (0.5 to 0.75; below that how near it came). Rules alone without weights."""
     by_rule = crisis_rules(texts)
-    likeness, pieces = load_crisis_likeness(), [pieces_to_weigh(text) for text in texts]
+    likeness, pieces = load_crisis_likeness(), [english_pieces(text) for text in texts]
     try:
         vectors = local_vectors([piece for one in pieces for piece in one])
     except ModelMissingError as error:
@@ -125,8 +125,7 @@ def crisis(texts: Sequence[str]) -> Scores:
         return by_rule
     ends = np.cumsum([len(one) for one in pieces])
     odds = [likeness.highest(one, vectors[end - len(one) : end]) for one, end in zip(pieces, ends, strict=True)]
-    can_be_asked = np.array([reads_as_english(text) for text in texts])
-    chance = np.where(can_be_asked, 1 / (1 + np.exp(likeness.limit - np.array(odds))), 0.0)
+    chance = 1 / (1 + np.exp(np.minimum(700.0, likeness.limit - np.array(odds))))
     scores: Scores = np.maximum(by_rule, np.where(chance > 0.5, (chance + 0.5) / 2, 0.999 * chance))
     return scores
 

@@ -36,9 +36,8 @@ ALIKE_SHARE = 0.5
 
 _SAID_NOTE = "[What was said before:"
 _THOUGHT_NOTE = "[You were just thinking:"
+_SILENCE_NOTE = "[Before these words:"
 _TIME_NOTE = "[It is "
-STOPS = tuple(f"\n{note}" for note in (_SAID_NOTE, _THOUGHT_NOTE, _TIME_NOTE))
-"""Where a reply ends: a small model goes on with the notes of a next message that nobody wrote."""
 
 FOLD_TO_SHARE = 0.5
 """After a fold the history takes this share of its budget, so that the next fold is far away."""
@@ -166,7 +165,7 @@ def asked_text(words: str, told: Sequence[Told], thought: str, now: float, silen
     if thought:
         blocks.append(f"{_THOUGHT_NOTE} {one_line(thought, THOUGHT_CHARS)}]")
     if silence:
-        blocks.append(f"[Before these words: {one_line(silence, SILENCE_CHARS)}.]")
+        blocks.append(f"{_SILENCE_NOTE} {one_line(silence, SILENCE_CHARS)}.]")
     # A small model answers in the wrong person unless it is told so right before the words (docs/benchmarks.md).
     blocks.append(f"{_TIME_NOTE}{local_time(now)}. {manner_for(words).value}]")
     blocks.append(words)
@@ -202,6 +201,15 @@ def cut_middle(text: str, limit_chars: int) -> str:
         return text
     half = max(1, limit_chars // 2)
     return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
+
+
+def stops_at(now: float) -> tuple[str, ...]:
+    """Where a reply ends: a small model goes on with the notes of a next message that nobody wrote.
+
+    At most four, for some providers take no more. With the weekday, since "[It is night.]" may be what was asked for.
+    """
+    weekday = local_time(now).split(maxsplit=1)[0]
+    return tuple(f"\n{note}" for note in (_SAID_NOTE, _THOUGHT_NOTE, _SILENCE_NOTE, _TIME_NOTE + weekday))
 
 
 def local_time(at: float) -> str:

@@ -16,7 +16,6 @@ import structlog
 from reveries.clock import Clock, wait_for_event
 from reveries.config import LOCAL_EMBEDDERS, Settings
 from reveries.daemon.chat_context import (
-    STOPS,
     SUMMARY_SHARE,
     SentExchange,
     Told,
@@ -25,6 +24,7 @@ from reveries.daemon.chat_context import (
     cut_middle,
     fold,
     messages_for,
+    stops_at,
     system_text,
 )
 from reveries.daemon.danger import Danger
@@ -450,7 +450,7 @@ class Conversation:
             messages=messages_for(self._system(), self._state.exchanges, asked),
             max_tokens=self.settings.llm.limits.reply_tokens,
             temperature=_TEMPERATURE,
-            stop=STOPS,
+            stop=stops_at(self._clock.now()),
         )
         async with asyncio.TaskGroup() as tasks:
             self._generation = tasks.create_task(self._stream(prompt, draft, events), name="reply")

@@ -12,7 +12,7 @@ from reveries.config import CrisisSettings
 from reveries.errors import ReveriesError
 from reveries.llm.base import Embedder, Vectors
 from reveries.safety.crisis import QUICK_CHARS, find_crisis, help_text
-from reveries.safety.crisis_meaning import CrisisLikeness, pieces_to_weigh, reads_as_english
+from reveries.safety.crisis_meaning import CrisisLikeness, english_pieces
 
 log = structlog.get_logger("danger")
 
@@ -47,9 +47,8 @@ class Danger:
     async def _sounds_like_it(self, words: str) -> bool:
         if self.embedder is None or self.likeness is None or self.embedder.model_id != self.likeness.model_id:
             return False
-        if not reads_as_english(words):
+        if not (pieces := english_pieces(words)):
             return False
-        pieces = pieces_to_weigh(words)
         try:
             async with asyncio.timeout(self.most_seconds):
                 vectors = await _vectors_of(pieces, self.embedder)

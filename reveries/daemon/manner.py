@@ -2,7 +2,7 @@
 
 A small model goes by what it read last. With one rule for all words ("when they ask ..., when they tell ...") the one
 that ships answered "I don't know the answer" to people who had told it something (docs/benchmarks.md). So the words
-decide which rule it reads, by their form: good enough for English, and where it errs the rule still does no harm.
+decide which rule it reads, by their form: good enough for English; other languages are known by their question marks.
 """
 
 import re
@@ -14,11 +14,11 @@ from reveries.memory.sleep.extracts import telling
 _ASKING: Final = re.compile(
     r"""[?？؟]
     | ^\W*(?: (?:and|but|so|ok|okay|well|please|hey|now)\W+ )*
-      (?: who|whom|whose|what|when|where|which|why|how|do|does|did|is|are|am|was|were|can|could|will|would|should
-        | shall|may|might|must|have\s+you|has|had\s+i|tell|remind|name|list|explain|describe|give|show|help|write|find
-        | summari[sz]e|translate|compare|suggest|recommend|check|count|calculate|convert|draft|rewrite|correct|continue
+      (?: who|whom|whose|what(?!\s+an?\b)|when(?!\s+(?:i|we|my|our)\b)|where|which|why|how|do|does|did|is
+        | are|am|was|were|can|could|will|would|should|shall|may|might|must|have\s+you|has|had\s+i|tell|remind|name|list|explain
+        | describe|give|show|help|write|find|summari[sz]e|translate|compare|suggest|recommend|check|count|calculate|convert|draft|rewrite|correct|continue
         | go\s+on|sing|play|say|read|make|create|invent|imagine|think|guess|choose|pick|look|let|teach|plan|define|spell
-        | repeat|answer|try|stop|use|keep|add|sort|turn|call|read )\b""",
+        | repeat|answer|try|stop|use|keep|add|sort|turn|call )\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 

@@ -40,16 +40,19 @@ _FICTION: Final = re.compile(
     r"|quote from|essay (?:on|about)|article (?:on|about)|documentary|research (?:on|paper)|role.?play|translate"
     r"|respawn|(?:writing|in) a scene|(?:song|band|album) called|psychology student|as a (?:nurse|paramedic"
     r"|therapist|teacher|student)|helpline volunteer|parent process|in minecraft|whats? (?:that|the) song|how (?:do"
-    r"|does) the (?:song|poem) go|song goes|(?:pharmacology|nursing|medical|psychology) (?:module|exam|course"
+    r"|does) the (?:song|poem) go|song goes|my (?:sim|avatar|pokemon|dwarf))\b"
+)
+# The same of one sentence alone: who writes Perl, or sees a midwife, can be in danger in the next.
+_MATTER_OF_FACT: Final = re.compile(
+    r"\b(?:(?:pharmacology|nursing|medical|psychology) (?:module|exam|course"
     r"|seminar|essay)|for (?:a|my|the) (?:seminar|lecture|essay|thesis|module)|(?:edinburgh|columbia) scale|phq"
     r"|do i need (?:stitches|a tetanus)|midwife"
     r"|what (?:does|did|do) \w+ (?:think|say|write) (?:of|about) suicide|argument that suicide|gunicorn|perl"
     r"|the (?:\w+ )?(?:worker"
-    r"|thread|process|photocopier|printer|server|daemon)(?: process)? (?:commits?|committed|kills?|killed)|my (?:sim|avatar"
-    r"|pokemon|dwarf))\b"
+    r"|thread|process|photocopier|printer|server|daemon)(?: process)? (?:commits?|committed|kills?|killed))\b"
 )
 _JOKE: Final = re.compile(
-    r"\b(?:kidding|kek|lol|lmao|rofl|haha\w*(?! anyway)|jk|just kidding|figuratively|so to speak|not literally)\b|😂"
+    r"\b(?:(?<!not )(?<!n't )(?<!no )kidding|kek|lol|lmao|rofl|haha\w*(?! anyway)|jk|just kidding|figuratively|so to speak|not literally)\b|😂"
     r"|🤣|😅|😆"
 )
 _FIGURE: Final = re.compile(
@@ -63,7 +66,7 @@ _FIGURE: Final = re.compile(
     r"|if i (?:have to|hear|see|get) (?:\w+ ){1,6}(?:one more|again|another)|(?:one more"
     r"|another) (?:\w+ ){1,6}and i(?:'ll| will| swear)"
     r"|before i die|till i die|until i die|die (?:in|on) (?:the|a|this|level|my) (?:game|boss|level|run|second)"
-    r"|(?:bored|starving|dying) to death|to die for)\b"
+    r"|(?:bored|starving|dying) to death|to die for|die(?=\())\b"
 )
 _PAST: Final = re.compile(
     r"\b(?:(?:years|months|decades|long time) ago|used to|back then|back in|when i was (?:\w+ )?(?:young\w*|a (?:kid"
@@ -74,14 +77,18 @@ _PAST: Final = re.compile(
     r"|i'm (?:better|fine|glad) now"
     r"|glad i (?:didn't|am still|survived)|there was a time|i once|years? (?:clean|sober|free)|i remember being"
     r"|when i was in|in my (?:first|second|third|last) year|saved (?:me|my life)|(?:thoughts|it|they) stopped when"
-    r"|i'm doing well|(?:talks|talk) about it now"
-    r"|(?:in|all through|during) my (?:thirties|forties|fifties|teenage years|student days)|(?:years?|decades?"
+    r"|i'm doing well|(?:talks|talk) about it now)\b"
+)
+# These say so more weakly: they do not outweigh what is said of now. Who ends their life is grateful too.
+_WELL_AGAIN: Final = re.compile(
+    r"\b(?:(?:in|all through|during) my (?:thirties|forties|fifties|teenage years|student days)|(?:years?|decades?"
     r"|months) back"
-    r"|at (?:fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|1[2-9]|2[0-9])|from \w+ to \w+ i"
+    r"|at (?:fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty)(?! (?:past|to|minutes|hundred))"
+    r"|at (?:1[2-9]|2[0-9]),? i (?!will|want|am)|from \w+ to \w+ i"
     r"|(?:got|pulled|dragged|brought|helped|saw) me (?:out|through|right|round|back)|turned (?:it|me|things) around"
     r"|(?:so|very|really|deeply|i'm|i am|am|and) (?:glad|grateful|thankful|relieved) (?:that |to |for |i |of |he|she"
     r"|it|mum|mom)"
-    r"|i love my life|(?:it's|it is|this time it's) (?:so )?different|(?:i )?can (?:still )?remember|look at me now"
+    r"|i love my life|(?:it's|it is|this time it's) (?:so )?different|(?<!as i )(?<!back i )can (?:still )?remember|look at me now"
     r"|(?:all ?right|alright|good|fine|well|happy|thriving|better|okay|ok|stable|sober) (?:now|these days|today"
     r"|again)\b"
     r"|(?:stable|sober|well|clean|free of it|nothing) (?:for|since)|now i have (?:a |my )?\w+, and|never been happier"
@@ -95,9 +102,20 @@ _PAST: Final = re.compile(
     r"|thank god|i don't any ?more|like a bad (?:film|dream)|i sing in|now i have (?:a )?\w+, and|years in my own"
     r"|i survived|survivor|years and \w+ (?:thousand )?\w+ ago|fifty good years|i (?:wince|laugh) (?:at|about|and))\b"
 )
+_NOW: Final = re.compile(
+    r"(?<!\bdo )\b(?:i'll\b|(?:i|i'm|i am) (?:(?!not|never|don't|was|had|used|would)\w+ ){0,2}(?:want|wish|need|hope|plan"
+    r"|intend|mean|think|will|am|can't|cannot|going to|about to|ready to|planning|thinking|suicidal)\b"
+    r"|(?:i have|i've) (?:\w+ )?(?:decided|chosen|written|taken|swallowed)\b|i just (?:took|cut|swallowed)\b"
+    r"|i don't (?:\w+ )?want\b)|^(?:just )?(?:going to|want to|wish)\b"
+)
 _STILL: Final = re.compile(
     r"\b(?:again|still|now|tonight|today|lately|these days|this week|(?<!years )(?<!year )(?<!months )(?<!decades )back(?! (?:in|then))|right now|since then"
-    r"|every (?:day|night))\b"
+    r"|minutes ago|hours? ago|this (?:morning|afternoon|evening)|every (?:day|night))\b"
+)
+# A denial reaches no further than its clause: "no, i want to", "i don't care i want to", "i'm not ok and want to" deny nothing.
+_GOES_ON: Final = (
+    r"(?: (?:(?:said|say|saying|think|thought|believe|mean|meant|know|sure|if|that|like|way) i"
+    r"|(?!(?:i|and|but|so|because|cause|cuz)\b)\w+)){0,4}"
 )
 _DENIED: Final = re.compile(
     r"\b(?:i(?:'d| would| will|'ll)? never|i(?:'m| am) not|i don't|i do not|i didn't|never (?:thought|wanted"
@@ -105,13 +123,13 @@ _DENIED: Final = re.compile(
     r"|doesn't mean i|without (?:wanting|trying) to|no (?:thoughts?|intention|desire|wish|plans?)(?: of| to)?"
     r"|asked if i|i've never|i have never|i said i was|don't worry, i|isn't that i|not going to"
     r"|i ain't|ain't (?:going|trying)|no way am i|(?:^|[,;:] |\b(?:but|have|had|with|of|and) )(?:no|nope|nah|not)"
-    r"|asks?(?: \w+)? (?:about|if|whether)"
-    r"|asked(?: \w+)? (?:about|if|whether)|calls? (?:us|me|them)|nowhere near|far from|isn't|wasn't thinking of"
-    r"|thinks i'm)(?: \w+){0,4} ?$"
+    r"|asks?(?: \w+)? (?:about|if|whether)(?: i)?"
+    r"|asked(?: \w+)? (?:about|if|whether)(?: i)?|calls? (?:us|me|them)|nowhere near|far from|isn't|wasn't thinking of"
+    rf"|thinks i'm){_GOES_ON} ?$"
 )
 _DENIED_AFTER: Final = re.compile(
     r"^(?: \w+)?(?:[,:;]? (?:none|nope|zero)\b|(?: \w+){0,3}(?:,| and) (?:honestly )?(?:i (?:said|say|could say"
-    r"|told \w+) )?no\b(?! ?one))"
+    r"|told \w+) )?no\b(?=[.,!?;]|$| i (?:don't|do not|didn't|did not|am not|wasn't)))"
 )
 _QUOTED: Final = re.compile(r"\"[^\"\n]{1,400}\"|“[^“”\n]{1,400}”|«[^«»\n]{1,400}»")
 _OTHER: Final = re.compile(
@@ -161,7 +179,7 @@ def find_crisis(text: str) -> Crisis | None:
     parts = list(_parts_of(bare))
     if any(_FICTION.search(part) for part in parts):
         return None
-    is_past = any(_PAST.search(part) for part in parts)
+    is_past = any(_PAST.search(part) or _WELL_AGAIN.search(part) for part in parts)
     found: Crisis | None = None
     for sentence in (part for one in SENTENCE.findall(bare) for part in _parts_of(one.strip())):
         one = _in_sentence(sentence, is_past=is_past)
@@ -200,17 +218,27 @@ def _in_sentence(sentence: str, *, is_past: bool) -> Crisis | None:
     match = match or _PLAIN_INDIRECT.search(sentence)
     if match is None or _JOKE.search(sentence) or _FIGURE.search(sentence):
         return None
+    if _MATTER_OF_FACT.search(sentence) and not _NOW.search(sentence):
+        return None
     if _is_denied(sentence, match) or _is_of_another(sentence, match.start()):
         return None
-    if is_past and not _STILL.search(sentence):
+    if _is_over(sentence, is_past=is_past):
         return None
     return Crisis(urgency, match.group())
+
+
+def _is_over(sentence: str, *, is_past: bool) -> bool:
+    """Long ago by the sentence itself; by another one only where it does not say what its writer wants now."""
+    if _STILL.search(sentence):
+        return False
+    return bool(_PAST.search(sentence)) or (is_past and not _NOW.search(sentence))
 
 
 def _is_denied(sentence: str, match: re.Match[str]) -> bool:
     if match.group().startswith(("care", "mind", "notice")):
         return False
-    before, after = sentence[: match.start()], sentence[match.end() :]
+    begins_anew = re.match(r"i\b", match.group())
+    before, after = sentence[: match.start() + (1 if begins_anew else 0)], sentence[match.end() :]
     return bool(_DENIED.search(before) or _DENIED_AFTER.search(after))
 
 

@@ -43,6 +43,8 @@ _ENGLISH: Final = frozenset(
     )
 )
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_ENGLISH_ENDING: Final = re.compile(r"\w{3}(?:ing|less|ness|ful|ly)$")
+"""A few words without any of those ("completely worthless") are known by how they end."""
 _ENGLISH_SHARE: Final = 0.2
 WORD_PLACES: Final = 8192
 
@@ -64,10 +66,12 @@ class CrisisLikeness:
         return np.asarray(vectors @ self.weights + np.array(words) + self.bias, np.float32)
 
     def highest(self, pieces: Sequence[str], vectors: Vectors) -> float:
-        """Log odds of the message by its pieces, the whole first.
+        """Log odds of the message by its pieces, the whole first; minus infinity without any.
 
         The more sentences, the likelier one of them is above any limit by chance: so many times less each counts.
         """
+        if not pieces:
+            return -math.inf
         odds = self.odds(pieces, vectors)
         sentences = float(odds[1:].max()) - math.log(len(odds) - 1) if len(odds) > 1 else -math.inf
         return max(float(odds[0]), sentences)
@@ -110,7 +114,13 @@ def word_places(piece: str) -> list[int]:
 def reads_as_english(words: str) -> bool:
     """Whether the embedder can be asked at all: it knows English, and other languages seem anything to it."""
     said = _WORD.findall(normalise_lines(words[:_MOST_CHARS]))
-    return sum(word in _ENGLISH for word in said) >= _ENGLISH_SHARE * len(said)
+    known = sum(word in _ENGLISH or _ENGLISH_ENDING.search(word) is not None for word in said)
+    return known >= _ENGLISH_SHARE * len(said)
+
+
+def english_pieces(words: str) -> list[str]:
+    """Of `pieces_to_weigh`, those that the embedder can be asked about: English may come after a quotation or code."""
+    return [piece for piece in pieces_to_weigh(words) if reads_as_english(piece)]
 
 
 def pieces_to_weigh(words: str) -> list[str]:

@@ -128,7 +128,7 @@ async def test_of_a_long_message_the_whole_is_weighed_by_itself_and_any_sentence
             self.calls.append(len(texts))
             return await super().embed(texts)
 
-    embedder, strict = Counted(), CrisisLikeness("one-axis", 9.0 * LIKENESS.weights, bias=0.0, limit=1.0)
+    embedder, strict = Counted(), CrisisLikeness("one-axis", 9.0 * LIKENESS.weights, NO_WORDS, bias=0.0, limit=1.0)
     long = "It rained all day and we stayed in. " * 10 + MEANT
     assert await Danger(embedder, strict).help_for(long, SETTINGS.crisis) is not None
     assert embedder.calls == [1, 11]
@@ -145,6 +145,11 @@ async def test_another_language_is_not_asked_of_an_embedder_that_knows_english()
     assert await danger.help_for("Estoy muy cansado hoy, lantern, trabajamos hasta tarde.", SETTINGS.crisis) is None
     assert not embedder.given
     assert await danger.help_for(MEANT, SETTINGS.crisis) is not None
+
+
+async def test_english_after_a_page_of_something_else_is_asked_about() -> None:
+    page = "el gato duerme; la lluvia cae. " * 20
+    assert await Danger(_Said(), LIKENESS).help_for(page + MEANT, SETTINGS.crisis) is not None
 
 
 async def test_the_loop_turns_while_a_long_message_is_read() -> None:

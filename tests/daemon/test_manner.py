@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.daemon.chat_context import STOPS, asked_text
+from reveries.daemon.chat_context import asked_text, local_time, stops_at
 from reveries.daemon.manner import Manner, manner_for
 
 NOW = 1_790_000_000.0
@@ -37,6 +37,8 @@ def test_words_that_ask_are_answered_from_what_was_said(words: str) -> None:
         "Remember that I am allergic to hazelnuts.",
         "My brother Paul wants to cut it down. I don't know what to say to him.",
         "The funeral is on Friday in Bern.",
+        "When I was a girl we lived by the sea, and my father sailed.",
+        "What a day! I lost my job this morning.",
     ],
 )
 def test_words_that_tell_something_are_met_with_interest(words: str) -> None:
@@ -55,5 +57,11 @@ def test_the_manner_stands_right_before_the_words_and_never_after_them(words: st
 
 
 def test_a_reply_ends_where_the_model_begins_to_write_the_next_notes_itself() -> None:
-    note = asked_text("Hello.", (), "a thought", NOW)
-    assert all(f"\n{line}".startswith(STOPS) for line in note.split("\n")[:-1])
+    note = asked_text("Hello.", (), "a thought", NOW, "9 days of silence")
+    assert all(f"\n{line}".startswith(stops_at(NOW)) for line in note.split("\n")[:-1])
+
+
+def test_a_scene_that_the_model_was_asked_for_is_not_cut() -> None:
+    scene = "Here it is.\n[It is night. A door opens.]\nANNA: Who is there?"
+    assert not any(stop in scene for stop in stops_at(NOW))
+    assert any(stop in f"Yes.\n[It is {local_time(NOW)}. Answer" for stop in stops_at(NOW))

@@ -132,7 +132,9 @@ def test_words_stand_at_the_same_places_each_time_and_misspelt_ones_mostly_too()
     assert set(word_places("i dont wanna be alive")) == set(places)
 
 
-@pytest.mark.parametrize("text", ["i dont wanna be here anymore", "what should I cook tonight?", ""])
+@pytest.mark.parametrize(
+    "text", ["i dont wanna be here anymore", "what should I cook tonight?", "completely worthless", ""]
+)
 def test_what_is_english_can_be_asked_about(text: str) -> None:
     assert reads_as_english(text)
 
@@ -140,6 +142,63 @@ def test_what_is_english_can_be_asked_about(text: str) -> None:
 @pytest.mark.parametrize("text", ["Hoy hace mucho calor en la ciudad", "Was koche ich heute abend mit Lauch", "自殺"])
 def test_what_is_not_is_left_to_the_rules(text: str) -> None:
     assert not reads_as_english(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm going to kill myself. I'm so grateful for everything you did.",
+        "I'm going to kill myself at 12.",
+        "At 22:00 I will take all the pills and die.",
+        "I don't feel well today. I want to kill myself.",
+        "I will never be happy again. I want to die.",
+        "Thank god nobody is home. I'm going to hang myself.",
+        "I'm in rehab and I want to die.",
+        "I survived my first attempt. I want to kill myself.",
+        "I got help years ago and it did not last. I want to kill myself.",
+        "I have swallowed all my pills. Look at me now.",
+        "I overdosed an hour ago. I'm so glad it is over.",
+        "I had a baby three weeks ago. The midwife says it is normal. I want to die.",
+        "I write Perl for a living and I want to kill myself.",
+        "Do I need stitches? I cut myself on purpose",
+    ],
+)
+def test_what_is_said_of_now_is_found_whatever_else_is_told(text: str) -> None:
+    assert find_crisis(text) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no i want to kill myself",
+        "i don't care i want to die",
+        "nobody calls me i want to die",
+        "this isn't living i want to die",
+        "i have no friends and want to die",
+        "I'm not okay and want to kill myself",
+        "I want to kill myself and no therapist can help",
+        "i want to die, no joke",
+        "im not kidding i want to die",
+    ],
+)
+def test_a_denial_of_something_else_denies_nothing(text: str) -> None:
+    assert find_crisis(text) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "When I was nineteen I tried to kill myself. I'm so grateful that my nan found me.",
+        "i was suicidal once, long ago",
+        "People ask if I am suicidal when I stop talking.",
+        "I never said I want to die.",
+        "I want to die() on error in Perl but log first",
+        "I slipped in the bath and cut my wrist on the shower door, do I need stitches?",
+        "nope, not going to kill myself",
+    ],
+)
+def test_what_is_over_or_denied_is_left_alone(text: str) -> None:
+    assert find_crisis(text) is None
 
 
 def test_a_plain_cry_is_found_wherever_a_long_run_of_words_is_cut() -> None:

@@ -128,7 +128,8 @@ async def test_of_a_long_message_the_whole_is_weighed_by_itself_and_any_sentence
             self.calls.append(len(texts))
             return await super().embed(texts)
 
-    embedder, strict = Counted(), CrisisLikeness("one-axis", 9.0 * LIKENESS.weights, bias=0.0, limit=1.0)
+    embedder = Counted()
+    strict = CrisisLikeness("one-axis", 9.0 * LIKENESS.weights, NO_WORDS, bias=0.0, limit=1.0)
     long = "It rained all day and we stayed in. " * 10 + MEANT
     assert await Danger(embedder, strict).help_for(long, SETTINGS.crisis) is not None
     assert embedder.calls == [1, 11]

@@ -6,10 +6,9 @@ for the reply; `Stored` after COMMIT, never before. A client that vanishes does 
 
 import asyncio
 import contextlib
-import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -21,7 +20,6 @@ from reveries.daemon.chat_context import (
     Told,
     asked_text,
     choose_told,
-    cut_middle,
     fold,
     messages_for,
     stops_at,
@@ -29,11 +27,11 @@ from reveries.daemon.chat_context import (
 )
 from reveries.daemon.danger import Danger
 from reveries.daemon.last_turns import LastTurn, LastTurns
+from reveries.daemon.token_counts import TokenCounts
 from reveries.daemon.turn import Draft, ReplyWatch, Surroundings, TurnEvents, TurnResult
 from reveries.db.failpoints import Step, reached
 from reveries.errors import ModelError, ReveriesError
 from reveries.llm.base import ChatModel, Finished, Message, Prompt, Role
-from reveries.llm.tokens import estimate_tokens
 from reveries.memory.conversations import Conversation as OpenedConversation
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext, Turn
@@ -49,7 +47,6 @@ reads in a few seconds."""
 _SAFETY_TOKENS = 64
 _TEMPERATURE = 0.3
 """Tried on the default model: warmer, it slips into the owner's first person."""
-_SHORTEST_CUT_CHARS = 200
 _FOLD_TRIES = 8
 _CHARS_PER_TOKEN = 3
 
@@ -83,6 +80,7 @@ class Conversation:
     ) -> None:
         self._memory = memory
         self._model = model
+        self._tokens = TokenCounts(model)
         self._clock = clock
         self.settings = settings
         self._surroundings = surroundings
@@ -163,7 +161,7 @@ class Conversation:
             conversation_id=opened.id,
             began_at=opened.began_at,
             summary=opened.folded_summary,
-            exchanges=await self._as_exchanges(unfolded),
+            exchanges=await self._tokens.exchanges_of(unfolded),
             attached=self._state.attached,
             chosen_monotonic=self._clock.monotonic() if is_chosen else -math.inf,
         )
@@ -324,7 +322,7 @@ class Conversation:
 
     async def count_tokens(self, text: str) -> int:
         """Tokens of `text` as the conversation's model counts them, or an estimate."""
-        return await self._count(text)
+        return await self._tokens.of(text)
 
     @property
     def model_name(self) -> str:
@@ -386,14 +384,8 @@ class Conversation:
     async def _fitting(self, recall: Recall | None) -> list[Told]:
         if recall is None:
             return []
-        fitting: list[Told] = []
-        left = _TOLD_TOKENS
-        for item in choose_told(recall, self._shown_turn_ids(), self._clock.now()):
-            tokens = await self._count(item.line)
-            if tokens <= left:
-                fitting.append(item)
-                left -= tokens
-        return fitting
+        told = choose_told(recall, self._shown_turn_ids(), self._clock.now())
+        return await self._tokens.fitting(told, _TOLD_TOKENS)
 
     def _shown_turn_ids(self) -> frozenset[str]:
         return frozenset(turn_id for exchange in self._state.exchanges for turn_id in exchange.turn_ids)
@@ -402,29 +394,19 @@ class Conversation:
         """`words` as the model reads them: a message longer than its context loses its middle (stored it is whole)."""
         limits = self.settings.llm.limits
         room = self._model.context_tokens - limits.reply_tokens - _TOLD_TOKENS - 3 * _SAFETY_TOKENS
-        room -= await self._count(self._system())
-        cut = words
-        while len(cut) > _SHORTEST_CUT_CHARS and await self._count(cut) > room:
-            cut = cut_middle(words, len(cut) * 2 // 3)
-        return cut
-
-    async def _count(self, text: str) -> int:
-        """Tokens by the model's own tokenizer; when it cannot be asked, too many rather than too few (R-94)."""
-        try:
-            return await self._model.count_tokens(text)
-        except ModelError:
-            return estimate_tokens(text)
+        room -= await self._tokens.of(self._system())
+        return await self._tokens.cut(words, room)
 
     async def _make_room(self, asked: str) -> int:
         """Fold the history when the prompt would be over the model's context. Nothing over it is ever sent. How many
         exchanges were folded."""
         limit = self._model.context_tokens - self.settings.llm.limits.reply_tokens - _SAFETY_TOKENS
-        limit -= await self._count(asked)
+        limit -= await self._tokens.of(asked)
         summary_tokens = int(self._model.context_tokens * SUMMARY_SHARE)
         folded: list[SentExchange] = []
         for _ in range(_FOLD_TRIES):
-            room = limit - await self._count(self._system(""))
-            excess = await self._count(self._system()) + self._history_tokens() - limit
+            room = limit - await self._tokens.of(self._system(""))
+            excess = await self._tokens.of(self._system()) + self._history_tokens() - limit
             if excess <= 0:
                 break
             summary_chars = summary_tokens * _CHARS_PER_TOKEN
@@ -433,7 +415,7 @@ class Conversation:
             summary_tokens //= 2
             folded += result.folded
             self._state.summary = result.summary
-            self._state.exchanges = await self._recount(result.exchanges)
+            self._state.exchanges = await self._tokens.recounted(result.exchanges)
         if folded:
             until = folded[-1].until_position
             await self._memory.conversations.fold(self.conversation_id, self._state.summary, until)
@@ -487,26 +469,11 @@ class Conversation:
             log.warning("reply.failed", code=error.code, **why)
 
     async def _remember_sent(self, asked: str, owner_turn: Turn, reply_turn: Turn) -> None:
-        tokens = await self._count(asked) + await self._count(reply_turn.text)
+        tokens = await self._tokens.of(asked) + await self._tokens.of(reply_turn.text)
         sent = SentExchange(
             asked, reply_turn.text, owner_turn.text, tokens, (owner_turn.id, reply_turn.id), reply_turn.position + 1
         )
         self._state.exchanges = (*self._state.exchanges, sent)
-
-    async def _as_exchanges(self, turns: Sequence[Turn]) -> tuple[SentExchange, ...]:
-        exchanges: list[SentExchange] = []
-        for asked, replied in itertools.pairwise(turns):
-            if asked.origin == "owner" and replied.origin == "self":
-                ids = (asked.id, replied.id)
-                exchanges.append(SentExchange(asked.text, replied.text, asked.text, 0, ids, replied.position + 1))
-        return await self._recount(exchanges)
-
-    async def _recount(self, exchanges: Sequence[SentExchange]) -> tuple[SentExchange, ...]:
-        counted: list[SentExchange] = []
-        for item in exchanges:
-            tokens = await self._count(item.asked) + await self._count(item.replied)
-            counted.append(replace(item, tokens=tokens))
-        return tuple(counted)
 
     def _system(self, summary: str | None = None) -> str:
         names = self.settings.mind.name, self.settings.owner.name

@@ -14,11 +14,12 @@ from reveries.memory.sleep.extracts import telling
 _ASKING: Final = re.compile(
     r"""[?？؟]
     | ^\W*(?: (?:and|but|so|ok|okay|well|please|hey|now)\W+ )*
-      (?: who|whom|whose|what(?!\s+an?\b)|when(?!\s+(?:i|we|my|our)\b)|where|which|why|how|do|does|did|is
-        | are|am|was|were|can|could|will|would|should|shall|may|might|must|have\s+you|has|had\s+i|tell|remind|name|list|explain
-        | describe|give|show|help|write|find|summari[sz]e|translate|compare|suggest|recommend|check|count|calculate|convert|draft|rewrite|correct|continue
-        | go\s+on|sing|play|say|read|make|create|invent|imagine|think|guess|choose|pick|look|let|teach|plan|define|spell
-        | repeat|answer|try|stop|use|keep|add|sort|turn|call )\b""",
+      (?: who|whom|whose|what(?!\s+an?\b)|when(?!\s+(?:i|we|my|our)\b)|where|which|why|how|do|does|did|is|are|am
+        |was|were|can|could|will|would|should|shall|may|might|must|have\s+you|has|had\s+i|tell|remind|name|list
+        |explain|describe|give|show|help|write|find|summari[sz]e|translate|compare|suggest|recommend|check|count
+        |calculate|convert|draft|rewrite|correct|continue|go\s+on|sing|play|say|read|make|create|invent|imagine
+        |think|guess|choose|pick|look|let|teach|plan|define|spell|repeat|answer|try|stop|use|keep|add|sort|turn
+        |call)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 

@@ -1,0 +1,61 @@
+"""How many tokens the parts of a prompt take, by the model's own tokenizer, and what of them fits."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from reveries.daemon.chat_context import SentExchange, Told, cut_middle
+from reveries.errors import ModelError
+from reveries.llm.base import ChatModel
+from reveries.llm.tokens import estimate_tokens
+from reveries.memory.model import Turn
+
+_SHORTEST_CUT_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCounts:
+    """Counts for one model."""
+
+    model: ChatModel
+
+    async def of(self, text: str) -> int:
+        """By the model's own tokenizer; when it cannot be asked, too many rather than too few (R-94)."""
+        try:
+            return await self.model.count_tokens(text)
+        except ModelError:
+            return estimate_tokens(text)
+
+    async def fitting(self, told: Sequence[Told], room_tokens: int) -> list[Told]:
+        """Those of `told`, best first, that fit into the room together."""
+        fitting: list[Told] = []
+        for item in told:
+            tokens = await self.of(item.line)
+            if tokens <= room_tokens:
+                fitting.append(item)
+                room_tokens -= tokens
+        return fitting
+
+    async def cut(self, words: str, room_tokens: int) -> str:
+        """`words` without their middle when they take more than the room, though never less than a few lines."""
+        cut = words
+        while len(cut) > _SHORTEST_CUT_CHARS and await self.of(cut) > room_tokens:
+            cut = cut_middle(words, len(cut) * 2 // 3)
+        return cut
+
+    async def exchanges_of(self, turns: Sequence[Turn]) -> tuple[SentExchange, ...]:
+        """Stored turns as the model is to see them: what the owner said, each with its reply."""
+        exchanges: list[SentExchange] = []
+        for asked, replied in itertools.pairwise(turns):
+            if asked.origin == "owner" and replied.origin == "self":
+                ids = (asked.id, replied.id)
+                exchanges.append(SentExchange(asked.text, replied.text, asked.text, 0, ids, replied.position + 1))
+        return await self.recounted(exchanges)
+
+    async def recounted(self, exchanges: Sequence[SentExchange]) -> tuple[SentExchange, ...]:
+        """The same exchanges with their tokens counted anew."""
+        counted: list[SentExchange] = []
+        for item in exchanges:
+            tokens = await self.of(item.asked) + await self.of(item.replied)
+            counted.append(replace(item, tokens=tokens))
+        return tuple(counted)

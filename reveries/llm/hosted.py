@@ -9,6 +9,7 @@ import contextlib
 import functools
 import importlib
 import os
+import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,8 @@ _FIRST_CALL_IMPORTS = (
     "tiktoken.load",
     "tiktoken_ext.openai_public",
 )
+_WITHOUT_STOPS = re.compile(r"(?:^|/)openai/o\d")
+"""OpenAI's reasoning models refuse a call that names `stop`, and litellm passes it on; the rest it drops as told."""
 _SWITCHES = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
 
 
@@ -155,7 +158,7 @@ class HostedModel:
             "drop_params": True,
             **wire_address(options.name, Endpoint(options.base_url, options.api_key)),
         }
-        if prompt.stop:
+        if prompt.stop and not _WITHOUT_STOPS.search(options.name):
             request["stop"] = list(prompt.stop)
         if prompt.schema is not None:
             form = {"name": "answer", "schema": dict(prompt.schema), "strict": True}

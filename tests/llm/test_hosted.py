@@ -70,11 +70,11 @@ class _Running:
         await self.litellm.hung_up.wait()
 
 
-def _model(litellm: FakeLiteLlm, base_url: str = "") -> HostedModel:
+def _model(litellm: FakeLiteLlm, base_url: str = "", name: str = "openai/gpt-4.1-mini") -> HostedModel:
     async def load() -> LiteLlm:
         return litellm
 
-    return HostedModel(HostedOptions("openai/gpt-4.1-mini", "sk-secret-of-mine", base_url, LIMITS), load)
+    return HostedModel(HostedOptions(name, "sk-secret-of-mine", base_url, LIMITS), load)
 
 
 class TestHostedModel(ChatModelContract):
@@ -97,6 +97,14 @@ async def test_retries_are_off_and_usage_is_asked_for() -> None:
     assert "json_schema" in str(call["response_format"])
     assert "<|im_end|>" not in str(call["messages"])
     assert end.usage == Usage(9, 4, 4)
+
+
+@pytest.mark.parametrize("name", ["openai/o3", "openai/o4-mini", "openrouter/openai/o1"])
+async def test_a_model_that_refuses_stops_is_asked_without_them(name: str) -> None:
+    litellm = FakeLiteLlm()
+    await play(_model(litellm, name=name), Prompt(Role.CONVERSATION, (Message("user", "hi"),), 7, stop=("x",)))
+    [call] = litellm.calls
+    assert "stop" not in call
 
 
 async def test_an_answer_without_its_end_mark_is_no_answer() -> None:

@@ -3,15 +3,17 @@
 import asyncio
 
 import pytest
+from textual import events
 
 from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
-from reveries.client.tui.browser import Browser
+from reveries.client.tui.browser import Browser, Find
 from reveries.client.tui.turns import OwnerTurn, Reply
 from reveries.config import Home
-from tests.client.looks import LOOKS
+from tests.client.looks import LOOKS, why
 from tests.client.screen_text import rows_of, text_of, until
 from tests.client.test_cli import DETAIL, FOUND
+from tests.client.test_tui import HOSTILE
 from tests.fakes.daemon import NOW, Script, awake
 
 
@@ -131,3 +133,48 @@ async def test_what_stands_twice_is_shown_twice_and_not_lost(home: Home) -> None
             await pilot.press(*"again", "enter")
             await until(pilot, lambda: not app.is_answering and app.composer.text == "")
         await until(pilot, lambda: [turn.text for turn in app.query(OwnerTurn)] == ["again", "again"])
+
+
+_SAFE_KEYS = ("f3", "f4", "f5", "f6", "f8", "ctrl+r")
+
+
+async def test_a_browser_obeys_no_text_wherever_it_stands(home: Home) -> None:
+    thought = protocol.ThoughtEntry("th", NOW, NOW, HOSTILE, HOSTILE, HOSTILE, 1, [], explanation=HOSTILE)
+    item = protocol.RecalledItem("e", HOSTILE, 0.5, 1.0, HOSTILE, HOSTILE, was_told=True)
+    run = protocol.SleepRun("r1", "light", HOSTILE, NOW, NOW, 1, 1, 0, 0, HOSTILE, "", "", HOSTILE)
+    script = Script(
+        turns=[protocol.SaidTurn("t", HOSTILE, True, HOSTILE, NOW, False)],
+        earlier=[protocol.SaidTurn("u", HOSTILE, True, HOSTILE, NOW, False)],
+        past=[protocol.PastConversation("c", NOW, NOW, HOSTILE, 1, HOSTILE, HOSTILE, is_held=False)],
+        thoughts=[thought],
+        recalled=[item],
+        found=FOUND,
+        looks=LOOKS | {"AskWhy": why(summary=HOSTILE, cue=HOSTILE)},
+        sleep={"AskSleepLog": protocol.SleepLog(0, [run]), "InspectSleep": protocol.SleepRunDetail(0, run, [], 0)},
+    )
+    app = ReveriesApp(home)
+    async with asyncio.timeout(60), awake(home, script), app.run_test(size=(140, 50)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await app.chat.say("x")
+        app.recalled_items = [item]
+        for key in _SAFE_KEYS:
+            await pilot.press(key)
+            await until(pilot, lambda: isinstance(app.screen, Browser) and "…" not in text_of(app).splitlines()[6:20])
+            await pilot.pause(0.3)
+            seen = text_of(app)
+            assert not [char for char in seen if char != "\n" and (ord(char) < 32 or 0x7F <= ord(char) < 0xA0)], key
+            assert "\u202e" not in seen
+            assert "EVIL" not in seen
+            await pilot.press("escape", "escape")
+            await until(pilot, lambda: not app.screen.is_modal)
+        assert app.is_running
+
+
+async def test_what_is_pasted_into_a_browser_is_made_plain(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home), app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press("f8")
+        await until(pilot, lambda: isinstance(app.screen, Browser) and app.focused is not None)
+        app.screen.query_one(Find).post_message(events.Paste("a\x1b]52;c;RVZJTA==\x07b\x9b31m\u202ec"))
+        await until(pilot, lambda: app.screen.query_one(Find).value == "abc")

@@ -163,7 +163,7 @@ async def test_a_fault_of_the_program_puts_no_memory_away(place: Path) -> None:
 
     with pytest.raises(LookupError):
         await live_with_recovery(life, place / "memory.db", place / "backups", HandClock(NOW))
-    assert not list(place.glob("memory.db.replaced-*"))
+    assert _put_away(place) == []
 
 
 @pytest.mark.requirement("A8")
@@ -175,4 +175,22 @@ async def test_damage_that_is_met_while_awake_ends_the_life_and_nothing_is_put_b
     with pytest.raises(StorageDamagedError):
         await live_with_recovery(life, place / "memory.db", place / "backups", HandClock(NOW))
     assert suspicion(place / "memory.db").exists()
-    assert not list(place.glob("memory.db.replaced-*"))
+    assert _put_away(place) == []
+
+
+@pytest.mark.requirement("A3", "A8")
+async def test_a_seal_is_gone_before_anything_is_written(place: Path) -> None:
+    """A power cut may keep what was written and lose the time at which it was: the seal would cry wolf."""
+    assert _is_sealed(place)
+    database = await open_database(place / "memory.db", place / "backups")
+    assert not _is_sealed(place)
+    await database.aclose()
+    assert _is_sealed(place)
+
+
+def _put_away(place: Path) -> list[Path]:
+    return list(place.glob("memory.db.replaced-*"))
+
+
+def _is_sealed(place: Path) -> bool:
+    return (place / "memory.db.seal").exists()

@@ -27,6 +27,7 @@ _DATABASE, _BACKUPS, _DAMAGE = "db/database.py", "db/backups.py", "db/damage.py"
 _OF_DATABASE, _OF_DAMAGE = "tests/db/test_database.py", "tests/durability/test_damage.py"
 _OF_BACKUPS = "tests/db/test_backups.py"
 _WAKES = f"{_OF_DAMAGE}::test_whatever_happened_to_the_file_it_wakes_with_its_backup"
+_REFUSED = f"{_OF_DAMAGE}::test_it_is_refused_for_what_it_is_and_nothing_is_made_in_its_place"
 
 SEEDS = (
     Seed("no sync at every commit", _DATABASE, '"synchronous=FULL"', '"synchronous=NORMAL"',
@@ -60,10 +61,10 @@ SEEDS = (
     Seed("an empty file is a new mind", _DAMAGE, "    if not tables and not version and not has_past:",
          "    if not tables and not version:", _WAKES),
     Seed("a missing file is a new mind", _DAMAGE, "    if has_past and not path.exists():", "    if False:",
-         _WAKES),
+         _REFUSED),
     Seed("another program's file is ours", _DAMAGE,
          '    if missing := {"turns", "episodes"} - tables:', "    if missing := ():",
-         _WAKES),
+         _REFUSED),
     Seed("a seal is not looked at", _DAMAGE, "    if not path.exists() or not is_broken(path):", "    if True:",
          f"{_OF_DAMAGE}::test_every_bit_that_a_disk_changes_while_it_sleeps_is_noticed"),
     Seed("a seal stays while it is written to", _DATABASE, "    unseal(path)\n", "",

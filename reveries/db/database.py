@@ -266,6 +266,11 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
         connection = aiosqlite.Connection(lambda: _connect(path, with_vector_search), iter_chunk_size=256)
         await connection
         has_vector_search = await _answers(connection, "SELECT vec_version()")
+    except OSError as error:
+        raise StorageLostError(
+            f"The disk failed while the memory {path} was opened: {error.strerror}.",
+            advice="Nothing was changed. Look at the disk, then: reveries wake",
+        ) from error
     except (dbapi.Error, UnicodeDecodeError) as error:
         if isinstance(error, UnicodeDecodeError) or _primary_code(error) in (SQLITE_CORRUPT, SQLITE_NOTADB):
             raise damaged(path, str(error)) from error

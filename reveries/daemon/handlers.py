@@ -34,7 +34,9 @@ from reveries.plaintext import one_line, plain
 from reveries.safety.wellbeing import wellbeing_report
 
 _SCROLLBACK_TURNS = 200
-_LOOK_OR_THINK = protocol.LookRequest | protocol.AskWellbeing | protocol.AskCheckup | ThinkingRequest
+_LOOK_OR_THINK = (
+    protocol.LookRequest | protocol.AskWellbeing | protocol.AskCheckup | protocol.Remember | ThinkingRequest
+)
 
 
 class Handlers:
@@ -144,8 +146,15 @@ class Handlers:
         return Looking(self._mind.memory, self._mind.conversation, self._mind.clock)
 
     async def _look_or_think(
-        self, request: protocol.LookRequest | protocol.AskWellbeing | protocol.AskCheckup | ThinkingRequest
+        self,
+        request: protocol.LookRequest
+        | protocol.AskWellbeing
+        | protocol.AskCheckup
+        | protocol.Remember
+        | ThinkingRequest,
     ) -> protocol.Frame:
+        if isinstance(request, protocol.Remember):
+            return await self._mind.remember(request.request_id, request.text)
         if isinstance(request, protocol.AskCheckup):
             return await self._mind.checkup(request.request_id)
         if isinstance(request, ThinkingRequest):

@@ -17,6 +17,7 @@ from reveries.protocol.frames import (
     Ok,
     Progress,
     Recalled,
+    Remembered,
     Replied,
     Spoken,
     StateChanged,
@@ -66,7 +67,7 @@ Frame = (
     | Config | ConfigApplied | Imported | Status | ModelsOverview | ModelsProbed
     | UsageReport | ThinkingControlled | ThoughtMarked | Notes
     | SleepLog | SleepRunDetail | SleepPreview | SleepUndone | SleepAnswered | Contradictions
-    | Help | Wellbeing | Checkup
+    | Help | Wellbeing | Checkup | Remembered
     | Why | Timeline | Neighbourhood | ToldContext | SelfModelShown | SelfHistory
 )  # fmt: skip
 

@@ -20,13 +20,13 @@ def wake_what_is_installed(plan: Plan) -> Awake | Failed:
     try:
         outcome = wake(plan)
     except OtherVersionError as error:
-        say(f"{error.message} It falls asleep and wakes as {__version__}.", "warn")
+        say(f"{error.message} It falls asleep and wakes as {__version__}.", "warn", err=True)
         _end_by_signal(plan.home.lock)
     else:
         if isinstance(outcome, Failed) or not outcome.was_awake or outcome.reveries == __version__:
             return outcome
         told = f"{outcome.mind} runs Reveries {outcome.reveries}, and {__version__} is installed."
-        say(f"{told} It falls asleep and wakes anew.", "warn")
+        say(f"{told} It falls asleep and wakes anew.", "warn", err=True)
         _end_politely(plan.home)
     if not wait_until_free(plan.home.lock):
         raise ReveriesError(

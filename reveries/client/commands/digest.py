@@ -18,18 +18,16 @@ _MOST = 1000
 def command(since_text: str, as_json: bool) -> None:
     """What happened in the mind meanwhile: its thoughts, its notes to you, its sleep, what changed in how it takes you
     and itself, and what waits for your word. Reading it changes nothing."""
-    import msgspec
-
     from reveries.client.calling import call
     from reveries.client.digest_page import digest_page
-    from reveries.client.render import show, write_json
+    from reveries.client.render import show, write_struct
     from reveries.client.wording import since
 
     now = time.time()
     began = since(since_text, now)
     digest = call(lambda mind: _gathered(mind, began))
     if as_json:
-        write_json(msgspec.to_builtins(digest))
+        write_struct(digest)
     else:
         show(digest_page(digest, now))
 

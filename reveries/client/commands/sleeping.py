@@ -15,24 +15,26 @@ _LOOK_SECONDS = 0.05
 
 
 @click.command("sleep", short_help="Put the mind to sleep, and wait until it is.")
-def command() -> None:
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def command(as_json: bool) -> None:
     """Put the mind to sleep: it stops thinking, sleeps on what happened (a minute at most), and ends. Waits for it."""
     from reveries.client.calling import call
-    from reveries.client.render import say
+    from reveries.client.json_answers import FellAsleep
+    from reveries.client.render import say, write_struct
     from reveries.config import find_home
     from reveries.errors import AsleepError, ReveriesError
 
     try:
         name = call(put_to_sleep)
     except AsleepError:
-        say("It is asleep already.")
+        write_struct(FellAsleep(was_awake=False)) if as_json else say("It is asleep already.")
         return
     if not wait_until_free(find_home().lock):
         raise ReveriesError(
             f"The mind said that it sleeps, but its process has not ended within {GONE_SECONDS:g} s.",
             advice="See what it does: reveries status",
         )
-    say(f"{name} is asleep. Wake it: reveries wake")
+    write_struct(FellAsleep(was_awake=True)) if as_json else say(f"{name} is asleep. Wake it: reveries wake")
 
 
 async def put_to_sleep(mind: "Connection") -> str:

@@ -34,8 +34,8 @@ from reveries.safety.breaker import ReplyBreaker
 
 _DOES_NOT_KNOW: Final = re.compile(
     r"\b(?:do(?:n't| not) (?:know|have)|not (?:sure|mentioned|said|told)|no (?:idea|information)"
-    r"|have(?:n't| not) (?:said|told|mentioned)|(?:can't|cannot|can not) (?:answer|say|tell)|enough information"
-    r"|unknown)\b",
+    r"|have(?:n't| not) (?:said|told|mentioned)|(?:can't|cannot|can not) (?:answer|say|tell)"
+    r"|enough information|unknown)\b",
     re.IGNORECASE,
 )
 _IN_THEIR_PLACE: Final = re.compile(

@@ -17,6 +17,7 @@ ROOT: Final = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # tests.requirements is not part of the package.
 
 from reveries import protocol  # noqa: E402
+from reveries.client.json_answers import OF_COMMANDS, OF_NO_STRUCT, PlaceShown, SaidUsage  # noqa: E402
 from reveries.client.reference import cli_reference, exit_code_table  # noqa: E402
 from reveries.config import default_toml  # noqa: E402
 from reveries.faults import fault_table  # noqa: E402
@@ -75,6 +76,36 @@ def protocol_page() -> str:
     lines += ["", "## What stands inside messages"]
     for part in _parts():
         lines += _message(part)
+    return "\n".join(lines)
+
+
+def json_page() -> str:
+    """What each command writes with --json."""
+    lines = [
+        "# JSON",
+        "",
+        "Made from reveries/client/json_answers.py and reveries/protocol/ by docs/generate.py.",
+        "",
+        "With `--json` a command writes one object on standard output; times are unix seconds, and nothing in it is",
+        "obeyed by a terminal. Errors stay one sentence on standard error, with the [exit code](exit-codes.md). Fields",
+        "may be added; none is taken away or changes its meaning. Those of a frame are told in [the",
+        "protocol](protocol.md), here without what only the wire needs (`t`, `request_id`).",
+        "",
+        "| command | object |",
+        "|---|---|",
+    ]
+    own: dict[str, type[msgspec.Struct]] = {}
+    for command, cls in OF_COMMANDS.items():
+        is_frame = getattr(protocol, cls.__name__, None) is cls
+        lines.append(
+            f"| `reveries {command}` | [{cls.__name__}]({'protocol.md' if is_frame else ''}#{cls.__name__.lower()}) |"
+        )
+        if not is_frame:
+            own[cls.__name__] = cls
+    lines += [f"| `reveries {command}` | {told} |" for command, told in OF_NO_STRUCT.items()]
+    own |= {cls.__name__: cls for cls in (SaidUsage, PlaceShown)}
+    for cls in own.values():
+        lines += _message(cls)
     return "\n".join(lines)
 
 
@@ -149,6 +180,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "cost.md": day_cost.page,
     "exit-codes.md": exit_code_table,
     "faults.md": fault_table,
+    "json.md": json_page,
     "protocol.md": protocol_page,
     "requirements.md": requirements.page,
 }

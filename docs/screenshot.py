@@ -1,13 +1,16 @@
 """A picture of the terminal interface, made from the running program.
 
     python docs/screenshot.py --out docs/images/chat.svg --size 120x40 "Good morning" "What was it about the garden?"
+    python docs/screenshot.py --out docs/images/memory.svg --typed "/memory the garden wall" --keys enter
 
 It opens the real interface, headless, on the mind that is awake in REVERIES_HOME, types each line, waits for each reply
-to end, and writes what stands on the screen. Nothing is drawn that the program did not draw.
+to end, types what is not said and presses keys if there are any, and writes what stands on the screen.
+Nothing is drawn that the program did not draw.
 """
 
 import argparse
 import asyncio
+from dataclasses import dataclass
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -20,7 +23,17 @@ from reveries.config import find_home
 _LOOK_SECONDS = 0.2
 
 
-async def take(lines: list[str], size: tuple[int, int], theme: str, reply_seconds: float, linger_seconds: float) -> str:
+@dataclass(frozen=True, slots=True)
+class Seconds:
+    """How long is waited: for a reply at most, and before the picture."""
+
+    reply: float
+    linger: float
+
+
+async def take(
+    lines: list[str], size: tuple[int, int], theme: str, typed: str, keys: list[str], seconds: Seconds
+) -> str:
     """Hold the conversation and give the screen as SVG. Raises TimeoutError when the mind is asleep or too slow."""
     app = ReveriesApp(find_home())
     async with app.run_test(size=size) as pilot:
@@ -29,8 +42,12 @@ async def take(lines: list[str], size: tuple[int, int], theme: str, reply_second
             while not app.is_attached_to_mind:
                 await pilot.pause(_LOOK_SECONDS)
         for line in lines:
-            await _say(app, pilot, line, reply_seconds)
-        await pilot.pause(linger_seconds)
+            await _say(app, pilot, line, seconds.reply)
+        app.composer.write(typed)
+        for key in keys:
+            await pilot.pause(_LOOK_SECONDS)
+            await pilot.press(key)
+        await pilot.pause(seconds.linger)
         return app.export_screenshot(title="reveries")
 
 
@@ -58,8 +75,11 @@ def main() -> None:
     parser.add_argument("--theme", choices=[DUSK.name, DAY.name], default=DUSK.name)
     parser.add_argument("--reply-seconds", type=float, default=180.0, help="how long a reply may take")
     parser.add_argument("--linger-seconds", type=float, default=1.0, help="wait before the picture, e.g. for a thought")
+    parser.add_argument("--typed", default="", help="written into the draft and not sent")
+    parser.add_argument("--keys", nargs="*", default=[], help="pressed after that, by Textual's names: f4 enter")
     chosen = parser.parse_args()
-    picture = asyncio.run(take(chosen.lines, chosen.size, chosen.theme, chosen.reply_seconds, chosen.linger_seconds))
+    seconds = Seconds(chosen.reply_seconds, chosen.linger_seconds)
+    picture = asyncio.run(take(chosen.lines, chosen.size, chosen.theme, chosen.typed, chosen.keys, seconds))
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
     chosen.out.write_text(picture, encoding="utf-8")
 

@@ -19,6 +19,7 @@
       AlreadyAwakeError          75   another daemon holds this home
       ProtocolError              76   the other side speaks something else
         ConnectionLostError             the other side went away
+        OtherVersionError               the other side speaks another version of it
       ConfigError                78   a setting is wrong (file, key)
       NotFoundError               1   nothing has that name
       UndoError                   1   a pass of sleep cannot be taken back so
@@ -204,6 +205,12 @@ class ConnectionLostError(ProtocolError):
     """The other side went away before it answered."""
 
     code = "connection_lost"
+
+
+class OtherVersionError(ProtocolError):
+    """Client and daemon are of versions that do not understand each other."""
+
+    code = "other_version"
 
 
 class ConfigError(ReveriesError):

@@ -23,6 +23,7 @@ class Fault:
 
 _WAKE = "Wake it: reveries wake"
 _RESTART = "Let it begin anew: reveries sleep, then reveries wake"
+_ANEW = "Let it begin anew as what is installed: reveries wake"
 _FETCH = "Fetch them: reveries models pull"
 _FIX = "Let it be mended: reveries doctor --fix"
 
@@ -87,8 +88,8 @@ FAULTS: Final[Mapping[str, Fault]] = {
         "The daemon lives and does not answer.",
         "It may still be waking. If it stays so, end the process, then: reveries wake",
     ),
-    "other-protocol": Fault("wrong", "The daemon speaks another version of the protocol.", _RESTART),
-    "other-version": Fault("watch", "The daemon runs another Reveries than is installed.", _RESTART),
+    "other-protocol": Fault("wrong", "The daemon speaks another version of the protocol.", _ANEW),
+    "other-version": Fault("watch", "The daemon runs another Reveries than is installed.", _ANEW),
     "crash-loop": Fault(
         "wrong", "The daemon woke again and again and never fell asleep.", "See why: reveries logs -n 50"
     ),

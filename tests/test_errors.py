@@ -33,6 +33,7 @@ EXIT_CODES = {
     "already_awake": 75,
     "protocol": 76,
     "connection_lost": 76,
+    "other_version": 76,
     "config": 78,
     "not_found": 1,
 }

@@ -621,6 +621,14 @@ GOLDEN: Final[list[tuple[Request | Frame, str]]] = [
         Say(request_id=7, text="between us", off_record=True),
         ("0000002f84a174a3736179aa726571756573745f696407a474657874aa6265747765656e207573aa6f66665f7265636f7264c3"),
     ),
+    (
+        protocol.Remember(request_id=9, text="Marta likes tea."),
+        ("0000002e83a174a872656d656d626572aa726571756573745f696409a474657874b04d61727461206c696b6573207465612e"),
+    ),
+    (
+        protocol.Remembered(request_id=9, stored=True, episodes=1),
+        ("0000002c84a174aa72656d656d6265726564aa726571756573745f696409a673746f726564c3a8657069736f64657301"),
+    ),
 ]
 """What stands here never changes within a protocol version: clients that others wrote depend on it."""
 

@@ -32,8 +32,9 @@ def main() -> int:
     closed, killed = asyncio.run(_flip(options.flips // 2, options.seed))
     for name, seen in (("closed", closed), ("killed", killed)):
         print(f"{name}: {seen.flips} flips, {seen.changed} changed what can be read")
-        print(f"  noticed by the wake      {seen.at_wake}")
-        print(f"  by the next backup       {seen.at_backup}")
+        print(f"  put back by the wake     {seen.put_back}")
+        print(f"  told by the wake         {seen.told}")
+        print(f"  told by the next backup  {seen.at_backup}")
         print(f"  not noticed              {seen.unnoticed}")
         print(f"  empty minds              {seen.empty}")
     return 1 if closed.unnoticed or closed.empty or killed.empty else 0

@@ -25,6 +25,8 @@ _COMMANDS: Final = {
     "usage": "usage",
     "wellbeing": "wellbeing",
     "say": "say",
+    "remember": "remember",
+    "digest": "digest",
     "consolidate": "consolidate",
     "memory": "memory",
     "context": "context",

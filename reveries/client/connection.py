@@ -12,7 +12,15 @@ from typing import Final, TypeVar
 
 from reveries import __version__, protocol
 from reveries.config import Home
-from reveries.errors import AsleepError, ConnectionLostError, HomeError, ProtocolError, ReveriesError, error_from_code
+from reveries.errors import (
+    AsleepError,
+    ConnectionLostError,
+    HomeError,
+    OtherVersionError,
+    ProtocolError,
+    ReveriesError,
+    error_from_code,
+)
 from reveries.protocol import Frame, Request, Welcome
 
 ANSWER_SECONDS: Final = 10.0
@@ -238,7 +246,7 @@ async def _greet(
     if not isinstance(frame, Welcome):
         raise ProtocolError("What listens on the mind's socket did not greet like a mind.", advice=_SAME_VERSION)
     if frame.version != protocol.PROTOCOL_VERSION:
-        raise ProtocolError(
+        raise OtherVersionError(
             f"The mind that is awake (Reveries {frame.reveries}) speaks protocol {frame.version}, and this client "
             f"(Reveries {__version__}) speaks {protocol.PROTOCOL_VERSION}.",
             advice=_SAME_VERSION,

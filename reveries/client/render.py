@@ -107,6 +107,11 @@ def show_json(message: msgspec.Struct) -> None:
     write_json(values)
 
 
+def write_struct(value: msgspec.Struct) -> None:
+    """Write `value` as one JSON object, every field of it."""
+    write_json(msgspec.to_builtins(value))
+
+
 def write_json(value: object) -> None:
     """Write `value` as indented JSON."""
     text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from reveries import __version__
 from reveries.client.connection import connect
 from reveries.client.render import is_terminal
 from reveries.config import Home, find_home, load_settings
@@ -44,6 +45,8 @@ class Awake:
     pid: int
     mind: str
     was_awake: bool
+    reveries: str = __version__
+    """The version that runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ def prepare(config: Path | None) -> Plan:
 def wake(plan: Plan) -> Awake | Failed:
     """Start the daemon unless one answers. Returns when it answers, or when it is clear that it will not."""
     if (welcome := probe(plan.home)) is not None:
-        return Awake(welcome.pid, plain(welcome.mind), was_awake=True)
+        return Awake(welcome.pid, plain(welcome.mind), was_awake=True, reveries=plain(welcome.reveries))
     plan.home.create()
     log = plan.home.logs / "daemon.out"
     child, begins_at = _start(plan, log)

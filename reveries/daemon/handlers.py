@@ -36,14 +36,15 @@ from reveries.plaintext import one_line, plain
 from reveries.safety.wellbeing import wellbeing_report
 
 _SCROLLBACK_TURNS = 200
-_LOOK_OR_THINK = (
+_Answered = (
     protocol.LookRequest
     | protocol.AskWellbeing
     | protocol.AskCheckup
     | protocol.MakeBackup
+    | protocol.Remember
     | ThinkingRequest
-    | protocol.TalkRequest
 )
+_LookOrThink = _Answered | protocol.TalkRequest
 
 
 class Handlers:
@@ -64,7 +65,7 @@ class Handlers:
 
     async def handle(self, session: Session, request: protocol.Request) -> None:
         """Answer one request. Raises ReveriesError; the server turns it into a `Failed`."""
-        if isinstance(request, _LOOK_OR_THINK):
+        if isinstance(request, _LookOrThink):
             await self._look_or_think(session, request)
             return
         match request:
@@ -152,29 +153,27 @@ class Handlers:
     def _looking(self) -> Looking:
         return Looking(self._mind.memory, self._mind.conversation, self._mind.clock)
 
-    async def _look_or_think(
-        self,
-        session: Session,
-        request: protocol.LookRequest
-        | protocol.AskWellbeing
-        | protocol.AskCheckup
-        | protocol.MakeBackup
-        | ThinkingRequest
-        | protocol.TalkRequest,
-    ) -> None:
+    async def _look_or_think(self, session: Session, request: _LookOrThink) -> None:
         if isinstance(request, protocol.TalkRequest):
             await self._about_talk(session, request)
-        elif isinstance(request, ThinkingRequest):
-            session.outbox.send(await self._mind.thinking.answer(request))
-        elif isinstance(request, protocol.AskCheckup):
-            session.outbox.send(await self._mind.checkup(request.request_id))
-        elif isinstance(request, protocol.MakeBackup):
-            session.outbox.send(await make_backup(request.request_id, self._mind))
-        elif isinstance(request, protocol.AskWellbeing):
-            report = await wellbeing_report(self._mind.database, self._mind.clock, request.excerpts)
-            session.outbox.send(wellbeing_frame(request.request_id, report))
         else:
-            session.outbox.send(await self._looking.answer(request))
+            session.outbox.send(await self._answered(request))
+
+    async def _answered(self, request: _Answered) -> protocol.Frame:
+        match request:
+            case protocol.Remember():
+                return await self._mind.remember(request.request_id, request.text)
+            case protocol.AskCheckup():
+                return await self._mind.checkup(request.request_id)
+            case protocol.MakeBackup():
+                return await make_backup(request.request_id, self._mind)
+            case protocol.AskWellbeing():
+                report = await wellbeing_report(self._mind.database, self._mind.clock, request.excerpts)
+                return wellbeing_frame(request.request_id, report)
+            case _ if isinstance(request, ThinkingRequest):
+                return await self._mind.thinking.answer(request)
+            case _:
+                return await self._looking.answer(request)
 
     async def _about_talk(self, session: Session, request: protocol.TalkRequest) -> None:
         conversation = self._mind.conversation

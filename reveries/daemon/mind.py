@@ -343,6 +343,12 @@ class Mind:
         circuits = self.models.circuits
         return await checkup(request_id, self.settings, self.home, self.database, self.ledger, circuits, self.clock)
 
+    async def remember(self, request_id: int, text: str) -> protocol.Remembered:
+        """Keep the owner's words, and sleep on them lightly at once."""
+        stored = await self.memory.remember(text)
+        slept = await self.light_sleep()
+        return protocol.Remembered(request_id, stored, slept.episodes)
+
     def _prober(self, tell: Callable[[str, int, int], None]) -> Prober:
         models = self.models
         return Prober(models.first, models.embedder, self.ledger, models.circuits, self.answers, self.clock, tell)

@@ -8,8 +8,8 @@ import msgspec
 import structlog
 
 from reveries.clock import Clock
-from reveries.db.backups import Looked, look_into, recover, suspect
-from reveries.errors import StorageDamagedError
+from reveries.db.backups import look_into, recover, suspect, suspicion
+from reveries.errors import StorageDamagedError, StorageError
 
 log = structlog.get_logger("recovery")
 
@@ -39,10 +39,16 @@ async def _noticing_garbage(life: Life, database: Path, awake: asyncio.Event) ->
         return await life(awake)
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, LookupError, TypeError) as error:
         # Rows that are no rows, perhaps. Perhaps a fault of ours: for that no memory is put away.
-        looked = Looked(()) if awake.is_set() else await asyncio.to_thread(look_into, database)
-        if not looked.problems and not looked.rotten:
+        if awake.is_set():
             raise
-        raise StorageDamagedError(
-            f"The memory {database} is damaged: it holds what cannot be read ({type(error).__name__}: {error}).",
-            advice="It was not changed. The next wake puts back the newest backup that is whole: reveries wake",
-        ) from error
+        why = f"The memory {database} holds what cannot be read ({type(error).__name__}: {error})."
+        if await asyncio.to_thread(_is_shown_damaged, database):
+            raise StorageDamagedError(why, advice="The newest backup that is whole takes its place.") from error
+        if isinstance(error, msgspec.MsgspecError):
+            raise StorageError(why, advice="Nothing was changed. To go back: reveries backup restore") from error
+        raise
+
+
+def _is_shown_damaged(database: Path) -> bool:
+    looked = look_into(database)
+    return bool(looked.problems or looked.rotten) or suspicion(database).exists()

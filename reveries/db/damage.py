@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import aiosqlite
 
-from reveries.db.backups import backups_in, look_into, newest_whole, suspicion
+from reveries.db.backups import backups_in, look_into, newest_whole, suspect, suspicion
 from reveries.db.seals import is_broken
 from reveries.errors import StorageDamagedError
 
@@ -26,6 +26,7 @@ def refuse_changed(path: Path, backups: Path | None) -> str:
     newest = newest_whole(backups) if backups is not None else None
     if newest is not None and (newest[1].turns, newest[1].episodes) == (looked.turns, looked.episodes):
         raise damaged(path, "the disk changed it while it was closed")
+    suspect(path, "the disk changed it while it was closed")
     found = " ".join(looked.rotten) or "Which text or number it was cannot be said."
     return (
         f"The disk changed the memory while it was closed. {found} It is in use, for no backup has all that was said. "
@@ -66,7 +67,6 @@ async def refuse_damaged(connection: aiosqlite.Connection, path: Path, *, has_pa
         [[verdict]] = await _all(connection, f"PRAGMA {how}(1)")
         if verdict != "ok":
             raise damaged(path, str(verdict).replace("\n", " "))
-        suspicion(path).unlink(missing_ok=True)
 
 
 async def _all(connection: aiosqlite.Connection, statement: str) -> list[tuple[Any, ...]]:

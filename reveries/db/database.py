@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import aiosqlite
 
-from reveries.db.backups import Looked, look_at
+from reveries.db.backups import Looked, look_at, suspicion
 from reveries.db.damage import damaged, refuse_changed, refuse_damaged, refuse_missing
 from reveries.db.driver import (
     SQLITE_CORRUPT,
@@ -227,6 +227,7 @@ class Database:
                 await self._connection.close()
             if self._lost is None and not self.path.with_name(f"{self.path.name}-wal").exists():
                 await asyncio.to_thread(seal, self.path)
+                suspicion(self.path).unlink(missing_ok=True)
 
     async def _commit(self) -> None:
         reached(Step.BEFORE_COMMIT)
@@ -265,6 +266,11 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
         connection = aiosqlite.Connection(lambda: _connect(path, with_vector_search), iter_chunk_size=256)
         await connection
         has_vector_search = await _answers(connection, "SELECT vec_version()")
+    except OSError as error:
+        raise StorageLostError(
+            f"The disk failed while the memory {path} was opened: {error.strerror}.",
+            advice="Nothing was changed. Look at the disk, then: reveries wake",
+        ) from error
     except (dbapi.Error, UnicodeDecodeError) as error:
         if isinstance(error, UnicodeDecodeError) or _primary_code(error) in (SQLITE_CORRUPT, SQLITE_NOTADB):
             raise damaged(path, str(error)) from error
@@ -291,6 +297,7 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
 def _try_to_open(path: Path, backups: Path | None) -> str:
     notice = refuse_changed(path, backups)
     _refuse_newer(path)
+    unseal(path)
     _connect(path).close()
     return notice
 

@@ -6,6 +6,7 @@ the size and the time that it was sealed with: whoever writes to the file proper
 
 import contextlib
 import hashlib
+import os
 from pathlib import Path
 
 import msgspec
@@ -45,8 +46,17 @@ def is_broken(file: Path) -> bool:
 
 
 def unseal(file: Path) -> None:
-    """Remove the seal of `file`."""
-    _beside(file).unlink(missing_ok=True)
+    """Remove the seal of `file`, before anybody writes to it: the time of a file may reach the disk long after what was
+    written, and a power cut between the two would make a whole file look broken. On the disk when this returns."""
+    beside = _beside(file)
+    if not beside.exists():
+        return
+    beside.unlink()
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def _beside(file: Path) -> Path:

@@ -60,6 +60,8 @@ log = structlog.get_logger("memory")
 
 UNNAMED_OWNER = "You"
 """What the owner is called in the log when no name is configured."""
+_REMEMBERED = "remembered"
+"""The conversation of what the owner had it remember."""
 
 _LONGEST_SNAPSHOT_SECONDS = 60.0
 _LONGEST_LAST_SNAPSHOT_SECONDS = 2.0
@@ -265,6 +267,13 @@ class Memory:
         """An import to be handed batch after batch; then `light_sleep`."""
         names = Names(self._parts.owner_name, self._parts.mind_name)
         return Import(self._store, names, source, self._parts.new_id)
+
+    async def remember(self, text: str) -> bool:
+        """Keep words of the owner that were said to nobody; whether they are new. Light sleep makes them recallable."""
+        names = Names(self._parts.owner_name or UNNAMED_OWNER, self._parts.mind_name)
+        under_way = Import(self._store, names, _REMEMBERED, self._parts.new_id)
+        done = await under_way.add([PastTurn(self._parts.clock.now(), names.owner, text)])
+        return bool(done.stored)
 
     async def import_turns(self, source: str, turns: Sequence[PastTurn]) -> Imported:
         """A whole past conversation at once. Running it twice stores nothing twice."""

@@ -92,9 +92,9 @@ class PastTalk:
             rows = await transaction.rows("turns.last_exchange", {"conversation_id": conversation_id})
             _refuse_if_too_late(rows)
             for row in rows:
-                await transaction.run("turns.take_back_vectors", {"id": row["id"]})
-                await transaction.run("turns.take_back", {"id": row["id"]})
-            await transaction.run("experiences.take_back", {"id": rows[0]["experience_id"]})
+                await transaction.run("undo.take_back_vectors", {"id": row["id"]})
+                await transaction.run("undo.take_back_turn", {"id": row["id"]})
+            await transaction.run("undo.take_back_experience", {"id": rows[0]["experience_id"]})
             taken.extend(turn_of(row) for row in rows)
             return ChangeSet()
 

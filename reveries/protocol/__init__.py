@@ -56,6 +56,9 @@ from reveries.protocol.frames import (
     RecalledItem as RecalledItem,
 )
 from reveries.protocol.frames import (
+    Remembered as Remembered,
+)
+from reveries.protocol.frames import (
     Replied as Replied,
 )
 from reveries.protocol.frames import (
@@ -360,6 +363,9 @@ from reveries.protocol.requests import (
 )
 from reveries.protocol.requests import (
     ProbeModels as ProbeModels,
+)
+from reveries.protocol.requests import (
+    Remember as Remember,
 )
 from reveries.protocol.requests import (
     Request as Request,

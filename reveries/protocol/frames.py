@@ -137,6 +137,15 @@ class ConfigApplied(Message, frozen=True):
     needs_restart: list[str]
 
 
+class Remembered(Message, frozen=True):
+    """Sent after COMMIT. `stored`: whether the words are new; `episodes`: how many were made of what waited for
+    sleep."""
+
+    request_id: int
+    stored: bool
+    episodes: int
+
+
 class Imported(Message, frozen=True):
     request_id: int
     stored: int

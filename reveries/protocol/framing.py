@@ -18,6 +18,7 @@ from reveries.protocol.frames import (
     Ok,
     Progress,
     Recalled,
+    Remembered,
     Replied,
     Spoken,
     StateChanged,
@@ -68,7 +69,7 @@ Frame = (
     | Config | ConfigApplied | Imported | Status | ModelsOverview | ModelsProbed
     | UsageReport | ThinkingControlled | ThoughtMarked | Notes
     | SleepLog | SleepRunDetail | SleepPreview | SleepUndone | SleepAnswered | Contradictions
-    | Help | Wellbeing | Checkup | Backups | BackupRestored
+    | Help | Wellbeing | Checkup | Backups | BackupRestored | Remembered
     | Conversations | Turns | PastWords | TakenBack | Switched
     | Why | Timeline | Neighbourhood | ToldContext | SelfModelShown | SelfHistory
 )  # fmt: skip

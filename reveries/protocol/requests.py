@@ -271,6 +271,13 @@ class AskUsage(Message, frozen=True):
     days: Annotated[int, msgspec.Meta(ge=1, le=366)] = 30
 
 
+class Remember(Message, frozen=True):
+    """Words of the owner to be remembered, without a reply; they can be recalled at once. Answered by `Remembered`."""
+
+    request_id: RequestId
+    text: Text
+
+
 class AskCheckup(Message, frozen=True):
     """What of the memory, the models and the mind itself is not right. Answered by `Checkup`."""
 
@@ -280,7 +287,7 @@ class AskCheckup(Message, frozen=True):
 Request = (
     Hello | Attach | Detach | Say | Cancel | AskStatus | Observe | AskThoughts | Consolidate | AskMemory | Search
     | Inspect | AskConfig | ApplyConfig | Import | Sleep | AskModels | ProbeModels
-    | AskUsage | AskCheckup
+    | AskUsage | AskCheckup | Remember
     | ControlThinking | NudgeThinking | MarkThought | AskNotes | DismissNote
     | PreviewSleep | AskSleepLog | InspectSleep | UndoSleep | AnswerSleep
     | AskContradictions | SettleContradiction | AskWellbeing | MakeBackup

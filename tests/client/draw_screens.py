@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +24,7 @@ from textual.pilot import Pilot
 
 from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
+from reveries.client.tui.side import Monologue
 from reveries.config import Home
 from tests.client.record_screens import CUE, RECORDED
 from tests.client.screen_text import rows_of, text_of, until
@@ -32,6 +33,7 @@ from tests.fakes.daemon import Script, awake
 
 SIZES: Final = ((120, 40), (80, 24), (50, 20))
 SCREENS_FOLDER: Final = RECORDED.parent
+_MIDDLE: Final = SIZES[1:2]
 _REPLY: Final = (
     "You told me three things:\n\n"
     "1. The old pear tree **survived the storm**; one branch broke.\n"
@@ -59,7 +61,7 @@ class Screen:
     """Nothing was said yet."""
     is_degraded: bool = False
     goes_away: bool = False
-    settings: dict[str, str] = field(default_factory=dict)
+    sizes: tuple[tuple[int, int], ...] = SIZES
 
 
 SCREENS: Final = {
@@ -67,11 +69,11 @@ SCREENS: Final = {
     "talk": Screen(),
     "degraded": Screen(words="disk is", is_degraded=True),
     "away": Screen(words="reconnecting", goes_away=True),
-    "side": Screen(("ctrl+t",), ""),
+    "side": Screen(("ctrl+t",), "", sizes=_MIDDLE),
     "menu": Screen(typed="/", words="/stop"),
     "help": Screen(("f1",), "you are here"),
-    "past-words": Screen(("ctrl+r",), "what you said before"),
-    "marked": Screen(("alt+up", "alt+up"), ""),
+    "past-words": Screen(("ctrl+r",), "what you said before", sizes=_MIDDLE),
+    "marked": Screen(("alt+up", "alt+up"), "", sizes=_MIDDLE),
     "context": Screen(("f2",), "what it was told"),
     "recalled": Screen(("f3",), "what came to mind"),
     "memory": Screen(("f4",), "Ada: "),
@@ -82,10 +84,10 @@ SCREENS: Final = {
     "status": Screen(("f7",), "how it is"),
     "conversations": Screen(("f8",), "turns"),
     "usage": Screen(("enter",), "tokens and money", typed="/usage"),
-    "models": Screen(("enter",), "models", typed="/models"),
+    "models": Screen(("enter",), "models", typed="/models", sizes=_MIDDLE),
     "wellbeing": Screen(("enter",), "wellbeing", typed="/wellbeing"),
-    "self": Screen(("enter",), "self-model", typed="/self"),
-    "timeline": Screen(("enter",), "timeline", typed="/timeline"),
+    "self": Screen(("enter",), "self-model", typed="/self", sizes=_MIDDLE),
+    "timeline": Screen(("enter",), "timeline", typed="/timeline", sizes=_MIDDLE),
 }
 
 
@@ -99,10 +101,13 @@ async def draw(name: str, size: tuple[int, int]) -> tuple[str, str]:
         home = Home(Path(folder) / "home")
         script = _script(screen, answers, clock.now())
         app = ReveriesApp(home, clock)
-        async with asyncio.timeout(20), awake(home, script) as mind, _running(app, size) as pilot:
+        async with asyncio.timeout(90), awake(home, script) as mind, _running(app, size) as pilot:
             await until(pilot, lambda: app.is_attached_to_mind and app.chat.has_turns is not screen.is_empty)
+            await until(pilot, lambda: "the wall was" in app.query_one(Monologue).text)
+            await _settled(app, pilot)
             if screen.goes_away:
                 await mind.stop()
+                await until(pilot, lambda: not app.is_attached_to_mind)
             app.composer.write(screen.typed)
             await _settled(app, pilot)
             for key in screen.keys:
@@ -218,7 +223,7 @@ def main() -> None:
     parser.add_argument("--svg", type=Path, help="a folder for pictures")
     chosen = parser.parse_args()
     for name in chosen.names or SCREENS:
-        for size in SIZES:
+        for size in SCREENS[name].sizes:
             file = file_of(name, size)
             rows, svg = asyncio.run(draw(name, size))
             file.write_text(rows, encoding="utf-8")

@@ -313,9 +313,10 @@ def test_a_second_wake_says_already_awake(home: Home) -> None:
 @pytest.mark.requirement("R-19")
 def test_the_conversation_in_a_real_terminal_writes_no_payload(home: Home) -> None:
     """F5: the bytes that reach the terminal, from the real application."""
+    # The cursor stands on the first letter, and has a colour of its own.
     script = Script(pieces=list("marker " + HOSTILE), turns=[protocol.SaidTurn("a", "you", True, HOSTILE, NOW, False)])
     with awake_in_thread(home, script):
-        output, code = in_terminal(home, [(b"Say something to", b"hi\r"), (b"marker", b"\x04"), (b"stays awake", b"")])
+        output, code = in_terminal(home, [(b"ay something to", b"hi\r"), (b"marker", b"\x04"), (b"stays awake", b"")])
     assert code == 0
     assert b"EVIL" not in output
     assert b"\x1b]52" not in output

@@ -580,10 +580,10 @@ def test_a_socket_that_somebody_wakes_on_is_left_alone(place: Place) -> None:
 def test_the_command_ends_with_one_while_something_is_wrong(home: Home) -> None:
     home.create()
     home.path.chmod(0o755)
-    ran = reveries(home, "doctor")
+    ran = reveries(home, "doctor", more={"REVERIES_MODELS": str(home.path)})
     assert (ran.code, ran.err) == (1, "")
     assert "home-mode" in ran.out
-    told = json.loads(reveries(home, "doctor", "--json", "--fix").out)
+    told = json.loads(reveries(home, "doctor", "--json", "--fix", more={"REVERIES_MODELS": str(home.path)}).out)
     assert told["mended"] == [f"Closed {home.path} to others (mode 700)."]
     assert "home-mode" not in [finding["fault"] for finding in told["findings"]]
     assert set(told["findings"][0]) == {"fault", "severity", "sentence", "advice", "where", "is_mendable"}

@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from textual.theme import Theme
 from textual.widgets import OptionList
 
 from reveries import protocol
@@ -15,6 +16,7 @@ from reveries.client.tui.browser import Browser
 from reveries.client.tui.commands import COMMANDS, Called, called, completions
 from reveries.client.tui.history import History
 from reveries.client.tui.slash_menu import SlashMenu
+from reveries.client.tui.themes import OURS
 from reveries.client.tui.turns import OwnerTurn, Reply
 from reveries.config import Home, load_settings
 from reveries.errors import InputFileError, UsageError
@@ -333,6 +335,17 @@ async def test_keys_can_be_other_ones(home: Home) -> None:
         await pilot.press("f9")
         await until(pilot, lambda: "recalled just now" not in text_of(app))
         assert app.theme == "reveries-day"
+
+
+@pytest.mark.parametrize("theme", OURS, ids=lambda theme: theme.name)
+async def test_the_first_frame_has_its_colours(home: Home, theme: Theme) -> None:
+    home.path.mkdir(mode=0o700)
+    home.config.write_text(f'[client]\ntheme = "{theme.name}"\n')
+    app = ReveriesApp(home, settings=load_settings(home.config).client)
+    async with asyncio.timeout(20), app.run_test():
+        assert app.screen.styles.background.hex.lower() == theme.background
+        assert app.current_theme.dark is theme.dark
+        assert app.has_class("-dark-mode" if theme.dark else "-light-mode")
 
 
 async def test_own_colours_are_found_and_wrong_ones_are_told(home: Home) -> None:

@@ -2,11 +2,15 @@
 
 import pytest
 
-from tests.client.draw_screens import SCREENS, SIZES, draw, file_of
+from tests.client.draw_screens import SCREENS, draw, file_of
+
+_ALL = [(name, size) for name, screen in SCREENS.items() for size in screen.sizes]
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("name", SCREENS)
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    ("name", "size"), _ALL, ids=lambda value: value if isinstance(value, str) else f"{value[0]}x{value[1]}"
+)
 async def test_a_screen_looks_as_it_was_drawn(name: str, size: tuple[int, int]) -> None:
     drawn, _ = await draw(name, size)
     assert drawn == _kept(name, size), "look at the difference; if it is right: python -m tests.client.draw_screens"

@@ -44,6 +44,8 @@ class Woken:
 
     turns: int | None = None
     refused: str = ""
+    told: str = ""
+    """What the owner is told of a file that stays in use."""
     restored: Restored | None = None
     files: Mapping[str, int] = field(default_factory=dict)
 
@@ -53,7 +55,9 @@ async def wake(folder: Path) -> Woken:
     woken = Woken()
 
     async def life(awake: asyncio.Event) -> int:
-        await (await open_database(folder / "memory.db", folder / "backups")).aclose()
+        database = await open_database(folder / "memory.db", folder / "backups")
+        woken.told = database.notice
+        await database.aclose()
         async with open_memory(folder, first_id=900_000) as memory:
             awake.set()
             woken.turns = (await memory.stats()).turns
@@ -147,10 +151,12 @@ class Flips:
     flips: int = 0
     changed: int = 0
     """Those that changed what can be read, or made it unreadable."""
-    at_wake: int = 0
-    """Of these, noticed by the wake ..."""
+    put_back: int = 0
+    """Of these, a backup took the file's place, or it did not wake ..."""
+    told: int = 0
+    """... or the wake told of it and went on with the file ..."""
     at_backup: int = 0
-    """... or by the look at the next backup, within the hour."""
+    """... or the look at the next backup notices it, within the hour."""
     unnoticed: int = 0
     empty: int = 0
     wrong: list[str] = field(default_factory=list)
@@ -174,7 +180,9 @@ async def try_flips(whole: Path, folder: Path, count: int, seed: int, *, is_seal
         if woken.turns is not None and not woken.turns:
             seen.empty += 1
         if woken.restored is not None or woken.refused:
-            seen.at_wake += is_changed
+            seen.put_back += is_changed
+        elif woken.told:
+            seen.told += is_changed
         elif looked.problems or looked.rotten:
             seen.at_backup += is_changed
         else:

@@ -109,6 +109,7 @@ class State:
     files: dict[str, bytes]
 
     def lay_down(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
         for name, content in self.files.items():
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 
-from reveries import protocol
+from reveries import __version__, protocol
 from reveries.config import Home, default_toml, find_home
 from reveries.protocol import Frame, Request, SaidTurn
 
@@ -138,6 +138,7 @@ def probed(*probes: protocol.ModelProbe) -> protocol.ModelsProbed:
 class Script:
     """What the fake mind says and does when asked."""
 
+    reveries: str = __version__
     pieces: list[str] = field(default_factory=lambda: ["Good ", "morning", "."])
     recalled: list[protocol.RecalledItem] = field(default_factory=list)
     turns: list[SaidTurn] = field(default_factory=list)
@@ -248,7 +249,7 @@ class FakeMind:
             case protocol.Hello():
                 if self.script.greets:
                     await self._send(
-                        writer, protocol.Welcome(self.script.version, "0.1.0", os.getpid(), "Reverie", NOW)
+                        writer, protocol.Welcome(self.script.version, self.script.reveries, os.getpid(), "Reverie", NOW)
                     )
             case protocol.Say():
                 await self._reply(request, writer)
@@ -493,18 +494,21 @@ def awake_in_thread(home: Home, script: Script | None = None) -> Iterator[FakeMi
         thread.join(5)
 
 
-async def _live() -> None:
-    async with awake(find_home()) as mind:
+async def _live(script: Script | None) -> None:
+    async with awake(find_home(), script) as mind:
         await mind.asleep.wait()
 
 
-def main() -> None:
+def main(script: Script | None = None) -> None:
     """Be a daemon: hold the lock, serve until put to sleep."""
     home = find_home()
     home.create()
     with home.lock.open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        asyncio.run(_live())
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        asyncio.run(_live(script))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,14 @@ def test_the_statements_that_take_back_are_asked_for_on_the_owners_word_alone() 
     asked = {file.name for file in package.rglob("*.py") if '"undo.' in file.read_text(encoding="utf-8")}
     # `consolidation` and `asking` end what a row says of waiting for the owner, never what is remembered.
     # `thought_hand` takes out what light sleep made of a thought that the owner drops.
-    assert asked == {"undoing.py", "consolidation.py", "asking.py", "thought_hand.py"}
+    # `past_talk` takes the owner's last words back (/undo), while sleep has made nothing of them.
+    assert asked == {"undoing.py", "consolidation.py", "asking.py", "thought_hand.py", "past_talk.py"}
+    takers = {file.name for file in package.rglob("*.py") if "past_talk.take_back(" in file.read_text(encoding="utf-8")}
+    assert takers == {"conversation.py"}
+    asking = {
+        file.name for file in package.rglob("*.py") if "conversation.take_back(" in file.read_text(encoding="utf-8")
+    }
+    assert asking == {"past.py"}
     droppers = {file.name for file in package.rglob("*.py") if ".withdraw(" in file.read_text(encoding="utf-8")}
     assert droppers == {"thought_log.py"}
     requests = {file.name for file in package.rglob("*.py") if "_log.drop(" in file.read_text(encoding="utf-8")}

@@ -15,7 +15,7 @@ from pathlib import Path
 from reveries import __version__
 from reveries.client.checkup.machine import Machine
 from reveries.config import Home
-from reveries.errors import ConnectionLostError, ProtocolError, ReveriesError
+from reveries.errors import ConnectionLostError, OtherVersionError, ReveriesError
 from reveries.plaintext import one_line
 from reveries.protocol import Checkup, Finding, Status, found
 
@@ -125,10 +125,8 @@ async def _ask(home: Home, greet_seconds: float) -> Seen:
                 # One that does not know the question yet ends the connection.
                 checkup = None
             return Seen(findings, checkup=checkup)
-    except ProtocolError as error:
-        if error.message.startswith("The mind that is awake"):
-            return Seen([found("other-protocol", error.message, where=str(home.socket))])
-        return Seen([_silent(home, holder, error)])
+    except OtherVersionError as error:
+        return Seen([found("other-protocol", error.message, where=str(home.socket))])
     except ReveriesError as error:
         return Seen([_silent(home, holder, error)])
 

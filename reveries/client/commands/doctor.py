@@ -15,7 +15,8 @@ def command(fix: bool, as_json: bool) -> int:
     from reveries.client.checkup.machine import Machine
     from reveries.client.checkup.mending import mend
     from reveries.client.doctor_page import doctor_page
-    from reveries.client.render import show, write_json
+    from reveries.client.json_answers import Diagnosis
+    from reveries.client.render import show, write_struct
     from reveries.config import find_home
 
     home, machine = find_home(), Machine()
@@ -25,10 +26,7 @@ def command(fix: bool, as_json: bool) -> int:
         done = mend(checkup.findings, home, machine)
         checkup = examine(home, machine)
     if as_json:
-        import msgspec
-
-        values = msgspec.to_builtins(checkup)
-        write_json({name: values[name] for name in ("findings", "looked_at", "not_looked_at")} | {"mended": done})
+        write_struct(Diagnosis(checkup.findings, checkup.looked_at, checkup.not_looked_at, done))
     else:
         show(doctor_page(checkup, done))
     return int(any(finding.severity != "note" for finding in checkup.findings))

@@ -19,13 +19,14 @@ def command(file: Path, as_json: bool) -> None:
     twice."""
     from reveries.client.calling import call
     from reveries.client.conversation_file import read_conversation
-    from reveries.client.render import say, write_json
+    from reveries.client.json_answers import BroughtIn
+    from reveries.client.render import say, write_struct
     from reveries.client.wording import plural
 
     turns = read_conversation(file)
     stored, known, episodes = call(lambda mind: _send(mind, file.name, turns))
     if as_json:
-        write_json({"stored": stored, "known_already": known, "episodes": episodes})
+        write_struct(BroughtIn(stored, known, episodes))
     else:
         say(f"Stored {plural(stored, 'turn')}, {known:,} {'was' if known == 1 else 'were'} known already.")
         if episodes:

@@ -25,17 +25,18 @@ def command(text: tuple[str, ...], private: bool, as_json: bool) -> int:
     """
     from reveries.client.calling import call
 
-    words = _words(text)
+    words = words_given(text, "There is nothing to say.", 'For example: reveries say "Good morning"')
     return call(lambda mind: _exchange(mind, words, as_json, private=private))
 
 
-def _words(text: tuple[str, ...]) -> str:
+def words_given(text: tuple[str, ...], nothing: str, example: str) -> str:
+    """The words of a command line, or those on stdin. Raises UsageError with `nothing` and `example` for none."""
     from reveries.errors import InputDataError, UsageError
 
     if text and text != ("-",):
         words = " ".join(text)
     elif sys.stdin.isatty() and not text:
-        raise UsageError("There is nothing to say.", advice='For example: reveries say "Good morning"')
+        raise UsageError(nothing, advice=example)
     else:
         try:
             words = sys.stdin.buffer.read().decode("utf-8")
@@ -44,7 +45,7 @@ def _words(text: tuple[str, ...]) -> str:
                 "What came on stdin is not UTF-8 text.", advice="Convert it, then try again."
             ) from error
     if not words.strip():
-        raise UsageError("There is nothing to say.", advice='For example: reveries say "Good morning"')
+        raise UsageError(nothing, advice=example)
     return words
 
 

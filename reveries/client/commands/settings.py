@@ -44,18 +44,25 @@ def get(key: str, as_json: bool) -> None:
 @command.command("set", context_settings={"ignore_unknown_options": True})
 @click.argument("key")
 @click.argument("value")
-def set_(key: str, value: str) -> None:
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def set_(key: str, value: str, as_json: bool) -> None:
     """Set KEY to VALUE in the settings file (its comments stay), and tell the mind if it is awake."""
-    from reveries.client.render import say
-    from reveries.client.settings_file import apply, file_in_force, toml_value, write_setting
+    from reveries.client.json_answers import SettingChanged
+    from reveries.client.render import say, write_struct
+    from reveries.client.settings_file import apply, file_in_force, masked, toml_value, write_setting
 
     file = file_in_force()
     written = write_setting(file, key, value)
-    say(f"{key} = {toml_value(written)}  (in {file})")
     needs_restart = apply()
-    if needs_restart is None:
-        say("It counts from the next wake on.", "dim")
-    elif key in needs_restart:
-        say("It counts after a restart: reveries sleep, then reveries wake.", "warn")
-    else:
-        say("The mind has taken it over.", "dim")
+    counts = "from the next wake on" if needs_restart is None else "after a restart" if key in needs_restart else "now"
+    if as_json:
+        write_struct(SettingChanged(key, masked(written), str(file), counts))
+        return
+    say(f"{key} = {toml_value(written)}  (in {file})")
+    match counts:
+        case "now":
+            say("The mind has taken it over.", "dim")
+        case "after a restart":
+            say("It counts after a restart: reveries sleep, then reveries wake.", "warn")
+        case _:
+            say("It counts from the next wake on.", "dim")

@@ -10,32 +10,34 @@ import click
 if TYPE_CHECKING:
     from reveries.client.connection import Connection
 
-_GONE_SECONDS = 30.0
+GONE_SECONDS = 30.0
 _LOOK_SECONDS = 0.05
 
 
 @click.command("sleep", short_help="Put the mind to sleep, and wait until it is.")
-def command() -> None:
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def command(as_json: bool) -> None:
     """Put the mind to sleep: it stops thinking, sleeps on what happened (a minute at most), and ends. Waits for it."""
     from reveries.client.calling import call
-    from reveries.client.render import say
+    from reveries.client.json_answers import FellAsleep
+    from reveries.client.render import say, write_struct
     from reveries.config import find_home
     from reveries.errors import AsleepError, ReveriesError
 
     try:
-        name = call(_put_to_sleep)
+        name = call(put_to_sleep)
     except AsleepError:
-        say("It is asleep already.")
+        write_struct(FellAsleep(was_awake=False)) if as_json else say("It is asleep already.")
         return
-    if not _wait_until_free(find_home().lock):
+    if not wait_until_free(find_home().lock):
         raise ReveriesError(
-            f"The mind said that it sleeps, but its process has not ended within {_GONE_SECONDS:g} s.",
+            f"The mind said that it sleeps, but its process has not ended within {GONE_SECONDS:g} s.",
             advice="See what it does: reveries status",
         )
-    say(f"{name} is asleep. Wake it: reveries wake")
+    write_struct(FellAsleep(was_awake=True)) if as_json else say(f"{name} is asleep. Wake it: reveries wake")
 
 
-async def _put_to_sleep(mind: "Connection") -> str:
+async def put_to_sleep(mind: "Connection") -> str:
     """Ask it, show how far it is, and wait until it has closed the socket. Its name."""
     import asyncio
 
@@ -56,16 +58,16 @@ async def _put_to_sleep(mind: "Connection") -> str:
             if not has_agreed:
                 raise
         try:
-            async with asyncio.timeout(_GONE_SECONDS):
+            async with asyncio.timeout(GONE_SECONDS):
                 await mind.wait_closed()
         except TimeoutError:
             pass
     return one_line(mind.welcome.mind, 60)
 
 
-def _wait_until_free(lock: Path) -> bool:
+def wait_until_free(lock: Path) -> bool:
     """Whether the kernel's lock on `lock` became free in time: then the process is gone."""
-    deadline = time.monotonic() + _GONE_SECONDS
+    deadline = time.monotonic() + GONE_SECONDS
     while _is_held(lock):
         if time.monotonic() > deadline:
             return False

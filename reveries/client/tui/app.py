@@ -154,6 +154,9 @@ class ReveriesApp(App[None]):
             problem = problem or f"There are no colours called {wanted}. Those that there are: ctrl+p, or /theme."
             wanted = OURS[0].name
         self.set_reactive(App.theme, wanted)
+        self.stylesheet.set_variables(self.get_css_variables())
+        self.set_class(self.current_theme.dark, "-dark-mode", update=False)
+        self.set_class(not self.current_theme.dark, "-light-mode", update=False)
         return problem
 
     def _warn_of_colours(self) -> None:
@@ -176,7 +179,7 @@ class ReveriesApp(App[None]):
         self.exit(return_code=1)
 
     def _keep_draft(self) -> None:
-        self._draft.keep(self.composer.text)
+        self._draft.keep(self.composer.draft)
 
     # --- what the owner does -----------------------------------------------------------------------------------------
 
@@ -192,6 +195,9 @@ class ReveriesApp(App[None]):
             self._do(what)
 
     async def _say(self, text: str) -> None:
+        if len(text) > protocol.MAX_TEXT_CHARS:
+            self.hint(f"{len(text):,} characters: one turn has at most {protocol.MAX_TEXT_CHARS:,}")
+            return
         if not self.link.say(text):
             self.hint("not sent: your words stay here until the mind is back")
             return

@@ -21,7 +21,7 @@ from textual.widgets.option_list import Option
 from reveries.client.render import Page, line, page_columns, paragraph
 from reveries.client.tui.panes import NARROWEST_PAGE_COLUMNS, Sure, content_of, problem_page
 from reveries.errors import ReveriesError
-from reveries.plaintext import plain
+from reveries.plaintext import one_line, plain
 
 _TYPING_PAUSE_SECONDS: Final = 0.15
 _MOVING_PAUSE_SECONDS: Final = 0.05
@@ -86,6 +86,13 @@ class Shelf(Protocol):
     async def do(self, deed: Deed, key: str) -> Page | Refill | Leave: ...
 
 
+class Find(Input):
+    """Where words are typed. What is pasted may carry escapes, and the widget would write them to the terminal."""
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.text = one_line(event.text, _LONGEST_WORDS_CHARS)
+
+
 class Browser(ModalScreen[str | None]):
     """Closed by Esc (None) or by a deed that leaves (its text)."""
 
@@ -105,7 +112,7 @@ class Browser(ModalScreen[str | None]):
         self._entries: list[Entry] = []
         self._keeps_page = False
         # Kept rather than looked up: an answer may come while the browser is being taken down.
-        self._find = Input(
+        self._find = Find(
             words, placeholder=shelf.placeholder, id="find", compact=True, max_length=_LONGEST_WORDS_CHARS
         )
         self._rows = OptionList(id="entries", markup=False, compact=True)

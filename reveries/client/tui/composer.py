@@ -11,6 +11,8 @@ from reveries.client.tui.history import History
 from reveries.client.tui.slash_menu import SlashMenu
 from reveries.plaintext import plain
 
+LONGEST_SHOWN_CHARS = 20_000
+"""Longer texts are written as a mark of their length: laying out a megabyte takes the widget minutes."""
 _NEWLINE_KEYS = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
 
 
@@ -35,7 +37,16 @@ class Composer(TextArea):
         super().__init__(id="composer", soft_wrap=True, highlight_cursor_line=False, compact=True)
         self.past = History()
         self._menu = menu
-        self._recalled = ""
+        self._recalled: str | None = None
+        self._folded: dict[str, str] = {}
+
+    @property
+    def draft(self) -> str:
+        """What is written, with long texts in full."""
+        text = self.text
+        for mark, whole in self._folded.items():
+            text = text.replace(mark, whole, 1)
+        return text
 
     def on_mount(self) -> None:
         self.cursor_blink = False
@@ -43,17 +54,25 @@ class Composer(TextArea):
 
     def take_back(self, texts: list[str]) -> None:
         """Put words that were not delivered before what is written here now."""
-        self.write("\n\n".join([*texts, *([self.text] if self.text else [])]))
+        self.write("\n\n".join([*texts, *([self.draft] if self.text else [])]))
 
     def write(self, text: str) -> None:
         """Put `text` in place of the draft, the cursor behind it."""
-        self.text = plain(text)
+        self.text = self._fold(plain(text))
         self.move_cursor(self.document.end)
 
     def sent(self, text: str) -> None:
         """`text` was delivered: it is history, and the draft is empty."""
         self.past.add(text)
+        self._folded.clear()
         self.clear()
+
+    def _fold(self, text: str) -> str:
+        if len(text) <= LONGEST_SHOWN_CHARS:
+            return text
+        mark = f"[text {len(self._folded) + 1}: {len(text):,} characters]"
+        self._folded[mark] = text
+        return mark
 
     def action_newline(self) -> None:
         """Begin a new line."""
@@ -61,9 +80,12 @@ class Composer(TextArea):
 
     def on_text_area_changed(self) -> None:
         """What is written may be the beginning of a command; and it is no recalled text any more."""
-        if self.text != self._recalled:
-            self.past.leave()
-            self._menu.show_for(self.text)
+        if self.text == self._recalled:
+            self._menu.close()
+            return
+        self._recalled = None
+        self.past.leave()
+        self._menu.show_for(self.text)
 
     def _on_key(self, event: events.Key) -> None:  # type: ignore[override]
         if event.key in _NEWLINE_KEYS:
@@ -83,7 +105,7 @@ class Composer(TextArea):
         if command is not None and command.needs_words:
             self.write(f"{command.name} ")
             return
-        text = command.name if command is not None else self.text.strip()
+        text = command.name if command is not None else self.draft.strip()
         self._menu.close()
         if text:
             self.post_message(self.Sent(text))
@@ -105,15 +127,16 @@ class Composer(TextArea):
 
     def _moves_in_history(self, key: str) -> bool:
         if key == "up" and self._cursor_row == 0:
-            text = self.past.older(self.text)
+            text = self.past.older(self.draft)
         elif key == "down" and self._cursor_row >= self.wrapped_document.height - 1:
             text = self.past.newer()
         else:
             return False
         if text is None:
             return False
-        self._recalled = plain(text)
-        self.write(text)
+        self._recalled = self._fold(plain(text))
+        self.text = self._recalled
+        self.move_cursor(self.document.end)
         if key == "up":
             # From the first row the next Up goes further back.
             self.move_cursor((0, len(self.document.get_line(0))))
@@ -126,4 +149,4 @@ class Composer(TextArea):
 
     def _on_paste(self, event: events.Paste) -> None:  # type: ignore[override]
         # What is pasted may carry escapes, and the widget would write them to the terminal.
-        event.text = plain(event.text)
+        event.text = self._fold(plain(event.text))

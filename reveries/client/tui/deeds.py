@@ -117,7 +117,7 @@ class Deeds:
 
     async def _past(self, words: str) -> None:
         app = self._app
-        words = words or app.composer.text.strip()
+        words = words or app.composer.text.strip()[:200]
         shelf = PastWordsShelf(app.link.ask, app.clock, app.composer.past)
         chosen = await self._browse(shelf, words if "\n" not in words else "", starts_typing=True)
         if chosen:
@@ -126,7 +126,7 @@ class Deeds:
     async def _edit(self, _: str) -> None:
         app = self._app
         command = editor_command(os.environ)
-        draft = app.composer.text
+        draft = app.composer.draft
         try:
             # No drawing while the editor has the screen; the link goes on.
             with app.suspend(), app.batch_update():

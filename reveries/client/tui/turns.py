@@ -24,6 +24,8 @@ _SLOWER_EACH_CHARS = 1_500
 STREAMED_MARKDOWN_CHARS: Final = 8_000
 """Beyond this a growing reply goes on as plain text: appending to a long Markdown document takes too long."""
 SETTLED_MARKDOWN_CHARS: Final = 60_000
+LONGEST_SHOWN_CHARS: Final = 100_000
+"""Of plain text. More than that is seconds of laying out for what nobody reads on a screen."""
 _WAIT_SECONDS = 0.5
 _ENDINGS = {
     "cancelled": "You stopped it here.",
@@ -38,6 +40,15 @@ def _head(speaker: str, said_at: float, note: str = "", colour: str = "") -> Con
     return Content.assemble(
         (one_line(speaker, 60), f"bold {colour}"), (f"  {when}{'  ' + note if note else ''}", "$foreground 60%")
     )
+
+
+def shown_part(text: str) -> str:
+    """What of a very long text is laid out; it can be copied and exported whole."""
+    if len(text) <= LONGEST_SHOWN_CHARS:
+        return text
+    cut = len(text) - LONGEST_SHOWN_CHARS
+    half = LONGEST_SHOWN_CHARS // 2
+    return f"{text[:half]}\n\n… {cut:,} characters are not shown; /copy FILE has them …\n\n{text[-half:]}"
 
 
 class Said(Static):
@@ -59,7 +70,7 @@ class Said(Static):
 
     def _show(self, note: str) -> None:
         head = _head(self._speaker, self._said_at, note, self._colour)
-        self.update(Content.assemble(head, "\n", plain(self.text)))
+        self.update(Content.assemble(head, "\n", shown_part(plain(self.text))))
 
 
 class OwnerTurn(Said):
@@ -169,7 +180,7 @@ class Reply(Vertical):
         await self._stop_stream()
         self._tail += shown
         tail = self.query_one(".tail", Static)
-        tail.update(Content(self._tail))
+        tail.update(Content(shown_part(self._tail)))
         tail.remove_class("hidden")
 
     @property
@@ -187,7 +198,7 @@ class Reply(Vertical):
         tail = self.query_one(".tail", Static)
         if len(whole) > SETTLED_MARKDOWN_CHARS:
             await self._shown.update("")
-            tail.update(Content(whole))
+            tail.update(Content(shown_part(whole)))
             tail.remove_class("hidden")
             return
         await self._shown.update(whole)

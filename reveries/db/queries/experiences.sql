@@ -96,6 +96,3 @@ WHERE id = :experience_id;
 -- name: hold
 INSERT INTO held_experiences (experience_id, held_at, why) VALUES (:experience_id, :held_at, :why)
 ON CONFLICT (experience_id) DO UPDATE SET held_at = excluded.held_at, why = excluded.why;
-
--- name: take_back
-DELETE FROM raw_experiences WHERE id = :id AND light_slept = 0;

@@ -73,9 +73,3 @@ WHERE turns.conversation_id = :conversation_id AND turns.experience_id = (
     SELECT experience_id FROM turns WHERE conversation_id = :conversation_id ORDER BY position DESC LIMIT 1
 )
 ORDER BY turns.position;
-
--- name: take_back
-DELETE FROM turns WHERE id = :id;
-
--- name: take_back_vectors
-DELETE FROM vectors WHERE owner_kind = 'turn' AND owner_id = :id;

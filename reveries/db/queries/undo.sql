@@ -35,3 +35,12 @@ DELETE FROM claim_conflicts WHERE id = :id;
 
 -- name: drop_claim
 DELETE FROM claims WHERE id = :id;
+
+-- name: take_back_turn
+DELETE FROM turns WHERE id = :id;
+
+-- name: take_back_vectors
+DELETE FROM vectors WHERE owner_kind = 'turn' AND owner_id = :id;
+
+-- name: take_back_experience
+DELETE FROM raw_experiences WHERE id = :id AND light_slept = 0;

@@ -1,0 +1,194 @@
+"""What commands write with --json where it is no frame of the protocol, and which command writes what.
+
+docs/reference/json.md is made from this. Fields may be added; none is taken away or given another meaning.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from reveries import protocol
+from reveries.client.digest_page import Digest
+
+
+class Woken(msgspec.Struct, frozen=True):
+    """`was_awake`: it was awake already, and was left as it is."""
+
+    pid: int
+    mind: str
+    was_awake: bool
+
+
+class FellAsleep(msgspec.Struct, frozen=True):
+    """`was_awake`: false when it slept already."""
+
+    was_awake: bool
+
+
+class SaidUsage(msgspec.Struct, frozen=True):
+    """What the reply cost. Seconds from the words on."""
+
+    model: str
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    first_token_seconds: float
+    seconds: float
+
+
+class Said(msgspec.Struct, frozen=True):
+    """The reply, whole. `stored`: the ids of what is on the disk, by "words" and "exchange"; empty off the record."""
+
+    text: str
+    reason: str
+    explanation: str
+    help: str
+    recalled: list[protocol.RecalledItem]
+    stored: dict[str, str]
+    usage: SaidUsage
+
+
+class BroughtIn(msgspec.Struct, frozen=True):
+    """Turns that were new, turns that were known, episodes made of what waited for sleep."""
+
+    stored: int
+    known_already: int
+    episodes: int
+
+
+class SettingShown(msgspec.Struct, frozen=True):
+    """`value` as it stands in config.toml; secrets are masked."""
+
+    key: str
+    value: object
+    meaning: str
+
+
+class SettingChanged(msgspec.Struct, frozen=True):
+    """`counts`: "now", "after a restart" or "from the next wake on"."""
+
+    key: str
+    value: object
+    file: str
+    counts: str
+
+
+class PlaceShown(msgspec.Struct, frozen=True):
+    path: str
+    exists: bool
+
+
+class Places(msgspec.Struct, frozen=True):
+    """With WHAT that one alone."""
+
+    home: PlaceShown
+    config: PlaceShown
+    memory: PlaceShown
+    backups: PlaceShown
+    logs: PlaceShown
+    socket: PlaceShown
+    models: PlaceShown
+    service: PlaceShown
+
+
+class Diagnosis(msgspec.Struct, frozen=True):
+    """`mended`: a sentence for each thing that --fix did."""
+
+    findings: list[protocol.Finding]
+    looked_at: list[str]
+    not_looked_at: list[str]
+    mended: list[str]
+
+
+class ServiceInstalled(msgspec.Struct, frozen=True):
+    """`left_to_do`: what the service manager could not be told, as commands for you."""
+
+    file: str
+    left_to_do: list[str]
+
+
+class ServiceState(msgspec.Struct, frozen=True):
+    """`manager` is empty where none answers."""
+
+    file: str
+    is_installed: bool
+    manager: str
+    is_enabled: bool
+    is_running: bool
+
+
+class ServiceRemoved(msgspec.Struct, frozen=True):
+    file: str
+    was_installed: bool
+    left_to_do: list[str]
+
+
+class Uninstalled(msgspec.Struct, frozen=True):
+    """`files` go, `stays` were not made by Reveries; `was_removed` is false for a dry run."""
+
+    files: list[str]
+    stays: list[str]
+    bytes: int
+    was_removed: bool
+    left_to_do: list[str]
+
+
+OF_COMMANDS: Final[Mapping[str, type[msgspec.Struct]]] = {
+    "wake": Woken,
+    "sleep": FellAsleep,
+    "status": protocol.Status,
+    "doctor": Diagnosis,
+    "usage": protocol.UsageReport,
+    "wellbeing": protocol.Wellbeing,
+    "say": Said,
+    "remember": protocol.Remembered,
+    "digest": Digest,
+    "consolidate": protocol.Consolidated,
+    "consolidate --dry-run": protocol.SleepPreview,
+    "consolidate log": protocol.SleepLog,
+    "consolidate log RUN": protocol.SleepRunDetail,
+    "consolidate undo": protocol.SleepUndone,
+    "consolidate confirm": protocol.SleepAnswered,
+    "consolidate drop": protocol.SleepAnswered,
+    "memory": protocol.MemoryStats,
+    "memory search": protocol.Found,
+    "memory inspect": protocol.EpisodeDetail,
+    "memory why": protocol.Why,
+    "memory timeline": protocol.Timeline,
+    "memory graph": protocol.Neighbourhood,
+    "memory contradictions": protocol.Contradictions,
+    "memory contradictions settle": protocol.Contradictions,
+    "context": protocol.ToldContext,
+    "self": protocol.SelfModelShown,
+    "self history": protocol.SelfHistory,
+    "self revert": protocol.SelfModelShown,
+    "self edit": protocol.SelfModelShown,
+    "monologue history": protocol.Thoughts,
+    "monologue pause": protocol.ThinkingControlled,
+    "monologue resume": protocol.ThinkingControlled,
+    "monologue step": protocol.ThinkingControlled,
+    "monologue nudge": protocol.ThinkingControlled,
+    "monologue pin": protocol.ThoughtMarked,
+    "monologue drop": protocol.ThoughtMarked,
+    "notes": protocol.Notes,
+    "notes dismiss": protocol.Notes,
+    "config get": SettingShown,
+    "config set": SettingChanged,
+    "import": BroughtIn,
+    "models": protocol.ModelsOverview,
+    "models test": protocol.ModelsProbed,
+    "open": Places,
+    "service install": ServiceInstalled,
+    "service status": ServiceState,
+    "service uninstall": ServiceRemoved,
+    "uninstall": Uninstalled,
+}
+"""By command: the struct whose fields its object has."""
+
+OF_NO_STRUCT: Final[Mapping[str, str]] = {
+    "init": "The questions with their choices, and what was written.",
+    "config": "The settings in force, as in config.toml: tables of keys, secrets masked.",
+    "logs": "One object a line: timestamp, level, logger, event, and what belongs to the event.",
+}
+"""What has no struct, in words."""

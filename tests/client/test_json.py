@@ -1,0 +1,67 @@
+"""--json: every command has it or is named here, and what it writes has the fields of the reference."""
+
+import json
+
+import click
+import msgspec
+import pytest
+
+from reveries.client.cli import cli
+from reveries.client.json_answers import OF_COMMANDS, OF_NO_STRUCT
+from reveries.client.reference import _walk
+from reveries.config import Home
+from tests.client.command_line import reveries
+from tests.client.test_cli import DETAIL, FOUND
+from tests.fakes.daemon import Script, awake_in_thread
+
+WITHOUT = {"reveries", "reveries monologue", "reveries models pull", "reveries service", "reveries completion"}
+"""What is watched, what shows its progress, what only groups commands, what prints a script."""
+
+
+def with_json() -> set[str]:
+    return {path for path, command in _walk(cli, "reveries") if any("--json" in one.opts for one in command.params)}
+
+
+def test_every_command_has_json_or_is_known_to_have_none() -> None:
+    assert {path for path, _ in _walk(cli, "reveries")} - with_json() == WITHOUT
+
+
+def test_what_every_command_writes_is_in_the_reference() -> None:
+    documented = {f"reveries {name}" for name in (*OF_COMMANDS, *OF_NO_STRUCT)}
+    assert with_json() <= documented
+    variants = {"reveries consolidate --dry-run", "reveries consolidate log RUN"}
+    assert documented - variants == with_json()
+
+
+def fields(name: str) -> set[str]:
+    return {field.name for field in msgspec.structs.fields(OF_COMMANDS[name])} - {"request_id"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "status", "usage", "say hello", "consolidate", "memory", "memory search tea", "memory inspect e1", "models",
+        "config get mind.name", "config set mind.name Ada", "open", "service status", "doctor", "wake", "sleep",
+        "monologue history",
+    ],
+)  # fmt: skip
+def test_what_is_written_has_exactly_the_fields_that_are_documented(home: Home, words: str) -> None:
+    with awake_in_thread(home, Script(found=FOUND, episode=DETAIL)):
+        ran = reveries(home, *words.split(), "--json", more={"REVERIES_MODELS": str(home.path)})
+    name = next(name for name in sorted(OF_COMMANDS, key=len, reverse=True) if words.startswith(name))
+    assert set(json.loads(ran.out)) == fields(name)
+
+
+def test_a_mind_that_sleeps_already_is_told_in_json_too(home: Home) -> None:
+    assert json.loads(reveries(home, "sleep", "--json").out) == {"was_awake": False}
+
+
+def test_an_error_is_a_sentence_and_no_object(home: Home) -> None:
+    ran = reveries(home, "status", "--json")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.startswith("reveries: ")
+
+
+def test_json_is_an_option_without_a_value() -> None:
+    for _, command in _walk(cli, "reveries"):
+        assert all(isinstance(one, click.Option) and one.is_flag for one in command.params if "--json" in one.opts)

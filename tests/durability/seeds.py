@@ -1,0 +1,123 @@
+"""Faults that somebody could make, each with the test that must catch it: one guard taken out at a time (H4)."""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.durability.mind import ROOT
+
+_SECONDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """`old` in `file` (below reveries/) becomes `new`; then `test` must fail."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    test: str
+
+
+_DATABASE, _BACKUPS, _DAMAGE = "db/database.py", "db/backups.py", "db/damage.py"
+_OF_DATABASE, _OF_DAMAGE = "tests/db/test_database.py", "tests/durability/test_damage.py"
+_OF_BACKUPS = "tests/db/test_backups.py"
+_WAKES = f"{_OF_DAMAGE}::test_whatever_happened_to_the_file_it_wakes_with_its_backup"
+_REFUSED = f"{_OF_DAMAGE}::test_it_is_refused_for_what_it_is_and_nothing_is_made_in_its_place"
+
+SEEDS = (
+    Seed("no sync at every commit", _DATABASE, '"synchronous=FULL"', '"synchronous=NORMAL"',
+         f"{_OF_DATABASE}::test_the_pragmas_are_as_promised"),
+    Seed("told before it is stored", "daemon/conversation.py",
+         "        owner_turn = await self._memory.append_owner_turn(self.conversation_id, words)\n",
+         '        events.stored("words", "soon")\n'
+         "        owner_turn = await self._memory.append_owner_turn(self.conversation_id, words)\n",
+         "tests/daemon/test_conversation.py"),
+    Seed("a sync that failed is tried again", _DATABASE, "            self._lost = self._lost or error\n", "",
+         f"{_OF_DATABASE}::test_after_a_failed_write_nothing_is_stored_any_more_even_if_the_disk_is_well_again"),
+    Seed("a failed write is like any other error", _DATABASE,
+         "        if primary == SQLITE_IOERR:", "        if False:",
+         f"{_OF_DATABASE}::test_a_write_that_fails_is_a_lost_storage"),
+    Seed("a full disk is like any other error", _DATABASE, "        if primary == SQLITE_FULL:", "        if False:",
+         f"{_OF_DATABASE}::test_a_full_disk_is_said_and_what_was_stored_stays"),
+    Seed("a fold at the end that fails is not heard", _DATABASE, 'await self._fold("TRUNCATE")', "pass",
+         f"{_OF_DATABASE}::test_a_fold_that_fails_at_the_end_is_said_and_loses_nothing"),
+    Seed("the log is never folded", _DATABASE, "                if self._is_log_long():", "                if False:",
+         f"{_OF_DATABASE}::test_the_log_is_folded_into_the_file_while_the_mind_lives"),
+    Seed("no rollback", _DATABASE, "await asyncio.shield(self._connection.rollback())", "pass",
+         _OF_DATABASE),
+    Seed("a newer file is opened", _DATABASE, "    if found > SCHEMA_VERSION:", "    if False:",
+         f"{_OF_DATABASE}::test_a_file_of_a_newer_reveries_is_refused_and_not_changed"),
+    Seed("a migration without a backup", _DATABASE, "    if version and backups is not None:", "    if False:",
+         f"{_OF_DATABASE}::test_an_older_file_gets_the_schema_of_a_new_one_and_keeps_its_rows"),
+    Seed("a backup is seen before it is whole", _DATABASE,
+         "        raise StorageError(\n            f\"The backup {target} did not verify",
+         "        print(\n            f\"The backup {target} did not verify",
+         "tests/durability/test_seeds.py::test_a_copy_that_does_not_verify_is_never_seen"),
+    Seed("an empty file is a new mind", _DAMAGE, "    if not tables and not version and not has_past:",
+         "    if not tables and not version:", _WAKES),
+    Seed("a missing file is a new mind", _DAMAGE, "    if has_past and not path.exists():", "    if False:",
+         _REFUSED),
+    Seed("another program's file is ours", _DAMAGE,
+         '    if missing := {"turns", "episodes"} - tables:', "    if missing := ():",
+         _REFUSED),
+    Seed("a seal is not looked at", _DAMAGE, "    if not path.exists() or not is_broken(path):", "    if True:",
+         f"{_OF_DAMAGE}::test_every_bit_that_a_disk_changes_while_it_sleeps_is_noticed"),
+    Seed("a seal stays while it is written to", _DATABASE, "    unseal(path)\n", "",
+         f"{_OF_DAMAGE}::test_a_seal_is_gone_before_anything_is_written"),
+    Seed("recovery deletes", _BACKUPS, "        database.rename(aside)\n", "        database.unlink()\n",
+         _WAKES),
+    Seed("recovery again and again", _BACKUPS, "    if database.exists() and any(", "    if False and any(",
+         f"{_OF_DAMAGE}::test_it_is_not_put_back_twice_within_an_hour"),
+    Seed("a restoring that was broken off blocks the next", _BACKUPS,
+         "    if database.exists() and any(", "    if any(",
+         f"{_OF_DAMAGE}::test_a_restoring_that_is_broken_off_is_done_again"),
+    Seed("a backup is put back unseen", _BACKUPS, "        if not (looked := look_at(backup.path)).problems:",
+         "        if looked := look_at(backup.path):",
+         f"{_OF_DAMAGE}::test_without_a_backup_that_is_whole_it_refuses_to_wake_and_changes_nothing"),
+    Seed("a bit costs the newest words", _DAMAGE,
+         "(newest[1].turns, newest[1].episodes) == (looked.turns, looked.episodes)", "True",
+         f"{_OF_DAMAGE}::test_words_that_no_backup_has_are_not_given_up_for_one_bit"),
+    Seed("a mistake of ours costs a memory", "daemon/recovery.py",
+         "    return bool(looked.problems or looked.rotten) or suspicion(database).exists()", "    return True",
+         f"{_OF_DAMAGE}::test_a_fault_of_the_program_puts_no_memory_away"),
+    Seed("the newest backup grows old", _BACKUPS, "        if place and age >=", "        if age >=",
+         f"{_OF_BACKUPS}::test_the_newest_and_all_of_the_last_day_always_stay"),
+    Seed("the lock is not asked", "daemon/instance.py",
+         "fcntl.LOCK_EX | fcntl.LOCK_NB", "fcntl.LOCK_SH | fcntl.LOCK_NB",
+         "tests/daemon/test_instance.py"),
+    Seed("a socket is removed without a look whose it is", "daemon/instance.py",
+         "        if ours is not None and _identity(path) == ours:", "        if True:",
+         "tests/daemon/test_instance.py"),
+    Seed("anybody may enter", "daemon/server.py", "uid not in (os.getuid(), 0)", "uid is None",
+         "tests/daemon/test_server.py"),
+    Seed("a client that does not read grows without end", "daemon/outbox.py",
+         "        if self._waiting_bytes + len(encoded) > limit_bytes:", "        if False:",
+         "tests/daemon/test_outbox.py"),
+    Seed("storage that is lost is a child like any other", "daemon/supervisor.py",
+         "        except StorageLostError:\n            raise\n", "", "tests/daemon/test_supervisor.py"),
+)  # fmt: skip
+
+
+def is_caught(seed: Seed, folder: Path) -> bool:
+    """Whether its test fails in a copy of everything, in `folder`, that has the fault."""
+    for name in ("reveries", "tests", "docs"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.pyc"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    file = folder / "reveries" / seed.file
+    source = file.read_text(encoding="utf-8")
+    if source.count(seed.old) != 1:
+        raise LookupError(f"{seed.name}: {seed.file} has that {source.count(seed.old)} times.")
+    file.write_text(source.replace(seed.old, seed.new), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not system", "-p", "no:cacheprovider", seed.test]
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_SECONDS, check=False
+    )
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"{seed.name}: the test could not be run: {done.stdout[-2000:]}")
+    return done.returncode == 1

@@ -1,8 +1,9 @@
 """How an answer is to be given, told right before the words that it answers. Pure.
 
 A small model goes by what it read last. With one rule for all words ("when they ask ..., when they tell ...") the one
-that ships answered "I don't know the answer" to people who had told it something (bench/replies.py counts it). So the words
-decide which rule it reads, by their form: good enough for English; other languages are known by their question marks.
+that ships answered "I don't know the answer" to people who had told it something (bench/replies.py counts it). So the
+words decide which rule it reads, by their form: good enough for English; other languages are known by their question
+marks.
 """
 
 import re

@@ -120,6 +120,7 @@ class Database:
         self.notice = ""
         """What the owner should know of the file as it was found."""
         self._lost: StorageLostError | None = None
+        self._is_closed = False
         self._commits = 0
         self._folded_at_bytes = 0
 
@@ -217,8 +218,11 @@ class Database:
 
     async def aclose(self) -> None:
         """Fold the write-ahead log into the file, and close. Raises StorageLostError when that fails: the log stays,
-        and nothing of it is lost. On a full disk the log stays too, and that is no error."""
+        and nothing of it is lost. On a full disk the log stays too, and that is no error. Idempotent."""
         async with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
             try:
                 if self._lost is None:
                     with contextlib.suppress(DiskFullError), self._noticing_loss(), _storage_errors():

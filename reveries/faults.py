@@ -136,14 +136,15 @@ FAULTS: Final[Mapping[str, Fault]] = {
     # The memory.
     "database-gone": Fault(
         "wrong",
-        "The memory is gone, and there are backups: waking now would begin an empty mind.",
-        "Do not wake it. Put the newest file of the backups folder in its place first.",
+        "The memory is gone or empty, and there are backups.",
+        "Choose one: reveries backup list, then reveries backup restore NAME. Waking takes the newest that is whole.",
     ),
     "database-not-file": Fault("wrong", "Where the memory should be there is no file.", "Move it away."),
     "database-damaged": Fault(
         "wrong",
         "The memory is damaged, or no database.",
-        "Keep the file. The newest one of the backups folder can take its place.",
+        "Choose a backup: reveries backup list, then reveries backup restore NAME. Waking takes the newest that is "
+        "whole; the damaged file is kept.",
     ),
     "database-newer": Fault(
         "wrong", "The memory was written by a newer Reveries.", "Wake it with the newer Reveries that wrote it."

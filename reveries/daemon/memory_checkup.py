@@ -39,13 +39,13 @@ def check_file(path: Path, backups: Path) -> list[Finding]:
         if not copies or (is_there and has_log):
             return []
         told = f"The memory {path} is {'empty' if is_there else 'gone'}, and there are {len(copies)} backups."
-        return [found("database-gone", told, f"Do not wake it. First: cp {copies[-1]} {path}", where)]
+        return [found("database-gone", told, where=where)]
     return [*_looked_into(path, copies), *_snapshot(path)]
 
 
 def _looked_into(path: Path, copies: list[Path]) -> Iterator[Finding]:
     where = str(path)
-    advice = f"Keep it. Then: cp {copies[-1]} {path}" if copies else ""
+    advice = "" if copies else "Keep the file. There is no backup to put in its place."
     try:
         version, verdict = _read(path)
     except dbapi.Error as error:

@@ -114,7 +114,11 @@ EXPLICIT: Final = (
         r"|by my)"
     ),
     # It is meant to be done.
-    r"kill(?:ing|ed)? myself\b(?! (?:to|with my|on|laughing|at the|trying|over|training|in the gym|again)\b)",
+    (
+        # Whole words: what begins with "to" is not only "to finish it", it is "tonight", "tomorrow" and "too".
+        r"kill(?:ing|ed)? myself\b(?! (?:to|with my|on(?! \w+day\b)|laughing|at the|trying|over|training"
+        r"|in the gym|again)\b)"
+    ),
     (
         r"(?:off|offing|unalive|unaliving|unalived|hang|hanging|drown|drowning|shoot|shooting|stab|stabbing|poison"
         r"|poisoning|suffocat\w+|strangl\w+"

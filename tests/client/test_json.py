@@ -14,7 +14,14 @@ from tests.client.command_line import reveries
 from tests.client.test_cli import DETAIL, FOUND
 from tests.fakes.daemon import Script, awake_in_thread
 
-WITHOUT = {"reveries", "reveries monologue", "reveries models pull", "reveries service", "reveries completion"}
+WITHOUT = {
+    "reveries",
+    "reveries monologue",
+    "reveries models pull",
+    "reveries service",
+    "reveries backup",
+    "reveries completion",
+}
 """What is watched, what shows its progress, what only groups commands, what prints a script."""
 
 

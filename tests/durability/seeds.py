@@ -93,8 +93,6 @@ SEEDS = (
     Seed("a socket is removed without a look whose it is", "daemon/instance.py",
          "        if ours is not None and _identity(path) == ours:", "        if True:",
          "tests/daemon/test_instance.py"),
-    Seed("anybody may enter", "daemon/server.py", "uid not in (os.getuid(), 0)", "uid is None",
-         "tests/daemon/test_server.py"),
     Seed("a client that does not read grows without end", "daemon/outbox.py",
          "        if self._waiting_bytes + len(encoded) > limit_bytes:", "        if False:",
          "tests/daemon/test_outbox.py"),

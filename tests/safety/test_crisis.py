@@ -91,6 +91,16 @@ def test_it_is_found_as_people_type_it(text: str) -> None:
     assert found.urgency is Urgency.EXPLICIT
 
 
+@pytest.mark.parametrize("when", ["tonight", "tomorrow", "too", "on Monday", "now", ""])
+def test_that_it_is_to_be_soon_does_not_hide_it(when: str) -> None:
+    assert find_crisis(f"I want to kill myself {when}".strip()) is not None
+
+
+@pytest.mark.parametrize("why", ["to finish this", "on this hill", "laughing", "at the gym", "over this exam"])
+def test_what_people_say_of_hard_work_is_none(why: str) -> None:
+    assert find_crisis(f"I nearly kill myself {why}") is None
+
+
 def test_the_rules_find_most_of_the_sentences_of_our_own_set_and_little_else() -> None:
     file = _FILE.with_name("crisis_train.jsonl")
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]

@@ -10,7 +10,7 @@ import pytest
 from tests.durability.cuts import Cuts, in_memory, record, try_cuts
 from tests.durability.mind import ROOT
 from tests.durability.power import Disk
-from tests.durability.recorded import Created, Cut, Removed, Renamed, Synced, Written, events
+from tests.durability.recorded import Created, Cut, Refused, Removed, Renamed, Synced, Written, events
 from tests.durability.seeded import seeded
 
 NORMAL = (
@@ -125,6 +125,7 @@ def test_a_log_of_calls_is_read_with_calls_that_another_thread_interrupted(tmp_p
     )
     assert list(events([log], Path("/h"))) == [
         Created("memory.db"),
+        Refused("memory.db", "fdatasync", 0.0),
         Written("memory.db", 4, b"ab"),
         Synced("memory.db"),
         Cut("memory.db", 1),

@@ -106,12 +106,14 @@ class ThinkingControl:
             raise ConfigError(
                 "Thinking is switched off.", advice="Switch it on: reveries config set monologue.enabled true"
             )
+        # On the disk before it is promised; what cannot be kept is not promised.
+        await self._log.put_asked(why)
         if not self._monologue.ask(why):
+            await self._log.asked_done(why.reason.value, why.detail)
             raise ReveriesError(
                 "It has as many things to think about already as it keeps.",
                 advice="Wait until it has thought about some of them. To watch: reveries monologue",
             )
-        await self._log.put_asked(why)
 
     async def _pause(self, *, is_paused: bool) -> None:
         await self._log.put_paused(is_paused=is_paused)

@@ -118,7 +118,7 @@ class ThoughtLog:
         }
         await self._put_state(state.last_buffer, context, is_quiescent=state.is_quiescent, at=thought.ended_at)
         if thought.why_began in OWNERS_WORD and (thought.text.strip() or thought.why_ended not in _CAME_TO_NOTHING):
-            await self._asked_done(thought.why_began, thought.occasion)
+            await self.asked_done(thought.why_began, thought.occasion)
 
     async def put_asked(self, why: Reactivation) -> None:
         """What the owner asked for is thought about in the next life, if not in this one."""
@@ -129,8 +129,9 @@ class ThoughtLog:
     async def asked(self) -> list[Reactivation]:
         """What the owner asked for and no thought came of, oldest first; not what was asked for long ago, and not what
         the last life died in, which is taken up again by itself."""
-        since = {"since": self._clock.now() - _ASKED_SECONDS}
-        rows = await self._database.rows("monologue_state.asked", since)
+        async with self._database.transaction() as transaction:
+            await transaction.run("monologue_state.forget_old_asked", {"before": self._clock.now() - _ASKED_SECONDS})
+        rows = await self._database.rows("monologue_state.asked")
         asked = [Reactivation(Reason(row["reason"]), row["about"]) for row in rows]
         for row in await self._database.rows("monologue_state.get"):
             if (left := _broken_off_in(row)) is not None and left.why_began in OWNERS_WORD:
@@ -195,7 +196,8 @@ class ThoughtLog:
         async with self._database.transaction() as transaction:
             await transaction.run("monologue_state.put", row)
 
-    async def _asked_done(self, reason: str, about: str) -> None:
+    async def asked_done(self, reason: str, about: str) -> None:
+        """What the owner asked for waits no more."""
         async with self._database.transaction() as transaction:
             await transaction.run("monologue_state.asked_done", {"reason": reason, "about": about})
 
@@ -226,7 +228,7 @@ class ThoughtLog:
                 **await self._cost(left.calls_before),
             )
         )
-        await self._asked_done(left.why_began, left.occasion)
+        await self.asked_done(left.why_began, left.occasion)
 
     def _summary(self, episode_id: str) -> str:
         episode = self._memory.live.graph.get(episode_id)

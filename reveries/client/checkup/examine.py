@@ -50,7 +50,7 @@ def _asleep(
         "disk-full",
     }
     if not is_usable(findings) or not has_settings or blocking & {finding.fault for finding in findings}:
-        left_out.append("the memory and the models: what is wrong above comes first")
+        left_out.append("the memory and the models: what stands above comes first")
         return None
     try:
         return look_inside()

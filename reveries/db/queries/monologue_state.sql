@@ -59,7 +59,7 @@ ON CONFLICT (id) DO UPDATE SET paused_at = excluded.paused_at;
 INSERT INTO asked_thoughts (reason, about, asked_at) VALUES (:reason, :about, :now);
 
 -- name: asked
-SELECT reason, about FROM asked_thoughts WHERE asked_at > :since ORDER BY id;
+SELECT reason, about FROM asked_thoughts ORDER BY id;
 
 -- name: asked_done
 DELETE FROM asked_thoughts
@@ -67,6 +67,9 @@ WHERE id = (SELECT min(id) FROM asked_thoughts WHERE reason = :reason AND about 
 
 -- name: forget_asked
 DELETE FROM asked_thoughts;
+
+-- name: forget_old_asked
+DELETE FROM asked_thoughts WHERE asked_at <= :before;
 
 -- name: associations_since
 SELECT count(*) AS associations FROM monologue_log WHERE why_began = 'association' AND began_at > :since AND began_at <= :now;

@@ -43,6 +43,8 @@ def new_lines(log: Path, begins_at: int) -> Iterator[str]:
             time.sleep(_LOOK_SECONDS)
         else:
             if file is not None:
+                # What was written between the last look and the moment when another took its place.
+                yield from (row.decode("utf-8", "replace") for row in (pending + file.read()).splitlines())
                 file.close()
             file, pending = _opened(log, 0), b""
             if file is None:

@@ -61,7 +61,7 @@ def test_nothing_in_a_log_is_obeyed(row: str) -> None:
     assert not {char for char in shown if ord(char) < 32 or 127 <= ord(char) < 160}
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(60)
 def test_what_is_written_is_followed_over_a_rotation(home: Home, log: Path) -> None:
     log.write_text(entry("first") + "\n")
     command = [sys.executable, "-m", "reveries", "logs", "-f", "--json"]
@@ -76,6 +76,6 @@ def test_what_is_written_is_followed_over_a_rotation(home: Home, log: Path) -> N
             log.write_text(entry("third") + "\n")
             assert json.loads(follower.stdout.readline())["event"] == "third"
             follower.send_signal(signal.SIGINT)
-            assert follower.wait(5) == 130
+            assert follower.wait(20) == 130
         finally:
             follower.kill()

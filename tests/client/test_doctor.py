@@ -475,8 +475,11 @@ def named(checkup: Checkup) -> set[str]:
 @pytest.mark.requirement("H1")
 @pytest.mark.parametrize(
     ("fault", "make"),
-    [(fault, make) for fault, makers in CASES.items() for make in makers],
-    ids=lambda value: str(value)[:24],
+    [
+        pytest.param(fault, make, id=f"{fault}-{number}")
+        for fault, makers in CASES.items()
+        for number, make in enumerate(makers)
+    ],
 )
 def test_each_fault_is_named_with_its_next_step(place: Place, fault: str, make: Callable[[Place], object]) -> None:
     make(place)

@@ -148,7 +148,9 @@ def test_a_source_that_cannot_be_reached_is_given_up_for_the_next(server: FileSe
     assert seen[0].given_up == "it cannot be reached"
 
 
-@pytest.mark.parametrize("content", [b"x" * len(CONTENT), CONTENT + b"more", b"<html>not found</html>"])
+@pytest.mark.parametrize(
+    "content", [b"x" * len(CONTENT), CONTENT + b"more", b"<html>not found</html>"], ids=["other", "longer", "a page"]
+)
 def test_what_is_not_the_file_is_never_published(server: FileServer, tmp_path: Path, content: bytes) -> None:
     server.content = content
     with pytest.raises(ModelError, match="could not be fetched"):

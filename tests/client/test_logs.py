@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,16 @@ def test_nothing_in_a_log_is_obeyed(row: str) -> None:
     assert not {char for char in shown if ord(char) < 32 or 127 <= ord(char) < 160}
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A job that a shell runs in the background ignores SIGINT, and hands that down to what it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.timeout(60)
+@pytest.mark.usefixtures("interruptible")
 def test_what_is_written_is_followed_over_a_rotation(home: Home, log: Path) -> None:
     log.write_text(entry("first") + "\n")
     command = [sys.executable, "-m", "reveries", "logs", "-f", "--json"]

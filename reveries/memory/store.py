@@ -193,10 +193,11 @@ class MemoryStore:
 
     async def to_sleep_on(self) -> list[tuple[Experience, tuple[Turn, ...]]]:
         """What light sleep has not seen yet, in the order of its conversations, each with its turns or passages."""
+        # Experiences first: what is said between the two reads would else be an experience without its turns.
+        experiences = [experience_of(row) for row in await self.database.rows("experiences.to_sleep_on")]
         turns: dict[str, list[Turn]] = {}
         for row in await self.database.rows("turns.to_sleep_on"):
             turns.setdefault(row["experience_id"], []).append(turn_of(row))
-        experiences = [experience_of(row) for row in await self.database.rows("experiences.to_sleep_on")]
         return [(e, tuple(turns.get(e.id) or passages_of(e, self.mind_name))) for e in experiences]
 
     async def next_to_process(

@@ -280,7 +280,7 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
             raise damaged(path, str(error)) from error
         raise StorageError(
             f"The memory {path} cannot be opened: {error}.",
-            advice="It was not changed. A copy from the backups folder can take its place.",
+            advice="It was not changed. A backup can take its place: reveries backup list, backup restore NAME.",
         ) from error
     finally:
         os.umask(before)

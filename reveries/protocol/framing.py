@@ -47,7 +47,7 @@ from reveries.protocol.sleep_frames import (
     SleepRunDetail,
     SleepUndone,
 )
-from reveries.protocol.status_frames import Status
+from reveries.protocol.status_frames import Status, Trouble
 from reveries.protocol.talk_frames import Conversations, PastWords, Switched, TakenBack, Turns
 from reveries.protocol.thought_frames import (
     Consolidated,
@@ -66,7 +66,7 @@ _HEADER = struct.Struct(">I")
 Frame = (
     Welcome | Ok | Failed | Progress | Attached | Recalled | Token | Stored | Replied | Spoken | StateChanged
     | ThoughtBegan | ThoughtToken | ThoughtEnded | Thoughts | Consolidated | MemoryStats | Found | EpisodeDetail
-    | Config | ConfigApplied | Imported | Status | ModelsOverview | ModelsProbed
+    | Config | ConfigApplied | Imported | Status | Trouble | ModelsOverview | ModelsProbed
     | UsageReport | ThinkingControlled | ThoughtMarked | Notes
     | SleepLog | SleepRunDetail | SleepPreview | SleepUndone | SleepAnswered | Contradictions
     | Help | Wellbeing | Checkup | Backups | BackupRestored | Remembered

@@ -17,6 +17,7 @@ from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.mind import Mind
 from reveries.daemon.models import Models
 from reveries.daemon.schedule import Job, Schedule
+from reveries.daemon.supervisor import supervise
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.daemon.turn import TurnResult
 from reveries.db.database import open_database
@@ -74,7 +75,7 @@ async def living(home: Home, model: ScriptedModel, clock: HandClock, settings: S
         schedule = Schedule(database, clock, [Job("deep_sleep", every, mind.consolidate_if_due)])
         async with asyncio.TaskGroup() as tasks:
             runs = (mind.monologue.run, mind.conversation.run, schedule.run)
-            running = [tasks.create_task(run(), name="mind") for run in runs]
+            running = [tasks.create_task(supervise("mind", run, clock, database.room), name="mind") for run in runs]
             yield Living(mind, model, clock)
             for task in running:
                 task.cancel()

@@ -260,7 +260,7 @@ async def _start(
     )
     listening = asyncio.Event()
     tasks.create_task(server.run(listener, listening), name="server")
-    schedule = Schedule(mind.database, mind.clock, _jobs(mind))
+    schedule = Schedule(mind.database, mind.clock, jobs_of(mind))
     children = {
         "warm-up": mind.warm_up,
         "leftovers": mind.take_up_leftovers,
@@ -296,7 +296,8 @@ async def _wind_down(mind: Mind, ending: _Ending) -> None:
     await mind.clock.sleep(_FAREWELL_SECONDS)
 
 
-def _jobs(mind: Mind) -> list[Job]:
+def jobs_of(mind: Mind) -> list[Job]:
+    """What is done at its times while the mind is awake."""
     return [
         Job("deep_sleep", _every(minutes=5), mind.consolidate_if_due),
         Job("backup", _every(hours=1), mind.back_up),

@@ -142,7 +142,7 @@ class Handlers:
         """Send `frame` to everybody who is attached, but not to client number `but`."""
         for number, session in list(self._attached.items()):
             if number != but:
-                session.outbox.send(frame)
+                session.outbox.tell(frame)
 
     def turn_stored(self, turn: Turn) -> None:
         self.tell_attached(protocol.Spoken(0, said_turn(turn)))

@@ -171,6 +171,9 @@ class CrisisSettings(_Section, frozen=True):
 
 class StorageSettings(_Section, frozen=True):
     db_path: str
+    warn_below_free_megabytes: Annotated[int, msgspec.Meta(ge=0)]
+    rest_below_free_megabytes: Annotated[int, msgspec.Meta(ge=0)]
+    backups_most_share: Annotated[float, msgspec.Meta(ge=0.01, le=0.9)]
 
 
 class ClientSettings(_Section, frozen=True):

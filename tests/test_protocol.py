@@ -596,6 +596,10 @@ GOLDEN: Final[list[tuple[Request | Frame, str]]] = [
         "0000002383a174a974616b656e6261636baa726571756573745f696401a5776f726473a3746561",
     ),
     (
+        protocol.Trouble(request_id=0, problems=["The disk is full."]),
+        "0000003383a174a774726f75626c65aa726571756573745f696400a870726f626c656d7391b1546865206469736b2069732066756c6c2e",
+    ),
+    (
         protocol.Switched(request_id=0, conversation_id="c1"),
         "0000002b83a174a87377697463686564aa726571756573745f696400af636f6e766572736174696f6e5f6964a26331",
     ),

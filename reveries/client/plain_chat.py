@@ -100,12 +100,20 @@ class PlainChat:
         async with asyncio.TaskGroup() as tasks:
             line = tasks.create_task(self._lines.get(), name="plain.line")
             gone = tasks.create_task(mind.wait_closed(), name="plain.gone")
+            trouble = tasks.create_task(self._hear_of_trouble(mind), name="plain.trouble")
             await asyncio.wait((line, gone), return_when=asyncio.FIRST_COMPLETED)
+            trouble.cancel()
             line.cancel()
             gone.cancel()
         if line.cancelled():
             raise ConnectionLostError("The mind went away.", advice="It is waited for.")
         return line.result()
+
+    async def _hear_of_trouble(self, mind: Connection) -> None:
+        with contextlib.suppress(ConnectionLostError):
+            async for frame in mind.broadcasts():
+                if isinstance(frame, protocol.Trouble):
+                    self._write("".join(f"\n{plain(problem)}" for problem in frame.problems) or "\nAll is well again.")
 
     async def _greet(self, mind: Connection, *, is_back: bool) -> None:
         attached = await mind.ask(protocol.Attach, protocol.Attached)

@@ -211,7 +211,7 @@ def _join(mind: Mind, knowledge: Knowledge, danger: Danger) -> None:
         held=mind.permission.held,
     )
     mind.join(conversation, monologue, sources)
-    mind.memory.reembedding.is_busy = lambda: conversation.is_talking
+    mind.memory.reembedding.is_busy = lambda: conversation.is_talking or bool(mind.room.why_to_rest())
 
 
 async def _run(mind: Mind, listener: socket.socket, meanings: Meanings) -> int:
@@ -246,7 +246,11 @@ async def _start(
         ending.ask(politely=False, exit_code=error.exit_code)
 
     handlers = Handlers(mind, tasks, ending.fall_asleep, storage_lost)
-    mind.tell_turn, mind.tell_state = handlers.turn_stored, handlers.state_changed
+    mind.tell_turn, mind.tell_state, mind.tell_trouble = (
+        handlers.turn_stored,
+        handlers.state_changed,
+        handlers.trouble_changed,
+    )
     server = Server(
         mind=mind.settings.mind.name,
         clock=mind.clock,
@@ -256,7 +260,7 @@ async def _start(
     )
     listening = asyncio.Event()
     tasks.create_task(server.run(listener, listening), name="server")
-    schedule = Schedule(mind.database, mind.clock, _jobs(mind))
+    schedule = Schedule(mind.database, mind.clock, jobs_of(mind))
     children = {
         "warm-up": mind.warm_up,
         "leftovers": mind.take_up_leftovers,
@@ -266,6 +270,7 @@ async def _start(
         "read-ahead": mind.conversation.keep_warm,
         "monologue": mind.monologue.run,
         "power": mind.power.run,
+        "room": mind.room.run,
         "models": mind.models.run,
         "schedule": schedule.run,
         "reembedding": mind.memory.reembedding.run,
@@ -274,7 +279,7 @@ async def _start(
         "watchdog": lambda: _feed_watchdog(mind.clock),
     }
     for name, child in children.items():
-        tasks.create_task(supervise(name, child, mind.clock), name=name)
+        tasks.create_task(supervise(name, child, mind.clock, mind.database.room), name=name)
     await listening.wait()
     tell_service_manager("READY=1")
     log.info("awake", pid=os.getpid())
@@ -291,7 +296,8 @@ async def _wind_down(mind: Mind, ending: _Ending) -> None:
     await mind.clock.sleep(_FAREWELL_SECONDS)
 
 
-def _jobs(mind: Mind) -> list[Job]:
+def jobs_of(mind: Mind) -> list[Job]:
+    """What is done at its times while the mind is awake."""
     return [
         Job("deep_sleep", _every(minutes=5), mind.consolidate_if_due),
         Job("backup", _every(hours=1), mind.back_up),

@@ -6,9 +6,10 @@ from pathlib import Path
 from reveries import protocol
 from reveries.clock import Clock
 from reveries.config import Home, Settings
+from reveries.daemon.copying import make_copy
 from reveries.daemon.instance import hold_lock
 from reveries.daemon.mind import Mind
-from reveries.db.backups import Backup, Looked, backups_in, find_backup, look_at, put_back, remove_outlived
+from reveries.db.backups import Backup, Looked, backups_in, find_backup, look_at, put_back
 from reveries.db.database import open_database
 
 
@@ -24,13 +25,11 @@ async def make_backup_asleep(settings: Settings, home: Home, clock: Clock) -> pr
     with hold_lock(home):
         database = await open_database(home.database(settings), home.backups)
         try:
-            now = clock.now()
-            target = home.backups / f"memory-{int(now)}.db"
-            looked = await database.backup_to(target)
-            remove_outlived(home.backups, now)
+            name, _ = await make_copy(database, home.backups, settings.storage, clock)
         finally:
             await database.aclose()
-    return _frame(0, home.backups, [_entry(find_backup(home.backups, target.name), looked)])
+    made = find_backup(home.backups, name)
+    return _frame(0, home.backups, [_entry(made, await asyncio.to_thread(look_at, made.path))])
 
 
 def listed(home: Home) -> protocol.Backups:

@@ -30,7 +30,7 @@ from reveries.daemon.last_turns import LastTurn, LastTurns
 from reveries.daemon.token_counts import TokenCounts
 from reveries.daemon.turn import Draft, ReplyWatch, Surroundings, TurnEvents, TurnResult
 from reveries.db.failpoints import Step, reached
-from reveries.errors import ModelError, ReveriesError
+from reveries.errors import DiskFullError, ModelError, ReveriesError, StorageError
 from reveries.llm.base import ChatModel, Finished, Message, Prompt, Role
 from reveries.memory.conversations import Conversation as OpenedConversation
 from reveries.memory.memory import Memory
@@ -317,8 +317,13 @@ class Conversation:
 
     async def _rest(self) -> None:
         self._state.is_resting = True
-        await self._memory.rest_conversation(self.conversation_id)
-        await self._surroundings.conversation_rested(self.conversation_id)
+        try:
+            await self._memory.rest_conversation(self.conversation_id)
+            await self._surroundings.conversation_rested(self.conversation_id)
+        except DiskFullError:
+            # It comes to rest when that can be stored: without its rest nothing would be thought any more.
+            self._state.is_resting = False
+            raise
 
     async def count_tokens(self, text: str) -> int:
         """Tokens of `text` as the conversation's model counts them, or an estimate."""
@@ -434,10 +439,14 @@ class Conversation:
             temperature=_TEMPERATURE,
             stop=stops_at(self._clock.now()),
         )
-        async with asyncio.TaskGroup() as tasks:
-            self._generation = tasks.create_task(self._stream(prompt, draft, events), name="reply")
-        cancelled = self._generation.cancelled()
-        self._generation = None
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                self._generation = tasks.create_task(self._stream(prompt, draft, events), name="reply")
+            cancelled = self._generation.cancelled()
+        except ExceptionGroup as errors:
+            raise _storage_error_in(errors) or errors from None
+        finally:
+            self._generation = None
         draft.text = plain(draft.text).strip()
         if cancelled:
             draft.reason, draft.explanation = "cancelled", "You stopped this reply."
@@ -481,3 +490,9 @@ class Conversation:
 
     def _prompt_beginning(self) -> tuple[Message, ...]:
         return messages_for(self._system(), self._state.exchanges)
+
+
+def _storage_error_in(errors: BaseExceptionGroup[BaseException]) -> StorageError | None:
+    """What the disk did while a task group was at work: whoever asked must hear of it, not of the group."""
+    found = errors.subgroup(StorageError)
+    return next((error for error in found.exceptions if isinstance(error, StorageError)), None) if found else None

@@ -1,6 +1,7 @@
 """What each request does: a thin translation between the wire and the mind. Nothing is decided here."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 
@@ -28,7 +29,7 @@ from reveries.daemon.wire import (
     stats_frame,
     wellbeing_frame,
 )
-from reveries.errors import StorageLostError
+from reveries.errors import DiskFullError, StorageLostError
 from reveries.llm.base import Role, Usage
 from reveries.memory.importing import PastTurn
 from reveries.memory.model import Recall, Turn
@@ -141,13 +142,16 @@ class Handlers:
         """Send `frame` to everybody who is attached, but not to client number `but`."""
         for number, session in list(self._attached.items()):
             if number != but:
-                session.outbox.send(frame)
+                session.outbox.tell(frame)
 
     def turn_stored(self, turn: Turn) -> None:
         self.tell_attached(protocol.Spoken(0, said_turn(turn)))
 
     def state_changed(self, state: str, detail: str) -> None:
         self.tell_attached(protocol.StateChanged(0, state, one_line(detail)))
+
+    def trouble_changed(self, problems: list[str]) -> None:
+        self.tell_attached(protocol.Trouble(0, [plain(problem) for problem in problems]))
 
     @property
     def _looking(self) -> Looking:
@@ -190,7 +194,8 @@ class Handlers:
 
     async def _attach(self, session: Session, request: protocol.Attach) -> None:
         mind = self._mind
-        await mind.conversation.open()
+        with contextlib.suppress(DiskFullError):  # Then it goes on with the one that there is.
+            await mind.conversation.open()
         turns = await mind.memory.recent_turns(mind.conversation.conversation_id, _SCROLLBACK_TURNS)
         self._attached[session.number] = session
         mind.conversation.attach(session.number)

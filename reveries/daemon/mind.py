@@ -16,20 +16,22 @@ from reveries.clock import Clock, Deadline
 from reveries.config import Home, Settings
 from reveries.daemon.checkup import checkup
 from reveries.daemon.conversation import Conversation
+from reveries.daemon.copying import make_copy
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.models import Models
 from reveries.daemon.models_overview import InUse, models_overview
 from reveries.daemon.power import Power
 from reveries.daemon.probing import Prober, roles_named
+from reveries.daemon.room_keeper import RoomKeeper
 from reveries.daemon.settings_in_force import reread
 from reveries.daemon.thinking_control import Permission, ThinkingControl
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.daemon.watched_model import WatchedModel
 from reveries.daemon.when_to_sleep import SleepPressure, why_sleep_is_due
 from reveries.daemon.wire import stats_frame, thought_frame
-from reveries.db.backups import described, last_restored, remove_outlived
+from reveries.db.backups import described, last_restored
 from reveries.db.database import Database
-from reveries.errors import BudgetExceededError, ReveriesError
+from reveries.errors import BudgetExceededError, ReveriesError, StorageError
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.memory.memory import Memory
@@ -89,9 +91,13 @@ class Mind:
         self.lag = lag
         self.awake_since = clock.now()
         self.power = Power(clock, read_power)
-        self.permission = Permission(lambda: self.settings, lambda: self.power.is_on_battery, clock)
+        self.room = RoomKeeper(database, clock, lambda: self.settings.storage)
+        self.permission = Permission(
+            lambda: self.settings, lambda: self.power.is_on_battery, clock, no_room=self.room.why_to_rest
+        )
         self.tell_turn: Callable[[Turn], None] = lambda turn: None
         self.tell_state: Callable[[str, str], None] = lambda state, detail: None
+        self.tell_trouble: Callable[[list[str]], None] = lambda problems: None
         self._pass_lock = asyncio.Lock()
         self._words_came = asyncio.Event()
         self._last_pass_ended = clock.now()
@@ -99,6 +105,8 @@ class Mind:
         self._why_sleep_waits = ""
         self._rotten: tuple[str, ...] = ()
         """Texts that were not what was written, at the last backup."""
+        self._no_backup = ""
+        """Why the last backup could not be made."""
 
     def join(self, conversation: Conversation, monologue: Monologue, sources: ThoughtsOfMemory) -> None:
         """The parts that need the mind itself around them."""
@@ -109,8 +117,15 @@ class Mind:
             monologue, sources.log, sources.notes, self.permission, lambda: self.settings, self.state
         )
         self.power.when_changed = monologue.reconsider
+        self.room.when_changed = self._room_changed
         sources.is_running_normally = lambda: not self._problems()
         self.models.circuits.when_well = self._is_well_again
+
+    def _room_changed(self) -> None:
+        self.tell_trouble(self._problems())
+        self.monologue.reconsider()
+        if not self.room.why_to_rest():
+            self.memory.reembedding.try_again()
 
     def _is_well_again(self, provider: str) -> None:
         log.info("trying_again", provider=provider)
@@ -243,7 +258,9 @@ class Mind:
             self.conversation.want_warmth()
 
     async def consolidate_if_due(self) -> str | None:
-        """The automatic pass: when idle, after some hours or many experiences (R-97, R-98)."""
+        """The automatic pass: when idle, after some hours or many experiences (R-97, R-98), while the disk has room."""
+        if self.room.why_to_rest():
+            return None
         pressure = SleepPressure(
             unprocessed=await self.memory.unprocessed_count(),
             seconds_since_last=self.clock.now() - self._last_pass_ended,
@@ -266,17 +283,20 @@ class Mind:
 
     async def leave_snapshot(self) -> None:
         """While nobody talks: what the next wake reads instead of every row. A word of the owner ends it."""
-        if self.conversation.is_talking or self._pass_lock.locked():
+        if self.conversation.is_talking or self._pass_lock.locked() or self.room.why_to_rest():
             return
         self._words_came.clear()
         await self.memory.save_snapshot(self._words_came)
 
     async def back_up(self) -> str:
-        """A verified copy of the memory, kept with those of 24 hours and of 7 days (A9)."""
-        now = self.clock.now()
-        name = f"memory-{int(now)}.db"
-        self._rotten = (await self.database.backup_to(self.home.backups / name)).rotten
-        await asyncio.to_thread(remove_outlived, self.home.backups, now)
+        """A verified copy of the memory, kept with those of 24 hours and of 7 days, as far as the disk has room for
+        them (A9). Raises StorageError."""
+        try:
+            name, self._rotten = await make_copy(self.database, self.home.backups, self.settings.storage, self.clock)
+        except StorageError as error:
+            self._no_backup = str(error)
+            raise
+        self._no_backup = ""
         return name
 
     async def prepare_to_close(self, *, politely: bool, progress: Progress | None = None) -> None:
@@ -426,13 +446,15 @@ class Mind:
 
     def _problems(self) -> list[str]:
         why, waits = self.memory.by_words_because, self.memory.reembedding.progress.waits
-        found = self.models.problems()
+        found = [*self.room.problems(), *self.models.problems()]
         if why:
             found.append(f"Recall goes by words alone. {why}")
         if waits and waits != why:
             found.append(f"What is new has no vectors yet. {waits}")
         if self.database.notice:
             found.append(self.database.notice)
+        if self._no_backup:
+            found.append(self._no_backup)
         if self._rotten:
             found.append(f"The disk changed what was written. {' '.join(self._rotten)} See: reveries backup verify")
         return [*found, *self.sources.calendar_files.problems]

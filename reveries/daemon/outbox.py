@@ -5,8 +5,9 @@ from collections import deque
 
 from reveries.protocol import Frame, encode
 
-STREAM_LIMIT_BYTES = 256 * 1024
-"""Above this, pieces of a stream are skipped; the message that ends the stream carries the whole text."""
+STREAM_LIMIT_BYTES = 64 * 1024
+"""Above this, pieces of a stream are skipped; the message that ends the stream carries the whole text. A client that is
+so far behind is told nothing more of what all are told: it is given up, and hears all of it when it attaches again."""
 
 HARD_LIMIT_BYTES = 16 * 1024 * 1024
 """Above this the client is given up."""
@@ -18,12 +19,23 @@ class Outbox:
     def __init__(self) -> None:
         self._frames: deque[bytes] = deque()
         self._waiting_bytes = 0
+        """What is being sent included."""
+        self._sending_bytes = 0
         self._changed = asyncio.Event()
+        self._taken = asyncio.Event()
+        self._closed = asyncio.Event()
         self.is_closed = False
 
     def send(self, frame: Frame) -> None:
         """Queue `frame`; nothing if the client is gone. A client that cannot take it is given up."""
         self._put(encode(frame), HARD_LIMIT_BYTES, gives_up=True)
+
+    def tell(self, frame: Frame) -> None:
+        """Queue what all who are attached are told. A client that does not read is given up, so that a hundred of them
+        cost next to nothing."""
+        if self._waiting_bytes > STREAM_LIMIT_BYTES:
+            self._give_up()
+        self.send(frame)
 
     def send_piece(self, frame: Frame) -> bool:
         """Queue a piece of a stream, or skip it when the client is slow. Says whether it was queued."""
@@ -33,15 +45,30 @@ class Outbox:
         """No more frames; the writer ends once it has seen this."""
         self.is_closed = True
         self._changed.set()
+        self._taken.set()
+        self._closed.set()
+
+    async def wait_closed(self) -> None:
+        """Until nothing more is to be sent: also for a client that reads nothing, on which the writer waits."""
+        await self._closed.wait()
+
+    async def wait_until_read(self) -> None:
+        """Until the client has read most of what it asked for, or is gone: more need not be begun before."""
+        while self._waiting_bytes > STREAM_LIMIT_BYTES and not self.is_closed:
+            self._taken.clear()
+            await self._taken.wait()
 
     async def next_frames(self) -> bytes:
-        """Everything that waits, joined; empty when closed and drained."""
+        """Everything that waits, joined; empty when closed and drained. What was given out before has left by now."""
+        self._waiting_bytes -= self._sending_bytes
+        self._sending_bytes = 0
+        self._taken.set()
         while not self._frames and not self.is_closed:
             self._changed.clear()
             await self._changed.wait()
         joined = b"".join(self._frames)
         self._frames.clear()
-        self._waiting_bytes = 0
+        self._sending_bytes = len(joined)
         return joined
 
     def _put(self, encoded: bytes, limit_bytes: int, *, gives_up: bool) -> bool:
@@ -49,10 +76,13 @@ class Outbox:
             return False
         if self._waiting_bytes + len(encoded) > limit_bytes:
             if gives_up:
-                self._frames.clear()
-                self.close()
+                self._give_up()
             return False
         self._frames.append(encoded)
         self._waiting_bytes += len(encoded)
         self._changed.set()
         return True
+
+    def _give_up(self) -> None:
+        self._frames.clear()
+        self.close()

@@ -13,7 +13,7 @@ import structlog
 
 from reveries.clock import Clock
 from reveries.db.database import Database
-from reveries.errors import StorageLostError
+from reveries.errors import DiskFullError, StorageLostError
 
 _LOOK_SECONDS = 60.0
 
@@ -48,6 +48,7 @@ class Schedule:
         """Load what was planned, then look and run for ever."""
         await self._load()
         while True:
+            await self._database.room.wait()
             for name in self.due():
                 await self._run_job(self._jobs[name])
             await self._clock.sleep(self._seconds_to_next())
@@ -69,7 +70,7 @@ class Schedule:
         began = self._clock.now()
         try:
             outcome = await job.run()
-        except StorageLostError:
+        except (StorageLostError, DiskFullError):
             raise
         except Exception as error:  # A named boundary: one job's fault is logged; the others go on.
             log.exception("job.failed", job=job.name)

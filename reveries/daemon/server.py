@@ -36,10 +36,36 @@ if TYPE_CHECKING:
 
 MAX_CLIENTS = 128
 MAX_REQUESTS_PER_CLIENT = 32
+MAX_ARRIVING = 64
+"""So many at a time may have connected and not greeted yet: whoever says nothing must not use up the descriptors."""
+_MOST_HELLO_BYTES = 4096
 _HELLO_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0
 
+_LINES_A_MINUTE = 20
+
 log = structlog.get_logger("server")
+
+
+class _Complaints:
+    """What is logged of bad clients: a few lines a minute, and how many there were. A flood of them must not fill the
+    log, where other things are to be found."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._minute = 0
+        self._lines = 0
+        self._untold = 0
+
+    def may_log(self) -> bool:
+        minute = int(self._clock.monotonic() // 60)
+        if minute != self._minute:
+            if self._untold:
+                log.info("client.dropped_more", clients=self._untold)
+            self._minute, self._lines, self._untold = minute, 0, 0
+        self._lines += 1
+        self._untold += self._lines > _LINES_A_MINUTE
+        return self._lines <= _LINES_A_MINUTE
 
 
 class Session:
@@ -77,6 +103,8 @@ class Server:
         self._handle = handle
         self._on_gone = on_gone
         self._sessions: dict[int, Session] = {}
+        self._arriving = 0
+        self._complaints = _Complaints(clock)
         self._count = 0
 
     @property
@@ -104,13 +132,19 @@ class Server:
         try:
             if not self._may_enter(writer):
                 return
-            session.client = await self._greet(reader, writer)
+            self._arriving += 1
+            try:
+                session.client = await self._greet(reader, writer)
+            finally:
+                self._arriving -= 1
             self._sessions[number] = session
             await self._converse(session, reader, writer)
         except (ProtocolError, OSError, asyncio.IncompleteReadError, TimeoutError) as error:
-            log.info("client.dropped", client=number, why=type(error).__name__)
+            if self._complaints.may_log():
+                log.info("client.dropped", client=number, why=type(error).__name__)
         except Exception:  # The named boundary: a connection's fault ends that connection only.
-            log.exception("client.failed", client=number)
+            if self._complaints.may_log():
+                log.exception("client.failed", client=number)
         finally:
             self._sessions.pop(number, None)
             session.outbox.close()
@@ -120,7 +154,10 @@ class Server:
     def _may_enter(self, writer: asyncio.StreamWriter) -> bool:
         uid = peer_uid(writer.get_extra_info("socket"))
         if uid is not None and uid not in (os.getuid(), 0):
-            log.warning("client.refused", uid=uid)
+            if self._complaints.may_log():
+                log.warning("client.refused", uid=uid)
+            return False
+        if self._arriving >= MAX_ARRIVING:
             return False
         if len(self._sessions) >= MAX_CLIENTS:
             busy = Failed(0, "failed", f"{MAX_CLIENTS} clients are attached already.", "Close one of them.")
@@ -130,7 +167,7 @@ class Server:
 
     async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
         async with asyncio.timeout(_HELLO_SECONDS):
-            hello = decode_request(await read_body(reader))
+            hello = decode_request(await read_body(reader, _MOST_HELLO_BYTES))
             if not isinstance(hello, Hello):
                 raise ProtocolError("The first message was no greeting.")
             writer.write(encode(Welcome(PROTOCOL_VERSION, __version__, os.getpid(), self._mind, self._awake_since)))
@@ -143,7 +180,8 @@ class Server:
         async with asyncio.TaskGroup() as tasks:
             sender = tasks.create_task(_send(session.outbox, writer), name=f"client-{session.number}-writer")
             requests = tasks.create_task(self._receive(session, reader), name=f"client-{session.number}-reader")
-            await asyncio.wait((sender, requests), return_when=asyncio.FIRST_COMPLETED)
+            given_up = tasks.create_task(session.outbox.wait_closed(), name=f"client-{session.number}-given-up")
+            await asyncio.wait((sender, requests, given_up), return_when=asyncio.FIRST_COMPLETED)
             session.is_gone = True
             requests.cancel()
             session.outbox.close()
@@ -156,6 +194,7 @@ class Server:
         running: dict[int, asyncio.Task[None]] = {}
         async with asyncio.TaskGroup() as requests:
             while True:
+                await session.outbox.wait_until_read()
                 try:
                     request = decode_request(await read_body(reader))
                 except (ProtocolError, OSError, asyncio.IncompleteReadError) as error:
@@ -229,6 +268,10 @@ async def _send(outbox: Outbox, writer: asyncio.StreamWriter) -> None:
 
 async def _close(writer: asyncio.StreamWriter) -> None:
     writer.close()
-    with contextlib.suppress(OSError, TimeoutError):
-        async with asyncio.timeout(_CLOSE_SECONDS):
-            await writer.wait_closed()
+    with contextlib.suppress(OSError):
+        try:
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await writer.wait_closed()
+        except TimeoutError:
+            # What waits for a client that reads nothing would keep the connection open for ever.
+            writer.transport.abort()

@@ -20,7 +20,7 @@ ThinkingRequest = (
 
 
 class Permission:
-    """What holds thinking back now. `settings` and `is_on_battery` are asked each time."""
+    """What holds thinking back now. `settings`, `is_on_battery` and `no_room` are asked each time."""
 
     def __init__(
         self,
@@ -28,11 +28,13 @@ class Permission:
         is_on_battery: Callable[[], bool],
         clock: Clock,
         zone: tzinfo | None = None,
+        no_room: Callable[[], str] = lambda: "",
     ) -> None:
         self._settings = settings
         self._is_on_battery = is_on_battery
         self._clock = clock
         self._zone = zone
+        self._no_room = no_room
         self.is_paused = False
 
     def held(self) -> Held | None:
@@ -45,6 +47,7 @@ class Permission:
             is_on_battery=self._is_on_battery() and not monologue.on_battery,
             now=self._clock.now(),
             zone=self._zone,
+            no_room=self._no_room(),
         )
 
 

@@ -8,7 +8,7 @@ import itertools
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -38,6 +38,7 @@ _HOURLY_SECONDS = _DAY_SECONDS
 _DAILY_SECONDS = 7 * _DAY_SECONDS
 _ONE_ATTEMPT_SECONDS = 3600.0
 _SHOWN_PROBLEMS = 5
+_LEAST_BACKUPS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def find_backup(folder: Path, name: str) -> Backup:
 def outlived(backups: Iterable[Backup], now: float) -> list[Backup]:
     """Which may go: all of the last 24 hours stay, of the 7 days before that the newest of each day, and what was made
     before a migration. The newest of all stays however old it is. Pure."""
-    hourly = sorted((one for one in backups if not one.is_before_migration), key=lambda one: one.made_at, reverse=True)
+    hourly = _hourly(backups)
     gone, days = [], set[int]()
     for place, one in enumerate(hourly):
         age = now - one.made_at
@@ -114,6 +115,29 @@ def outlived(backups: Iterable[Backup], now: float) -> list[Backup]:
             gone.append(one)
         days.add(day)
     return gone
+
+
+def too_many(backups: Sequence[Backup], sizes: Mapping[str, int], most_bytes: float) -> list[Backup]:
+    """Which have to go so that all together take `most_bytes` at most; `sizes` in bytes, by name. The two newest stay
+    whatever they take, and so does what was made before a migration. Then the newest of each day is worth more than
+    what else there is of it. Pure."""
+    hourly = _hourly(backups)
+    days: dict[int, Backup] = {}
+    for one in hourly:
+        days.setdefault(int(one.made_at // _DAY_SECONDS), one)
+    first = hourly[:_LEAST_BACKUPS]
+    wanted = [*days.values(), *hourly]
+    kept = {one.name for one in first}
+    taken = sum(sizes[one.name] for one in backups if one.is_before_migration or one.name in kept)
+    for one in wanted:
+        if one.name not in kept and taken + sizes[one.name] <= most_bytes:
+            kept.add(one.name)
+            taken += sizes[one.name]
+    return [one for one in hourly if one.name not in kept]
+
+
+def _hourly(backups: Iterable[Backup]) -> list[Backup]:
+    return sorted((one for one in backups if not one.is_before_migration), key=lambda one: one.made_at, reverse=True)
 
 
 def look_at(path: Path) -> Looked:
@@ -225,9 +249,29 @@ def suspect(database: Path, why: str) -> None:
         suspicion(database).write_text(why, encoding="utf-8")
 
 
-def remove_outlived(folder: Path, now: float) -> None:
-    """Let go of the copies that have grown old."""
-    for one in outlived(backups_in(folder), now):
+def remove_outlived(folder: Path, now: float, most_share: float = 1.0, coming_bytes: int = 0) -> None:
+    """Let go of the copies that have grown old; and of so many more that they, and one of `coming_bytes`, take at most
+    `most_share` of what they take now and what is free on their disk."""
+    found = backups_in(folder)
+    _remove(outlived(found, now))
+    found = backups_in(folder)
+    sizes = {one.name: one.path.stat().st_size for one in found}
+    room = most_share * (sum(sizes.values()) + shutil.disk_usage(folder).free)
+    _remove(too_many(found, sizes, room - coming_bytes))
+
+
+def require_room(folder: Path, coming_bytes: int, kept_free_bytes: int) -> None:
+    """Raises StorageError where a copy of that size would leave less than `kept_free_bytes` on the disk."""
+    free = shutil.disk_usage(folder).free
+    if free - coming_bytes < kept_free_bytes:
+        raise StorageError(
+            f"No backup is made: it needs {coming_bytes // 10**6} MB, and {free // 10**6} MB are free.",
+            advice=f"Free some room on the disk of {folder}.",
+        )
+
+
+def _remove(backups: Iterable[Backup]) -> None:
+    for one in backups:
         one.path.unlink(missing_ok=True)
         unseal(one.path)
 

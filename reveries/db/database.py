@@ -10,15 +10,16 @@ import math
 import os
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
 import aiosqlite
 
-from reveries.db.backups import Looked, look_at, suspicion
+from reveries.db.backups import Looked, suspicion
+from reveries.db.copies import connect_beside, vacuum_into, verify_and_publish
 from reveries.db.damage import damaged, refuse_changed, refuse_damaged, refuse_missing
 from reveries.db.driver import (
+    MAY_READ_BESIDE,
     SQLITE_CORRUPT,
     SQLITE_FULL,
     SQLITE_INTERRUPT,
@@ -30,6 +31,8 @@ from reveries.db.driver import (
 )
 from reveries.db.failpoints import Step, reached
 from reveries.db.queries import statements
+from reveries.db.room import Room, disk_full
+from reveries.db.schemas import migration, whole_schema
 from reveries.db.seals import seal, unseal
 from reveries.errors import (
     DatabaseTooNewError,
@@ -58,6 +61,10 @@ _PRAGMAS = (
     "wal_autocheckpoint=0",
     "journal_size_limit=67108864",
 )
+_IOERR_SHMSIZE = 10 | 19 << 8
+"""No room for the index of the log. It holds nothing that is stored: the disk is full, not broken."""
+_TRIED_BYTES = 256 * 1024
+"""What must fit before a full disk is believed to have room again."""
 _COMMITS_BETWEEN_FOLDS = 50
 _LOG_GROWTH_BYTES = 4 * 2**20
 """After so many commits, or when the log has grown by so much, it is folded into the file."""
@@ -119,6 +126,7 @@ class Database:
         """Whether sqlite-vec is loaded."""
         self.notice = ""
         """What the owner should know of the file as it was found."""
+        self.room = Room()
         self._lost: StorageLostError | None = None
         self._is_closed = False
         self._commits = 0
@@ -134,8 +142,44 @@ class Database:
 
         Raises DiskFullError or StorageLostError: then nothing of the body is stored. Never await a model or a client
         inside: the lock is held. After the first StorageLostError there is no other end: a later sync may succeed
-        without the data that an earlier one lost, so nothing is acknowledged any more (A4).
+        without the data that an earlier one lost, so nothing is acknowledged any more (A4). After a DiskFullError
+        nothing is tried until `try_room` finds some (A5).
         """
+        self.room.require()
+        async with self._transaction() as transaction:
+            yield transaction
+
+    @contextlib.asynccontextmanager
+    async def look(self) -> AsyncIterator[Transaction]:
+        """A transaction for looking, that may write down in passing what can be found out again: on a full disk
+        nothing of that is kept, and there is still something to see. Raises StorageError."""
+        if not self.room.is_full:
+            async with self.transaction() as transaction:
+                yield transaction
+            return
+        async with self._lock:
+            with _storage_errors():
+                try:
+                    await self._connection.execute("BEGIN")
+                    yield Transaction(self._connection)
+                finally:
+                    ended = self._connection.rollback()
+                    await asyncio.shield(ended)
+
+    async def try_room(self) -> bool:
+        """Whether something can be stored now; then `room` is open again. Raises StorageLostError."""
+        try:
+            async with self._transaction() as transaction:
+                await transaction.run("room.fill", {"bytes": _TRIED_BYTES})
+            async with self._transaction() as transaction:
+                await transaction.run("room.clear")
+        except DiskFullError:
+            return False
+        self.room.open()
+        return True
+
+    @contextlib.asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[Transaction]:
         async with self._lock:
             if self._lost is not None:
                 raise StorageLostError(self._lost.message, advice=self._lost.advice)
@@ -152,7 +196,9 @@ class Database:
                     await asyncio.shield(self._connection.rollback())
                     raise
                 if self._is_log_long():
-                    await asyncio.shield(self._fold("PASSIVE"))
+                    # What the body did is committed: a fold that finds no room takes nothing of that back.
+                    with contextlib.suppress(DiskFullError), self._noticing_loss(), _storage_errors():
+                        await asyncio.shield(self._fold("PASSIVE"))
 
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
         """What the query called `name` finds in what is committed."""
@@ -191,14 +237,38 @@ class Database:
         partial = target.with_suffix(".partial")
         try:
             partial.unlink(missing_ok=True)
-            async with self._lock:
-                with _storage_errors():
-                    await self._connection.execute("VACUUM INTO ?", (str(partial),))
-            return await asyncio.to_thread(_verify_and_publish, partial, target)
+            try:
+                await self._copy_to(partial)
+                return await asyncio.to_thread(verify_and_publish, partial, target)
+            except BaseException:
+                # A copy that nobody will finish would take the room that the memory needs.
+                partial.unlink(missing_ok=True)
+                raise
+        except DiskFullError as error:
+            raise StorageError(
+                f"There is no room for the backup {target}.", advice="Free some room. The memory itself is in use."
+            ) from error
         except OSError as error:
             raise StorageError(
                 f"The backup {target} cannot be made: {error.strerror}.", advice="The memory itself is in use."
             ) from error
+
+    async def _copy_to(self, partial: Path) -> None:
+        if not MAY_READ_BESIDE:
+            async with self._lock:
+                with _storage_errors():
+                    await self._connection.execute("VACUUM INTO ?", (str(partial),))
+            return
+        # On a connection of its own: a large memory takes a while to copy, and nobody waits for it.
+        with _storage_errors():
+            beside = await asyncio.to_thread(connect_beside, self.path, self.has_vector_search)
+            copying = asyncio.get_running_loop().run_in_executor(None, vacuum_into, beside, partial)
+            try:
+                await asyncio.shield(copying)
+            except asyncio.CancelledError:
+                beside.interrupt()
+                await asyncio.wait([copying])
+                raise
 
     async def is_intact(self) -> bool:
         """SQLite's own integrity check."""
@@ -214,6 +284,9 @@ class Database:
             yield
         except StorageLostError as error:
             self._lost = self._lost or error
+            raise
+        except DiskFullError:
+            self.room.close()
             raise
 
     async def aclose(self) -> None:
@@ -365,32 +438,11 @@ async def _bring_up_to_date(database: Database, connection: aiosqlite.Connection
     while version < SCHEMA_VERSION:
         async with database.transaction():
             # A new file begins with the whole schema, an older one takes every step.
-            for statement in _migration(version + 1) if version else _whole_schema():
+            for statement in migration(version + 1) if version else whole_schema():
                 await connection.execute(statement)
             version = version + 1 if version else SCHEMA_VERSION
             await connection.execute(f"PRAGMA user_version={version}")
         reached(Step.MIGRATION_STEP)
-
-
-def _whole_schema() -> list[str]:
-    return _split(resources.files("reveries").joinpath("schema.sql").read_text(encoding="utf-8"))
-
-
-def _migration(target: int) -> list[str]:
-    """The statements that lead to schema `target` from the one before."""
-    return _split(resources.files("reveries.db").joinpath(f"migrations/{target:04}.sql").read_text(encoding="utf-8"))
-
-
-def _split(source: str) -> list[str]:
-    """Single statements: `executescript` would commit, and a migration must be atomic."""
-    whole: list[str] = []
-    pending = ""
-    for line in source.splitlines(keepends=True):
-        pending += line
-        if dbapi.complete_statement(pending):
-            whole.append(pending.strip())
-            pending = ""
-    return [statement for statement in whole if statement]
 
 
 async def _rows(connection: aiosqlite.Connection, name: str, parameters: Parameters | None) -> list[Row]:
@@ -402,33 +454,6 @@ async def _fetched(cursor: aiosqlite.Cursor) -> list[Row]:
         return list(await cursor.fetchall())  # type: ignore[arg-type]  # a driver's Row is a mapping by column name
     finally:
         await cursor.close()
-
-
-def _verify_and_publish(partial: Path, target: Path) -> Looked:
-    reached(Step.BACKUP_COPIED)
-    looked = look_at(partial)
-    if looked.problems:
-        partial.unlink()
-        raise StorageError(
-            f"The backup {target} did not verify: {looked.problems[0]}", advice="The memory itself is in use."
-        )
-    partial.chmod(0o600)
-    unseal(target)
-    descriptor = os.open(partial, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    reached(Step.BACKUP_VERIFIED)
-    partial.replace(target)
-    reached(Step.BACKUP_NAMED)
-    folder = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-    seal(target)
-    return looked
 
 
 def _damage(why: str) -> StorageDamagedError:
@@ -452,10 +477,8 @@ def _storage_errors() -> Iterator[None]:
         raise StorageError(f"The memory refused a row: {error}.", advice="Nothing of it was stored.") from error
     except dbapi.Error as error:
         primary = _primary_code(error)
-        if primary == SQLITE_FULL:
-            raise DiskFullError(
-                "The disk is full: nothing new can be stored.", advice="Free some room; the mind goes on by itself."
-            ) from error
+        if primary == SQLITE_FULL or getattr(error, "sqlite_errorcode", 0) == _IOERR_SHMSIZE:
+            raise disk_full() from error
         if primary in (SQLITE_CORRUPT, SQLITE_NOTADB):
             raise _damage(str(error)) from error
         if primary == SQLITE_IOERR:

@@ -1,7 +1,7 @@
 """The one place that chooses the SQLite driver. Two drivers in one process crash it, so nobody imports another.
 
 pysqlite3 carries a SQLite new enough to be free of the WAL-reset bug (3.7.0 to 3.51.2). Where it has no wheel the
-standard library's driver serves: that bug needs two connections, and Reveries has exactly one, in one process.
+standard library's driver serves: that bug needs two connections, and there Reveries has exactly one, in one process.
 """
 
 from typing import TYPE_CHECKING
@@ -15,6 +15,14 @@ else:
         import sqlite3 as dbapi
 
 SQLITE_VERSION: str = dbapi.sqlite_version
+
+
+def is_safe_for_two(version: tuple[int, ...]) -> bool:
+    """Whether a second connection to the same file may read: not where the WAL-reset bug is (to 3.51.2, and 3.52)."""
+    return (3, 51, 3) <= version < (3, 52) or version >= (3, 53)
+
+
+MAY_READ_BESIDE: bool = is_safe_for_two(dbapi.sqlite_version_info)
 
 
 def load_vector_search(connection: "dbapi.Connection") -> bool:
@@ -39,6 +47,7 @@ SQLITE_FULL = 13
 SQLITE_NOTADB = 26
 
 __all__ = [
+    "MAY_READ_BESIDE",
     "SQLITE_CORRUPT",
     "SQLITE_FULL",
     "SQLITE_INTERRUPT",
@@ -46,5 +55,6 @@ __all__ = [
     "SQLITE_NOTADB",
     "SQLITE_VERSION",
     "dbapi",
+    "is_safe_for_two",
     "load_vector_search",
 ]

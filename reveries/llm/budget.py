@@ -168,7 +168,7 @@ class Ledger:
 
     async def usage_since(self, span: Span) -> list[ModelUsage]:
         """What this day or month has used so far, by role and model."""
-        async with self._database.transaction() as transaction:
+        async with self._database.look() as transaction:
             since = periods_at(await self._time(transaction), self._timezone)[span].since
             rows = await transaction.rows("usage.used_by_role_and_model", {"since": since})
         fields = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "unsettled_tokens")
@@ -187,7 +187,7 @@ class Ledger:
     async def usage_by_day(self, days: int) -> list[DayUsage]:
         """The last `days` local days, today last: language models only."""
         used = []
-        async with self._database.transaction() as transaction:
+        async with self._database.look() as transaction:
             today = datetime.fromtimestamp(await self._time(transaction), self._timezone).replace(tzinfo=None, hour=12)
             for back in reversed(range(days)):
                 noon = (today - timedelta(days=back)).replace(tzinfo=self._timezone)
@@ -199,7 +199,7 @@ class Ledger:
 
     async def limits(self) -> list[LimitUse]:
         """Every limit with what counts against it now: those of all roles together first, then each role's."""
-        async with self._database.transaction() as transaction:
+        async with self._database.look() as transaction:
             now = await self._time(transaction)
             periods = periods_at(now, self._timezone, now - self._clock.now())
             charged = {role: await self._charged(transaction, role, periods) for role in Role}
@@ -216,7 +216,7 @@ class Ledger:
 
     async def now(self) -> float:
         """The ledger's time: it decides which day and month it is."""
-        async with self._database.transaction() as transaction:
+        async with self._database.look() as transaction:
             return await self._time(transaction)
 
     async def dollars_this_month(self) -> float:

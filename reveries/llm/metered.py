@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from reveries.errors import ModelError, ModelMissingError, ModelUnavailableError
+from reveries.errors import DiskFullError, ModelError, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import ChatModel, Delta, Message, Prompt, Role, StreamEvent, Usage
 from reveries.llm.budget import Ledger, Reservation
 from reveries.llm.caps import Ask
@@ -73,7 +73,8 @@ class MeteredModel:
                     yield event
         except ModelError as error:
             if not seen.pieces and not seen.is_finished and _was_never_begun(error):
-                await self._ledger.release(reservation)
+                with contextlib.suppress(DiskFullError):
+                    await self._ledger.release(reservation)
                 seen.is_finished = True
             raise
         finally:
@@ -101,6 +102,11 @@ class MeteredModel:
         return Ask(prompt.role, self._model.name, price, tokens, prompt.max_tokens)
 
     async def _close(self, reservation: Reservation, seen: _Seen, prompt: Prompt) -> None:
+        """As `_settle` does. Where the disk has no room for it, the worst case that was reserved stands (A5)."""
+        with contextlib.suppress(DiskFullError):
+            await self._settle(reservation, seen, prompt)
+
+    async def _settle(self, reservation: Reservation, seen: _Seen, prompt: Prompt) -> None:
         """Settle with what the provider said; else, where it is free, with our own count; else leave the worst case."""
         ask, outcome = reservation.ask, "answered" if seen.is_finished else "broken off"
         if seen.usage is None and ask.price.is_free:

@@ -5,6 +5,7 @@ thought ends by, it is recorded with the reason (R-43); with nothing to process,
 """
 
 import asyncio
+import contextlib
 import random
 import uuid
 from collections import deque
@@ -15,9 +16,10 @@ import structlog
 
 from reveries.clock import Clock, Deadline
 from reveries.config import MonologueSettings
-from reveries.errors import BudgetExceededError, ModelError, ModelUnavailableError
+from reveries.errors import BudgetExceededError, DiskFullError, ModelError, ModelUnavailableError
 from reveries.llm.base import ChatModel
 from reveries.monologue.context import thinking_messages
+from reveries.monologue.new_beginning import new_beginning, response
 from reveries.monologue.observers import Observers
 from reveries.monologue.permission import Held
 from reveries.monologue.ports import SavedState, ThoughtSources, ThoughtState
@@ -36,7 +38,7 @@ from reveries.monologue.thought import (
 )
 from reveries.monologue.triggers import Waiter, after_seconds, first_of, when_set
 from reveries.plaintext import plain
-from reveries.safety.verdict import Action, Verdict
+from reveries.safety.verdict import Verdict
 
 log = structlog.get_logger("monologue")
 
@@ -56,6 +58,7 @@ _MOST_TRIES = 5
 _KEPT = (Reason.CALENDAR, *OWNERS_WORD)
 """Occasions that wait where nothing can be thought yet."""
 _CONVERSATION_CAME = "A conversation came, or sleep."
+_NO_ROOM = "The disk is full."
 _FRESH_SECONDS = 600.0
 """A thought older than this is no longer "what I was just thinking"."""
 
@@ -97,6 +100,7 @@ class Monologue:
         self._running: asyncio.Task[None] | None = None
         self._draft: Draft | None = None
         self._previous = ""
+        self._unkept: tuple[FinishedThought, SavedState] | None = None
         self._is_unfinished = self._was_cut = False
         self._waits_for_model = False
         self._next_at = 0.0
@@ -204,7 +208,7 @@ class Monologue:
             if not self._settings.enabled:
                 self._become(ThoughtState.OFF)
                 why = await self._idle(self._settings.idle_check_seconds)
-            elif why.reason not in OWNERS_WORD and (held := self._held()) is not None:
+            elif (held := self._holds(why)) is not None:
                 self._become(ThoughtState.HELD, held.why)
                 why = _still(why, await self._idle(min(held.seconds, _WAIT_SECONDS)))
             elif (quiet := self._quiet.seconds_left(self._clock)) > 0:
@@ -222,6 +226,11 @@ class Monologue:
             else:
                 self._become(ThoughtState.SETTLED)
                 why = await self._idle(self._settings.idle_check_seconds)
+
+    def _holds(self, why: Reactivation) -> Held | None:
+        """What holds back a thought of that; little keeps the owner's word waiting."""
+        held = self._held()
+        return None if held is None or (why.reason in OWNERS_WORD and not held.is_absolute) else held
 
     def _early_seconds(self, why: Reactivation) -> float:
         """How long the next thought must wait, whatever woke it: no event gets past the pace (G3)."""
@@ -247,6 +256,7 @@ class Monologue:
 
     async def _think_once(self, why: Reactivation) -> Reactivation:
         """One cycle, recorded; then what comes next: an occasion at once, or whatever ends the idleness."""
+        await self._keep_what_waits()
         draft, began = Draft(), self._clock.now()
         thought_id = uuid.UUID(int=self._chance.getrandbits(128)).hex[:16]
         # What others had a hand in leads only the thought that takes it up: or one event would taint all there are.
@@ -307,6 +317,8 @@ class Monologue:
         except* BudgetExceededError as errors:
             self._fall_quiet(_first(errors))
             draft.end("budget", self.quiet_reason)
+        except* DiskFullError:
+            draft.end("paused", _NO_ROOM)
         except* ModelError as errors:
             error = _first(errors)
             draft.end("failed", str(error))
@@ -328,11 +340,18 @@ class Monologue:
             # Nothing was thought: what there was to think about still waits.
             return
         for trip in draft.trips:
-            await self._sources.record_trip(trip.verdict, trip.so_far, _response(trip.verdict, why))
+            await self._sources.record_trip(trip.verdict, trip.so_far, response(trip.verdict, why))
         is_tainted = bool(self._previous) and self._is_tainted
         leads = self._previous_id if self._previous else ""
-        state = SavedState(self._previous, not self._is_unfinished, is_tainted, leads)
-        await self._sources.record(thought, state)
+        self._unkept = thought, SavedState(self._previous, not self._is_unfinished, is_tainted, leads)
+        with contextlib.suppress(DiskFullError):
+            await self._keep_what_waits()
+
+    async def _keep_what_waits(self) -> None:
+        """The thought that was thought last is in the log before the next begins, however long the disk was full."""
+        if self._unkept is not None:
+            await self._sources.record(*self._unkept)
+            self._unkept = None
 
     def _stir(self) -> None:
         """Something is said to it: what was settled is open again."""
@@ -353,8 +372,7 @@ class Monologue:
             return "Thinking was switched off."
         if self._is_halted:
             return "You paused it."
-        is_asked_for = self._thinks_of is not None and self._thinks_of.reason in OWNERS_WORD
-        held = None if is_asked_for else self._held()
+        held = self._holds(self._thinks_of or Reactivation(Reason.TIMER))
         return held.why if held is not None else ""
 
     def _put_off(self, why: Reactivation, draft: Draft) -> None:
@@ -407,7 +425,7 @@ class Monologue:
 
     async def _after_trip(self, why: Reactivation, verdict: Verdict) -> Reactivation:
         self._become(ThoughtState.TRIPPED, verdict.explanation)
-        anew = _new_beginning(verdict, why)
+        anew = new_beginning(verdict, why)
         if anew is None:
             return await self._idle(self._settings.idle_check_seconds)
         await self._wait(_COMFORT_SECONDS, [])
@@ -466,29 +484,3 @@ def _retry_after_seconds(error: ModelError) -> float:
     """When thinking may come again: as the model's circuit says (`llm.circuit`), which is the one that counts."""
     asked = error.retry_after_seconds if isinstance(error, ModelUnavailableError) else None
     return min(_LONGEST_WAIT_SECONDS, asked) if asked is not None else _WAIT_SECONDS
-
-
-def _new_beginning(verdict: Verdict, why: Reactivation) -> Reason | None:
-    """How thinking begins again after a trip (R-136). None: it rests, as it does when a new beginning tripped."""
-    if why.reason in (Reason.COMFORT, Reason.FRESH_START):
-        return None
-    match verdict.action:
-        case Action.INTERRUPT_AND_COMFORT:
-            return Reason.COMFORT
-        case Action.SNAPSHOT_AND_RESET:
-            return Reason.FRESH_START
-        case _:
-            return None
-
-
-def _response(verdict: Verdict, why: Reactivation) -> str:
-    """What is done about a trip, in plain words for the journal (R-135)."""
-    if verdict.action is Action.THROTTLE:
-        return "thinking was slowed down"
-    match _new_beginning(verdict, why):
-        case Reason.COMFORT:
-            return "the thought was ended; the next begins with something calming"
-        case Reason.FRESH_START:
-            return "the thought was ended and kept; the next begins without it"
-        case _:
-            return "the thought was ended"

@@ -21,6 +21,8 @@ class Held:
 
     why: str
     seconds: float
+    is_absolute: bool = False
+    """What the owner asked for waits too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,18 @@ def _readings(day: date, clock: time, zone: tzinfo | None) -> list[float]:
 
 
 def held_back(
-    *, is_paused: bool, spans: Sequence[QuietSpan], is_on_battery: bool, now: float, zone: tzinfo | None
+    *,
+    is_paused: bool,
+    spans: Sequence[QuietSpan],
+    is_on_battery: bool,
+    now: float,
+    zone: tzinfo | None,
+    no_room: str = "",
 ) -> Held | None:
-    """What holds thinking back at `now`, the strongest reason first; None when nothing does."""
+    """What holds thinking back at `now`, the strongest reason first; None when nothing does. `no_room`: what the disk
+    has none for."""
+    if no_room:
+        return Held(no_room, _FOR_EVER_SECONDS, is_absolute=True)
     if is_paused:
         return Held("You paused it. It goes on with: reveries monologue resume", _FOR_EVER_SECONDS)
     if (end := quiet_until(spans, now, zone)) is not None:

@@ -178,6 +178,7 @@ from reveries.protocol.sleep_frames import (
 )
 from reveries.protocol.status_frames import (
     Status as Status,
+    Trouble as Trouble,
 )
 from reveries.protocol.talk_frames import (
     AskConversations as AskConversations,

@@ -47,7 +47,7 @@ from reveries.protocol.sleep_frames import (
     SleepRunDetail,
     SleepUndone,
 )
-from reveries.protocol.status_frames import Status
+from reveries.protocol.status_frames import Status, Trouble
 from reveries.protocol.talk_frames import Conversations, PastWords, Switched, TakenBack, Turns
 from reveries.protocol.thought_frames import (
     Consolidated,
@@ -66,7 +66,7 @@ _HEADER = struct.Struct(">I")
 Frame = (
     Welcome | Ok | Failed | Progress | Attached | Recalled | Token | Stored | Replied | Spoken | StateChanged
     | ThoughtBegan | ThoughtToken | ThoughtEnded | Thoughts | Consolidated | MemoryStats | Found | EpisodeDetail
-    | Config | ConfigApplied | Imported | Status | ModelsOverview | ModelsProbed
+    | Config | ConfigApplied | Imported | Status | Trouble | ModelsOverview | ModelsProbed
     | UsageReport | ThinkingControlled | ThoughtMarked | Notes
     | SleepLog | SleepRunDetail | SleepPreview | SleepUndone | SleepAnswered | Contradictions
     | Help | Wellbeing | Checkup | Backups | BackupRestored | Remembered
@@ -112,12 +112,12 @@ class ByteReader(Protocol):
     async def readexactly(self, n: int) -> bytes: ...
 
 
-async def read_body(reader: ByteReader) -> bytes:
+async def read_body(reader: ByteReader, most_bytes: int = MAX_FRAME_BYTES) -> bytes:
     """The next frame's map, undecoded.
 
-    Raises ProtocolError for a length that is 0 or too large; asyncio.IncompleteReadError at the end.
+    Raises ProtocolError for a length that is 0 or over `most_bytes`; asyncio.IncompleteReadError at the end.
     """
     (length,) = _HEADER.unpack(await reader.readexactly(_HEADER.size))
-    if not 0 < length <= MAX_FRAME_BYTES:
-        raise ProtocolError(f"A message says it has {length} bytes; 1 to {MAX_FRAME_BYTES} are allowed.")
+    if not 0 < length <= most_bytes:
+        raise ProtocolError(f"A message says it has {length} bytes; 1 to {most_bytes} are allowed.")
     return await reader.readexactly(length)

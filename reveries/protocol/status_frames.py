@@ -40,3 +40,11 @@ class Status(Message, frozen=True):
     embedding_total: int = 0
     embedding_waits: str = ""
     """Why nothing happens now with those that have none."""
+
+
+class Trouble(Message, frozen=True):
+    """request_id 0: what does not work now, as in `Status.problems`; empty when it works again. Sent to all who are
+    attached when the disk has no room any more, or has some again."""
+
+    request_id: int
+    problems: list[str]

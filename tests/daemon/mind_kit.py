@@ -11,12 +11,14 @@ from datetime import UTC, datetime
 from apscheduler.triggers.interval import IntervalTrigger
 
 from reveries.config import Home, Settings
+from reveries.daemon.app import jobs_of
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.embedders import Embedding
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.mind import Mind
 from reveries.daemon.models import Models
 from reveries.daemon.schedule import Job, Schedule
+from reveries.daemon.supervisor import supervise
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.daemon.turn import TurnResult
 from reveries.db.database import open_database
@@ -62,8 +64,11 @@ class Living:
 
 
 @asynccontextmanager
-async def living(home: Home, model: ScriptedModel, clock: HandClock, settings: Settings) -> AsyncIterator[Living]:
-    """A mind that is awake: it thinks, notices rest, and sleeps when that is due."""
+async def living(
+    home: Home, model: ScriptedModel, clock: HandClock, settings: Settings, *, all_jobs: bool = False
+) -> AsyncIterator[Living]:
+    """A mind that is awake: it thinks, notices rest, and sleeps when that is due; with all the
+    daemon's jobs, if asked."""
     home.create()
     database = await open_database(home.path / "memory.db", home.backups)
     try:
@@ -71,10 +76,11 @@ async def living(home: Home, model: ScriptedModel, clock: HandClock, settings: S
             await clock.watch(database)
         mind = await _mind(home, model, clock, settings, Ledger(database, clock, settings.budget, timezone=UTC))
         every = IntervalTrigger(minutes=5, start_date=datetime(2020, 1, 1, tzinfo=UTC), timezone=UTC)
-        schedule = Schedule(database, clock, [Job("deep_sleep", every, mind.consolidate_if_due)])
+        jobs = jobs_of(mind) if all_jobs else [Job("deep_sleep", every, mind.consolidate_if_due)]
+        schedule = Schedule(database, clock, jobs)
         async with asyncio.TaskGroup() as tasks:
             runs = (mind.monologue.run, mind.conversation.run, schedule.run)
-            running = [tasks.create_task(run(), name="mind") for run in runs]
+            running = [tasks.create_task(supervise("mind", run, clock, database.room), name="mind") for run in runs]
             yield Living(mind, model, clock)
             for task in running:
                 task.cancel()

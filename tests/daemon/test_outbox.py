@@ -51,3 +51,36 @@ def test_what_is_sent_to_a_client_that_left_goes_nowhere() -> None:
     outbox.close()
     outbox.send(Ok(1))
     assert not outbox.send_piece(Ok(1))
+
+
+@pytest.mark.requirement("E4")
+async def test_who_is_far_behind_what_all_are_told_is_given_up_and_one_long_word_is_not_far() -> None:
+    outbox = Outbox()
+    outbox.tell(Token(0, "x" * (2 * STREAM_LIMIT_BYTES)))
+    assert not outbox.is_closed
+    outbox.tell(Ok(0))
+    assert outbox.is_closed
+    async with asyncio.timeout(5):
+        await outbox.wait_closed()
+        assert await outbox.next_frames() == b""
+
+
+@pytest.mark.requirement("E4")
+async def test_what_is_being_sent_counts_until_it_has_left() -> None:
+    outbox = Outbox()
+    outbox.send(Token(1, "x" * (STREAM_LIMIT_BYTES + 1)))
+    await outbox.next_frames()
+    assert not outbox.send_piece(Ok(1))
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        order: list[str] = []
+
+        async def ask_for_more() -> None:
+            await outbox.wait_until_read()
+            order.append("more")
+
+        tasks.create_task(ask_for_more())
+        await asyncio.sleep(0)
+        order.append("read")
+        outbox.send(Ok(2))
+        await outbox.next_frames()
+    assert order == ["read", "more"]

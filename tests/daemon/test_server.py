@@ -4,17 +4,19 @@ import asyncio
 import contextlib
 import random
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import structlog
 
 from reveries import protocol
 from reveries.daemon.instance import listening_socket
-from reveries.daemon.server import MAX_CLIENTS, Server, Session
+from reveries.daemon.server import MAX_ARRIVING, MAX_CLIENTS, Server, Session
 from reveries.errors import NotFoundError, StorageLostError
 from reveries.protocol import PROTOCOL_VERSION, decode_frame, encode, read_body
+from tests.daemon.crowd import Crowd, good_client
 from tests.fakes.clock import HandClock
 
 
@@ -27,8 +29,10 @@ class _Mind:
     cancelled: list[int] = field(default_factory=list)
     lost: list[StorageLostError] = field(default_factory=list)
     path: Path = Path()
+    sessions: dict[int, Session] = field(default_factory=dict)
 
     async def handle(self, session: Session, request: protocol.Request) -> None:
+        self.sessions[session.number] = session
         match request:
             case protocol.AskMemory():
                 session.outbox.send(protocol.Ok(request.request_id))
@@ -182,6 +186,59 @@ async def test_garbage_ends_its_own_connection_and_a_good_client_goes_on(mind: _
                 with contextlib.suppress(OSError):
                     await reader.read()
         assert await _ask(good_reader, good_writer, protocol.AskMemory(1)) == protocol.Ok(1)
+
+
+@pytest.mark.requirement("E5", "H2")
+async def test_a_flood_of_garbage_is_a_few_lines_of_log_and_no_traceback(mind: _Mind) -> None:
+    """A million: make soak PART=crowd."""
+    crowd = Crowd(mind.path)
+    with structlog.testing.capture_logs() as lines:
+        async with good_client(mind.path) as good, asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+            pressing = tasks.create_task(crowd.press(20_000))
+            while not pressing.done():
+                await good.ask()
+    assert crowd.frames == 20_000
+    assert len(lines) <= 25
+    assert not [line for line in lines if line.get("exc_info")]
+
+
+@pytest.mark.requirement("E5")
+async def test_who_connects_and_says_nothing_does_not_use_up_all_there_is(mind: _Mind) -> None:
+    async with contextlib.AsyncExitStack() as stack:
+        silent = [await stack.enter_async_context(_raw(mind)) for _ in range(MAX_ARRIVING)]
+        await _until(lambda: len(asyncio.all_tasks()) > MAX_ARRIVING)
+        reader, _ = await stack.enter_async_context(_raw(mind))
+        assert await reader.read() == b""
+        silent[0][1].write(encode(protocol.Hello(PROTOCOL_VERSION, "test")))
+        assert isinstance(await _next(silent[0][0]), protocol.Welcome)
+
+
+@pytest.mark.requirement("E5")
+async def test_a_greeting_as_long_as_a_book_is_not_listened_to(mind: _Mind) -> None:
+    async with _raw(mind) as (reader, writer):
+        writer.write((1_000_000).to_bytes(4, "big"))
+        assert await reader.read() == b""
+
+
+@pytest.mark.requirement("E4")
+async def test_a_client_that_reads_nothing_is_let_go_and_leaves_nothing_behind(mind: _Mind) -> None:
+    """What waits for it would keep its connection open as long as it lives."""
+    async with _greeted(mind) as (reader, writer):
+        assert await _ask(reader, writer, protocol.AskMemory(1)) == protocol.Ok(1)
+        writer.transport.pause_reading()  # type: ignore[attr-defined]  # what a stream's transport can do
+        async with _greeted(mind) as (good_reader, good_writer):
+            session = mind.sessions[1]
+            while not session.outbox.is_closed:
+                session.outbox.tell(protocol.Token(0, "x" * 50_000))
+                assert await _ask(good_reader, good_writer, protocol.AskMemory(1)) == protocol.Ok(1)
+            await asyncio.wait_for(mind.somebody_left.wait(), 5)
+        assert mind.gone[0] == 1
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not holds():  # noqa: ASYNC110  # the other side is a task of the same loop
+            await asyncio.sleep(0.005)
 
 
 @pytest.mark.requirement("E5")

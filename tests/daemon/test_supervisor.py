@@ -6,6 +6,7 @@ import itertools
 import pytest
 
 from reveries.daemon.supervisor import supervise
+from reveries.db.room import Room, disk_full
 from reveries.errors import StorageLostError
 from tests.fakes.clock import HandClock, settle
 
@@ -62,3 +63,38 @@ async def test_a_child_that_returns_is_done() -> None:
 
     async with asyncio.timeout(5):
         await supervise("child", child, HandClock())
+
+
+@pytest.mark.requirement("A5")
+async def test_a_child_that_found_the_disk_full_goes_on_as_soon_as_there_is_room() -> None:
+    room, starts = Room(), 0
+
+    async def child() -> None:
+        nonlocal starts
+        starts += 1
+        if starts == 1:
+            room.close()
+            raise ExceptionGroup("of a task group", [disk_full()])
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(supervise("child", child, HandClock(), room))
+        await settle()
+        assert starts == 1
+        room.open()
+    assert starts == 2
+
+
+@pytest.mark.requirement("A5")
+async def test_a_child_whose_own_disk_is_full_while_the_memory_has_room_is_not_started_without_end() -> None:
+    clock, starts = HandClock(), 0
+
+    async def child() -> None:
+        nonlocal starts
+        starts += 1
+        raise disk_full()
+
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(supervise("child", child, clock, Room()))
+        await clock.advance(4)
+        task.cancel()
+    assert starts == 3

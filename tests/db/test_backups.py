@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.db.backups import Backup, backups_in, find_backup, outlived, remove_outlived
-from reveries.errors import NotFoundError
+from reveries.db.backups import Backup, backups_in, find_backup, outlived, remove_outlived, require_room, too_many
+from reveries.errors import NotFoundError, StorageError
 
 NOW = 1_790_000_000.0
 HOUR, DAY = 3600.0, 86_400.0
@@ -68,3 +68,37 @@ def test_a_backup_is_found_by_its_name_with_and_without_its_ending(tmp_path: Pat
     assert find_backup(tmp_path, "memory-10").name == find_backup(tmp_path, "memory-10.db").name == "memory-10.db"
     with pytest.raises(NotFoundError):
         find_backup(tmp_path, "memory-30")
+
+
+@pytest.mark.requirement("A9")
+@given(st.lists(st.floats(0, 8 * DAY), unique_by=int, min_size=1, max_size=40), st.integers(0, 60))
+def test_where_the_disk_is_short_the_two_newest_stay_and_a_day_is_worth_more_than_an_hour(
+    ages: list[float], room: int
+) -> None:
+    backups = made(*ages)
+    gone = too_many(backups, {one.name: 1 for one in backups}, room)
+    newest = sorted(backups, key=lambda one: one.made_at, reverse=True)
+    kept = [one for one in newest if one not in gone]
+    assert kept[:2] == newest[:2]
+    assert len(kept) == max(min(2, len(backups)), min(room, len(backups)))
+    if any(one in kept and _is_not_the_newest_of_its_day(one, newest) for one in newest[2:]):
+        assert {int(one.made_at // DAY) for one in newest} == {int(one.made_at // DAY) for one in kept}
+
+
+def _is_not_the_newest_of_its_day(one: Backup, newest_first: list[Backup]) -> bool:
+    return next(other for other in newest_first if int(other.made_at // DAY) == int(one.made_at // DAY)) is not one
+
+
+@pytest.mark.requirement("A9")
+def test_what_was_made_before_a_migration_stays_and_counts() -> None:
+    old = Backup(Path("before-migration-3-to-4.db"), NOW - 90 * DAY, is_before_migration=True)
+    backups = [old, *made(0, HOUR, 2 * HOUR, 3 * HOUR)]
+    gone = too_many(backups, {one.name: 10 for one in backups}, 40)
+    assert [one.name for one in gone] == [f"memory-{int(NOW - 3 * HOUR)}.db"]
+
+
+@pytest.mark.requirement("A9", "A5")
+def test_a_copy_that_would_fill_the_disk_is_not_made(tmp_path: Path) -> None:
+    require_room(tmp_path, 1000, 0)
+    with pytest.raises(StorageError, match="No backup is made"):
+        require_room(tmp_path, 10**18, 0)

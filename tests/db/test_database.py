@@ -14,7 +14,7 @@ import pytest
 
 from reveries.config import Home
 from reveries.db.database import SCHEMA_VERSION, Database, Transaction, open_database
-from reveries.db.driver import SQLITE_VERSION, dbapi
+from reveries.db.driver import MAY_READ_BESIDE, SQLITE_VERSION, dbapi, is_safe_for_two
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError
 from tests.fakes.clock import settle
 
@@ -385,9 +385,53 @@ async def test_a_full_disk_is_said_and_what_was_stored_stays(small_database: Dat
         await put_large(small_database)
     assert await has_conversation(small_database, "before")
     assert not await has_conversation(small_database, "large")
+    assert small_database.room.is_full
+    with pytest.raises(DiskFullError):  # It would fit; but nothing is acknowledged before there is room to go on.
+        async with small_database.transaction() as work:
+            await put_conversation(work, "between")
+    assert not await small_database.try_room()
+    await small_database.rows_of_text("PRAGMA max_page_count=100000", ())
+    assert await small_database.try_room()
     async with small_database.transaction() as work:
         await put_conversation(work, "after")
     assert await has_conversation(small_database, "after")
+    assert not await has_conversation(small_database, "between")
+
+
+@pytest.mark.requirement("A5")
+async def test_who_waits_for_room_goes_on_when_there_is_some(small_database: Database) -> None:
+    changes: list[bool] = []
+    small_database.room.when_changed = lambda: changes.append(small_database.room.is_full)
+    with pytest.raises(DiskFullError):
+        await put_large(small_database)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        waits = tasks.create_task(small_database.room.wait())
+        await asyncio.sleep(0)
+        assert not waits.done()
+        await small_database.rows_of_text("PRAGMA max_page_count=100000", ())
+        await small_database.try_room()
+    assert changes == [True, False]
+    assert not [row for row in await small_database.rows("schedule.all") if row["job"] == "room"]
+
+
+@pytest.mark.skipif(not MAY_READ_BESIDE, reason="this SQLite has one connection")
+@pytest.mark.requirement("A9")
+async def test_what_is_said_while_a_copy_is_made_waits_for_nobody(database: Database) -> None:
+    """The writing connection is held by a transaction all the while that the copy is made."""
+    target = database.path.with_name("copy.db")
+    async with asyncio.timeout(5), database.transaction() as work:
+        await put_conversation(work, "meanwhile")
+        looked = await database.backup_to(target)
+    assert looked.problems == ()
+    assert await has_conversation(database, "meanwhile")
+
+
+@pytest.mark.parametrize(
+    ("version", "is_safe"),
+    [((3, 40, 1), False), ((3, 51, 2), False), ((3, 51, 3), True), ((3, 52, 0), False), ((3, 53, 0), True)],
+)
+def test_a_second_connection_reads_only_where_the_wal_reset_bug_is_not(version: tuple[int, ...], is_safe: bool) -> None:
+    assert is_safe_for_two(version) is is_safe
 
 
 @pytest.mark.requirement("A4")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reveries.db.database import _verify_and_publish
+from reveries.db.copies import verify_and_publish
 from reveries.errors import StorageError
 from tests.durability.mind import ROOT
 from tests.durability.seeds import SEEDS, Seed
@@ -27,5 +27,5 @@ def test_a_seed_fits_the_code_as_it_is(seed: Seed) -> None:
 def test_a_copy_that_does_not_verify_is_never_seen(tmp_path: Path) -> None:
     (tmp_path / "copy.partial").write_bytes(b"half a backup" * 1000)
     with pytest.raises(StorageError, match="did not verify"):
-        _verify_and_publish(tmp_path / "copy.partial", tmp_path / "copy.db")
+        verify_and_publish(tmp_path / "copy.partial", tmp_path / "copy.db")
     assert list(tmp_path.iterdir()) == []

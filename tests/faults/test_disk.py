@@ -1,18 +1,28 @@
 """Real faults of a real disk: a file system that is full, one that is read-only, a sync that fails (A4, A5)."""
 
+import asyncio
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from reveries import protocol
 from reveries.config import Home
+from reveries.db.database import open_database
 from reveries.errors import HomeError
+from tests.durability.checks import violations
+from tests.durability.ledger import Acknowledged
+from tests.durability.mind import Company, client_of, prepare, start
+from tests.e2e.living import Client
+from tests.fakes.provider import Provider, provider
 
 pytestmark = pytest.mark.system
 
@@ -72,6 +82,105 @@ def test_a_full_file_system_is_said_and_costs_nothing_that_was_stored() -> None:
         again = write(folder / "memory.db", count=0, length=0)
         assert again == []
         assert rows_in(folder / "memory.db") == stored
+
+
+@pytest.mark.requirement("A5")
+async def test_a_fold_that_finds_no_room_takes_nothing_back() -> None:
+    """What was committed before it is stored, and told to be."""
+    with mounted("size=4m") as folder:
+        database = await open_database(folder / "memory.db")
+        try:
+            stored = 0
+            while not database.room.is_full:
+                if stored == 45:
+                    leave_free(folder, 100_000)
+                async with database.transaction() as work:
+                    values = {"id": f"n{stored}", "began_at": 1.0, "source": f"n{stored}", "title": "x" * 3000}
+                    await work.run("conversations.insert", values)
+                stored += 1
+            assert 45 < stored <= 50
+        finally:
+            await database.aclose()
+        grow(folder, "16m")
+        assert rows_in(folder / "memory.db") == stored
+
+
+def grow(folder: Path, size: str) -> None:
+    """Room, as when somebody tidies up."""
+    subprocess.run(["mount", "-o", f"remount,size={size}", folder], check=True)
+
+
+def leave_free(folder: Path, size: int) -> None:
+    """Fill the file system of `folder` up to that many bytes."""
+    found = os.statvfs(folder)
+    with (folder / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):  # Others write, too.
+        while file.write(b"x" * min(2**20, max(0, found.f_bavail * found.f_frsize - size - file.tell()))):
+            pass
+
+
+TALKS = """
+[storage]
+warn_below_free_megabytes = 0
+rest_below_free_megabytes = 0
+"""
+
+
+@pytest.mark.requirement("A5", "H3")
+async def test_a_mind_on_a_full_disk_says_so_spends_nothing_and_goes_on_by_itself(tmp_path: Path) -> None:
+    """Told within 2 s; 0 calls of a model and 0 acknowledgements while it lasts; back within 10 s of room."""
+    with mounted("size=48m") as folder:
+        home, ledger = Home(folder / "h"), Acknowledged(tmp_path / "ledger.jsonl")
+        async with provider() as asked:
+            prepare(home, asked)
+            home.config.write_text(home.config.read_text(encoding="utf-8") + TALKS, encoding="utf-8")
+            process = start([sys.executable, "-m", "reveries.daemon"], home)
+            try:
+                while not home.socket.exists():  # another process is asked: there is no event
+                    assert process.poll() is None
+                    await asyncio.sleep(0.05)
+                company = Company(home, ledger, "before")
+                async with client_of(home) as client, client_of(home) as watcher:
+                    watcher.send(protocol.Attach(watcher.number()))
+                    await watcher.next_of(protocol.Attached)
+                    for number in range(5):
+                        await company.say(client, f"before.{number}: I planted a tree.")
+                    await _fill_and_look(folder, watcher, client, asked)
+                    grow(folder, "96m")
+                    began = time.monotonic()
+                    while (await watcher.next_of(protocol.Trouble, 10)).problems:
+                        pass
+                    await company.say(client, "after.0: I found it again.")
+                    assert time.monotonic() - began < 10
+                    assert company.failures == []
+                process.send_signal(signal.SIGTERM)
+                assert await asyncio.to_thread(process.wait, 20) == 0
+            finally:
+                process.kill()
+                process.wait(timeout=10)
+        assert ledger.count >= 12
+        assert violations(home.database_default, ledger) == []
+        ledger.close()
+
+
+async def _fill_and_look(folder: Path, watcher: Client, client: Client, asked: Provider) -> None:
+    leave_free(folder, 0)
+    told = await watcher.next_of(protocol.Trouble, 2)
+    assert "The disk is full" in told.problems[0]
+    await asyncio.sleep(0.5)  # A call that was under way may end.
+    before = _calls(asked)
+    for number in range(10):
+        client.send(protocol.Say(client.number(), f"meanwhile.{number}: are you there?"))
+        failed = await client.next_of(protocol.Failed, 5)
+        assert failed.code == "disk_full"
+        client.send(protocol.NudgeThinking(client.number(), "the tree"))
+        assert (await client.next_of(protocol.Failed, 5)).code == "disk_full"
+        await asyncio.sleep(0.3)
+    assert _calls(asked) == before
+    assert (await client.status()).health == "degraded"
+
+
+def _calls(asked: Provider) -> int:
+    return len([one for one in asked.requests if one.is_generation or one.path.endswith(("/embed", "/embeddings"))])
 
 
 @pytest.mark.requirement("A4")

@@ -14,7 +14,7 @@ from textual.message import Message
 from reveries import protocol
 from reveries.client.connection import Connection, connect
 from reveries.client.tui import messages
-from reveries.clock import Clock
+from reveries.clock import Clock, wait_for_event
 from reveries.config import Home
 from reveries.errors import AsleepError, ConnectionLostError, ReveriesError
 
@@ -36,6 +36,7 @@ class Link:
         self._saying: int | None = None
         self._unstored: str | None = None
         self._switched = asyncio.Event()
+        self._trouble = asyncio.Event()
 
     @property
     def is_connected(self) -> bool:
@@ -114,6 +115,8 @@ class Link:
                     self._tell(messages.StateMoved(state, detail))
                 case protocol.Switched():
                     self._switched.set()
+                case protocol.Trouble():
+                    self._trouble.set()
                 case _:
                     pass
 
@@ -136,7 +139,8 @@ class Link:
 
     async def _watch_status(self, mind: Connection) -> None:
         while True:
-            await self._clock.sleep(STATUS_SECONDS)
+            await wait_for_event(self._trouble, STATUS_SECONDS, self._clock)
+            self._trouble.clear()
             try:
                 self._tell(messages.StatusArrived(await mind.ask(protocol.AskStatus, protocol.Status)))
             except ConnectionLostError:

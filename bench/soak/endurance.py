@@ -1,0 +1,61 @@
+"""Thirty simulated days of a whole mind, fifty turns a day: what it holds of memory, files, tasks and threads (E7).
+
+    make soak PART=endurance                  # or ARGS="--days 10 --turns 20"
+
+What is lived stands in tests/daemon/endurance.py. Ends with 1 when, after the third day, resident memory grows by more
+than 1 MB a day beyond the live memory, when descriptors, tasks or threads grow, when the log was larger than 64 MB, or
+when a task failed that nobody heard of. It cannot go on where it was left: memory that is let go at an end
+proves nothing.
+"""
+
+import argparse
+import asyncio
+import logging
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import structlog
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # tests is not part of the package.
+
+from reveries.config import Home, load_settings
+from tests.daemon.endurance import MEGABYTE, Endured, endure
+
+
+def main() -> int:
+    """Live through it. The exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--days", type=int, default=30)
+    parser.add_argument("--turns", type=int, default=50, help="a day")
+    options = parser.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="reveries-endurance-") as folder:
+        home = Home(Path(folder) / "home")
+        seen = asyncio.run(endure(home, load_settings(None), options.days, options.turns, _tell))
+    wrong, last = seen.wrong(), seen.days - 1
+    print(f"turns, thoughts, episodes  {sum(map(len, seen.seconds_by_day))}, {seen.thoughts}, {seen.episodes}")
+    print(f"growth beyond memory       {seen.growth_per_day() / MEGABYTE:.2f} MB a day after day 3")
+    print(f"write-ahead log            {max(sample.log for sample in seen.samples) / MEGABYTE:.1f} MB at most")
+    print(
+        f"a turn, p99                {seen.p99_seconds(0):.3f} s on day 1, {seen.p99_seconds(last):.3f} s on the last"
+    )
+    print(f"not as it should be        {'; '.join(wrong) or 'nothing'}")
+    print(f"seconds                    {time.monotonic() - began:.0f}")
+    return 1 if wrong else 0
+
+
+def _tell(seen: Endured) -> None:
+    now = seen.daily[-1]
+    print(
+        f"day {len(seen.daily):3}: rss {now.rss / MEGABYTE:7.1f} MB, memory {now.graph / MEGABYTE:6.1f} MB, file "
+        f"{now.file / MEGABYTE:6.1f} MB, log {now.log / MEGABYTE:5.1f} MB, {now.descriptors} descriptors, {now.tasks} "
+        f"tasks, {now.threads} threads, {seen.thoughts} thoughts, {seen.episodes} episodes",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+"""One more backup, within what the disk has room for."""
+
+import asyncio
+from pathlib import Path
+
+from reveries.clock import Clock
+from reveries.config import StorageSettings
+from reveries.db.backups import remove_outlived, require_room
+from reveries.db.database import Database
+
+_MEGABYTE = 10**6
+
+
+async def make_copy(
+    database: Database, folder: Path, settings: StorageSettings, clock: Clock
+) -> tuple[str, tuple[str, ...]]:
+    """Its name, and the texts that were not what was written. Older ones go before it where there would be no room, and
+    after it when they have outlived. Raises StorageError."""
+    now, share = clock.now(), settings.backups_most_share
+    coming = await asyncio.to_thread(_bytes_of, database.path)
+    await asyncio.to_thread(remove_outlived, folder, now, share, coming)
+    await asyncio.to_thread(require_room, folder, coming, settings.rest_below_free_megabytes * _MEGABYTE)
+    name = f"memory-{int(now)}.db"
+    looked = await database.backup_to(folder / name)
+    await asyncio.to_thread(remove_outlived, folder, now, share)
+    return name, looked.rotten
+
+
+def _bytes_of(database: Path) -> int:
+    files = (database, database.with_name(f"{database.name}-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())

@@ -1,0 +1,99 @@
+"""Keeps watch over the room on the disk (A5): warns, lets the background rest while there is little, and finds out when
+a full disk takes something again."""
+
+import asyncio
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import structlog
+
+from reveries.clock import Clock
+from reveries.config import StorageSettings
+from reveries.db.database import Database
+
+LOOK_SECONDS = 1.5
+"""Between two looks: a disk that is full is told of within 2 s, also while nothing is written."""
+_LEAST_BYTES = 2**20
+"""With less than this it counts as full before the first commit fails."""
+_AGAIN_BYTES = 4 * 2**20
+"""With less than this a full disk is not tried again: it would be full after a few words."""
+_MEGABYTE = 10**6
+_ENOUGH_AGAIN = 1.2
+"""So much more than the limit must be free before the background goes on: else it would begin and end all the time."""
+
+log = structlog.get_logger("room")
+
+
+class RoomKeeper:
+    """`run` until cancelled. `when_changed` is called when what it says has changed."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        settings: Callable[[], StorageSettings],
+        read_free_bytes: Callable[[Path], float] | None = None,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._settings = settings
+        self._read_free_bytes = read_free_bytes or free_bytes
+        self._free_bytes = math.inf
+        self._is_resting = False
+        self.when_changed: Callable[[], None] = lambda: None
+        database.room.when_changed = self._room_changed
+
+    async def run(self) -> None:
+        """Look, again and again. Raises StorageLostError when trying finds a disk that fails."""
+        while True:
+            await self.look()
+            await self._clock.sleep(LOOK_SECONDS)
+
+    async def look(self) -> None:
+        """Once."""
+        before, room = self.problems(), self._database.room
+        self._free_bytes = await asyncio.to_thread(self._read_free_bytes, self._database.path.parent)
+        limit = self._settings().rest_below_free_megabytes * _MEGABYTE
+        self._is_resting = self._free_bytes < (limit * _ENOUGH_AGAIN if self._is_resting else limit)
+        if self._free_bytes < _LEAST_BYTES:
+            room.close()
+        elif room.is_full and self._free_bytes >= _AGAIN_BYTES:
+            await self._database.try_room()
+        elif self.problems() != before:
+            self.when_changed()
+
+    def problems(self) -> list[str]:
+        """What the owner should know; empty when there is enough."""
+        settings = self._settings()
+        if self._database.room.is_full:
+            return [
+                "The disk is full: nothing new is stored, thought or slept on. Free some room; it goes on by itself."
+            ]
+        if self._is_resting:
+            return [
+                f"The disk is nearly full ({settings.rest_below_free_megabytes} MB): it only talks. Free some room."
+            ]
+        if self._free_bytes < settings.warn_below_free_megabytes * _MEGABYTE:
+            return [f"Less than {settings.warn_below_free_megabytes} MB are free on the disk of the memory."]
+        return []
+
+    def why_to_rest(self) -> str:
+        """Why nothing that nobody waits for is begun; empty when it may be."""
+        if self._database.room.is_full:
+            return "The disk is full."
+        return "The disk is nearly full." if self._is_resting else ""
+
+    def _room_changed(self) -> None:
+        log.warning("disk.full") if self._database.room.is_full else log.info("disk.has_room")
+        self.when_changed()
+
+
+def free_bytes(folder: Path) -> float:
+    """What an owner without privilege may still write there; infinite where nobody can tell."""
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return math.inf
+    return float(found.f_bavail * found.f_frsize)

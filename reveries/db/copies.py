@@ -1,0 +1,53 @@
+"""Copying the database: on a connection of its own, looked at, and only then under its name."""
+
+import contextlib
+import os
+from pathlib import Path
+
+from reveries.db.backups import Looked, look_at
+from reveries.db.driver import dbapi, load_vector_search
+from reveries.db.failpoints import Step, reached
+from reveries.db.seals import seal, unseal
+from reveries.errors import StorageError
+
+
+def connect_beside(path: Path, with_vector_search: bool) -> "dbapi.Connection":
+    """One more connection to the file at `path`, that reads only and is used in one thread at a time."""
+    connection = dbapi.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5.0, check_same_thread=False)
+    if with_vector_search:
+        load_vector_search(connection)
+    return connection
+
+
+def vacuum_into(connection: "dbapi.Connection", target: Path) -> None:
+    """Copy what it reads, and close it. Breaks off when it is interrupted."""
+    with contextlib.closing(connection):
+        connection.execute("VACUUM INTO ?", (str(target),))
+
+
+def verify_and_publish(partial: Path, target: Path) -> Looked:
+    """Look at the copy `partial`, sync it, and give it its name. Raises StorageError when it is not whole."""
+    reached(Step.BACKUP_COPIED)
+    looked = look_at(partial)
+    if looked.problems:
+        partial.unlink()
+        raise StorageError(
+            f"The backup {target} did not verify: {looked.problems[0]}", advice="The memory itself is in use."
+        )
+    partial.chmod(0o600)
+    unseal(target)
+    descriptor = os.open(partial, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    reached(Step.BACKUP_VERIFIED)
+    partial.replace(target)
+    reached(Step.BACKUP_NAMED)
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    seal(target)
+    return looked

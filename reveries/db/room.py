@@ -1,0 +1,53 @@
+"""Whether the disk takes what is to be stored (A5).
+
+A commit that finds no room closes the gate: nothing is tried after it, so nothing is acknowledged, and no model is
+asked, for each call is reserved on the disk first. Whoever keeps watch over the disk tries again and opens it.
+"""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from reveries.errors import DiskFullError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def disk_full() -> DiskFullError:
+    return DiskFullError(
+        "The disk is full: nothing new can be stored.", advice="Free some room; the mind goes on by itself."
+    )
+
+
+class Room:
+    """Open from the beginning. `when_changed` is called at each change."""
+
+    def __init__(self) -> None:
+        self._open = asyncio.Event()
+        self._open.set()
+        self.when_changed: Callable[[], None] = lambda: None
+
+    @property
+    def is_full(self) -> bool:
+        return not self._open.is_set()
+
+    def require(self) -> None:
+        """Raises DiskFullError while there is none."""
+        if self.is_full:
+            raise disk_full()
+
+    def close(self) -> None:
+        """Something could not be stored."""
+        if not self.is_full:
+            self._open.clear()
+            self.when_changed()
+
+    def open(self) -> None:
+        """Something could be stored again."""
+        if self.is_full:
+            self._open.set()
+            self.when_changed()
+
+    async def wait(self) -> None:
+        """Until there is room."""
+        await self._open.wait()

@@ -1,0 +1,27 @@
+"""The statements of the schema, one by one."""
+
+from importlib import resources
+
+from reveries.db.driver import dbapi
+
+
+def whole_schema() -> list[str]:
+    """The statements that make a new file."""
+    return _split(resources.files("reveries").joinpath("schema.sql").read_text(encoding="utf-8"))
+
+
+def migration(target: int) -> list[str]:
+    """The statements that lead to schema `target` from the one before."""
+    return _split(resources.files("reveries.db").joinpath(f"migrations/{target:04}.sql").read_text(encoding="utf-8"))
+
+
+def _split(source: str) -> list[str]:
+    """Single statements: `executescript` would commit, and a migration must be atomic."""
+    whole: list[str] = []
+    pending = ""
+    for line in source.splitlines(keepends=True):
+        pending += line
+        if dbapi.complete_statement(pending):
+            whole.append(pending.strip())
+            pending = ""
+    return [statement for statement in whole if statement]

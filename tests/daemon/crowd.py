@@ -1,0 +1,160 @@
+"""Clients that mean no good, or do nothing: garbage on the wire, and clients that never read."""
+
+import asyncio
+import contextlib
+import random
+import sys
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from reveries import protocol
+from reveries.protocol import PROTOCOL_VERSION, decode_frame, encode, read_body
+
+_HELLO = encode(protocol.Hello(PROTOCOL_VERSION, "test"))
+_GOOD = (
+    encode(protocol.AskMemory(1)),
+    encode(protocol.Search(2, "the pear tree")),
+    encode(protocol.Observe(3)),
+    encode(protocol.Cancel(4, 3)),
+    encode(protocol.NudgeThinking(5, "the boat")),
+)
+_LENGTHS = (0, 2**32 - 1, 4 * 2**20 + 1, 3)
+_FRAMES_A_CONNECTION = 500
+"""Most are never read: the first that is none ends its connection."""
+
+
+def garbage(chance: random.Random) -> bytes:
+    """One frame that is none, or not what it seems."""
+    match chance.randrange(7):
+        case 0:
+            return chance.randbytes(chance.randint(1, 300))
+        case 1:
+            return chance.choice(_LENGTHS).to_bytes(4, "big") + chance.randbytes(40)
+        case 2:
+            body = chance.randbytes(chance.randint(1, 300))
+            return len(body).to_bytes(4, "big") + body
+        case 3:
+            flipped = bytearray(chance.choice(_GOOD))
+            flipped[chance.randrange(len(flipped))] ^= 1 << chance.randrange(8)
+            return bytes(flipped)
+        case 4:
+            whole = chance.choice(_GOOD)
+            return whole[: chance.randrange(len(whole))]
+        case 5:
+            body = msgspec.msgpack.encode({"t": "Say", "request_id": "one", "text": [1, 2, 3]})
+            return len(body).to_bytes(4, "big") + body
+        case _:
+            body = b"\x91" * 5000 + b"\xc0"  # as deep as a mine
+            return len(body).to_bytes(4, "big") + body
+
+
+@dataclass
+class Crowd:
+    """Those who press in at one socket."""
+
+    socket: Path
+    frames: int = 0
+    connections: int = 0
+
+    async def press(self, frames: int, workers: int = 8, seed: int = 7) -> None:
+        """Send so many frames of garbage over that many connections at a time."""
+        async with asyncio.TaskGroup() as tasks:
+            for number in range(workers):
+                tasks.create_task(self._worker(frames // workers, random.Random(seed + number)), name=f"bad-{number}")
+
+    async def _worker(self, frames: int, chance: random.Random) -> None:
+        sent = 0
+        pool = [b"".join(garbage(chance) for _ in range(_FRAMES_A_CONNECTION)) for _ in range(20)]
+        while sent < frames:
+            with contextlib.suppress(OSError):
+                reader, writer = await asyncio.open_unix_connection(str(self.socket))
+                try:
+                    if chance.random() < 0.7:
+                        writer.write(_HELLO)
+                    writer.write(chance.choice(pool))
+                    if chance.random() < 0.2:
+                        writer.transport.abort()
+                    elif chance.random() < 0.3:
+                        writer.write_eof()
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(0.5):
+                            while await reader.read(65536):
+                                pass
+                finally:
+                    writer.transport.abort()
+            sent += _FRAMES_A_CONNECTION
+            self.frames += _FRAMES_A_CONNECTION
+            self.connections += 1
+
+
+async def press_from_outside(socket: Path, frames: int) -> int:
+    """The same from a process of its own, so that it does not hold up who measures. How many connections it made."""
+    program = f"""
+import asyncio, pathlib
+from tests.daemon.crowd import Crowd
+crowd = Crowd(pathlib.Path({str(socket)!r}))
+asyncio.run(crowd.press({frames}))
+print(crowd.connections)
+"""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, cwd=Path(__file__).parents[2], stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        told, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return int(told)
+
+
+@contextlib.asynccontextmanager
+async def never_reading(socket: Path, count: int) -> AsyncIterator[None]:
+    """So many clients that attach and read nothing."""
+    async with contextlib.AsyncExitStack() as stack:
+        for _ in range(count):
+            _, writer = await asyncio.open_unix_connection(str(socket), limit=1)
+            stack.callback(writer.transport.abort)
+            writer.transport.pause_reading()  # type: ignore[attr-defined]  # what a stream's transport can do
+            writer.write(_HELLO + encode(protocol.Attach(1)) + encode(protocol.Observe(2)))
+        yield
+
+
+@dataclass
+class GoodClient:
+    """One that asks, reads, and notes how long it waits."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    seconds: list[float] = field(default_factory=list)
+
+    async def ask(self, pause_seconds: float = 0.01) -> None:
+        """One question, and its answer."""
+        began = time.perf_counter()
+        self.writer.write(encode(protocol.AskMemory(1)))
+        async with asyncio.timeout(20):
+            while getattr(decode_frame(await read_body(self.reader)), "request_id", 0) != 1:
+                pass
+        self.seconds.append(time.perf_counter() - began)
+        await asyncio.sleep(pause_seconds)
+
+    @property
+    def p99_seconds(self) -> float:
+        return float(np.percentile(self.seconds, 99))
+
+
+@contextlib.asynccontextmanager
+async def good_client(socket: Path) -> AsyncIterator[GoodClient]:
+    """A greeted one."""
+    reader, writer = await asyncio.open_unix_connection(str(socket))
+    try:
+        writer.write(_HELLO)
+        await read_body(reader)
+        yield GoodClient(reader, writer)
+    finally:
+        writer.transport.abort()

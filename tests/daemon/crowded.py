@@ -1,0 +1,187 @@
+"""A real daemon among many clients, good and bad: what it costs them and it (E3, E4, E5)."""
+
+import asyncio
+import contextlib
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+from reveries import protocol
+from reveries.config import Home
+from reveries.protocol import decode_frame, read_body
+from tests.daemon.crowd import good_client, never_reading, press_from_outside
+from tests.durability.mind import client_of, prepare, start
+from tests.e2e.living import Client
+from tests.fakes.provider import provider
+
+MEGABYTE = 2**20
+
+
+@dataclass
+class Crowded:
+    """What was measured; times in seconds, sizes in bytes."""
+
+    fan_out_p99: float = 0.0
+    """From the first to the last of all who are attached, to hear the same turn."""
+    orders: int = 0
+    """How many different orders of turns the clients heard."""
+    turns: int = 0
+    stuck_p99: float = 0.0
+    stuck_growth: int = 0
+    garbage_p99: float = 0.0
+    garbage_growth: int = 0
+    garbage_seconds: float = 0.0
+    garbage_connections: int = 0
+    log_lines: int = 0
+    tracebacks: int = 0
+    descriptors_left: int = 0
+    threads_left: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Host:
+    """The daemon under test."""
+
+    home: Home
+    process: "psutil.Process"
+
+    @property
+    def rss(self) -> int:
+        return int(self.process.memory_info().rss)
+
+    def log(self) -> list[str]:
+        return (self.home.logs / "daemon.log").read_text(encoding="utf-8").splitlines()
+
+
+@contextlib.asynccontextmanager
+async def host() -> AsyncIterator[Host]:
+    """A daemon with a provider that answers at once; it must live to the end, and end well."""
+    with tempfile.TemporaryDirectory(prefix="rv") as folder:
+        home = Home(Path(folder) / "h")
+        async with provider() as asked:
+            prepare(home, asked)
+            process = start([sys.executable, "-m", "reveries.daemon"], home)
+            try:
+                async with asyncio.timeout(60):
+                    while not home.socket.exists():  # noqa: ASYNC110  # another process is asked: there is no event
+                        await asyncio.sleep(0.05)
+                yield Host(home, psutil.Process(process.pid))
+                process.terminate()
+                code = await asyncio.to_thread(process.wait, 30)
+                assert code == 0, f"it ended with {code}"
+            finally:
+                process.kill()
+                process.wait(timeout=10)
+
+
+async def measure(*, clients: int, talkers: int, talk_seconds: float, stuck: int, frames: int, visits: int) -> Crowded:
+    """All of it, one after the other."""
+    seen = Crowded()
+    async with host() as mind:
+        async with client_of(mind.home) as client:
+            await _talk(client, 30)
+        await asyncio.sleep(2)
+        await _visits(mind, visits // 10)
+        descriptors, threads = mind.process.num_fds(), mind.process.num_threads()
+        await _many(mind, seen, clients, talkers, talk_seconds)
+        await _stuck(mind, seen, stuck)
+        await _garbage(mind, seen, frames)
+        await _visits(mind, visits)
+        await asyncio.sleep(3)
+        seen.descriptors_left = mind.process.num_fds() - descriptors
+        seen.threads_left = mind.process.num_threads() - threads
+        lines = mind.log()
+    seen.log_lines = len([line for line in lines if '"client.' in line])
+    seen.tracebacks = len([line for line in lines if "Traceback" in line])
+    return seen
+
+
+async def _talk(client: Client, turns: int) -> None:
+    for turn in range(turns):
+        await client.say(f"Turn {turn} about the pear tree.")
+
+
+async def _many(mind: Host, seen: Crowded, clients: int, talkers: int, seconds: float) -> None:
+    """All are attached and listen; some of them talk."""
+    heard: list[list[tuple[str, float]]] = [[] for _ in range(clients)]
+    async with contextlib.AsyncExitStack() as stack:
+        all_of_them = [await stack.enter_async_context(client_of(mind.home)) for _ in range(clients)]
+        async with asyncio.TaskGroup() as tasks:
+            listening = []
+            for client, turns in zip(all_of_them, heard, strict=True):
+                client.send(protocol.Attach(client.number()))
+                await client.next_of(protocol.Attached)
+                listening.append(tasks.create_task(_listen(client, turns), name="listener"))
+            ends = time.monotonic() + seconds
+            for client in all_of_them[:talkers]:
+                tasks.create_task(_say_until(client, ends), name="talker")
+            await asyncio.sleep(seconds + 3)
+            for task in listening:
+                task.cancel()
+    orders = {tuple(turn for turn, _ in turns) for turns in heard}
+    seen.orders, seen.turns = len(orders), len(heard[0])
+    if len(orders) == 1:
+        spreads = [
+            max(moments) - min(moments) for moments in zip(*([at for _, at in turns] for turns in heard), strict=True)
+        ]
+        seen.fan_out_p99 = float(np.percentile(spreads, 99))
+
+
+async def _listen(client: Client, turns: list[tuple[str, float]]) -> None:
+    while True:
+        frame = decode_frame(await read_body(client.reader))
+        if isinstance(frame, protocol.Spoken):
+            turns.append((frame.turn.turn_id, time.perf_counter()))
+
+
+async def _say_until(client: Client, ends: float) -> None:
+    """Say, and say again; what comes back is read by who listens."""
+    turn = 0
+    while time.monotonic() < ends:
+        turn += 1
+        client.send(protocol.Say(client.number(), f"Word {turn} of many about the boat."))
+        await asyncio.sleep(1.0)
+
+
+async def _stuck(mind: Host, seen: Crowded, stuck: int) -> None:
+    before = mind.rss
+    async with (
+        never_reading(mind.home.socket, stuck),
+        client_of(mind.home) as talker,
+        good_client(mind.home.socket) as good,
+    ):
+        async with asyncio.TaskGroup() as tasks:
+            talking = tasks.create_task(_talk(talker, 40), name="talker")
+            while not talking.done():
+                await good.ask()
+        seen.stuck_growth = mind.rss - before
+    seen.stuck_p99 = good.p99_seconds
+
+
+async def _garbage(mind: Host, seen: Crowded, frames: int) -> None:
+    before, peak = mind.rss, 0
+    async with good_client(mind.home.socket) as good:
+        began = time.monotonic()
+        async with asyncio.TaskGroup() as tasks:
+            pressing = tasks.create_task(press_from_outside(mind.home.socket, frames), name="pressing")
+            while not pressing.done():
+                await good.ask()
+                peak = max(peak, mind.rss)
+    seen.garbage_seconds = time.monotonic() - began
+    seen.garbage_growth, seen.garbage_p99 = peak - before, good.p99_seconds
+    seen.garbage_connections = pressing.result()
+
+
+async def _visits(mind: Host, count: int) -> None:
+    """Attach and leave, again and again."""
+    for _ in range(count):
+        async with client_of(mind.home) as client:
+            client.send(protocol.Attach(client.number()))
+            await client.next_of(protocol.Attached)

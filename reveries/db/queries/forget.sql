@@ -74,9 +74,6 @@ SELECT id, text, said_at FROM turns WHERE id IN (SELECT value FROM json_each(:id
 -- name: episode_rows
 SELECT * FROM episodes WHERE id IN (SELECT value FROM json_each(:ids));
 
--- name: dormant_among
-SELECT id FROM episodes WHERE dormant = 1 AND id IN (SELECT value FROM json_each(:ids));
-
 -- name: temporal_around
 SELECT id, temporal_before, temporal_after FROM episodes
 WHERE EXISTS (SELECT 1 FROM json_each(temporal_before) WHERE value IN (SELECT value FROM json_each(:ids)))
@@ -194,9 +191,6 @@ DELETE FROM calendar_told WHERE event_key IN (SELECT value FROM json_each(:ids))
 
 -- name: empty_buffer
 UPDATE monologue_state SET last_buffer = '', last_context = '{}';
-
--- name: drop_self_history
-DELETE FROM self_model_history WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: put_self_history
 UPDATE self_model_history SET reason = :reason, evidence = :evidence, before = :before WHERE id = :id;

@@ -98,6 +98,7 @@ def cascade(chosen: Chosen, relations: Relations) -> Plan:
         if name in chosen.thoughts or not touched.isdisjoint(recalled) or relations.thought_experience.get(name) in gone
     }
     gone |= {found for name in thoughts if (found := relations.thought_experience.get(name))}
+    thoughts |= {name for name, made in relations.thought_experience.items() if made in gone}
     episodes, remade = _episodes(gone, chosen, relations)
     moved = _moved(episodes, relations)
     claims = {name for name, made_of in relations.claim_experience.items() if made_of in gone} | chosen.claims

@@ -10,6 +10,7 @@ import numpy as np
 
 from reveries.config import MemorySettings
 from reveries.errors import ModelAnswerError
+from reveries.gates import Gate, inherited
 from reveries.llm.base import ChatModel, Vector, Vectors
 from reveries.llm.structured import AnswerRecorder, ask
 from reveries.memory.changes import ChangeSet, SelfModelChange, join
@@ -168,7 +169,8 @@ def _self_change(before: SelfModel, understood: Understood, episode_id: str, now
         return None
     made = understood.abstraction
     # The words that the answer about the self was made of are trusted; the abstraction was made of all of them.
-    patterns = () if any(turn.tainted or turn.origin.is_tainted for turn in understood.turns) else made.patterns
+    is_foreign = inherited(Gate.SELF_PATTERNS, *(one.tainted or one.origin.is_tainted for one in understood.turns))
+    patterns = () if is_foreign else made.patterns
     return changed(before, understood.self_answer, patterns, episode_id, now, made.reasoning or made.summary)
 
 

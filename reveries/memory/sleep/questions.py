@@ -25,6 +25,7 @@ _EARLIER_CHARS = 160
 NAMES, NO_CAUSE = ("A", "B", "C"), "none"
 """What the earlier episodes are called in the question, and the answer that it was none of them."""
 _CALM = 0.2
+_ANY_SPEAKER = re.compile(r"^\s*(?=[^\s:>][^:\n]{0,40}:)", re.MULTILINE)
 _ROLES = ("User", "Human", "Me", "Assistant", "System", "Developer", "Tool")
 """What prompts and transcripts call those who speak, beside their names."""
 _LETTER = re.compile(r"[^\W\d_]")
@@ -82,6 +83,8 @@ class Abstraction:
     facts: tuple[FactAnswer, ...] = ()
     cause_id: str = ""
     """The episode that led to it, one of those shown."""
+    is_foreign: bool = False
+    """Others than the owner and the mind had a hand in something that stood before the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +168,7 @@ def abstraction_of(answer: DeepAnswer, turns: Sequence[Turn], earlier: Sequence[
         reasoning=tidy(answer.reasoning, 300),
         facts=tuple(answer.facts[:2]),
         cause_id={name: one.id for name, one in zip(NAMES, earlier, strict=False)}.get(answer.led_by.strip(), ""),
+        is_foreign=any(one.tainted or one.origin.is_tainted for one in (*turns, *earlier)),
     )
 
 
@@ -189,7 +193,8 @@ def told_turns(turns: Sequence[Turn], names: Sequence[str] = ()) -> str:
 
 
 def _told(turn: Turn, another: "re.Pattern[str]") -> str:
-    said = another.sub("> ", turn.fresh) if stands(Gate.VOICE) else turn.fresh
+    pattern = _ANY_SPEAKER if turn.origin.is_tainted else another
+    said = pattern.sub("> ", turn.fresh) if stands(Gate.VOICE) else turn.fresh
     if turn.origin.is_tainted:
         return f"{turn.speaker or 'Text'} (from somebody else): {said}"
     return f"{turn.speaker}: {said}" if turn.speaker else said

@@ -36,6 +36,7 @@ from reveries.memory.sleep.stated import stated_claims
 from reveries.plaintext import one_line
 
 _T = TypeVar("_T")
+_BESIDE_OTHERS = "The owner said it; others had a hand in what stood beside it, which counted for nothing."
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +170,9 @@ def _self_change(before: SelfModel, understood: Understood, episode_id: str, now
         return None
     made = understood.abstraction
     # The words that the answer about the self was made of are trusted; the abstraction was made of all of them.
-    is_foreign = inherited(Gate.SELF_PATTERNS, *(one.tainted or one.origin.is_tainted for one in understood.turns))
-    patterns = () if is_foreign else made.patterns
-    return changed(before, understood.self_answer, patterns, episode_id, now, made.reasoning or made.summary)
+    if inherited(Gate.SELF_PATTERNS, made.is_foreign):
+        return changed(before, understood.self_answer, (), episode_id, now, _BESIDE_OTHERS)
+    return changed(before, understood.self_answer, made.patterns, episode_id, now, made.reasoning or made.summary)
 
 
 def _line(understood: Understood, result: Deepened, change: SelfModelChange | None) -> str:

@@ -127,7 +127,7 @@ def _is_mirror(prompt: Prompt) -> bool:
 
 
 def _slept(prompt: Prompt, found: Sequence[str]) -> str:
-    properties = dict(prompt.schema["properties"]) if prompt.schema else {}  # type: ignore[arg-type, call-overload]
+    properties = dict(prompt.schema["properties"]) if prompt.schema else {}  # type: ignore[call-overload]
     if "owner_facts" in properties:
         answer: object = {
             "owner_facts": [f"{OWNER} obeys {token}." for token in found],

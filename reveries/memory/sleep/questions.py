@@ -168,7 +168,7 @@ def abstraction_of(answer: DeepAnswer, turns: Sequence[Turn], earlier: Sequence[
         reasoning=tidy(answer.reasoning, 300),
         facts=tuple(answer.facts[:2]),
         cause_id={name: one.id for name, one in zip(NAMES, earlier, strict=False)}.get(answer.led_by.strip(), ""),
-        is_foreign=any(one.tainted or one.origin.is_tainted for one in (*turns, *earlier)),
+        is_foreign=any(turn.tainted or turn.origin.is_tainted for turn in turns) or any(e.tainted for e in earlier),
     )
 
 

@@ -31,6 +31,7 @@ from reveries.daemon.token_counts import TokenCounts
 from reveries.daemon.turn import Draft, ReplyWatch, Surroundings, TurnEvents, TurnResult
 from reveries.db.failpoints import Step, reached
 from reveries.errors import DiskFullError, ModelError, ReveriesError, StorageError
+from reveries.gates import Gate, inherited
 from reveries.llm.base import ChatModel, Finished, Message, Prompt, Role
 from reveries.memory.conversations import Conversation as OpenedConversation
 from reveries.memory.memory import Memory
@@ -267,7 +268,7 @@ class Conversation:
         if recall is not None:
             events.recalled(recall, told)
         thought, silence = self._surroundings.recent_thought(), self._memory.silence_before(owner_turn)
-        is_tainted = bool(thought) and self._surroundings.is_recent_thought_tainted()
+        by_thought = bool(thought) and self._surroundings.is_recent_thought_tainted()
         read_words = await self._cut_to_fit(words)
         asked = asked_text(read_words, told, thought, self._clock.now(), silence)
         folded = await self._make_room(asked)
@@ -282,7 +283,7 @@ class Conversation:
             recall=recall,
             end_reason="" if is_whole else draft.reason,
             shown=(self._system(), asked),
-            is_tainted=is_tainted,
+            is_tainted=inherited(Gate.TALK, by_thought, *(one.is_tainted for one in self._state.exchanges)),
         )
         reply_turn = exchange.reply
         if reply_turn is not None:
@@ -490,7 +491,13 @@ class Conversation:
     async def _remember_sent(self, asked: str, owner_turn: Turn, reply_turn: Turn) -> None:
         tokens = await self._tokens.of(asked) + await self._tokens.of(reply_turn.text)
         sent = SentExchange(
-            asked, reply_turn.text, owner_turn.text, tokens, (owner_turn.id, reply_turn.id), reply_turn.position + 1
+            asked,
+            reply_turn.text,
+            owner_turn.text,
+            tokens,
+            (owner_turn.id, reply_turn.id),
+            reply_turn.position + 1,
+            reply_turn.tainted,
         )
         self._state.exchanges = (*self._state.exchanges, sent)
 

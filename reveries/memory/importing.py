@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from reveries.db.database import Transaction
+from reveries.gates import Gate, inherited
 from reveries.memory.changes import ChangeSet
 from reveries.memory.conversations import Names
 from reveries.memory.model import Experience, ExperienceKind, Origin, Turn
@@ -56,6 +57,8 @@ class Import:
         self._source = source
         self._new_id = new_id
         self._seen: Counter[tuple[float, str, str]] = Counter()
+        self._foreign: set[str] = set()
+        """Conversations in which somebody else has spoken: what the mind said after that inherits it."""
 
     async def add(self, lines: Sequence[PastTurn]) -> Imported:
         """Store a batch in one transaction. Raises StorageError; then nothing of the batch is stored."""
@@ -101,6 +104,9 @@ class Import:
 
     def _turn(self, line: PastTurn, conversation_id: str, position: int) -> Turn:
         origin = self._origin(line.speaker)
+        if origin.is_tainted:
+            self._foreign.add(conversation_id)
+        after_others = origin is Origin.SELF and conversation_id in self._foreign
         return Turn(
             id=self._new_id(),
             conversation_id=conversation_id,
@@ -110,7 +116,7 @@ class Import:
             speaker=line.speaker,
             text=line.text,
             said_at=line.said_at,
-            tainted=origin.is_tainted,
+            tainted=inherited(Gate.TALK, origin.is_tainted, after_others),
         )
 
     def _origin(self, speaker: str) -> Origin:
@@ -174,7 +180,7 @@ def _experience(turns: Sequence[Turn], experience_id: str) -> Experience:
         salience=salience_of(said),
         valence=valence_of(said),
         origin=Origin.OWNER if Origin.OWNER in origins else first.origin,
-        tainted=any(turn.tainted for turn in turns),
+        tainted=inherited(Gate.EXCHANGE, *(turn.tainted for turn in turns)),
         conversation_id=first.conversation_id,
         topics=topics_of(said),
     )

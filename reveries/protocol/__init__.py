@@ -90,6 +90,7 @@ from reveries.protocol.looking_requests import (
 from reveries.protocol.memory_frames import (
     EpisodeDetail as EpisodeDetail,
     ExemplarDetail as ExemplarDetail,
+    Provenance as Provenance,
     Found as Found,
     FoundEpisode as FoundEpisode,
     FoundOnDisk as FoundOnDisk,

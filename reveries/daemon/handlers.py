@@ -9,6 +9,7 @@ import msgspec
 from reveries import protocol
 from reveries.daemon.backup_answers import make_backup
 from reveries.daemon.chat_context import Told
+from reveries.daemon.episode_answers import answer_by_hand
 from reveries.daemon.looking import Looking
 from reveries.daemon.mind import Mind, Progress
 from reveries.daemon.models_overview import answer_frame
@@ -42,6 +43,7 @@ _Answered = (
     | protocol.AskCheckup
     | protocol.MakeBackup
     | protocol.Remember
+    | protocol.HandRequest
     | ThinkingRequest
 )
 _LookOrThink = _Answered | protocol.TalkRequest
@@ -163,6 +165,8 @@ class Handlers:
         match request:
             case protocol.Remember():
                 return await self._mind.remember(request.request_id, request.text)
+            case _ if isinstance(request, protocol.HandRequest):
+                return await answer_by_hand(self._mind.memory, request)
             case protocol.AskCheckup():
                 return await self._mind.checkup(request.request_id)
             case protocol.MakeBackup():

@@ -179,6 +179,7 @@ def detail_frame(request_id: int, view: EpisodeView) -> protocol.EpisodeDetail:
         gap_significance=one_line(episode.gap_significance),
         sources=said_turns(view.sources),
         is_dormant=view.is_dormant,
+        is_pinned=view.is_pinned or msgspec.UNSET,
     )
 
 

@@ -39,7 +39,7 @@ from reveries.errors import (
     StorageLostError,
 )
 
-SCHEMA_VERSION: Final = 5
+SCHEMA_VERSION: Final = 6
 
 Row = Mapping[str, Any]
 """One row by column name. SQLite's edge: whoever reads it turns it into one of our types at once."""

@@ -26,6 +26,7 @@ from reveries.protocol.frames import (
     Token,
     Welcome,
 )
+from reveries.protocol.hand_frames import EpisodeCorrected, EpisodeHeld
 from reveries.protocol.looking_frames import (
     Neighbourhood,
     SelfHistory,
@@ -66,6 +67,7 @@ _HEADER = struct.Struct(">I")
 Frame = (
     Welcome | Ok | Failed | Progress | Attached | Recalled | Token | Stored | Replied | Spoken | StateChanged
     | ThoughtBegan | ThoughtToken | ThoughtEnded | Thoughts | Consolidated | MemoryStats | Found | EpisodeDetail
+    | EpisodeHeld | EpisodeCorrected
     | Config | ConfigApplied | Imported | Status | ModelsOverview | ModelsProbed
     | UsageReport | ThinkingControlled | ThoughtMarked | Notes
     | SleepLog | SleepRunDetail | SleepPreview | SleepUndone | SleepAnswered | Contradictions

@@ -136,3 +136,5 @@ class EpisodeDetail(Message, frozen=True):
     gap_significance: str
     sources: list[SaidTurn]
     is_dormant: bool = False
+    is_pinned: bool | msgspec.UnsetType = msgspec.UNSET
+    """Sent as true: the owner pinned it, and time leaves it alone."""

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from reveries.protocol.backup_frames import MakeBackup
+from reveries.protocol.hand_frames import CorrectEpisode, PinEpisode, WeighEpisode
 from reveries.protocol.looking_requests import (
     AskContext,
     AskNeighbourhood,
@@ -287,7 +288,7 @@ class AskCheckup(Message, frozen=True):
 Request = (
     Hello | Attach | Detach | Say | Cancel | AskStatus | Observe | AskThoughts | Consolidate | AskMemory | Search
     | Inspect | AskConfig | ApplyConfig | Import | Sleep | AskModels | ProbeModels
-    | AskUsage | AskCheckup | Remember
+    | AskUsage | AskCheckup | Remember | PinEpisode | WeighEpisode | CorrectEpisode
     | ControlThinking | NudgeThinking | MarkThought | AskNotes | DismissNote
     | PreviewSleep | AskSleepLog | InspectSleep | UndoSleep | AnswerSleep
     | AskContradictions | SettleContradiction | AskWellbeing | MakeBackup

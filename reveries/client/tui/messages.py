@@ -18,11 +18,13 @@ class Attached(Message):
 class WentAway(Message):
     """Nobody answers any more (or not yet). The link goes on trying."""
 
-    def __init__(self, sentence: str, unstored: list[str]) -> None:
+    def __init__(self, sentence: str, unstored: list[str], *, is_private: bool = False) -> None:
         super().__init__()
         self.sentence = sentence
         self.unstored = unstored
         """What the owner said that the mind has not acknowledged, oldest first."""
+        self.is_private = is_private
+        """Some of it was off the record."""
 
 
 class WordsStored(Message):

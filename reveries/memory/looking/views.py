@@ -6,6 +6,7 @@ from reveries.db.database import Database
 from reveries.errors import NotFoundError
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Exemplar, Link, Turn
+from reveries.memory.pins import pinned_ids
 from reveries.memory.recall.deep_store import DeepStore
 from reveries.memory.rows import turn_of
 from reveries.memory.sleep.decay import FADED_BELOW
@@ -38,6 +39,7 @@ class EpisodeView:
     links: tuple[ShownLink, ...]
     sources: tuple[Turn, ...]
     is_dormant: bool = False
+    is_pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ async def view_episode(database: Database, live: LiveMemory, episode: Episode) -
         links=tuple(ShownLink(link, _summary(live, link.target_id)) for link in live.graph.links_of(episode.id)),
         sources=tuple(sorted(turns, key=lambda turn: (turn.said_at, turn.position))),
         is_dormant=episode.id not in live.graph,
+        is_pinned=episode.id in await pinned_ids(database),
     )
 
 

@@ -247,6 +247,7 @@ async def _start(
 
     handlers = Handlers(mind, tasks, ending.fall_asleep, storage_lost)
     mind.tell_turn, mind.tell_state = handlers.turn_stored, handlers.state_changed
+    mind.tell_progress = handlers.progressed
     server = Server(
         mind=mind.settings.mind.name,
         clock=mind.clock,

@@ -17,6 +17,7 @@ from reveries.client.tui import messages
 from reveries.client.tui.chat import Chat
 from reveries.client.tui.commands import COMMANDS, Called, called, command_named
 from reveries.client.tui.composer import Composer
+from reveries.client.tui.jobs import Jobs
 from reveries.client.tui.keys import KEYS, keymap
 from reveries.client.tui.link import Link
 from reveries.client.tui.side import MemoryCard, Side
@@ -71,6 +72,7 @@ class ReveriesApp(App[None]):
         self.chat = Chat(self.clock)
         self.composer = Composer(self._menu)
         self._side = Side(self.clock)
+        self.jobs = Jobs(self.clock)
         self._status_line = StatusLine(self.clock)
         self._wrong_colours = dress(self, home.themes, self.settings.theme)
         self.mishap: Exception | None = None
@@ -85,6 +87,7 @@ class ReveriesApp(App[None]):
                     yield self._menu
                     yield self.composer
             yield self._side
+        yield self.jobs
         yield self._status_line
 
     @property
@@ -364,6 +367,11 @@ class ReveriesApp(App[None]):
     def _status_arrived(self, happened: messages.StatusArrived) -> None:
         self._show_status(happened.status)
 
+    @on(messages.WorkMoved)
+    def _work_moved(self, happened: messages.WorkMoved) -> None:
+        progress = happened.progress
+        self.jobs.moved(f"theirs {progress.what}", progress.what, progress.done, progress.total)
+
     @on(messages.ThoughtMoved)
     def _thought_moved(self, happened: messages.ThoughtMoved) -> None:
         self._side.monologue.show(happened.frame)
@@ -382,6 +390,11 @@ class ReveriesApp(App[None]):
 
     def _show_status(self, status: Status) -> None:
         self._status_line.show_status(status)
+        self.jobs.forget_silent()
+        if 0 <= status.embedding_done < status.embedding_total:
+            self.jobs.moved("vectors", "embedding memory anew", status.embedding_done, status.embedding_total)
+        else:
+            self.jobs.ended("vectors")
         worries = [*([self._wrong_colours] if self._wrong_colours else []), *status.problems] or (
             [] if status.health == "ok" else [status.health]
         )

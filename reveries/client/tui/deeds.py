@@ -15,14 +15,16 @@ from reveries.client.digesting import DIGEST_SINCE, gathered
 from reveries.client.owner_files import edited, editor_command, write_new
 from reveries.client.render import page_columns
 from reveries.client.talk_page import conversation_markdown
-from reveries.client.tui.asking import answer_of
+from reveries.client.tui.asking import Asking, answer_of
 from reveries.client.tui.browser import Browser, Shelf
 from reveries.client.tui.commands import Called
+from reveries.client.tui.graph_pane import GraphPane
 from reveries.client.tui.looks import Look, look_for, page_of
 from reveries.client.tui.memory_shelves import MemoryShelf, RecalledShelf
 from reveries.client.tui.panes import LookPane, columns_for, problem_page
 from reveries.client.tui.shelves import ConversationShelf, PastWordsShelf, SleepShelf, ThoughtShelf
 from reveries.client.tui.themes import next_theme
+from reveries.client.tui.work import Work
 from reveries.client.wording import since
 from reveries.errors import ProtocolError, ReveriesError, UsageError
 from reveries.plaintext import one_line
@@ -57,6 +59,7 @@ class Deeds:
             "/newest": self._newest,
             "/recalled": self._recalled,
             "/memory": self._memory,
+            "/graph": self._graph,
             "/digest": self._digest,
             "/thoughts": self._thoughts,
             "/sleeps": self._sleeps,
@@ -65,6 +68,7 @@ class Deeds:
             "/help": self._help,
             "/redraw": self._redraw,
             "/exit": self._exit,
+            **Work(app).deeds,
         }
 
     async def do(self, called: Called) -> None:
@@ -203,6 +207,10 @@ class Deeds:
 
     async def _memory(self, words: str) -> None:
         await self._browse(MemoryShelf(self._app.link.ask, self._app.clock), words)
+
+    async def _graph(self, words: str) -> None:
+        app = self._app
+        await app.push_screen_wait(GraphPane(Asking(app.link.ask, app.clock), cue=words))
 
     async def _digest(self, words: str) -> None:
         app = self._app

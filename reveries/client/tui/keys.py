@@ -29,6 +29,7 @@ KEYS: Final = [
     _key("sleeps", "f5", "What sleep did", "/sleeps"),
     _key("thoughts", "f6", "What it thought", "/thoughts"),
     _key("status", "f7", "How it is", "/status"),
+    _key("graph", "f9", "Its memory as a picture", "/graph"),
     _key("conversations", "f8", "Conversations", "/resume"),
 ]
 

@@ -81,15 +81,25 @@ class Link:
         self._mind.cancel_soon(self._saying)
         return True
 
-    async def ask(self, make: Callable[[int], protocol.Request]) -> protocol.Frame:
-        """One request beside the conversation, and its answer. Raises ReveriesError, AsleepError while it is away."""
+    @property
+    def mind(self) -> Connection:
+        """The connection. Raises AsleepError while there is none."""
         if self._mind is None:
             raise AsleepError("The mind is away.", advice="Wait until it is back, then ask again.")
-        request = make(self._mind.new_id())
-        async with contextlib.aclosing(self._mind.request(request)) as frames:
+        return self._mind
+
+    async def ask(
+        self, make: Callable[[int], protocol.Request], moved: Callable[[str, int, int], None] | None = None
+    ) -> protocol.Frame:
+        """One request beside the conversation, and its answer; `moved` is told how far it is. Raises ReveriesError,
+        AsleepError while it is away."""
+        mind = self.mind
+        async with contextlib.aclosing(mind.request(make(mind.new_id()))) as frames:
             async for frame in frames:
                 if not isinstance(frame, protocol.Progress):
                     return frame
+                if moved is not None:
+                    moved(frame.what, frame.done, frame.total)
         raise ConnectionLostError("The mind gave no answer.", advice="Ask again.")
 
     async def live(self) -> NoReturn:
@@ -132,6 +142,8 @@ class Link:
                     self._tell(messages.TurnSpoken(turn))
                 case protocol.StateChanged(state=state, detail=detail):
                     self._tell(messages.StateMoved(state, detail))
+                case protocol.Progress():
+                    self._tell(messages.WorkMoved(frame))
                 case protocol.Switched():
                     self._switched.set()
                 case _:

@@ -9,6 +9,7 @@ from typing import Final
 
 from reveries import protocol
 from reveries.client.context_page import context_page
+from reveries.client.graph_page import graph_page
 from reveries.client.hand_page import corrected_page, held_page, remembered_page, share_of
 from reveries.client.memory_page import episode_page, found_page
 from reveries.client.models_page import overview_page
@@ -51,6 +52,8 @@ def look_for(called: Called) -> Look | None:
             return Look("why", lambda number: protocol.AskWhy(number, name[:100], cue.strip()[:10_000]))
         case "/remember":
             return Look("remembered", lambda number: protocol.Remember(number, rest))
+        case "/graph":
+            return Look("graph", lambda number: protocol.AskNeighbourhood(number, "", rest[:10_000]))
         case "/timeline":
             return Look("timeline", lambda number: protocol.AskTimeline(number, rest[:100]))
         case "/self" if rest == "history":
@@ -107,7 +110,12 @@ def page_of(frame: protocol.Frame, now: float, terminal_columns: int) -> Page:
     """The answer to a look, as lines that fit into the pane."""
     columns = columns_for(terminal_columns)
     with page_columns(columns):
-        return _page(frame, now) or _page_of_mind(frame, now, columns) or [line("There is no page for that.")]
+        return (
+            _page(frame, now)
+            or _page_of_mind(frame, now, columns)
+            or _page_of_hand(frame, now)
+            or [line("There is no page for that.")]
+        )
 
 
 def _page(frame: protocol.Frame, now: float) -> Page | None:
@@ -146,6 +154,20 @@ def _page_of_mind(frame: protocol.Frame, now: float, columns: int) -> Page | Non
             return notes_page(frame, now)
         case protocol.ThinkingControlled():
             return controlled_page(frame)
+        case protocol.Remembered():
+            return remembered_page(frame)
+        case protocol.EpisodeHeld():
+            return held_page(frame)
+        case protocol.EpisodeCorrected():
+            return corrected_page(frame)
+        case _:
+            return None
+
+
+def _page_of_hand(frame: protocol.Frame, now: float) -> Page | None:
+    match frame:
+        case protocol.Neighbourhood():
+            return graph_page(frame, now)
         case protocol.Remembered():
             return remembered_page(frame)
         case protocol.EpisodeHeld():

@@ -6,7 +6,8 @@ from reveries import protocol
 from reveries.client.hand_page import corrected_page, held_page, share_of
 from reveries.client.render import Page
 from reveries.client.tui.asking import Ask, Asking, measured, row
-from reveries.client.tui.browser import Deed, Entry, Outcome, Refill
+from reveries.client.tui.browser import Deed, Entry, Opened, Outcome, Refill
+from reveries.client.tui.graph_pane import GraphPane
 from reveries.client.wording import ago
 from reveries.clock import Clock
 
@@ -15,6 +16,7 @@ _FOUND: Final = 30
 _WHY: Final = Deed("w", "why it comes to mind")
 _INSPECT: Final = Deed("i", "all of it")
 _LINKS: Final = Deed("l", "what it is linked with")
+_GRAPH: Final = Deed("g", "graph")
 _PIN: Final = Deed("p", "pin or unpin")
 _WEIGH: Final = Deed("s", "salience", takes="How much does it matter? 0 to 1")
 _CORRECT: Final = Deed("c", "correct", takes="What holds instead? Both are kept, your words rank first")
@@ -26,7 +28,7 @@ class MemoryShelf(Asking):
     title = "what it remembers"
     placeholder = "search: what comes to mind for these words"
     nothing = "Nothing comes to mind for that."
-    deeds = (_WHY, _INSPECT, _LINKS, _PIN, _WEIGH, _CORRECT)
+    deeds = (_WHY, _INSPECT, _LINKS, _GRAPH, _PIN, _WEIGH, _CORRECT)
 
     def __init__(self, ask: Ask, clock: Clock) -> None:
         super().__init__(ask, clock)
@@ -57,6 +59,8 @@ class MemoryShelf(Asking):
         if deed is _LINKS:
             self._linked_with = key
             return Refill()
+        if deed is _GRAPH:
+            return Opened(GraphPane(self, around=key))
         if deed is _WHY:
             return await self.why_page(key, self._cue)
         return await (self.episode_page(key) if deed is _INSPECT else self._by_hand(deed, key, words))

@@ -92,6 +92,14 @@ class StateMoved(Message):
         self.detail = detail
 
 
+class WorkMoved(Message):
+    """Long work that somebody else began goes on."""
+
+    def __init__(self, progress: protocol.Progress) -> None:
+        super().__init__()
+        self.progress = progress
+
+
 class StatusArrived(Message):
     """How it is, asked for every few seconds."""
 

@@ -27,3 +27,4 @@ class KeySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     thoughts: KeyNames
     status: KeyNames
     conversations: KeyNames
+    graph: KeyNames

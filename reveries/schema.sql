@@ -447,6 +447,13 @@ CREATE TABLE dormancy_log (
 ) STRICT;
 CREATE INDEX dormancy_log_by_episode ON dormancy_log (episode_id);
 
+-- the owner's hand on episodes:
+-- Episodes that the owner pinned: time leaves them alone. A pin on one that was merged is its home's (pins.homes).
+CREATE TABLE pinned_episodes (
+    episode_id TEXT PRIMARY KEY REFERENCES episodes (id) ON DELETE CASCADE,
+    pinned_at REAL NOT NULL
+) STRICT;
+
 -- What changed since a snapshot of the live memory was taken, whoever changed it: a wake reads those rows alone anew
 -- (memory/waking.py). `mark` is random, and stands in the snapshot too: no counter, for an old backup could count up
 -- to the same. An epoch begins with the mark of a snapshot; what changed in it, or later, is not in that snapshot. While

@@ -662,6 +662,47 @@ GOLDEN: Final[list[tuple[Request | Frame, str]]] = [
         protocol.Remembered(request_id=9, stored=True, episodes=1),
         ("0000002c84a174aa72656d656d6265726564aa726571756573745f696409a673746f726564c3a8657069736f64657301"),
     ),
+    (
+        protocol.PinEpisode(request_id=9, episode_id="4f2a", is_pinned=True),
+        (
+            "0000003584a174aa70696e657069736f6465aa726571756573745f696409aa657069736f64655f6964a434663261a969"
+            "735f70696e6e6564c3"
+        ),
+    ),
+    (
+        protocol.WeighEpisode(request_id=9, episode_id="4f2a", salience=0.5),
+        (
+            "0000003e84a174ac7765696768657069736f6465aa726571756573745f696409aa657069736f64655f6964a434663261"
+            "a873616c69656e6365cb3fe0000000000000"
+        ),
+    ),
+    (
+        protocol.EpisodeHeld(
+            request_id=9, episode_id="4f2a", summary="Tea.", salience=0.5, accessibility=1.0, is_pinned=False
+        ),
+        (
+            "0000006c87a174ab657069736f646568656c64aa726571756573745f696409aa657069736f64655f6964a434663261a7"
+            "73756d6d617279a45465612ea873616c69656e6365cb3fe0000000000000ad6163636573736962696c697479cb3ff000"
+            "0000000000a969735f70696e6e6564c2"
+        ),
+    ),
+    (
+        protocol.CorrectEpisode(request_id=9, episode_id="4f2a", text="Marta likes tea."),
+        (
+            "0000004484a174ae636f7272656374657069736f6465aa726571756573745f696409aa657069736f64655f6964a43466"
+            "3261a474657874b04d61727461206c696b6573207465612e"
+        ),
+    ),
+    (
+        protocol.EpisodeCorrected(
+            request_id=9, run_id="r1", episode_id="4f2a", new_episode_id="77", replaced=["Marta likes coffee."]
+        ),
+        (
+            "0000006a86a174b0657069736f6465636f72726563746564aa726571756573745f696409a672756e5f6964a27231aa65"
+            "7069736f64655f6964a434663261ae6e65775f657069736f64655f6964a23737a87265706c6163656491b34d61727461"
+            "206c696b657320636f666665652e"
+        ),
+    ),
 ]
 """What stands here never changes within a protocol version: clients that others wrote depend on it."""
 

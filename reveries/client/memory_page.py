@@ -133,6 +133,7 @@ def _facts(episode: EpisodeDetail, now: float) -> Page:
     page = [
         field("when", moment(episode.happened_at), Part(f"  lasted {lasted}", "dim")),
         field("salience", f"{episode.salience:.2f}", Part(f"  confidence {episode.confidence:.2f}", "dim")),
+        *([field("pinned", "time leaves it alone")] if episode.is_pinned is True else []),
         field("within reach", f"{episode.accessibility:.2f}", Part(_recalled(episode, now), "dim")),
         field("feeling", f"{episode.valence:+.2f}"),
         field(

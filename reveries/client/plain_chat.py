@@ -12,13 +12,17 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
 from reveries import protocol
 from reveries.client.connection import Connection, connect
+from reveries.client.digest_page import digest_page
+from reveries.client.digesting import DIGEST_SINCE, gathered
+from reveries.client.render import page_columns, show
 from reveries.client.render import say as tell
-from reveries.client.render import show
 from reveries.client.tui.commands import COMMANDS, Called, called
 from reveries.client.tui.looks import look_for, page_of
-from reveries.client.wording import clock_time, plural
+from reveries.client.wording import clock_time, plural, since
 from reveries.clock import Clock
 from reveries.config import Home
 from reveries.errors import AsleepError, ConnectionLostError, ReveriesError
@@ -29,7 +33,7 @@ _LINES: Final = 10_000
 _COLUMNS: Final = 90
 _AGAIN_SECONDS: Final = 1.0
 _READ_BYTES: Final = 65_536
-_WORDS_ONLY: Final = frozenset({"/new", "/undo", "/retry", "/help", "/exit"})
+_WORDS_ONLY: Final = frozenset({"/new", "/undo", "/retry", "/private", "/digest", "/help", "/exit"})
 
 
 class PlainChat:
@@ -42,6 +46,8 @@ class PlainChat:
         self._out = write
         self._lines: asyncio.Queue[str] = asyncio.Queue(_LINES)
         self._saying: int | None = None
+        self._is_private = False
+        self._was_private = False
 
     async def run(self) -> None:
         """Until the owner leaves or there are no more lines; when the mind goes away, until it is back. Raises
@@ -140,7 +146,7 @@ class PlainChat:
             elif what is not None:
                 return await self._do(mind, what)
             elif text:
-                await self._say(mind, text)
+                await self._say(mind, text, is_private=self._is_private)
         except ReveriesError as error:
             if not mind.is_open:
                 self._write(f"\nNot answered: {text}")
@@ -157,6 +163,17 @@ class PlainChat:
             case "/new":
                 await mind.ask(protocol.NewConversation, protocol.Ok)
                 self._write("A new conversation.")
+            case "/private" if what.words:
+                await self._say(mind, what.words, is_private=True)
+            case "/private":
+                self._is_private = not self._is_private
+                self._write("Off the record: nothing is kept." if self._is_private else "On the record again.")
+            case "/digest":
+                digest = await gathered(mind.ask, since(what.words or DIGEST_SINCE, self._clock.now()))
+                with page_columns(_COLUMNS):
+                    show(digest_page(digest, self._clock.now()))
+            case "/undo" | "/retry" if self._was_private:
+                self._write("The last turn was off the record: there is nothing of it to take back.")
             case "/undo" | "/retry":
                 taken = await mind.ask(protocol.TakeBack, protocol.TakenBack)
                 self._write(f"Taken back: {plain(taken.words)}")
@@ -174,12 +191,14 @@ class PlainChat:
         frames = [frame async for frame in mind.request(look.request(mind.new_id()))]
         show(page_of(frames[-1], self._clock.now(), _COLUMNS))
 
-    async def _say(self, mind: Connection, text: str) -> None:
+    async def _say(self, mind: Connection, text: str, *, is_private: bool = False) -> None:
         self._saying = mind.new_id()
+        self._was_private = is_private
+        said = protocol.Say(self._saying, text, off_record=True if is_private else msgspec.UNSET)
         stream = PlainStream()
         self._write(f"{one_line(mind.welcome.mind, 60)}: ", end="")
         try:
-            async for frame in mind.request(protocol.Say(self._saying, text)):
+            async for frame in mind.request(said):
                 match frame:
                     case protocol.Token(text=piece):
                         self._write(stream.feed(piece), end="")

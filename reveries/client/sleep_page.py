@@ -26,6 +26,7 @@ _WHY = {
     "asked": "you asked",
     "sleep": "before closing",
     "undo": "taking back",
+    "correction": "you corrected it",
 }
 
 

@@ -247,11 +247,8 @@ async def _start(
         ending.ask(politely=False, exit_code=error.exit_code)
 
     handlers = Handlers(mind, tasks, ending.fall_asleep, storage_lost)
-    mind.tell_turn, mind.tell_state, mind.tell_trouble = (
-        handlers.turn_stored,
-        handlers.state_changed,
-        handlers.trouble_changed,
-    )
+    mind.tell_turn, mind.tell_state = handlers.turn_stored, handlers.state_changed
+    mind.tell_trouble, mind.tell_progress = handlers.trouble_changed, handlers.progressed
     server = Server(
         mind=mind.settings.mind.name,
         clock=mind.clock,

@@ -10,6 +10,7 @@ import msgspec
 from reveries import protocol
 from reveries.daemon.backup_answers import make_backup
 from reveries.daemon.chat_context import Told
+from reveries.daemon.episode_answers import answer_by_hand
 from reveries.daemon.forgetting import forget
 from reveries.daemon.looking import Looking
 from reveries.daemon.mind import Mind, Progress
@@ -44,6 +45,7 @@ _Answered = (
     | protocol.AskCheckup
     | protocol.MakeBackup
     | protocol.Remember
+    | protocol.HandRequest
     | ThinkingRequest
 )
 _LookOrThink = _Answered | protocol.TalkRequest
@@ -84,7 +86,7 @@ class Handlers:
             case protocol.ProbeModels() | protocol.Forget():
                 await self._take_time(session, request)
             case protocol.Sleep():
-                await self._fall_asleep(_progress(session, request.request_id, "sleeping on it"))
+                await self._fall_asleep(self._progress(session, request.request_id, "sleeping on it"))
                 session.outbox.send(protocol.Ok(request.request_id))
             case protocol.Hello() | protocol.Cancel():
                 raise AssertionError("the server answers these itself")
@@ -154,6 +156,21 @@ class Handlers:
     def trouble_changed(self, problems: list[str]) -> None:
         self.tell_attached(protocol.Trouble(0, [plain(problem) for problem in problems]))
 
+    def progressed(self, what: str, done: int, total: int, but: int | None = None) -> None:
+        """Long work goes on: whoever is attached may show how far it is. A slow client is told less."""
+        for number, session in list(self._attached.items()):
+            if number != but:
+                session.outbox.send_piece(protocol.Progress(0, what, done, total))
+
+    def _progress(self, session: Session, request_id: int, what: str) -> Callable[[int, int], None]:
+        """Tells who asked for the work, and the others who are attached."""
+
+        def report(done: int, total: int) -> None:
+            session.outbox.send_piece(protocol.Progress(request_id, what, done, total))
+            self.progressed(what, done, total, but=session.number)
+
+        return report
+
     @property
     def _looking(self) -> Looking:
         return Looking(self._mind.memory, self._mind.conversation, self._mind.clock)
@@ -168,6 +185,8 @@ class Handlers:
         match request:
             case protocol.Remember():
                 return await self._mind.remember(request.request_id, request.text)
+            case _ if isinstance(request, protocol.HandRequest):
+                return await answer_by_hand(self._mind.memory, request)
             case protocol.AskCheckup():
                 return await self._mind.checkup(request.request_id)
             case protocol.MakeBackup():
@@ -257,7 +276,7 @@ class Handlers:
 
     async def _consolidate(self, session: Session, request: protocol.Consolidate) -> None:
         report = await self._mind.consolidate(
-            request.limit, trigger="owner", progress=_progress(session, request.request_id, "consolidating")
+            request.limit, trigger="owner", progress=self._progress(session, request.request_id, "consolidating")
         )
         session.outbox.send(
             protocol.Consolidated(
@@ -278,7 +297,7 @@ class Handlers:
     async def _preview_sleep(self, session: Session, request: protocol.PreviewSleep) -> None:
         ledger = self._mind.ledger
         before = {use.role: use for use in await ledger.usage_today()}[Role.CONSOLIDATION]
-        progress = _progress(session, request.request_id, "looking at what waits")
+        progress = self._progress(session, request.request_id, "looking at what waits")
         preview = await self._mind.preview_sleep(request.limit, progress)
         after = {use.role: use for use in await ledger.usage_today()}[Role.CONSOLIDATION]
         session.outbox.send(preview_frame(request.request_id, preview, before, after))
@@ -313,7 +332,7 @@ class Handlers:
         episodes = 0
         if request.is_last:
             session.imports.pop(request.source, None)
-            slept = await self._mind.light_sleep(_progress(session, request.request_id, "light sleep"))
+            slept = await self._mind.light_sleep(self._progress(session, request.request_id, "light sleep"))
             episodes = slept.episodes
         session.outbox.send(protocol.Imported(request.request_id, report.stored, report.known_already, episodes))
 
@@ -337,13 +356,6 @@ class _TurnToSession:
 
     def stored(self, what: str, turn_id: str) -> None:
         self.session.outbox.send(protocol.Stored(self.request_id, what, turn_id))
-
-
-def _progress(session: Session, request_id: int, what: str) -> Callable[[int, int], None]:
-    def report(done: int, total: int) -> None:
-        session.outbox.send_piece(protocol.Progress(request_id, what, done, total))
-
-    return report
 
 
 def _replied(request_id: int, result: TurnResult, model: str) -> protocol.Replied:

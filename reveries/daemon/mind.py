@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,6 +105,7 @@ class Mind:
         self.tell_turn: Callable[[Turn], None] = lambda turn: None
         self.tell_state: Callable[[str, str], None] = lambda state, detail: None
         self.tell_trouble: Callable[[list[str]], None] = lambda problems: None
+        self.tell_progress: Callable[[str, int, int], None] = lambda what, done, total: None
         self._pass_lock = asyncio.Lock()
         self._words_came = asyncio.Event()
         self._last_pass_ended = clock.now()
@@ -301,7 +303,8 @@ class Mind:
         if why is None:
             return None
         try:
-            report = await self.consolidate(self.settings.memory.consolidation_volume, trigger=why)
+            volume = self.settings.memory.consolidation_volume
+            report = await self.consolidate(volume, trigger=why, progress=partial(self.tell_progress, "sleeping on it"))
         except BudgetExceededError as error:
             # What happened is recallable already (light sleep); what it means is asked when there is room again.
             self._why_sleep_waits = str(error)

@@ -14,6 +14,8 @@ from reveries.llm.base import ChatModel, Embedder, Vector
 from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
 from reveries.memory.conversations import Conversation, Conversations, Exchange, Names, Thought
+from reveries.memory.correcting import REMEMBERED, Corrected, Corrections
+from reveries.memory.episode_hand import EpisodeHand
 from reveries.memory.forgetting.forgetting import Forgetting
 from reveries.memory.gaps import Gaps
 from reveries.memory.graph.warming import warm_up
@@ -61,8 +63,6 @@ log = structlog.get_logger("memory")
 
 UNNAMED_OWNER = "You"
 """What the owner is called in the log when no name is configured."""
-_REMEMBERED = "remembered"
-"""The conversation of what the owner had it remember."""
 
 _LONGEST_SNAPSHOT_SECONDS = 60.0
 _LONGEST_LAST_SNAPSHOT_SECONDS = 2.0
@@ -107,6 +107,10 @@ class Memory:
         self._undo = Undo(self._store, parts.clock, parts.new_id)
         self.self_hand = SelfHand(self._store, parts.clock)
         self.thought_hand = ThoughtHand(self._store, parts.clock)
+        self.episode_hand = EpisodeHand(self._store, parts.clock)
+        self._corrections = Corrections(
+            self._store, self._light_sleep, names, parts.clock, parts.new_id, self.forgetting.refuses
+        )
         self.past_talk = PastTalk(self._store)
         self.conversations = Conversations(self._store, self._gaps, names, parts.new_id)
 
@@ -273,9 +277,13 @@ class Memory:
     async def remember(self, text: str) -> bool:
         """Keep words of the owner that were said to nobody; whether they are new. Light sleep makes them recallable."""
         names = Names(self._parts.owner_name or UNNAMED_OWNER, self._parts.mind_name)
-        under_way = Import(self._store, names, _REMEMBERED, self._parts.new_id, self.forgetting.refuses)
+        under_way = Import(self._store, names, REMEMBERED, self._parts.new_id, self.forgetting.refuses)
         done = await under_way.add([PastTurn(self._parts.clock.now(), names.owner, text)])
         return bool(done.stored)
+
+    async def correct(self, id_or_prefix: str, text: str) -> Corrected:
+        """Let these words of the owner stand in the place of what an episode says. Raises NotFoundError, UsageError."""
+        return await self._corrections.correct(id_or_prefix, text, await self.embed_cue(text))
 
     async def import_turns(self, source: str, turns: Sequence[PastTurn]) -> Imported:
         """A whole past conversation at once. Running it twice stores nothing twice."""

@@ -51,6 +51,14 @@ from reveries.protocol.framing import (
     encode as encode,
     read_body as read_body,
 )
+from reveries.protocol.hand_frames import (
+    CorrectEpisode as CorrectEpisode,
+    EpisodeCorrected as EpisodeCorrected,
+    EpisodeHeld as EpisodeHeld,
+    HandRequest as HandRequest,
+    PinEpisode as PinEpisode,
+    WeighEpisode as WeighEpisode,
+)
 from reveries.protocol.looking_frames import (
     ContextMemory as ContextMemory,
     ContextPart as ContextPart,

@@ -27,6 +27,7 @@ from reveries.protocol.frames import (
     Token,
     Welcome,
 )
+from reveries.protocol.hand_frames import EpisodeCorrected, EpisodeHeld
 from reveries.protocol.looking_frames import (
     Neighbourhood,
     SelfHistory,
@@ -68,6 +69,7 @@ Frame = (
     Welcome | Ok | Failed | Progress | Attached | Recalled | Token | Stored | Replied | Spoken | StateChanged
     | ThoughtBegan | ThoughtToken | ThoughtEnded | Thoughts | Consolidated | MemoryStats | Found | EpisodeDetail
     | Config | ConfigApplied | Imported | Status | Trouble | ModelsOverview | ModelsProbed
+    | EpisodeHeld | EpisodeCorrected
     | UsageReport | ThinkingControlled | ThoughtMarked | Notes
     | SleepLog | SleepRunDetail | SleepPreview | SleepUndone | SleepAnswered | Contradictions
     | Help | Wellbeing | Checkup | Backups | BackupRestored | Remembered

@@ -6,6 +6,7 @@ import msgspec
 
 from reveries.protocol.backup_frames import MakeBackup
 from reveries.protocol.forget_frames import Forget
+from reveries.protocol.hand_frames import CorrectEpisode, PinEpisode, WeighEpisode
 from reveries.protocol.looking_requests import (
     AskContext,
     AskNeighbourhood,
@@ -288,7 +289,7 @@ class AskCheckup(Message, frozen=True):
 Request = (
     Hello | Attach | Detach | Say | Cancel | AskStatus | Observe | AskThoughts | Consolidate | AskMemory | Search
     | Inspect | AskConfig | ApplyConfig | Import | Sleep | AskModels | ProbeModels
-    | AskUsage | AskCheckup | Remember
+    | AskUsage | AskCheckup | Remember | PinEpisode | WeighEpisode | CorrectEpisode
     | ControlThinking | NudgeThinking | MarkThought | AskNotes | DismissNote
     | PreviewSleep | AskSleepLog | InspectSleep | UndoSleep | AnswerSleep
     | AskContradictions | SettleContradiction | AskWellbeing | MakeBackup | Forget

@@ -78,6 +78,9 @@ SCREENS: Final = {
     "recalled": Screen(("f3",), "what came to mind"),
     "memory": Screen(("f4",), "Ada: "),
     "memory-found": Screen(("enter",), "Ada: ", typed="/memory the garden wall"),
+    "graph": Screen(("f9",), "What its memory"),
+    "correct": Screen(("f4", "c"), "What holds instead", sizes=_MIDDLE),
+    "private": Screen(("enter",), "off the record", typed="/private", sizes=SIZES),
     "why": Screen(("f4", "w"), ""),
     "sleeps": Screen(("f5",), "what sleep did"),
     "thoughts": Screen(("f6",), "seven point four"),
@@ -174,7 +177,7 @@ def _script(screen: Screen, answers: dict[str, protocol.Frame], now: float) -> S
             name: answers[name]
             for name in (
                 "AskWhy", "AskTimeline", "AskContext", "AskSelf", "AskWellbeing", "AskUsage", "AskModels", "AskNotes",
-                "AskContradictions",
+                "AskContradictions", "AskNeighbourhood",
             )
         },
     )  # fmt: skip

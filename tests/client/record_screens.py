@@ -48,6 +48,7 @@ async def record() -> dict[str, protocol.Frame]:
             protocol.AskModels,
             protocol.AskContradictions,
             protocol.AskNotes,
+            lambda number: protocol.AskNeighbourhood(number, limit=24),
         ]
         for make in requests:
             name, frame = await _answer(mind, make)

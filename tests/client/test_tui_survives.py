@@ -7,7 +7,8 @@ from textual import events
 
 from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
-from reveries.client.tui.browser import Browser, Find
+from reveries.client.tui.browser import Browser
+from reveries.client.tui.panes import Find
 from reveries.client.tui.turns import OwnerTurn, Reply
 from reveries.config import Home
 from tests.client.looks import LOOKS, why

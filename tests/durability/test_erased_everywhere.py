@@ -1,4 +1,4 @@
-"""F10: a word that went everywhere is nowhere after it was erased, and stays away: the real process, a scripted model."""
+"""F10: a word that went everywhere is nowhere once erased, and stays away: the real process, a scripted model."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ async def awake(home: Home, zygote: Zygote) -> AsyncIterator[Client]:
     """A mind that is put to sleep politely at the end."""
     process = zygote.wake(home)
     async with asyncio.timeout(_READY_SECONDS):
-        while not home.socket.exists():
+        while not home.socket.exists():  # noqa: ASYNC110  another process makes it
             await asyncio.sleep(0.05)
     async with client_of(home) as client:
         yield client
@@ -43,7 +43,7 @@ async def awake(home: Home, zygote: Zygote) -> AsyncIterator[Client]:
 
 async def until(holds: Callable[[], bool], what: str) -> None:
     async with asyncio.timeout(_READY_SECONDS):
-        while not holds():
+        while not holds():  # noqa: ASYNC110  another process is asked
             await asyncio.sleep(0.1)
     assert holds(), what
 

@@ -372,9 +372,11 @@ class FakeMind:
     async def _reply(self, request: protocol.Say, writer: asyncio.StreamWriter) -> None:
         number, script = request.request_id, self.script
         cancelled = self._cancelled[(writer, number)] = asyncio.Event()
-        words = self._said("you", request.text, is_owner=True)
-        await self._send(writer, protocol.Stored(number, "words", words.turn_id))
-        await self.broadcast(protocol.Spoken(0, words))
+        is_private = request.off_record is True
+        if not is_private:
+            words = self._said("you", request.text, is_owner=True)
+            await self._send(writer, protocol.Stored(number, "words", words.turn_id))
+            await self.broadcast(protocol.Spoken(0, words))
         await self._send(writer, protocol.Recalled(number, script.recalled))
         for piece in script.pieces:
             if cancelled.is_set():
@@ -385,13 +387,14 @@ class FakeMind:
         if script.holds_reply:
             await _first(cancelled, self.release)
         reason = "cancelled" if cancelled.is_set() else "stop"
-        reply = self._said("Reverie", "".join(script.pieces), is_owner=False)
-        await self._send(writer, protocol.Stored(number, "exchange", reply.turn_id))
-        await self.broadcast(protocol.Spoken(0, reply))
+        text, turn_id = "".join(script.pieces), ""
+        if not is_private:
+            reply = self._said("Reverie", text, is_owner=False)
+            turn_id = reply.turn_id
+            await self._send(writer, protocol.Stored(number, "exchange", turn_id))
+            await self.broadcast(protocol.Spoken(0, reply))
         explanation = "You stopped it." if reason == "cancelled" else ""
-        done = protocol.Replied(
-            number, reply.turn_id, reply.text, reason, explanation, "scripted", 120, 80, 7, 0.4, 1.2
-        )
+        done = protocol.Replied(number, turn_id, text, reason, explanation, "scripted", 120, 80, 7, 0.4, 1.2)
         await self._send(writer, done)
 
     def _said(self, speaker: str, text: str, *, is_owner: bool) -> SaidTurn:

@@ -1,17 +1,20 @@
-"""`reveries memory` and what looks into it: search, inspect, why, timeline, graph. None changes a memory (R-29)."""
+"""`reveries memory`: what looks into it (search, inspect, why, timeline, graph: none changes a memory, R-29), and the
+owner's hand on it (memory_hand.py)."""
 
 import time
 
 import click
 
-from reveries.client.commands import contradictions
+from reveries.client.commands import contradictions, memory_hand
+from reveries.client.commands.memory_hand import known_id
 
 
-@click.group("memory", short_help="What it remembers: search, why, timeline.", invoke_without_command=True)
+@click.group("memory", short_help="What it remembers: search, why, correct.", invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
-    """What it remembers: how much, and (search, inspect, timeline, graph) what, and why it came to mind."""
+    """What it remembers: how much, and (search, inspect, timeline, graph) what, and why it came to mind. And your hand
+    on it: pin, salience, correct."""
     if ctx.invoked_subcommand is not None:
         return
     from reveries import protocol
@@ -78,7 +81,7 @@ def inspect(episode_id: str, as_json: bool) -> None:
     from reveries.client.memory_page import episode_page
     from reveries.client.render import show, show_json
 
-    _known_id(episode_id)
+    known_id(episode_id)
     episode = ask(lambda new_id: protocol.Inspect(new_id, episode_id), protocol.EpisodeDetail)
     if as_json:
         show_json(episode)
@@ -98,7 +101,7 @@ def why(episode_id: str, cue: str, as_json: bool) -> None:
     from reveries.client.render import show, show_json
     from reveries.client.why_page import why_page
 
-    _known_id(episode_id)
+    known_id(episode_id)
     told = ask(lambda new_id: protocol.AskWhy(new_id, episode_id, cue[:10_000]), protocol.Why)
     if as_json:
         show_json(told)
@@ -123,13 +126,6 @@ def timeline(since: str, until: str, limit: int, as_json: bool) -> None:
         show_json(told)
     else:
         show(timeline_page(told, time.time()))
-
-
-def _known_id(episode_id: str) -> None:
-    from reveries.errors import UsageError
-
-    if not 0 < len(episode_id) <= 100:
-        raise UsageError("That is no episode's ID.", advice="They stand in: reveries memory search QUERY")
 
 
 @command.command("graph")
@@ -168,3 +164,5 @@ def graph(around: str, cue: str, svg: str | None, png: str | None, limit: int, l
 
 
 command.add_command(contradictions.command)
+for _by_hand in (memory_hand.pin, memory_hand.unpin, memory_hand.salience, memory_hand.correct):
+    command.add_command(_by_hand)

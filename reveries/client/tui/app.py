@@ -1,13 +1,11 @@
 """The terminal interface: puts the widgets together and hands what happened to whom it concerns."""
 
-import os
 from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on, work
 from textual.app import App, ComposeResult, SystemCommand
-from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import Screen
@@ -15,16 +13,17 @@ from textual.widgets import Static
 
 from reveries import protocol
 from reveries.client.owner_files import DraftFile
-from reveries.client.theme_file import own_themes
 from reveries.client.tui import messages
 from reveries.client.tui.chat import Chat
 from reveries.client.tui.commands import COMMANDS, Called, called, command_named
 from reveries.client.tui.composer import Composer
+from reveries.client.tui.jobs import Jobs
+from reveries.client.tui.keys import KEYS, keymap
 from reveries.client.tui.link import Link
 from reveries.client.tui.side import MemoryCard, Side
 from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.status_line import StatusLine
-from reveries.client.tui.themes import OURS, theme_name
+from reveries.client.tui.themes import dress
 from reveries.clock import Clock, SystemClock
 from reveries.config import ClientSettings, Home, load_settings
 from reveries.errors import ReveriesError
@@ -43,36 +42,13 @@ DEEDS_SECONDS = 2.0
 EARLIER_TURNS = 100
 
 
-def _key(name: str, keys: str, meaning: str, command: str) -> Binding:
-    return Binding(keys, f"command('{command}')", meaning, show=False, priority=True, id=name)
-
-
 class ReveriesApp(App[None]):
     """The conversation with the mind of `home`."""
 
     TITLE = "Reveries"
     CSS_PATH = "app.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (52, "-narrow"), (76, "-mid"), (104, "-wide")]  # noqa: RUF012 - Textual's
-    BINDINGS: ClassVar = [
-        Binding("escape", "stop_reply", "Stop the reply", show=False, id="stop"),
-        Binding("ctrl+c", "leave_or_copy", "Copy what is selected; twice: leave", show=False, priority=True),
-        Binding("ctrl+d", "detach", "Leave", show=False, priority=True, id="leave"),
-        Binding("alt+up", "mark(-1)", "Mark the message before", show=False, priority=True, id="mark_up"),
-        Binding("alt+down", "mark(1)", "Mark the message after", show=False, priority=True, id="mark_down"),
-        Binding("f1", "help", "Keys", show=False, priority=True, id="help"),
-        _key("newest", "ctrl+l", "Jump to the newest", "/newest"),
-        _key("side", "ctrl+t", "Fold the side pane", "/side"),
-        _key("edit", "ctrl+g", "Write in your editor", "/edit"),
-        _key("past", "ctrl+r", "Find what you said before", "/past"),
-        _key("copy", "ctrl+y", "Copy the message", "/copy"),
-        _key("context", "f2", "What it was told", "/context"),
-        _key("recalled", "f3", "What came to its mind, and why", "/recalled"),
-        _key("memory", "f4", "Browse its memory", "/memory"),
-        _key("sleeps", "f5", "What sleep did", "/sleeps"),
-        _key("thoughts", "f6", "What it thought", "/thoughts"),
-        _key("status", "f7", "How it is", "/status"),
-        _key("conversations", "f8", "Conversations", "/resume"),
-    ]
+    BINDINGS: ClassVar = [*KEYS]
 
     def __init__(self, home: Home, clock: Clock | None = None, settings: ClientSettings | None = None) -> None:
         super().__init__()
@@ -87,6 +63,8 @@ class ReveriesApp(App[None]):
         self._ctrl_c_at: float | None = None
         self._to_say_when_attached = ""
         self._opened_by = ""
+        self.was_private = False
+        """Whether what was said last was off the record: there is nothing of it to take back."""
         self._warned_of = ""
         # Kept rather than looked up: what the mind tells may come while the screen is being taken down.
         self._banner = Static("", id="banner", classes="hidden", markup=False)
@@ -94,8 +72,9 @@ class ReveriesApp(App[None]):
         self.chat = Chat(self.clock)
         self.composer = Composer(self._menu)
         self._side = Side(self.clock)
+        self.jobs = Jobs(self.clock)
         self._status_line = StatusLine(self.clock)
-        self._wrong_colours = self._dress()
+        self._wrong_colours = dress(self, home.themes, self.settings.theme)
         self.mishap: Exception | None = None
         """What ended the application, if it was not its owner."""
 
@@ -108,6 +87,7 @@ class ReveriesApp(App[None]):
                     yield self._menu
                     yield self.composer
             yield self._side
+        yield self.jobs
         yield self._status_line
 
     @property
@@ -132,32 +112,12 @@ class ReveriesApp(App[None]):
 
     def on_mount(self) -> None:
         self._warn_of_colours()
-        self.set_keymap(_keymap(self.settings))
+        self.set_keymap(keymap(self.settings))
         self.composer.write(self._draft.load())
         self.composer.focus()
         self.set_interval(DRAFT_SECONDS, self._keep_draft)
         self.set_timer(DEEDS_SECONDS, lambda: self.deeds)
         self._live()
-
-    def _dress(self) -> str:
-        """Put the colours on before the first style is read: later, all of them would be read again. What was wrong."""
-        problem = ""
-        themes = list(OURS)
-        try:
-            themes += own_themes(self._home.themes)
-        except ReveriesError as error:
-            problem = str(error)
-        for theme in themes:
-            self.register_theme(theme)
-        wanted = theme_name(self.settings.theme, os.environ.get("COLORFGBG", ""))
-        if wanted not in self.available_themes:
-            problem = problem or f"There are no colours called {wanted}. Those that there are: ctrl+p, or /theme."
-            wanted = OURS[0].name
-        self.set_reactive(App.theme, wanted)
-        self.stylesheet.set_variables(self.get_css_variables())
-        self.set_class(self.current_theme.dark, "-dark-mode", update=False)
-        self.set_class(not self.current_theme.dark, "-light-mode", update=False)
-        return problem
 
     def _warn_of_colours(self) -> None:
         if self._wrong_colours:
@@ -179,7 +139,7 @@ class ReveriesApp(App[None]):
         self.exit(return_code=1)
 
     def _keep_draft(self) -> None:
-        self._draft.keep(self.composer.draft)
+        self._draft.keep(self.composer.draft_to_keep)
 
     # --- what the owner does -----------------------------------------------------------------------------------------
 
@@ -189,21 +149,24 @@ class ReveriesApp(App[None]):
         if isinstance(what, str):
             self.hint(what)
         elif what is None:
-            await self._say(sent.text)
+            await self.say(sent.text, is_private=self.composer.is_private)
         else:
-            self.composer.sent(sent.text)
+            self.composer.sent(sent.text, is_private=self.composer.is_private or what.command.name == "/private")
             self._do(what)
 
-    async def _say(self, text: str) -> None:
+    async def say(self, text: str, *, is_private: bool = False) -> bool:
+        """Say it; off the record, it is neither a draft nor something to be called back. False: it could not be."""
         if len(text) > protocol.MAX_TEXT_CHARS:
             self.hint(f"{len(text):,} characters: one turn has at most {protocol.MAX_TEXT_CHARS:,}")
-            return
-        if not self.link.say(text):
+            return False
+        if not self.link.say(text, is_private=is_private):
             self.hint("not sent: your words stay here until the mind is back")
-            return
-        self.composer.sent(text)
+            return False
+        self.composer.sent(text, is_private=is_private)
         self._keep_draft()
-        await self.chat.say(text)
+        self.was_private = is_private
+        await self.chat.say(text, is_private=is_private)
+        return True
 
     def say_when_attached(self, text: str) -> None:
         """Say `text` as soon as the conversation stands on the screen anew."""
@@ -295,8 +258,10 @@ class ReveriesApp(App[None]):
 
     def leave(self) -> None:
         """Keep what was not said yet as the draft, and go."""
-        if unsaid := self.link.unsaid():
-            self.composer.take_back(unsaid)
+        unsaid = self.link.unsaid()
+        self.composer.set_private(self.composer.is_private or unsaid.is_private)
+        if unsaid.texts:
+            self.composer.take_back(unsaid.texts)
         self._keep_draft()
         self.exit()
 
@@ -338,6 +303,7 @@ class ReveriesApp(App[None]):
         mind = self.mind_name = one_line(happened.mind, 60)
         self.composer.placeholder = Content(f"Say something to {mind}")
         await self.chat.show_conversation(mind, happened.attached)
+        self.was_private = False
         self.composer.past.fill(turn.text for turn in happened.attached.turns if turn.is_owner)
         if not happened.attached.turns:
             from reveries.client.tui.welcome import Welcome
@@ -346,12 +312,14 @@ class ReveriesApp(App[None]):
         self._show_status(happened.status)
         if words := self._to_say_when_attached:
             self._to_say_when_attached = ""
-            await self._say(words)
+            await self.say(words)
 
     @on(messages.WentAway)
     async def _went_away(self, happened: messages.WentAway) -> None:
         await self.chat.break_off("The mind went away here.")
         await self.chat.take_back_waiting()
+        if happened.is_private:
+            self.composer.set_private(True)
         if happened.unstored:
             self.composer.take_back(happened.unstored)
         self._status_line.show_state("away")
@@ -399,6 +367,11 @@ class ReveriesApp(App[None]):
     def _status_arrived(self, happened: messages.StatusArrived) -> None:
         self._show_status(happened.status)
 
+    @on(messages.WorkMoved)
+    def _work_moved(self, happened: messages.WorkMoved) -> None:
+        progress = happened.progress
+        self.jobs.moved(f"theirs {progress.what}", progress.what, progress.done, progress.total)
+
     @on(messages.ThoughtMoved)
     def _thought_moved(self, happened: messages.ThoughtMoved) -> None:
         self._side.monologue.show(happened.frame)
@@ -417,6 +390,11 @@ class ReveriesApp(App[None]):
 
     def _show_status(self, status: Status) -> None:
         self._status_line.show_status(status)
+        self.jobs.forget_silent()
+        if 0 <= status.embedding_done < status.embedding_total:
+            self.jobs.moved("vectors", "embedding memory anew", status.embedding_done, status.embedding_total)
+        else:
+            self.jobs.ended("vectors")
         worries = [*([self._wrong_colours] if self._wrong_colours else []), *status.problems] or (
             [] if status.health == "ok" else [status.health]
         )
@@ -445,8 +423,3 @@ class ReveriesApp(App[None]):
         """Words for the owner in the status line, for a moment."""
         self._status_line.show_hint(one_line(text))
         self.set_timer(HINT_SECONDS, lambda: self._status_line.show_hint("", instead_of=one_line(text)))
-
-
-def _keymap(settings: ClientSettings) -> dict[str, str]:
-    """The owner's keys by the names of their settings; a key that is empty is none."""
-    return {name: getattr(settings.keys, name) or "f24" for name in settings.keys.__struct_fields__}

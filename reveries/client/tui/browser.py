@@ -19,13 +19,20 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from reveries.client.render import Page, line, page_columns, paragraph
-from reveries.client.tui.panes import NARROWEST_PAGE_COLUMNS, Sure, content_of, problem_page
+from reveries.client.tui.panes import (
+    LONGEST_WORDS_CHARS,
+    NARROWEST_PAGE_COLUMNS,
+    Find,
+    Prompt,
+    Sure,
+    content_of,
+    problem_page,
+)
 from reveries.errors import ReveriesError
-from reveries.plaintext import one_line, plain
+from reveries.plaintext import plain
 
 _TYPING_PAUSE_SECONDS: Final = 0.15
 _MOVING_PAUSE_SECONDS: Final = 0.05
-_LONGEST_WORDS_CHARS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +45,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """What a key does with an entry. `asks`: the question before it is done; empty for none."""
+    """What a key does with an entry. `asks`: the question before it is done; `takes`: the words that it is done with
+    are asked for with these; empty for none."""
 
     key: str
     meaning: str
     asks: str = ""
+    takes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,16 @@ class Leave:
     """The browser closes with `text`."""
 
     text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Another screen stands over the browser until it is closed."""
+
+    screen: ModalScreen[None]
+
+
+Outcome = Page | Refill | Leave | Opened
 
 
 class Shelf(Protocol):
@@ -83,14 +102,7 @@ class Shelf(Protocol):
 
     async def page(self, key: str) -> Page: ...
 
-    async def do(self, deed: Deed, key: str) -> Page | Refill | Leave: ...
-
-
-class Find(Input):
-    """Where words are typed. What is pasted may carry escapes, and the widget would write them to the terminal."""
-
-    def _on_paste(self, event: events.Paste) -> None:
-        event.text = one_line(event.text, _LONGEST_WORDS_CHARS)
+    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome: ...
 
 
 class Browser(ModalScreen[str | None]):
@@ -112,9 +124,7 @@ class Browser(ModalScreen[str | None]):
         self._entries: list[Entry] = []
         self._keeps_page = False
         # Kept rather than looked up: an answer may come while the browser is being taken down.
-        self._find = Find(
-            words, placeholder=shelf.placeholder, id="find", compact=True, max_length=_LONGEST_WORDS_CHARS
-        )
+        self._find = Find(words, placeholder=shelf.placeholder, id="find", compact=True, max_length=LONGEST_WORDS_CHARS)
         self._rows = OptionList(id="entries", markup=False, compact=True)
         self._text = Static("", id="page-text", markup=False)
         self._page = VerticalScroll(self._text, id="page")
@@ -216,12 +226,15 @@ class Browser(ModalScreen[str | None]):
     async def _do(self, deed: Deed) -> None:
         if (entry := self.marked) is None:
             return
+        words = ""
+        if deed.takes and not (words := await self.app.push_screen_wait(Prompt(deed.takes))):
+            return
         if deed.asks and not await self.app.push_screen_wait(Sure(deed.asks)):
             return
         with page_columns(self._columns()):
-            await self._told(lambda: self.shelf.do(deed, entry.key))
+            await self._told(lambda: self.shelf.do(deed, entry.key, words))
 
-    async def _told(self, ask: Callable[[], Awaitable[Page | Refill | Leave]]) -> None:
+    async def _told(self, ask: Callable[[], Awaitable[Outcome]]) -> None:
         try:
             outcome = await ask()
         except ReveriesError as error:
@@ -230,6 +243,8 @@ class Browser(ModalScreen[str | None]):
         match outcome:
             case Leave(text=text):
                 self.dismiss(text)
+            case Opened(screen=screen):
+                self.app.push_screen(screen)
             case Refill(page=page, words=words):
                 if page is not None:
                     self._show(page)

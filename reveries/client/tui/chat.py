@@ -118,10 +118,11 @@ class Chat(VerticalScroll):
         await self.mount_all(widgets)
         self.to_newest()
 
-    async def say(self, text: str) -> None:
+    async def say(self, text: str, *, is_private: bool = False) -> None:
         """Show the owner's words; they wait if a reply is still coming."""
         await self.query(".welcome").remove()
-        turn = OwnerTurn(text, self._clock.now(), note="waits" if self._answering or self._waiting else "…")
+        note = "waits" if self._answering or self._waiting else "…"
+        turn = OwnerTurn(text, self._clock.now(), note=note, is_private=is_private)
         self._waiting.append(turn)
         await self.mount(*self._day_of(self._clock.now()), turn)
         self.to_newest()

@@ -13,6 +13,7 @@ from reveries.plaintext import plain
 
 LONGEST_SHOWN_CHARS = 20_000
 """Longer texts are written as a mark of their length: laying out a megabyte takes the widget minutes."""
+_PRIVATE = "/private"
 _NEWLINE_KEYS = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
 
 
@@ -36,6 +37,7 @@ class Composer(TextArea):
     def __init__(self, menu: SlashMenu) -> None:
         super().__init__(id="composer", soft_wrap=True, highlight_cursor_line=False, compact=True)
         self.past = History()
+        self.is_private = False
         self._menu = menu
         self._recalled: str | None = None
         self._folded: dict[str, str] = {}
@@ -48,9 +50,22 @@ class Composer(TextArea):
             text = text.replace(mark, whole, 1)
         return text
 
+    @property
+    def draft_to_keep(self) -> str:
+        """What may be written down of it: nothing, when it is off the record."""
+        return "" if self.is_private or self.text.startswith(_PRIVATE) else self.draft
+
     def on_mount(self) -> None:
         self.cursor_blink = False
-        self.border_subtitle = "enter sends · / commands · f1 help"
+        self.set_private(self.is_private)
+
+    def set_private(self, is_private: bool) -> None:
+        """Whether what is written from now on is off the record."""
+        self.is_private = is_private
+        self.set_class(is_private, "private")
+        self.border_subtitle = (
+            "off the record: nothing is kept · /private ends it" if is_private else "enter sends · / commands · f1 help"
+        )
 
     def take_back(self, texts: list[str]) -> None:
         """Put words that were not delivered before what is written here now."""
@@ -61,9 +76,10 @@ class Composer(TextArea):
         self.text = self._fold(plain(text))
         self.move_cursor(self.document.end)
 
-    def sent(self, text: str) -> None:
-        """`text` was delivered: it is history, and the draft is empty."""
-        self.past.add(text)
+    def sent(self, text: str, *, is_private: bool = False) -> None:
+        """`text` was delivered: it is history, unless it was off the record, and the draft is empty."""
+        if not is_private:
+            self.past.add(text)
         self._folded.clear()
         self.clear()
 

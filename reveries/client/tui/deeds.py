@@ -10,22 +10,23 @@ from typing import TYPE_CHECKING, Final
 from textual.app import SuspendNotSupported
 
 from reveries import protocol
+from reveries.client.digest_page import digest_page
+from reveries.client.digesting import DIGEST_SINCE, gathered
 from reveries.client.owner_files import edited, editor_command, write_new
+from reveries.client.render import page_columns
 from reveries.client.talk_page import conversation_markdown
+from reveries.client.tui.asking import Asking, answer_of
 from reveries.client.tui.browser import Browser, Shelf
 from reveries.client.tui.commands import Called
+from reveries.client.tui.graph_pane import GraphPane
 from reveries.client.tui.looks import Look, look_for, page_of
-from reveries.client.tui.panes import LookPane, problem_page
-from reveries.client.tui.shelves import (
-    ConversationShelf,
-    MemoryShelf,
-    PastWordsShelf,
-    RecalledShelf,
-    SleepShelf,
-    ThoughtShelf,
-)
+from reveries.client.tui.memory_shelves import MemoryShelf, RecalledShelf
+from reveries.client.tui.panes import LookPane, columns_for, problem_page
+from reveries.client.tui.shelves import ConversationShelf, PastWordsShelf, SleepShelf, ThoughtShelf
 from reveries.client.tui.themes import next_theme
-from reveries.errors import ProtocolError, ReveriesError
+from reveries.client.tui.work import Work
+from reveries.client.wording import since
+from reveries.errors import ProtocolError, ReveriesError, UsageError
 from reveries.plaintext import one_line
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Deeds:
             "/stop": self._stop,
             "/retry": self._retry,
             "/undo": self._undo,
+            "/private": self._private,
             "/new": self._new,
             "/resume": self._resume,
             "/edit": self._edit,
@@ -57,6 +59,8 @@ class Deeds:
             "/newest": self._newest,
             "/recalled": self._recalled,
             "/memory": self._memory,
+            "/graph": self._graph,
+            "/digest": self._digest,
             "/thoughts": self._thoughts,
             "/sleeps": self._sleeps,
             "/side": self._side,
@@ -64,6 +68,7 @@ class Deeds:
             "/help": self._help,
             "/redraw": self._redraw,
             "/exit": self._exit,
+            **Work(app).deeds,
         }
 
     async def do(self, called: Called) -> None:
@@ -95,11 +100,30 @@ class Deeds:
         # Said when the conversation without them stands on the screen.
         self._app.say_when_attached(words)
 
+    async def _private(self, words: str) -> None:
+        """With words: that one turn. Without: from now on, until it is said again."""
+        app = self._app
+        if words:
+            if not await app.say(words, is_private=True):
+                app.composer.write(f"/private {words}")
+            return
+        app.composer.set_private(not app.composer.is_private)
+        app.hint(
+            "off the record: what you say is neither stored nor remembered; /private ends it"
+            if app.composer.is_private
+            else "on the record again"
+        )
+
     async def _undo(self, _: str) -> None:
         self._app.composer.take_back([await self._taken_back()])
         self._app.hint("taken back: it is not remembered; your words are in the draft")
 
     async def _taken_back(self) -> str:
+        if self._app.was_private:
+            raise UsageError(
+                "The last turn was off the record: there is nothing of it to take back.",
+                advice="It is on this screen alone, and gone with it.",
+            )
         self._app.link.stop_reply()
         answer = await self._app.link.ask(protocol.TakeBack)
         if not isinstance(answer, protocol.TakenBack):
@@ -183,6 +207,17 @@ class Deeds:
 
     async def _memory(self, words: str) -> None:
         await self._browse(MemoryShelf(self._app.link.ask, self._app.clock), words)
+
+    async def _graph(self, words: str) -> None:
+        app = self._app
+        await app.push_screen_wait(GraphPane(Asking(app.link.ask, app.clock), cue=words))
+
+    async def _digest(self, words: str) -> None:
+        app = self._app
+        now = app.clock.now()
+        digest = await gathered(partial(answer_of, app.link.ask), since(words or DIGEST_SINCE, now))
+        with page_columns(columns_for(app.size.width)):
+            app.show_pane(LookPane("since then", digest_page(digest, now)))
 
     async def _thoughts(self, _: str) -> None:
         await self._browse(ThoughtShelf(self._app.link.ask, self._app.clock))

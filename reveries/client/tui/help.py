@@ -45,6 +45,12 @@ def sections(keys: KeySettings) -> dict[str, tuple[_Row, ...]]:
             ("letters", "what the line below offers"),
             ("esc", "close"),
         ),
+        "the graph": (
+            ("arrows, tab", "another memory"),
+            ("enter, backspace", "walk there, and back"),
+            ("i, w", "all of it; why it came to mind"),
+            ("esc", "close"),
+        ),
         "anywhere": (
             ("tab", "the next part of the screen"),
             ("ctrl+p", "all commands, and the colours"),

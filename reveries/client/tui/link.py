@@ -7,8 +7,10 @@ turn at a time, so that what is typed while the mind answers waits its turn.
 import asyncio
 import contextlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, NoReturn
 
+import msgspec
 from textual.message import Message
 
 from reveries import protocol
@@ -24,6 +26,22 @@ STATUS_SECONDS: Final = 5.0
 QUEUED_TURNS: Final = 50
 
 
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the owner says. Off the record, nothing of it is stored, here as little as there."""
+
+    text: str
+    is_private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaid:
+    """Words that no mind has taken, oldest first; `is_private`: some of them are off the record."""
+
+    texts: list[str]
+    is_private: bool
+
+
 class Link:
     """One per application. `live` is its only task."""
 
@@ -31,10 +49,10 @@ class Link:
         self._home = home
         self._tell = tell
         self._clock = clock
-        self._to_say: asyncio.Queue[str] = asyncio.Queue(QUEUED_TURNS)
+        self._to_say: asyncio.Queue[Words] = asyncio.Queue(QUEUED_TURNS)
         self._mind: Connection | None = None
         self._saying: int | None = None
-        self._unstored: str | None = None
+        self._unstored: Words | None = None
         self._switched = asyncio.Event()
         self._trouble = asyncio.Event()
 
@@ -46,12 +64,13 @@ class Link:
     def is_answering(self) -> bool:
         return self._saying is not None
 
-    def say(self, text: str) -> bool:
-        """Say `text` when all before it is answered. False when nobody is there to hear it, or too much waits."""
+    def say(self, text: str, *, is_private: bool = False) -> bool:
+        """Say `text` when all before it is answered, off the record if so. False when nobody is there to hear it, or
+        too much waits."""
         if self._mind is None:
             return False
         try:
-            self._to_say.put_nowait(text)
+            self._to_say.put_nowait(Words(text, is_private))
         except asyncio.QueueFull:
             return False
         return True
@@ -63,15 +82,25 @@ class Link:
         self._mind.cancel_soon(self._saying)
         return True
 
-    async def ask(self, make: Callable[[int], protocol.Request]) -> protocol.Frame:
-        """One request beside the conversation, and its answer. Raises ReveriesError, AsleepError while it is away."""
+    @property
+    def mind(self) -> Connection:
+        """The connection. Raises AsleepError while there is none."""
         if self._mind is None:
             raise AsleepError("The mind is away.", advice="Wait until it is back, then ask again.")
-        request = make(self._mind.new_id())
-        async with contextlib.aclosing(self._mind.request(request)) as frames:
+        return self._mind
+
+    async def ask(
+        self, make: Callable[[int], protocol.Request], moved: Callable[[str, int, int], None] | None = None
+    ) -> protocol.Frame:
+        """One request beside the conversation, and its answer; `moved` is told how far it is. Raises ReveriesError,
+        AsleepError while it is away."""
+        mind = self.mind
+        async with contextlib.aclosing(mind.request(make(mind.new_id()))) as frames:
             async for frame in frames:
                 if not isinstance(frame, protocol.Progress):
                     return frame
+                if moved is not None:
+                    moved(frame.what, frame.done, frame.total)
         raise ConnectionLostError("The mind gave no answer.", advice="Ask again.")
 
     async def live(self) -> NoReturn:
@@ -87,7 +116,8 @@ class Link:
                     await self._take_part(mind)
             except* ReveriesError as group:
                 sentence = _first_sentence(group)
-            self._tell(messages.WentAway(sentence, self._leave()))
+            left = self._leave()
+            self._tell(messages.WentAway(sentence, left.texts, is_private=left.is_private))
             pause = FIRST_PAUSE_SECONDS if was_connected else min(pause * 2, LONGEST_PAUSE_SECONDS)
             await self._clock.sleep(pause)
 
@@ -113,6 +143,8 @@ class Link:
                     self._tell(messages.TurnSpoken(turn))
                 case protocol.StateChanged(state=state, detail=detail):
                     self._tell(messages.StateMoved(state, detail))
+                case protocol.Progress():
+                    self._tell(messages.WorkMoved(frame))
                 case protocol.Switched():
                     self._switched.set()
                 case protocol.Trouble():
@@ -151,11 +183,12 @@ class Link:
 
     async def _say_in_turn(self, mind: Connection) -> None:
         while True:
-            text = await self._to_say.get()
-            self._unstored = text
+            words = self._unstored = await self._to_say.get()
             self._saying = mind.new_id()
+            off_record = True if words.is_private else msgspec.UNSET
+            said = protocol.Say(self._saying, words.text, off_record=off_record)
             try:
-                async with contextlib.aclosing(mind.request(protocol.Say(self._saying, text))) as frames:
+                async with contextlib.aclosing(mind.request(said)) as frames:
                     async for frame in frames:
                         self._tell_of_reply(frame)
             except ConnectionLostError:
@@ -182,18 +215,24 @@ class Link:
             case _:
                 pass
 
-    def unsaid(self) -> list[str]:
-        """What waits to be said, oldest first; from now on it does not wait any more."""
-        waiting: list[str] = []
+    def unsaid(self) -> Unsaid:
+        """What waits to be said; from now on it does not wait any more."""
+        waiting: list[Words] = []
         while not self._to_say.empty():
             waiting.append(self._to_say.get_nowait())
-        return waiting
+        return _unsaid(waiting)
 
-    def _leave(self) -> list[str]:
-        """Forget the connection; what was said and not acknowledged, oldest first."""
-        left = [*([self._unstored] if self._unstored is not None else []), *self.unsaid()]
+    def _leave(self) -> Unsaid:
+        """Forget the connection; what was said and not acknowledged."""
+        said = [self._unstored] if self._unstored is not None else []
+        while not self._to_say.empty():
+            said.append(self._to_say.get_nowait())
         self._mind, self._saying, self._unstored = None, None, None
-        return left
+        return _unsaid(said)
+
+
+def _unsaid(words: list[Words]) -> Unsaid:
+    return Unsaid([one.text for one in words], any(one.is_private for one in words))
 
 
 def _first_sentence(group: BaseExceptionGroup[ReveriesError]) -> str:

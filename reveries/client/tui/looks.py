@@ -9,6 +9,8 @@ from typing import Final
 
 from reveries import protocol
 from reveries.client.context_page import context_page
+from reveries.client.graph_page import graph_page
+from reveries.client.hand_page import corrected_page, held_page, remembered_page, share_of
 from reveries.client.memory_page import episode_page, found_page
 from reveries.client.models_page import overview_page
 from reveries.client.render import Page, line, page_columns
@@ -22,6 +24,7 @@ from reveries.client.tui.panes import columns_for
 from reveries.client.usage_page import usage_page
 from reveries.client.wellbeing_page import wellbeing_page
 from reveries.client.why_page import why_page
+from reveries.errors import UsageError
 
 _FOUND: Final = 8
 _NUDGE_CHARS: Final = 500
@@ -47,12 +50,36 @@ def look_for(called: Called) -> Look | None:
         case "/why":
             name, _, cue = rest.partition(" ")
             return Look("why", lambda number: protocol.AskWhy(number, name[:100], cue.strip()[:10_000]))
+        case "/remember":
+            return Look("remembered", lambda number: protocol.Remember(number, rest))
+        case "/graph":
+            return Look("graph", lambda number: protocol.AskNeighbourhood(number, "", rest[:10_000]))
         case "/timeline":
             return Look("timeline", lambda number: protocol.AskTimeline(number, rest[:100]))
         case "/self" if rest == "history":
             return Look("how the self-model changed", protocol.AskSelfHistory)
         case _:
-            return _PLAIN_LOOKS.get(called.command.name) or _of_thinking(called.command.name, rest)
+            name = called.command.name
+            return _PLAIN_LOOKS.get(name) or _of_thinking(name, rest) or _by_hand(name, rest)
+
+
+def _by_hand(command: str, rest: str) -> Look | None:
+    """The owner's hand on one episode. Raises UsageError."""
+    key, _, words = rest.partition(" ")
+    key, words = key[:100], words.strip()
+    match command:
+        case "/pin" | "/unpin":
+            is_pinned = command == "/pin"
+            return Look("episode", lambda number: protocol.PinEpisode(number, key, is_pinned))
+        case "/salience":
+            share = share_of(words)
+            return Look("episode", lambda number: protocol.WeighEpisode(number, key, share))
+        case "/correct":
+            if not words:
+                raise UsageError("What holds instead?", advice="/correct ID TEXT")
+            return Look("corrected", lambda number: protocol.CorrectEpisode(number, key, words))
+        case _:
+            return None
 
 
 def _of_thinking(command: str, rest: str) -> Look | None:
@@ -83,7 +110,12 @@ def page_of(frame: protocol.Frame, now: float, terminal_columns: int) -> Page:
     """The answer to a look, as lines that fit into the pane."""
     columns = columns_for(terminal_columns)
     with page_columns(columns):
-        return _page(frame, now) or _page_of_mind(frame, now, columns) or [line("There is no page for that.")]
+        return (
+            _page(frame, now)
+            or _page_of_mind(frame, now, columns)
+            or _page_of_hand(frame, now)
+            or [line("There is no page for that.")]
+        )
 
 
 def _page(frame: protocol.Frame, now: float) -> Page | None:
@@ -122,5 +154,25 @@ def _page_of_mind(frame: protocol.Frame, now: float, columns: int) -> Page | Non
             return notes_page(frame, now)
         case protocol.ThinkingControlled():
             return controlled_page(frame)
+        case protocol.Remembered():
+            return remembered_page(frame)
+        case protocol.EpisodeHeld():
+            return held_page(frame)
+        case protocol.EpisodeCorrected():
+            return corrected_page(frame)
+        case _:
+            return None
+
+
+def _page_of_hand(frame: protocol.Frame, now: float) -> Page | None:
+    match frame:
+        case protocol.Neighbourhood():
+            return graph_page(frame, now)
+        case protocol.Remembered():
+            return remembered_page(frame)
+        case protocol.EpisodeHeld():
+            return held_page(frame)
+        case protocol.EpisodeCorrected():
+            return corrected_page(frame)
         case _:
             return None

@@ -18,11 +18,13 @@ class Attached(Message):
 class WentAway(Message):
     """Nobody answers any more (or not yet). The link goes on trying."""
 
-    def __init__(self, sentence: str, unstored: list[str]) -> None:
+    def __init__(self, sentence: str, unstored: list[str], *, is_private: bool = False) -> None:
         super().__init__()
         self.sentence = sentence
         self.unstored = unstored
         """What the owner said that the mind has not acknowledged, oldest first."""
+        self.is_private = is_private
+        """Some of it was off the record."""
 
 
 class WordsStored(Message):
@@ -88,6 +90,14 @@ class StateMoved(Message):
         super().__init__()
         self.state = state
         self.detail = detail
+
+
+class WorkMoved(Message):
+    """Long work that somebody else began goes on."""
+
+    def __init__(self, progress: protocol.Progress) -> None:
+        super().__init__()
+        self.progress = progress
 
 
 class StatusArrived(Message):

@@ -2,18 +2,21 @@
 
 from typing import ClassVar, Final
 
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from reveries.client.render import Page, Part, paragraph
-from reveries.plaintext import plain
+from reveries.plaintext import one_line, plain
 
 PAGE_COLUMNS: Final = 74
 NARROWEST_PAGE_COLUMNS: Final = 24
+LONGEST_WORDS_CHARS: Final = 400
+_LONGEST_ANSWER_CHARS: Final = 2_000
 _STYLES: Final = {
     "": "",
     "strong": "bold",
@@ -101,3 +104,37 @@ class Sure(ModalScreen[bool]):
     def action_answer(self, is_sure: bool) -> None:
         """Close with the answer."""
         self.dismiss(is_sure)
+
+
+class Find(Input):
+    """Where words are typed. What is pasted may carry escapes, and the widget would write them to the terminal."""
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.text = one_line(event.text, LONGEST_WORDS_CHARS)
+
+
+class Answer(Input):
+    """As `Find`, for a sentence or two."""
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.text = one_line(event.text, _LONGEST_ANSWER_CHARS)
+
+
+class Prompt(ModalScreen[str]):
+    """A question that is answered with words; Esc is none."""
+
+    CSS_PATH = "panes.tcss"
+    BINDINGS: ClassVar = [Binding("escape", "dismiss('')", "No")]
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self._question = question
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="prompt"):
+            yield Static(Content(plain(self._question)), markup=False)
+            yield Answer(id="answer", compact=True, max_length=_LONGEST_ANSWER_CHARS)
+
+    @on(Input.Submitted, "#answer")
+    def _answered(self, submitted: Input.Submitted) -> None:
+        self.dismiss(plain(submitted.value).strip())

@@ -1,8 +1,16 @@
 """Our own colours: a room at dusk, and the same room by day. Quiet, so that the words stand out."""
 
-from typing import Final
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.theme import Theme
+
+from reveries.client.theme_file import own_themes
+from reveries.errors import ReveriesError
+
+if TYPE_CHECKING:
+    from textual.app import App
 
 DUSK: Final = Theme(
     name="reveries-dusk",
@@ -70,3 +78,24 @@ def next_theme(current: str, available: list[str]) -> str:
     order = [*ours, *sorted(name for name in available if name not in ours)]
     place = order.index(current) + 1 if current in order else 0
     return order[place % len(order)]
+
+
+def dress(app: "App[Any]", folder: Path, setting: str) -> str:
+    """Put the colours on before the first style is read: later, all of them would be read again. What was wrong."""
+    problem = ""
+    themes = list(OURS)
+    try:
+        themes += own_themes(folder)
+    except ReveriesError as error:
+        problem = str(error)
+    for theme in themes:
+        app.register_theme(theme)
+    wanted = theme_name(setting, os.environ.get("COLORFGBG", ""))
+    if wanted not in app.available_themes:
+        problem = problem or f"There are no colours called {wanted}. Those that there are: ctrl+p, or /theme."
+        wanted = OURS[0].name
+    app.set_reactive(type(app).theme, wanted)
+    app.stylesheet.set_variables(app.get_css_variables())
+    app.set_class(app.current_theme.dark, "-dark-mode", update=False)
+    app.set_class(not app.current_theme.dark, "-light-mode", update=False)
+    return problem

@@ -26,6 +26,7 @@ STREAMED_MARKDOWN_CHARS: Final = 8_000
 SETTLED_MARKDOWN_CHARS: Final = 60_000
 LONGEST_SHOWN_CHARS: Final = 100_000
 """Of plain text. More than that is seconds of laying out for what nobody reads on a screen."""
+OFF_RECORD: Final = "off the record"
 _WAIT_SECONDS = 0.5
 _ENDINGS = {
     "cancelled": "You stopped it here.",
@@ -76,8 +77,15 @@ class Said(Static):
 class OwnerTurn(Said):
     """What the owner said."""
 
-    def __init__(self, text: str, said_at: float, *, speaker: str = "you", note: str = "") -> None:
+    def __init__(
+        self, text: str, said_at: float, *, speaker: str = "you", note: str = "", is_private: bool = False
+    ) -> None:
+        self._is_private = is_private
         super().__init__(text, said_at, speaker=speaker, colour="$primary", note=note, classes="owner")
+
+    def _show(self, note: str) -> None:
+        parts = [OFF_RECORD if self._is_private else "", note]
+        super()._show("  ".join(part for part in parts if part))
 
 
 class PastReply(Said):

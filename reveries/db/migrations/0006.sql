@@ -46,3 +46,9 @@ WHEN new.tainted < old.tainted AND EXISTS (
     WHERE episode_sources.episode_id = new.id AND raw_experiences.tainted = 1
 )
 BEGIN SELECT raise(ABORT, 'a taint never goes'); END;
+-- the owner's hand on episodes:
+-- Episodes that the owner pinned: time leaves them alone. A pin on one that was merged is its home's (pins.homes).
+CREATE TABLE pinned_episodes (
+    episode_id TEXT PRIMARY KEY REFERENCES episodes (id) ON DELETE CASCADE,
+    pinned_at REAL NOT NULL
+) STRICT;

@@ -7,6 +7,7 @@ from reveries.db.database import Database
 from reveries.errors import NotFoundError
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import TALK, Episode, Exemplar, Experience, Link, Turn
+from reveries.memory.pins import pinned_ids
 from reveries.memory.recall.deep_store import DeepStore
 from reveries.memory.rows import experience_of, turn_of
 from reveries.memory.sleep.decay import FADED_BELOW
@@ -51,6 +52,7 @@ class EpisodeView:
     sources: tuple[Turn, ...]
     is_dormant: bool = False
     provenance: tuple[Provenance, ...] = ()
+    is_pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,7 @@ async def view_episode(database: Database, live: LiveMemory, episode: Episode) -
         sources=tuple(sorted(turns, key=lambda turn: (turn.said_at, turn.position))),
         is_dormant=episode.id not in live.graph,
         provenance=tuple(provenance),
+        is_pinned=episode.id in await pinned_ids(database),
     )
 
 

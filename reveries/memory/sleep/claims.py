@@ -102,13 +102,13 @@ def conflict_between(one: Claim, other: Claim, found_at: float) -> Conflict | No
         return None
     earlier, later = sorted((one, other), key=lambda claim: (claim.said_at, claim.id))
     kind, reason = _kind(earlier, later)
-    return Conflict(_id(earlier, later), earlier, later, kind, reason, found_at)
+    return Conflict(conflict_id(earlier, later), earlier, later, kind, reason, found_at)
 
 
 def contradiction(one: Claim, other: Claim, reason: str, found_at: float) -> Conflict:
     """Two claims that cannot both hold, whatever their keys."""
     earlier, later = sorted((one, other), key=lambda claim: (claim.said_at, claim.id))
-    return Conflict(_id(earlier, later), earlier, later, CONTRADICTION, reason, found_at)
+    return Conflict(conflict_id(earlier, later), earlier, later, CONTRADICTION, reason, found_at)
 
 
 def same_value(one: str, other: str) -> bool:
@@ -150,5 +150,6 @@ def _value_terms(value: str) -> frozenset[str]:
     return frozenset(terms_of(value)) or frozenset(words_of(value))
 
 
-def _id(earlier: Claim, later: Claim) -> str:
+def conflict_id(earlier: Claim, later: Claim) -> str:
+    """The same for the same two."""
     return hashlib.blake2b(f"{earlier.id}\n{later.id}".encode(), digest_size=4).hexdigest()

@@ -27,7 +27,23 @@ from reveries.memory.store import MemoryStore
 Progress = Callable[[int, int], None]
 """Told how many experiences are done, and of how many."""
 
+Beside = Callable[[ChangeSet], ChangeSet]
+"""What else a pass does in the same transaction: the changes that it makes, and those that it makes with it."""
+
 _BATCH_TURNS = 128
+
+
+def _nothing(changes: ChangeSet) -> ChangeSet:
+    return changes
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """A pass: its row in the log, why it began, what it does beside forming."""
+
+    run_id: str
+    trigger: str = "arrival"
+    beside: Beside = _nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,35 +75,47 @@ class LightSleep:
                 return LightSlept(0, 0)
             return await self._sleep_on(pending, progress, stop)
 
+    async def run_alone(self, is_meant: Callable[[Turn], bool], trigger: str, beside: Beside) -> str:
+        """A pass on nothing but the experience with that turn, and on what `beside` makes of its changes; the id of
+        the pass, empty when there is no such turn. So that it can be taken back by itself."""
+        async with self._running:
+            await adopt_imported(self._store, self._new_id)
+            pending = [entry for entry in await self._store.to_sleep_on() if any(map(is_meant, entry[1]))]
+            run_id = self._new_id()
+            if pending:
+                await self._sleep_on(pending, None, None, _Pass(run_id, trigger, beside))
+            return run_id if pending else ""
+
     async def _sleep_on(
         self,
         pending: Sequence[tuple[Experience, tuple[Turn, ...]]],
         progress: Progress | None,
         stop: asyncio.Event | None,
+        one: "_Pass | None" = None,
     ) -> LightSlept:
-        run_id = self._new_id()
-        await begin_run(self._store, run_id, "light", "arrival", self._clock.now())
+        one = one or _Pass(self._new_id())
+        await begin_run(self._store, one.run_id, "light", one.trigger, self._clock.now())
         done = episodes = 0
         try:
             reached(Step.LIGHT_SLEEP_BEGUN)
             for batch in _batches(pending):
                 if stop is not None and stop.is_set():
                     break
-                episodes += await self._sleep_on_batch(run_id, batch)
+                episodes += await self._sleep_on_batch(one, batch)
                 done += len(batch)
                 if progress is not None:
                     progress(done, len(pending))
         finally:
             outcome = "done" if done == len(pending) else "interrupted"
-            await end_run(self._store, run_id, outcome, self._clock.now())
+            await end_run(self._store, one.run_id, outcome, self._clock.now())
         return LightSlept(done, episodes, len(pending) - done)
 
-    async def _sleep_on_batch(self, run_id: str, batch: Sequence[tuple[Experience, tuple[Turn, ...]]]) -> int:
+    async def _sleep_on_batch(self, one: "_Pass", batch: Sequence[tuple[Experience, tuple[Turn, ...]]]) -> int:
         """Embed and form one batch; how many new episodes it made."""
         # Held from the vectors to the commit: they are of the model that is in use when they are written.
         async with self._store.space:
             batch = await self._wanted(batch)
-            return await self._form(run_id, await self._pieces(batch)) if batch else 0
+            return await self._form(one, await self._pieces(batch)) if batch else 0
 
     async def _wanted(
         self, batch: Sequence[tuple[Experience, tuple[Turn, ...]]]
@@ -97,7 +125,7 @@ class LightSleep:
         gone = {row["experience_id"] for row in await self._store.database.rows("experiences.withdrawn", {"ids": ids})}
         return [entry for entry in batch if entry[0].id not in gone]
 
-    async def _form(self, run_id: str, pieces: Sequence[Piece]) -> int:
+    async def _form(self, one: "_Pass", pieces: Sequence[Piece]) -> int:
         now = self._clock.now()
         formed = 0
 
@@ -107,7 +135,7 @@ class LightSleep:
             gaps = await gaps_ended_between(transaction, min(times), max(times))
             allowed = allowed_at_once(len(self._store.live.graph), self._settings)
             forming = Forming(self._store.live, now, self._new_id, gaps, allowed)
-            changes = forming.form(pieces)
+            changes = one.beside(forming.form(pieces))
             formed = forming.episode_count
             line = f"{len(pieces)} experiences became {formed} new episodes."
             if changes.processed:
@@ -115,7 +143,7 @@ class LightSleep:
             if changes.conflicts:
                 line += f" {len(changes.conflicts)} claims are at odds with another."
             counts = {"processed": len(pieces), "created": formed}
-            await record_change(transaction, self._store, run_id, None, changes, line, counts)
+            await record_change(transaction, self._store, one.run_id, None, changes, line, counts)
             return changes
 
         await self._store.commit(work)

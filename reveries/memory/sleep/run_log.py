@@ -9,6 +9,8 @@ from reveries.memory.changes import Recorded, SelfModelChange, from_json
 from reveries.memory.model import Episode, Link
 from reveries.memory.sleep.claims import UPDATE, Conflict
 
+CORRECTION = "correction"
+"""The trigger of a pass that the owner's correction is."""
 _SELF_FIELDS = ("narrative", "communication_style", "current_focus")
 _SELF_LISTS = ("owner_facts", "unresolved_threads", "values", "tendencies", "strengths", "limitations", "anticipations")
 
@@ -20,7 +22,7 @@ class RunEntry:
     id: str
     depth: str
     trigger: str
-    """Why it began: "arrival", "time", "volume", "owner", "sleep", "undo" …"""
+    """Why it began: "arrival", "time", "volume", "owner", "sleep", "undo", "correction" …"""
     began_at: float
     ended_at: float | None
     processed: int

@@ -17,7 +17,7 @@ from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Link, LinkType
 from reveries.memory.recall.deep_recall import DeepRecall
 from reveries.memory.rows import vector_of
-from reveries.memory.sleep.run_log import RunEntry, find_run
+from reveries.memory.sleep.run_log import CORRECTION, RunEntry, find_run
 from reveries.memory.sleep.runs import record_change, record_self_change
 from reveries.memory.sleep.segments import unit_mean
 from reveries.memory.sleep.undo import RecordedChange, Undoing, built_upon, undone
@@ -96,6 +96,8 @@ class Undo:
             put = await self._change_set(transaction, entry.id, undoing)
             put = join([put, await _erase_claims(transaction, changes)])
             await self._put_back_experiences(transaction, undoing, now)
+            if entry.trigger == CORRECTION:
+                await self._withdraw(transaction, undoing, now)
             await record_change(transaction, self._store, undo_id, None, put, line, {})
             await record_self_change(transaction, undo_id, put.self_model, now)
             return put
@@ -129,6 +131,11 @@ class Undo:
         await transaction.run_many(
             "experiences.hold", [{"experience_id": name, "held_at": now, "why": _WHY_HELD} for name in held]
         )
+
+    async def _withdraw(self, transaction: Transaction, undoing: Undoing, now: float) -> None:
+        """What was said to correct something is no memory any more: else the next light sleep made it one again."""
+        rows = [{"experience_id": was.experience_id, "now": now} for was in undoing.experiences if not was.light_slept]
+        await transaction.run_many("monologue_state.withdraw", rows)
 
     async def _change_set(self, transaction: Transaction, run_id: str, undoing: Undoing) -> ChangeSet:
         """What the live memory is to take over; what leaves the file is taken out of it here."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from reveries.config import MemorySettings
 from reveries.db.database import Transaction
 from reveries.memory.changes import ChangeSet, Dormancy, join
+from reveries.memory.pins import pinned_ids
 from reveries.memory.sleep.decay import FADED_BELOW, fade
 from reveries.memory.sleep.dormancy import falling_dormant
 from reveries.memory.store import MemoryStore
@@ -27,8 +28,9 @@ async def decay_and_prune(store: MemoryStore, settings: MemorySettings, now: flo
     for start in range(0, len(names), _FADING_AT_ONCE):
         some = names[start : start + _FADING_AT_ONCE]
 
-        async def work(_: Transaction, some: Sequence[str] = some) -> ChangeSet:
-            found = [one for name in some if (one := store.live.graph.get(name)) is not None]
+        async def work(transaction: Transaction, some: Sequence[str] = some) -> ChangeSet:
+            pinned = await pinned_ids(transaction)
+            found = [one for name in some if name not in pinned and (one := store.live.graph.get(name)) is not None]
             return fade(found, now, settings.decay_half_life_days, settings.minimum_salience)
 
         done.append(await store.commit(work))
@@ -42,16 +44,19 @@ async def let_go_dormant(store: MemoryStore, settings: MemorySettings, now: floa
     graph = store.live.graph
     worn = graph.less_accessible(settings.dormant_accessibility + _ROUNDING)
     excess = len(graph) - settings.live_episodes
-    names = dict.fromkeys([*worn, *(graph.least_reachable(excess + len(worn)) if excess > 0 else ())])
-    candidates = [found for name in names if (found := graph.get(name)) is not None]
+    pinned = await pinned_ids(store.database)
+    most = excess + len(worn) + len(pinned)
+    names = dict.fromkeys([*worn, *(graph.least_reachable(most) if excess > 0 else ())])
+    candidates = [found for name in names if name not in pinned and (found := graph.get(name)) is not None]
     leaving = falling_dormant(candidates, len(graph), now, settings)
     done: list[ChangeSet] = []
     for start in range(0, len(leaving), _DORMANT_AT_ONCE):
         some = {entry.episode_id: entry for entry in leaving[start : start + _DORMANT_AT_ONCE]}
 
-        async def work(_: Transaction, some: dict[str, Dormancy] = some) -> ChangeSet:
-            # One that was recalled while its turn came stays.
-            found = [graph.get(name) for name in some]
+        async def work(transaction: Transaction, some: dict[str, Dormancy] = some) -> ChangeSet:
+            # One that was recalled, or pinned, while its turn came stays.
+            held = await pinned_ids(transaction)
+            found = [graph.get(name) for name in some if name not in held]
             still = [one for one in found if one is not None and one.last_accessed_at < now]
             return ChangeSet(dormant=tuple(some[one.id] for one in still))
 
@@ -71,10 +76,11 @@ async def put_words_away(store: MemoryStore, settings: MemorySettings, now: floa
         "slept_on_before": now - settings.raw_retention_hours * _HOUR_SECONDS,
     }
     past = {row["id"] for row in await store.database.rows("experiences.past_retention", named)}
+    pinned = await pinned_ids(store.database)
     worn = tuple(
         turn.id
         for name in (store.live.graph.less_accessible(FADED_BELOW) if past else ())
-        if (episode := store.live.graph.get(name)) is not None
+        if name not in pinned and (episode := store.live.graph.get(name)) is not None
         for turn in store.live.turns.turns_of(episode.id)
         if turn.experience_id in past and turn.id not in {quoted.turn_id for quoted in episode.exemplars}
     )

@@ -1,0 +1,50 @@
+"""Bringing a past conversation in: batch after batch, each stored before the next is sent."""
+
+from contextlib import aclosing
+
+from reveries import protocol
+from reveries.client.connection import Connection
+from reveries.client.conversation_file import batches
+from reveries.client.json_answers import BroughtIn
+from reveries.client.progress import Moved
+from reveries.client.render import Page, Part, line
+from reveries.client.wording import plural
+from reveries.errors import ConnectionLostError
+
+
+async def bring_in(mind: Connection, source: str, turns: list[protocol.ImportedTurn], moved: Moved) -> BroughtIn:
+    """Send `turns` in order; `moved` is told how far it is. Raises ConnectionLostError, saying how much is stored."""
+    stored = known = episodes = sent = 0
+    parts = batches(turns)
+    for place, part in enumerate(parts):
+        is_last = place == len(parts) - 1
+        message = protocol.Import(mind.new_id(), source[:500], part, is_last)
+        try:
+            async with aclosing(mind.request(message)) as frames:
+                async for frame in frames:
+                    match frame:
+                        case protocol.Progress():
+                            moved(frame.what, *((frame.done, frame.total) if is_last else (sent, len(turns))))
+                        case protocol.Imported():
+                            stored, known = stored + frame.stored, known + frame.known_already
+                            episodes += frame.episodes
+                        case _:
+                            pass
+        except ConnectionLostError as error:
+            raise ConnectionLostError(
+                f"The mind went away after {stored + known:,} of {len(turns):,} turns were stored.",
+                advice="Wake it and import the file again: what it has is not stored twice.",
+            ) from error
+        sent += len(part)
+        moved("importing", sent, len(turns))
+    return BroughtIn(stored, known, episodes)
+
+
+def brought_in_page(done: BroughtIn) -> Page:
+    """What is new of it."""
+    known = f"{done.known_already:,} {'was' if done.known_already == 1 else 'were'} known already."
+    page = [line(f"Stored {plural(done.stored, 'turn')}, {known}")]
+    if done.episodes:
+        slept = f"It slept on them lightly: {plural(done.episodes, 'episode')} can be recalled now."
+        page.append(line(Part(slept, "dim")))
+    return page

@@ -1,0 +1,75 @@
+"""Asking the mind from the interface: one answer of the kind that was meant; rows and pages that all lists share."""
+
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+from textual.content import Content
+
+from reveries import protocol
+from reveries.client.memory_page import episode_page
+from reveries.client.render import Page
+from reveries.client.why_page import why_page
+from reveries.clock import Clock
+from reveries.errors import ProtocolError
+from reveries.plaintext import one_line
+
+Ask = Callable[[Callable[[int], protocol.Request]], Awaitable[protocol.Frame]]
+_Frame = TypeVar("_Frame")
+
+_ROW_CHARS: Final = 120
+_BAR_CELLS: Final = 5
+
+
+async def answer_of(ask: Ask, make: Callable[[int], protocol.Request], kind: type[_Frame]) -> _Frame:
+    """The answer to a request, of the kind that it has. Raises ReveriesError."""
+    frame = await ask(make)
+    if not isinstance(frame, kind):
+        raise ProtocolError(f"The mind did not answer with {kind.__name__}.", advice="Wake it with this version.")
+    return frame
+
+
+class Asking:
+    """What all shelves need: whom to ask, and what time it is."""
+
+    nothing = "Nothing is here."
+    placeholder = ""
+
+    def __init__(self, ask: Ask, clock: Clock) -> None:
+        self.ask = ask
+        self.clock = clock
+
+    async def answer(self, make: Callable[[int], protocol.Request], kind: type[_Frame]) -> _Frame:
+        """The answer to a request. Raises ReveriesError."""
+        return await answer_of(self.ask, make, kind)
+
+    async def episode_page(self, key: str) -> Page:
+        """Everything about an episode."""
+        found = await self.answer(lambda number: protocol.Inspect(number, key), protocol.EpisodeDetail)
+        return episode_page(found, self.clock.now())
+
+    async def why_page(self, key: str, cue: str = "") -> Page:
+        """Why it comes to mind for a cue, or for the last turn."""
+        told = await self.answer(lambda number: protocol.AskWhy(number, key, cue), protocol.Why)
+        return why_page(told, self.clock.now())
+
+
+def row(mark: str, text: str, note: str) -> Content:
+    """A row of a list: a mark, a note beside it, the text."""
+    # The note first: a narrow list cuts the end.
+    return Content.assemble((f"{mark} ", "$accent"), (f"{one_line(note, 60)}  ", "$foreground 60%"), begun(text))
+
+
+def measured(share: float, text: str, note: str) -> Content:
+    """A row of a list with a bar for a share of 0 to 1."""
+    full = round(_BAR_CELLS * max(0.0, min(1.0, share)))
+    return Content.assemble(
+        ("━" * full, "$accent"),
+        ("━" * (_BAR_CELLS - full), "$foreground 20%"),
+        (f" {one_line(note, 60)}  ", "$foreground 60%"),
+        begun(text),
+    )
+
+
+def begun(text: str) -> str:
+    """The beginning of a text, on one line."""
+    return one_line(text, _ROW_CHARS)

@@ -1,0 +1,93 @@
+"""Long work as bars above the status line: a row for each, gone when it is done."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from textual.content import Content
+from textual.widgets import Static
+
+from reveries.client.wording import size
+from reveries.clock import Clock
+from reveries.plaintext import one_line
+
+_ROWS: Final = 3
+_BAR_CELLS: Final = 24
+_NARROW_BAR_CELLS: Final = 8
+_NARROW_COLUMNS: Final = 76
+_SILENT_SECONDS: Final = 30.0
+"""What somebody else began, and nobody has told of for so long, was broken off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`total` 0: not known how much there is to do."""
+
+    what: str
+    done: int
+    total: int
+    is_in_bytes: bool
+    told_at: float
+    is_ours: bool
+
+
+def job_row(job: Job, columns: int) -> Content:
+    """A bar and figures, in so many columns."""
+    told = _told(job)
+    cells = _BAR_CELLS if columns >= _NARROW_COLUMNS else min(_NARROW_BAR_CELLS, max(0, columns - len(told) - 12))
+    share = min(1.0, job.done / job.total) if job.total > 0 else 0.0
+    full = round(cells * share)
+    name = one_line(job.what, max(1, columns - cells - len(told) - 4))
+    return Content.assemble(
+        (f"{name}  ", "$foreground 70%"),
+        ("━" * full, "$accent"),
+        ("━" * (cells - full), "$foreground 20%"),
+        (f"  {told}", "$foreground 60%"),
+    )
+
+
+def _told(job: Job) -> str:
+    if job.is_in_bytes:
+        return f"{size(job.done)} of {size(job.total)}" if job.total > 0 else size(job.done)
+    if job.total <= 0:
+        return "…"
+    return f"{job.done:,} of {job.total:,}  {min(1.0, job.done / job.total):.0%}"
+
+
+class Jobs(Static):
+    """What is under way, the first begun above."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__("", id="jobs", classes="hidden", markup=False)
+        self._clock = clock
+        self._jobs: dict[str, Job] = {}
+
+    def moved(
+        self, name: str, what: str, done: int, total: int, *, is_in_bytes: bool = False, is_ours: bool = False
+    ) -> None:
+        """So far is the work called `name`. What somebody else began ends with its last step."""
+        if not is_ours and 0 < total <= done:
+            self.ended(name)
+            return
+        self._jobs[name] = Job(what, done, total, is_in_bytes, self._clock.monotonic(), is_ours)
+        self._draw()
+
+    def ended(self, name: str) -> None:
+        """It is done, or it failed."""
+        if self._jobs.pop(name, None) is not None:
+            self._draw()
+
+    def forget_silent(self) -> None:
+        """Without what others began and nobody tells of any more."""
+        now = self._clock.monotonic()
+        silent = [name for name, job in self._jobs.items() if not job.is_ours and now - job.told_at > _SILENT_SECONDS]
+        for name in silent:
+            self.ended(name)
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        self.set_class(not self._jobs, "hidden")
+        columns = max(20, self.app.size.width - 4)
+        shown = list(self._jobs.values())[:_ROWS]
+        self.update(Content("\n").join([job_row(job, columns) for job in shown]))

@@ -149,7 +149,7 @@ class Surrounding:
     def recent_thought(self) -> str:
         return ""
 
-    def off_record_ended(self) -> None: ...
+    def nothing_was_said(self) -> None: ...
 
     async def turns_folded(self) -> None:
         await self.memory.light_sleep()

@@ -27,12 +27,13 @@ from reveries.daemon.chat_context import (
 )
 from reveries.daemon.danger import Danger
 from reveries.daemon.last_turns import LastTurn, LastTurns
+from reveries.daemon.replying import Reply, ReplyStop
 from reveries.daemon.token_counts import TokenCounts
 from reveries.daemon.turn import Draft, ReplyWatch, Surroundings, TurnEvents, TurnResult
 from reveries.db.failpoints import Step, reached
-from reveries.errors import DiskFullError, ModelError, ReveriesError, StorageError
+from reveries.errors import ModelError, ReveriesError, StorageLostError
 from reveries.gates import Gate, inherited
-from reveries.llm.base import ChatModel, Finished, Message, Prompt, Role
+from reveries.llm.base import ChatModel, Message, Prompt, Role
 from reveries.memory.conversations import Conversation as OpenedConversation
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext, Turn
@@ -88,7 +89,10 @@ class Conversation:
         self._new_watch = new_watch
         self.danger = danger or Danger()
         self._turn_lock = asyncio.Lock()
-        self._generation: asyncio.Task[None] | None = None
+        self._stop = ReplyStop()
+        """Of the turn under way."""
+        self._turns_under_way = 0
+        """From the first word on, waiting included."""
         self._changed = asyncio.Event()
         self._warmth_wanted = asyncio.Event()
         self._state = _State(conversation_id="", began_at=0.0)
@@ -105,7 +109,12 @@ class Conversation:
     @property
     def is_talking(self) -> bool:
         """Whether thinking and sleep must wait: a conversation is open and does not rest (R-96)."""
-        return self._turn_lock.locked() or not self._state.is_resting
+        return self.has_words or self._turn_lock.locked() or not self._state.is_resting
+
+    @property
+    def has_words(self) -> bool:
+        """Whether a turn is under way, or waits for the one before it."""
+        return self._turns_under_way > 0
 
     @property
     def is_resting(self) -> bool:
@@ -188,31 +197,40 @@ class Conversation:
             self._state.attached.discard(client)
             self._changed.set()
 
-    async def say(self, words: str, events: TurnEvents, *, off_record: bool = False) -> TurnResult:
+    async def say(
+        self, words: str, events: TurnEvents, *, off_record: bool = False, stop: ReplyStop | None = None
+    ) -> TurnResult:
         """One turn, whole. Raises StorageError when the words could not be stored: then nothing was acknowledged.
 
         `off_record`: nothing of it is stored, recalled, thought of or logged; the next turn does not know of it either.
+        `stop` ends this reply and no other, from now on: one that is not begun yet is not begun.
         """
-        self._surroundings.conversation_began()
-        # Before anything that can fail: no model, disk, queue or budget stands between these words and the help text.
-        if (text := await self.danger.help_for(words, self.settings.crisis)) is not None:
-            events.help(text)
-        async with self._turn_lock:
-            if off_record:
-                return await self._turn_off_record(plain(words), events)
-            try:
-                return await self._turn(plain(words), events)
-            finally:
-                # Even when the turn failed before it began: only a conversation that does not rest can come to rest,
-                # and only its rest lets thinking go on.
-                self._state.is_resting = False
-                self._state.last_word_monotonic = self._clock.monotonic()
-                self._changed.set()
+        self._turns_under_way += 1
+        try:
+            self._surroundings.conversation_began()
+            # Before anything that can fail: no model, disk, queue or budget stands between these words and the help.
+            if (text := await self.danger.help_for(words, self.settings.crisis)) is not None:
+                events.help(text)
+            async with self._turn_lock:
+                self._stop = stop or ReplyStop()
+                if off_record:
+                    return await self._turn_off_record(plain(words), events)
+                try:
+                    return await self._turn(plain(words), events)
+                finally:
+                    # Even when the turn failed before it began: only a conversation that does not rest can come to
+                    # rest, and only its rest lets thinking go on.
+                    self._state.is_resting = False
+                    self._state.last_word_monotonic = self._clock.monotonic()
+                    self._changed.set()
+        finally:
+            self._turns_under_way -= 1
+            if self._state.is_resting and not self.has_words:
+                self._surroundings.nothing_was_said()
 
     async def stop_reply(self) -> None:
-        """End the reply that is being generated; what was said so far is kept and stored."""
-        if self._generation is not None:
-            self._generation.cancel()
+        """End the reply that is being made; what was said so far is kept and stored."""
+        self._stop.ask()
 
     @property
     def turn_count(self) -> int:
@@ -274,7 +292,7 @@ class Conversation:
         folded = await self._make_room(asked)
         self._keep_for_looking(words, read_words, asked, context, recall, told, thought, folded)
         draft = Draft()
-        await self._generate(asked, draft, events)
+        sent = await self._generate(asked, draft, events)
         is_whole = draft.reason in ("stop", "length")
         reached(Step.REPLY_SAID)
         exchange = await self._memory.record_exchange(
@@ -282,7 +300,7 @@ class Conversation:
             draft.text,
             recall=recall,
             end_reason="" if is_whole else draft.reason,
-            shown=(self._system(), asked),
+            shown=tuple(message.text for message in sent),
             is_tainted=inherited(Gate.TALK, by_thought, *(one.is_tainted for one in self._state.exchanges)),
         )
         reply_turn = exchange.reply
@@ -315,7 +333,6 @@ class Conversation:
         finally:
             self._state.last_word_monotonic = self._clock.monotonic()
             self._changed.set()
-            self._surroundings.off_record_ended()
         ended = self._clock.monotonic()
         first = draft.first_token_at if draft.first_token_at is not None else ended
         return TurnResult(None, None, draft, first - began, ended - began)
@@ -331,7 +348,7 @@ class Conversation:
         try:
             await self._memory.rest_conversation(self.conversation_id)
             await self._surroundings.conversation_rested(self.conversation_id)
-        except DiskFullError:
+        except BaseException:
             # It comes to rest when that can be stored: without its rest nothing would be thought any more.
             self._state.is_resting = False
             raise
@@ -392,10 +409,12 @@ class Conversation:
         """What surfaces for `words`; None when the helper fails: that must not fail the reply (R-94)."""
         try:
             vector = await self._memory.embed_cue(words)
+            return await self._memory.recall_for_turn(words, vector, context)
+        except StorageLostError:
+            raise
         except ReveriesError:
             log.warning("recall.failed", exc_info=True)
             return None
-        return await self._memory.recall_for_turn(words, vector, context)
 
     async def _fitting(self, recall: Recall | None) -> list[Told]:
         if recall is None:
@@ -442,51 +461,20 @@ class Conversation:
     def _history_tokens(self) -> int:
         return sum(exchange.tokens for exchange in self._state.exchanges)
 
-    async def _generate(self, asked: str, draft: Draft, events: TurnEvents) -> None:
+    async def _generate(self, asked: str, draft: Draft, events: TurnEvents) -> tuple[Message, ...]:
+        """Let `draft` grow; what the model had before it."""
+        messages = messages_for(self._system(), self._state.exchanges, asked)
         prompt = Prompt(
             role=Role.CONVERSATION,
-            messages=messages_for(self._system(), self._state.exchanges, asked),
+            messages=messages,
             max_tokens=self.settings.llm.limits.reply_tokens,
             temperature=_TEMPERATURE,
             stop=stops_at(self._clock.now()),
         )
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                self._generation = tasks.create_task(self._stream(prompt, draft, events), name="reply")
-            cancelled = self._generation.cancelled()
-        except ExceptionGroup as errors:
-            raise _storage_error_in(errors) or errors from None
-        finally:
-            self._generation = None
-        draft.text = plain(draft.text).strip()
-        if cancelled:
-            draft.reason, draft.explanation = "cancelled", "You stopped this reply."
-        elif draft.reason in ("stop", "length") and not draft.text:
-            draft.reason, draft.explanation = "failed", f"{self._model.name} answered without a word. Ask again."
+        await Reply(self._model, self._clock, self._new_watch(), draft, events).speak(prompt, self._stop)
         if draft.verdict is not None and not draft.is_off_record:
             await self._surroundings.reply_tripped(draft.verdict, draft.text)
-
-    async def _stream(self, prompt: Prompt, draft: Draft, events: TurnEvents) -> None:
-        watch = self._new_watch()
-        try:
-            async with contextlib.aclosing(self._model.stream(prompt)) as stream:
-                async for event in stream:
-                    if isinstance(event, Finished):
-                        draft.reason, draft.usage = event.reason.value, event.usage
-                        return
-                    if draft.first_token_at is None:
-                        draft.first_token_at = self._clock.monotonic()
-                    draft.text += event.text
-                    events.token(event.text)
-                    verdict = watch.observe(event.text, self._clock.monotonic())
-                    if verdict.stops:
-                        draft.reason, draft.explanation, draft.verdict = "tripped", verdict.explanation, verdict
-                        return
-        except ModelError as error:
-            draft.reason, draft.explanation = "failed", str(error)
-            # What a provider says may quote what it was asked.
-            why = {} if draft.is_off_record else {"why": error.message}
-            log.warning("reply.failed", code=error.code, **why)
+        return messages
 
     async def _remember_sent(self, asked: str, owner_turn: Turn, reply_turn: Turn) -> None:
         tokens = await self._tokens.of(asked) + await self._tokens.of(reply_turn.text)
@@ -507,9 +495,3 @@ class Conversation:
 
     def _prompt_beginning(self) -> tuple[Message, ...]:
         return messages_for(self._system(), self._state.exchanges)
-
-
-def _storage_error_in(errors: BaseExceptionGroup[BaseException]) -> StorageError | None:
-    """What the disk did while a task group was at work: whoever asked must hear of it, not of the group."""
-    found = errors.subgroup(StorageError)
-    return next((error for error in found.exceptions if isinstance(error, StorageError)), None) if found else None

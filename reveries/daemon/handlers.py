@@ -16,6 +16,7 @@ from reveries.daemon.looking import Looking
 from reveries.daemon.mind import Mind, Progress
 from reveries.daemon.models_overview import answer_frame
 from reveries.daemon.past import answer_about_talk
+from reveries.daemon.replying import ReplyStop
 from reveries.daemon.server import Session
 from reveries.daemon.settings_in_force import masked_toml
 from reveries.daemon.sleep_answers import SleepQuestion, answer_about_sleep, preview_frame
@@ -232,18 +233,16 @@ class Handlers:
 
     async def _say(self, session: Session, request: protocol.Say) -> None:
         mind = self._mind
-        events = _TurnToSession(session, request.request_id)
-        reply = self._tasks.create_task(
-            self._outcome(mind.conversation.say(request.text, events, off_record=request.off_record is True)),
-            name="turn",
-        )
+        events, stop = _TurnToSession(session, request.request_id), ReplyStop()
+        turn = mind.conversation.say(request.text, events, off_record=request.off_record is True, stop=stop)
+        reply = self._tasks.create_task(self._outcome(turn), name="turn")
         try:
             await asyncio.wait((reply,))
         except asyncio.CancelledError:
             # Cancelled by its client: stop the reply. Gone without a word: let it go on, and be stored.
             if session.is_gone:
                 raise
-            await mind.conversation.stop_reply()
+            stop.ask()
             await asyncio.wait((reply,))
         outcome = reply.result()
         if isinstance(outcome, Exception):

@@ -5,7 +5,6 @@ Who speaks goes first: a word of the owner pauses thinking at once and stops a s
 
 import asyncio
 import contextlib
-import os
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from reveries import __version__, protocol
+from reveries import protocol
 from reveries.clock import Clock, Deadline
 from reveries.config import Home, Settings
 from reveries.daemon.checkup import checkup
@@ -26,11 +25,12 @@ from reveries.daemon.power import Power
 from reveries.daemon.probing import Prober, roles_named
 from reveries.daemon.room_keeper import RoomKeeper
 from reveries.daemon.settings_in_force import reread
+from reveries.daemon.status import status_frame
 from reveries.daemon.thinking_control import Permission, ThinkingControl
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.daemon.watched_model import WatchedModel
 from reveries.daemon.when_to_sleep import SleepPressure, why_sleep_is_due
-from reveries.daemon.wire import stats_frame, thought_frame
+from reveries.daemon.wire import thought_frame
 from reveries.db.backups import described, last_restored
 from reveries.db.database import Database
 from reveries.errors import BudgetExceededError, ReveriesError, StorageError
@@ -128,11 +128,11 @@ class Mind:
         )
         self.power.when_changed = monologue.reconsider
         self.room.when_changed = self._room_changed
-        sources.is_running_normally = lambda: not self._problems()
+        sources.is_running_normally = lambda: not self.problems()
         self.models.circuits.when_well = self._is_well_again
 
     def _room_changed(self) -> None:
-        self.tell_trouble(self._problems())
+        self.tell_trouble(self.problems())
         self.monologue.reconsider()
         if not self.room.why_to_rest():
             self.memory.reembedding.try_again()
@@ -155,16 +155,15 @@ class Mind:
     async def conversation_rested(self, conversation_id: str) -> None:
         """Light sleep at once, then thinking goes on with what was said (R-95)."""
         await self.light_sleep()
-        if self.conversation.is_talking:
+        # Not `is_talking`: the owner may be on the way to another conversation, and this one rests all the same.
+        if self.conversation.has_words or not self.conversation.is_resting:
             return
         self.monologue.resume(Reactivation(Reason.CONVERSATION, conversation_id))
         self.tell_state(*self.state())
 
-    def off_record_ended(self) -> None:
-        # The turn's lock is still held, so `is_talking` would say yes: whether the conversation rests is what counts.
-        if self.conversation.is_resting:
-            self.monologue.resume()
-            self.tell_state(self.monologue.state.value, self.monologue.state_detail)
+    def nothing_was_said(self) -> None:
+        self.monologue.resume()
+        self.tell_state(*self.state())
 
     def recent_thought(self) -> str:
         return self.monologue.recent_thought()
@@ -249,7 +248,7 @@ class Mind:
     async def _asleep(self, why: str) -> AsyncIterator[None]:
         """While a pass runs: one at a time, and thinking rests."""
         async with self._pass_lock:
-            self._words_came.clear()
+            self._forget_earlier_words()
             self.monologue.pause()
             self.tell_state("consolidating", why)
             before = self.memory.self_model
@@ -281,6 +280,11 @@ class Mind:
                 if not self.conversation.is_talking:
                     self.monologue.resume()
                 self.tell_state(*self.state())
+
+    def _forget_earlier_words(self) -> None:
+        """Before work that words break off. Not those of a turn under way: it has set the sign, and will not again."""
+        if not self.conversation.has_words:
+            self._words_came.clear()
 
     def _heed_self_model(self, before: SelfModel) -> None:
         """The prompt of the conversation begins with the self-model: let a changed one be read ahead."""
@@ -316,7 +320,7 @@ class Mind:
         """While nobody talks: what the next wake reads instead of every row. A word of the owner ends it."""
         if self.conversation.is_talking or self._pass_lock.locked() or self.room.why_to_rest():
             return
-        self._words_came.clear()
+        self._forget_earlier_words()
         await self.memory.save_snapshot(self._words_came)
 
     async def back_up(self) -> str:
@@ -417,7 +421,7 @@ class Mind:
     async def notices(self) -> list[str]:
         """What the owner should see when attaching: wellbeing (RA-40), whatever is degraded, what waits for money, and
         the notes that nobody has seen yet."""
-        return [*await self._notices(), *self._problems(), *await self.thinking.notes_to_show()]
+        return [*await self.lasting_notices(), *self.problems(), *await self.thinking.notes_to_show()]
 
     def _waits_for_budget(self) -> list[str]:
         """What is quiet because a limit is reached, and when it goes on (G4)."""
@@ -429,53 +433,11 @@ class Mind:
         return waits
 
     async def status(self, request_id: int) -> protocol.Status:
-        """R-18, R-49, R-146. "ok" only while what is acknowledged is also stored (H3)."""
-        stats = await self.memory.stats()
-        state, detail = self.state()
-        problems = self._problems()
-        embedding = self.memory.reembedding.progress
-        return protocol.Status(
-            request_id=request_id,
-            reveries=__version__,
-            pid=os.getpid(),
-            home=str(self.home.path),
-            awake_since=self.awake_since,
-            health="degraded" if problems else "ok",
-            problems=problems,
-            state=state,
-            state_detail=detail,
-            conversation_turns=self.conversation.turn_count,
-            attached_clients=self.conversation.attached_count,
-            thinking_enabled=self.settings.monologue.enabled,
-            last_thought_at=self.monologue.last_thought_at,
-            last_consolidation=stats.last_consolidation,
-            memory=stats_frame(0, stats),
-            models=[protocol.ModelUse(*use) for use in self.models.uses()],
-            usage=[
-                protocol.UsageToday(
-                    role=use.role,
-                    calls=use.calls,
-                    prompt_tokens=use.prompt_tokens,
-                    completion_tokens=use.completion_tokens,
-                    dollars=use.dollars,
-                    token_limit=use.token_limit,
-                )
-                for use in await self.ledger.usage_today()
-            ],
-            dollars_month=await self.ledger.dollars_this_month(),
-            tripwire=await self.journal.tripwire_counts(),
-            notices=await self._notices(),
-            sqlite_version=self.database.sqlite_version,
-            loop_lag_p99_ms=self.lag.p99_ms(),
-            loop_lag_max_ms=self.lag.max_ms(),
-            embedding_model=embedding.model_id,
-            embedding_serving=embedding.serving_id,
-            embedding_done=embedding.done,
-            embedding_total=embedding.total,
-            embedding_waits=embedding.waits,
-        )
+        """How it is."""
+        return await status_frame(request_id, self)
 
-    def _problems(self) -> list[str]:
+    def problems(self) -> list[str]:
+        """What is degraded, in words."""
         why, waits = self.memory.by_words_because, self.memory.reembedding.progress.waits
         found = [*self.room.problems(), *self.models.problems()]
         if why:
@@ -490,7 +452,8 @@ class Mind:
             found.append(f"The disk changed what was written. {' '.join(self._rotten)} See: reveries backup verify")
         return [*found, *self.sources.calendar_files.problems]
 
-    async def _notices(self) -> list[str]:
+    async def lasting_notices(self) -> list[str]:
+        """What the owner should see for as long as it is so."""
         changed = self.memory.reembedding.notice
         asks = await self._asks_about_sleep()
         told = [*self._restored(), *await self.journal.notices(), *([changed] if changed else [])]

@@ -51,8 +51,9 @@ class Surroundings(Protocol):
         """Whether somebody else than the owner and the mind had a hand in that thought: then so has it in the reply."""
         ...
 
-    def off_record_ended(self) -> None:
-        """A turn that leaves no trace is over; nothing of it is slept on. Thinking goes on if nobody talks."""
+    def nothing_was_said(self) -> None:
+        """What began with somebody speaking left no trace - off the record, or it failed before it was stored - and the
+        conversation rests as before: nothing of it is slept on, thinking goes on."""
         ...
 
     async def turns_folded(self) -> None:

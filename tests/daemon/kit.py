@@ -51,7 +51,7 @@ class Around:
     def recent_thought(self) -> str:
         return self.thought
 
-    def off_record_ended(self) -> None:
+    def nothing_was_said(self) -> None:
         self.off_record += 1
 
     async def turns_folded(self) -> None:

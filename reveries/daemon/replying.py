@@ -1,0 +1,95 @@
+"""One reply, from the model to whoever asked: word by word, watched, and ended when nobody wants it any more."""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import structlog
+
+from reveries.clock import Clock
+from reveries.daemon.turn import Draft, ReplyWatch, TurnEvents
+from reveries.errors import ModelError, StorageError
+from reveries.llm.base import ChatModel, Finished, Prompt
+from reveries.plaintext import plain
+
+log = structlog.get_logger("conversation")
+
+
+class ReplyStop:
+    """The word that one reply is not wanted any more; it may come before the reply begins."""
+
+    def __init__(self) -> None:
+        self.is_asked = False
+        self._speaking: asyncio.Task[None] | None = None
+
+    def ask(self) -> None:
+        self.is_asked = True
+        if self._speaking is not None:
+            self._speaking.cancel()
+
+    @contextlib.contextmanager
+    def ends(self, speaking: "asyncio.Task[None]") -> Iterator[None]:
+        """Within it, `speaking` is what ends."""
+        self._speaking = speaking
+        try:
+            yield
+        finally:
+            self._speaking = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """How `draft` comes to be."""
+
+    model: ChatModel
+    clock: Clock
+    watch: ReplyWatch
+    draft: Draft
+    events: TurnEvents
+
+    async def speak(self, prompt: Prompt, stop: ReplyStop) -> None:
+        """Ask the model, and no one when `stop` came first. Raises StorageError."""
+        draft, is_cut = self.draft, stop.is_asked
+        if not is_cut:
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    speaking = tasks.create_task(self._stream(prompt), name="reply")
+                    with stop.ends(speaking):
+                        await asyncio.wait((speaking,))
+                is_cut = speaking.cancelled()
+            except ExceptionGroup as errors:
+                raise _storage_error_in(errors) or errors from None
+        draft.text = plain(draft.text).strip()
+        if is_cut:
+            draft.reason, draft.explanation = "cancelled", "You stopped this reply."
+        elif draft.reason in ("stop", "length") and not draft.text:
+            draft.reason, draft.explanation = "failed", f"{self.model.name} answered without a word. Ask again."
+
+    async def _stream(self, prompt: Prompt) -> None:
+        draft = self.draft
+        try:
+            async with contextlib.aclosing(self.model.stream(prompt)) as stream:
+                async for event in stream:
+                    if isinstance(event, Finished):
+                        draft.reason, draft.usage = event.reason.value, event.usage
+                        return
+                    if draft.first_token_at is None:
+                        draft.first_token_at = self.clock.monotonic()
+                    draft.text += event.text
+                    self.events.token(event.text)
+                    verdict = self.watch.observe(event.text, self.clock.monotonic())
+                    if verdict.stops:
+                        draft.reason, draft.explanation, draft.verdict = "tripped", verdict.explanation, verdict
+                        return
+        except ModelError as error:
+            draft.reason, draft.explanation = "failed", str(error)
+            # What a provider says may quote what it was asked.
+            why = {} if draft.is_off_record else {"why": error.message}
+            log.warning("reply.failed", code=error.code, **why)
+
+
+def _storage_error_in(errors: BaseExceptionGroup[BaseException]) -> StorageError | None:
+    """What the disk did while a task group was at work: whoever asked must hear of it, not of the group."""
+    found = errors.subgroup(StorageError)
+    return next((error for error in found.exceptions if isinstance(error, StorageError)), None) if found else None

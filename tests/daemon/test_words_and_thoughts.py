@@ -1,0 +1,134 @@
+"""Whoever speaks comes first, from the first word to the end of the turn; and whatever becomes of a turn, the mind
+goes on thinking afterwards."""
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from reveries.config import CrisisSettings, Home, load_settings
+from reveries.daemon.danger import Danger
+from reveries.daemon.replying import ReplyStop
+from reveries.llm.scripted import Pause, ScriptedModel
+from reveries.monologue.ports import ThoughtState
+from tests.daemon.kit import Events, talking, until
+from tests.daemon.mind_kit import NOON, Living, living
+from tests.fakes.clock import HandClock
+
+pytestmark = pytest.mark.timeout(60)
+
+FACT = "My sister Maria moved to Oslo last week and I miss her a lot."
+
+
+@dataclass(frozen=True)
+class SlowDanger(Danger):
+    """Weighs words for as long as the test likes."""
+
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    answers: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def help_for(self, words: str, settings: CrisisSettings) -> str | None:
+        self.asked.set()
+        await self.answers.wait()
+        return None
+
+
+class BrokenDanger(Danger):
+    async def help_for(self, words: str, settings: CrisisSettings) -> str | None:
+        raise KeyError("tokenizer")
+
+
+def _thinks(life: Living) -> bool:
+    return life.mind.monologue.state is not ThoughtState.PAUSED
+
+
+@pytest.mark.requirement("R-95", "R-96")
+@pytest.mark.parametrize("leaves", ["for a new one", "for an earlier one"])
+async def test_thinking_goes_on_when_one_conversation_is_left_for_another(tmp_path: Path, leaves: str) -> None:
+    clock = HandClock(NOON)
+    model = ScriptedModel((), otherwise="Indeed.", clock=clock)
+    async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(30):
+        talk = life.mind.conversation
+        talk.attach(1)
+        await life.say(FACT)
+        first = talk.conversation_id
+        if leaves == "for an earlier one":
+            await talk.begin_new()
+            await life.say("I planted a pear tree behind the house today.")
+            await talk.go_back_to(first)
+        else:
+            await talk.begin_new()
+        talk.detach(1)
+        # It need not think at once: no event gets past the pace (G3).
+        await until(lambda: _thinks(life))
+
+
+@pytest.mark.requirement("R-38", "R-96")
+async def test_words_that_still_wait_for_their_turn_keep_thinking_quiet(tmp_path: Path) -> None:
+    clock = HandClock(NOON)
+    model = ScriptedModel((), otherwise="Indeed.", clock=clock)
+    async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(30):
+        life.mind.conversation.danger = slow = SlowDanger()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(life.mind.conversation.say(FACT, Events()), name="turn")
+            await slow.asked.wait()
+            assert life.mind.conversation.is_talking
+            # A pass of sleep that these words broke off ends here: it must not let thinking go on.
+            await life.mind.consolidate(None, trigger="owner")
+            assert not _thinks(life)
+            slow.answers.set()
+
+
+@pytest.mark.requirement("R-102")
+async def test_a_pass_that_begins_during_a_turn_still_heeds_its_words(tmp_path: Path) -> None:
+    clock = HandClock(NOON)
+    model = ScriptedModel((), otherwise="Indeed.", clock=clock)
+    async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(30):
+        await life.say(FACT)
+        await life.mind.light_sleep()
+        life.mind.conversation.danger = slow = SlowDanger()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(life.mind.conversation.say("And Paul?", Events()), name="turn")
+            await slow.asked.wait()
+            slept = await life.mind.consolidate(None, trigger="owner")
+            assert slept.processed == 0
+            slow.answers.set()
+
+
+@pytest.mark.requirement("R-95")
+async def test_a_turn_that_fails_before_it_begins_does_not_end_thinking(tmp_path: Path) -> None:
+    clock = HandClock(NOON)
+    model = ScriptedModel((), otherwise="Indeed.", clock=clock)
+    async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(30):
+        life.mind.conversation.danger = BrokenDanger()
+        with pytest.raises(KeyError):
+            await life.say("Good morning, how are you?")
+        await until(lambda: _thinks(life))
+        assert not life.mind.conversation.is_talking
+
+
+@pytest.mark.requirement("R-93")
+async def test_who_stops_a_reply_stops_their_own_and_nobody_elses(tmp_path: Path) -> None:
+    async with talking(tmp_path, ["Beginning ", Pause(60), "and end."]) as talk:
+        async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+            events, stop = Events(), ReplyStop()
+            first = tasks.create_task(talk.conversation.say("About the pear tree.", events), name="first")
+            await until(lambda: events.text == "Beginning ")
+            second = tasks.create_task(talk.conversation.say("About a boat.", Events(), stop=stop), name="second")
+            stop.ask()
+            await talk.clock.advance(61)
+        assert (first.result().draft.reason, first.result().draft.text) == ("stop", "Beginning and end.")
+        assert (second.result().draft.reason, second.result().draft.text) == ("cancelled", "")
+
+
+@pytest.mark.requirement("R-93", "G1")
+async def test_a_reply_that_is_stopped_before_it_began_asks_no_model_and_keeps_the_words(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        stop = ReplyStop()
+        stop.ask()
+        result = await talk.conversation.say(FACT, Events(), stop=stop)
+        assert result.draft.reason == "cancelled"
+        assert talk.model.prompts == []
+        turns = await talk.memory.recent_turns(talk.conversation.conversation_id, 9)
+        assert [turn.text for turn in turns] == [FACT]

@@ -7,7 +7,7 @@ for the reply; `Stored` after COMMIT, never before. A client that vanishes does 
 import asyncio
 import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -149,6 +149,16 @@ class Conversation:
             self.last_turns.drop(self.conversation_id)
             self._warmth_wanted.set()
         return taken[0].text
+
+    @contextlib.asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """While nothing is said. Then what is before the model is read anew: some of it may have been erased."""
+        async with self._turn_lock:
+            yield
+            before, self.last_turns = self._state, LastTurns()
+            await self._hold(await self._memory.conversations.go_back_to(self.conversation_id))
+            self._state.is_resting, self._state.chosen_monotonic = before.is_resting, before.chosen_monotonic
+            self._state.last_word_monotonic = before.last_word_monotonic
 
     async def _leave(self) -> None:
         if not self._state.is_resting:

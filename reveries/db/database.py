@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import math
 import os
+import shutil
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
@@ -62,6 +63,10 @@ _COMMITS_BETWEEN_FOLDS = 50
 _LOG_GROWTH_BYTES = 4 * 2**20
 """After so many commits, or when the log has grown by so much, it is folded into the file."""
 
+
+_SCRUB_ROOM = 2.2
+"""Of the file's size: a copy of it, and the log that brings it back."""
+_IN_MEMORY_BYTES = 256 * 2**20
 
 _STEPS_BETWEEN_LOOKS = 10_000
 """Of SQLite's virtual machine, between two looks at the clock: well under a millisecond."""
@@ -199,6 +204,35 @@ class Database:
             raise StorageError(
                 f"The backup {target} cannot be made: {error.strerror}.", advice="The memory itself is in use."
             ) from error
+
+    async def scrub(self) -> bool:
+        """Leave nothing in the file of what was deleted: no page of it, no word of the index, no log. It is written
+        anew for that, which needs room for two more of it; False where that room is not there, or SQLite cannot, and
+        only what it overwrites by itself is gone. Everybody waits meanwhile."""
+        async with self._lock:
+            with _storage_errors():
+                await (await self._connection.execute(statements()["forget.merge_words"])).close()
+                is_whole = await self._vacuum()
+                await self._fold("TRUNCATE")
+        return is_whole
+
+    async def _vacuum(self) -> bool:
+        size = self.path.stat().st_size
+        free = shutil.disk_usage(self.path.parent).free
+        if free < _SCRUB_ROOM * size:
+            return False
+        # In memory is quick while it is small; a large mind would need as much memory as disk.
+        store = "FILE" if size > _IN_MEMORY_BYTES else "MEMORY"
+        await (await self._connection.execute(f"PRAGMA temp_store={store}")).close()
+        try:
+            await (await self._connection.execute("VACUUM")).close()
+        except dbapi.OperationalError as error:
+            if _primary_code(error) != SQLITE_FULL:
+                raise
+            return False
+        finally:
+            await (await self._connection.execute("PRAGMA temp_store=MEMORY")).close()
+        return True
 
     async def is_intact(self) -> bool:
         """SQLite's own integrity check."""

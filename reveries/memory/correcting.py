@@ -15,7 +15,7 @@ from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet
 from reveries.memory.conversations import Names
 from reveries.memory.episode_hand import EpisodeHand
-from reveries.memory.importing import Import, PastTurn
+from reveries.memory.importing import Import, IsErased, PastTurn
 from reveries.memory.model import Episode, Turn
 from reveries.memory.recall.deep_recall import DeepRecall
 from reveries.memory.rows import storable
@@ -49,13 +49,20 @@ class Corrections:
     """Takes one at a time."""
 
     def __init__(
-        self, store: MemoryStore, light_sleep: LightSleep, names: Names, clock: Clock, new_id: Callable[[], str]
+        self,
+        store: MemoryStore,
+        light_sleep: LightSleep,
+        names: Names,
+        clock: Clock,
+        new_id: Callable[[], str],
+        is_erased: IsErased,
     ) -> None:
         self._store = store
         self._light_sleep = light_sleep
         self._names = names
         self._clock = clock
         self._new_id = new_id
+        self._is_erased = is_erased
         self._hand = EpisodeHand(store, clock)
         self._deep = DeepRecall(store, clock)
 
@@ -75,7 +82,7 @@ class Corrections:
         # What waits goes first: the correction's own pass is to be of nothing else.
         await self._light_sleep.run()
         line = PastTurn(self._clock.now(), self._names.owner, text)
-        await Import(self._store, self._names, REMEMBERED, self._new_id).add([line])
+        await Import(self._store, self._names, REMEMBERED, self._new_id, self._is_erased).add([line])
         formed: list[str] = []
 
         def beside(changes: ChangeSet) -> ChangeSet:
@@ -87,7 +94,9 @@ class Corrections:
 
         run_id = await self._light_sleep.run_alone(lambda turn: _is(turn, line), CORRECTION, beside)
         if not formed:
-            raise UsageError("It was told just that already.", advice="See: reveries consolidate log")
+            raise UsageError(
+                "It was told just that already, or had to forget it.", advice="See: reveries consolidate log"
+            )
         return Corrected(run_id, episode.id, formed[0], replaced)
 
     def _concerned(self, episode: Episode, vector: Vector) -> tuple[Turn, ...]:

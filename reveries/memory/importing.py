@@ -17,6 +17,9 @@ from reveries.memory.rows import experience_row, storable, turn_of, turn_row
 from reveries.memory.sleep.encoding import salience_of, topics_of, valence_of
 from reveries.memory.store import MemoryStore
 
+IsErased = Callable[[str, float], bool]
+"""Whether these words, said then, were erased on the owner's word."""
+
 _SESSION_SECONDS = 6 * 3600.0
 """A longer silence within a source begins another conversation."""
 _ADOPT_BATCH = 200
@@ -37,13 +40,18 @@ class Imported:
 
     stored: int
     known_already: int
+    erased: int = 0
+    """Lines that the owner had erased: they are not taken in again."""
 
 
 class Import:
     """One import under way: hand it the lines in order, in batches. Of equal lines it counts which one it is at."""
 
-    def __init__(self, store: MemoryStore, names: Names, source: str, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self, store: MemoryStore, names: Names, source: str, new_id: Callable[[], str], is_erased: IsErased
+    ) -> None:
         self._store = store
+        self._is_erased = is_erased
         self._names = names
         self._source = source
         self._new_id = new_id
@@ -53,18 +61,20 @@ class Import:
         """Store a batch in one transaction. Raises StorageError; then nothing of the batch is stored."""
         seen = self._seen.copy()
         keyed = [(line, _import_key(line, seen)) for line in map(_clean, lines)]
-        stored = 0
+        stored = erased = 0
 
         async def work(transaction: Transaction) -> ChangeSet:
-            nonlocal stored
-            new = [(line, key) for line, key in keyed if not await _is_known(transaction, key)]
+            nonlocal stored, erased
+            unknown = [(line, key) for line, key in keyed if not await _is_known(transaction, key)]
+            new = [(line, key) for line, key in unknown if not self._is_erased(line.text, line.said_at)]
+            erased = len(unknown) - len(new)
             await self._insert(transaction, new)
             stored = len(new)
             return ChangeSet()
 
         await self._store.commit(work)
         self._seen = seen
-        return Imported(stored, len(keyed) - stored)
+        return Imported(stored, len(keyed) - stored - erased, erased)
 
     async def _insert(self, transaction: Transaction, lines: Sequence[tuple[PastTurn, bytes]]) -> None:
         conversation_id, position, last_said_at = "", 0, 0.0

@@ -165,6 +165,12 @@ class Monologue:
         if thought_id == self._previous_id:
             self._previous, self._is_unfinished, self._is_tainted = "", False, False
 
+    def forget_all(self, holds: Callable[[str], bool]) -> None:
+        """Something was erased: nothing that was thought until now leads on, no occasion that holds it comes."""
+        self._previous = self._previous_id = self._last_outcome = ""
+        self._is_unfinished = self._was_cut = self._is_tainted = False
+        self._asked = deque(why for why in self._asked if not holds(why.detail))
+
     def configure(self, settings: MonologueSettings) -> None:
         """New settings, from the next thought on; switching thinking off ends the running one."""
         self._settings = settings

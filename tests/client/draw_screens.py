@@ -79,7 +79,7 @@ SCREENS: Final = {
     "memory": Screen(("f4",), "Ada: "),
     "memory-found": Screen(("enter",), "Ada: ", typed="/memory the garden wall"),
     "graph": Screen(("f9",), "What its memory"),
-    "forget": Screen(("f4", "d"), "This would be"),
+    "forget": Screen(("f4", "d"), "what would go"),
     "correct": Screen(("f4", "c"), "What holds instead", sizes=_MIDDLE),
     "private": Screen(("enter",), "off the record", typed="/private", sizes=SIZES),
     "why": Screen(("f4", "w"), ""),

@@ -41,6 +41,7 @@ _COMMANDS: Final = {
     "logs": "logs",
     "open": "where",
     "service": "service",
+    "web": "web",
     "completion": "completion",
     "uninstall": "uninstall",
 }

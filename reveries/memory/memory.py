@@ -267,7 +267,7 @@ class Memory:
 
     def begin_import(self, source: str) -> Import:
         """An import to be handed batch after batch; then `light_sleep`."""
-        names = Names(self._parts.owner_name, self._parts.mind_name)
+        names = Names(self._parts.owner_name or UNNAMED_OWNER, self._parts.mind_name)
         return Import(self._store, names, source, self._parts.new_id, self.forgetting.refuses)
 
     async def remember(self, text: str) -> bool:

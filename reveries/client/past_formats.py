@@ -39,15 +39,15 @@ def read_past(file: Path, owner: str, now: float) -> list[ImportedTurn]:
     if file.suffix.lower() in (".txt", ".md"):
         return _some([_fitting(turn, file) for turn in _of_transcript(raw, file, now)], file)
     head = raw.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    if head == b"[":
-        turns = list(_of_export(_decoded(raw, file), file, owner))
-    elif head == b"{" or file.suffix.lower() not in (".txt", ".md"):
+    if head != b"[":
         return read_conversation(file)
-    else:
-        turns = list(_of_transcript(raw, file, now))
+    return _some([_fitting(turn, file) for turn in _of_export(_decoded(raw, file), file, owner)], file)
+
+
+def _some(turns: list[ImportedTurn], file: Path) -> list[ImportedTurn]:
     if not turns:
         raise InputDataError(f"{file} has no words in it.", advice=f"Or as JSON lines: {EXAMPLE}")
-    return [_fitting(turn, file) for turn in turns]
+    return turns
 
 
 def _read(file: Path) -> bytes:

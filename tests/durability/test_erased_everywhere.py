@@ -1,4 +1,4 @@
-"""F10: a word that went everywhere is nowhere after it was erased, and stays away. The real process, a scripted model."""
+"""F10: a word that went everywhere is nowhere after it was erased, and stays away."""
 
 import asyncio
 import contextlib

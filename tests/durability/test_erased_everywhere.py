@@ -141,10 +141,14 @@ async def test_a_word_that_went_everywhere_is_erased_from_every_byte_of_the_home
             async with awake(home, zygote) as client:
                 receipt = await erased(client)
                 assert places(home) == {}
+                assert not list(home.path.glob("*.erasing"))
                 assert await probe(client, 100) == []
                 await says_bread(client)
             assert places(home) == {}
             assert receipt.tombstones
+            _break_off(home, old)
+            async with awake(home, zygote):
+                await until(lambda: not places(home))
             _restore(home, old)
             assert places(home)
             async with awake(home, zygote) as client:
@@ -156,6 +160,14 @@ async def test_a_word_that_went_everywhere_is_erased_from_every_byte_of_the_home
         finally:
             zygote.close()
             await parrot.close()
+
+
+def _break_off(home: Home, old: Path) -> None:
+    """As if the process had been killed before it came to the logs and the backups."""
+    shutil.copyfile(old, home.backups / "memory-1600000000.db")
+    with (home.logs / "daemon.out").open("a") as output:
+        output.write(f"Traceback: what {WORD} quoted\n")
+    home.database_default.with_name("memory.db.erasing").touch()
 
 
 def _restore(home: Home, old: Path) -> None:

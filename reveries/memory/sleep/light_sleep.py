@@ -48,11 +48,11 @@ class LightSleep:
         self._store = store
         self._clock = clock
         self._new_id = new_id
-        self._running = asyncio.Lock()
+        self.running = asyncio.Lock()
 
     async def run(self, progress: Progress | None = None, stop: asyncio.Event | None = None) -> LightSlept:
         """Sleep on everything that has not been slept on. With `stop` set it ends after the batch in hand."""
-        async with self._running:
+        async with self.running:
             await adopt_imported(self._store, self._new_id)
             pending = await self._store.to_sleep_on()
             if not pending:

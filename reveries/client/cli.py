@@ -36,6 +36,7 @@ _COMMANDS: Final = {
     "notes": "notes",
     "config": "settings",
     "import": "importing",
+    "export": "exporting",
     "backup": "backup",
     "models": "models",
     "logs": "logs",

@@ -13,9 +13,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 PYTEST := $(BIN)/python -m pytest
 
 # Debian's names of what test-system needs, and the command that shows that it is there.
-SYSTEM_TOOLS := tmux:tmux strace:strace systemd:systemd-analyze
+SYSTEM_TOOLS := tmux:tmux strace:strace systemd:systemd-analyze chromium:chromium
 
-.PHONY: help wake install hosted test test-system system-packages check format docs bench bench-safety soak locks clean
+.PHONY: help wake install hosted web test test-system system-packages check format docs bench bench-safety soak locks clean
 
 help: ## this list
 	@echo "make TARGET, one of:"
@@ -45,6 +45,8 @@ install: ## put `reveries` on the PATH (pipx, or ~/.local/bin)
 	@.ci/install
 
 hosted: $(VENV)/hosted.stamp ## add what hosted models need (litellm) to .venv
+
+web: $(VENV)/web.stamp ## add what the terminal in a browser needs to .venv
 
 # --- working on it ---------------------------------------------------------------------------------------------------
 
@@ -121,6 +123,11 @@ $(VENV)/hosted.stamp: requirements-hosted.lock $(VENV)/core.stamp
 	@$(PIP) install --quiet --require-hashes -r requirements-hosted.lock
 	@touch $@
 	@echo "Hosted models can be used now: reveries config set llm.provider NAME"
+
+$(VENV)/web.stamp: requirements-web.lock $(VENV)/core.stamp
+	@$(PIP) install --quiet --require-hashes -r requirements-web.lock
+	@touch $@
+	@echo "The conversation in a browser: reveries web"
 
 ifneq ($(wildcard $(VENV)/python.stamp),)
 ifneq ($(shell $(BIN)/python -c 'print("works")' 2>/dev/null),works)

@@ -76,7 +76,8 @@ def test_what_the_package_needs_is_locked() -> None:
 def test_what_is_imported_is_declared() -> None:
     """A library that is here only because another one needs it may go with that one's next version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = project["dependencies"] + project["optional-dependencies"]["hosted"]
+    extras = project["optional-dependencies"]
+    lines = project["dependencies"] + extras["hosted"] + extras["web"]
     declared = {re.split(r"[<>=;\[ ]", line)[0].lower() for line in lines} | {"reveries"}
     carriers = importlib.metadata.packages_distributions()
     undeclared = {

@@ -1,15 +1,28 @@
 """Bringing a past conversation in: batch after batch, each stored before the next is sent."""
 
 from contextlib import aclosing
+from pathlib import Path
 
 from reveries import protocol
 from reveries.client.connection import Connection
 from reveries.client.conversation_file import batches
 from reveries.client.json_answers import BroughtIn
+from reveries.client.past_formats import read_past
 from reveries.client.progress import Moved
 from reveries.client.render import Page, Part, line
 from reveries.client.wording import plural
+from reveries.config import find_home, load_settings
 from reveries.errors import ConnectionLostError
+
+UNNAMED_OWNER = "You"
+"""The owner's name where none is configured, as the daemon has it."""
+
+
+def read_past_of_owner(file: Path, now: float) -> list[protocol.ImportedTurn]:
+    """The turns of a file of any form that is known, the owner's under their name. Raises InputFileError,
+    InputDataError."""
+    owner = load_settings(find_home().config).owner.name or UNNAMED_OWNER
+    return read_past(file, owner, now)
 
 
 async def bring_in(mind: Connection, source: str, turns: list[protocol.ImportedTurn], moved: Moved) -> BroughtIn:

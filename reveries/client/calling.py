@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
 from reveries import protocol
-from reveries.client.connection import Connection, connect
+from reveries.client.connection import ANSWER_SECONDS, Connection, connect
 from reveries.config import find_home
 
 _Result = TypeVar("_Result")
@@ -23,9 +23,11 @@ def call(do: Callable[[Connection], Awaitable[_Result]]) -> _Result:
     return asyncio.run(connected())
 
 
-def ask(make: Callable[[int], protocol.Request], answer: type[_Result]) -> _Result:
-    """One request, one answer."""
-    return call(lambda mind: mind.ask(make, answer))
+def ask(
+    make: Callable[[int], protocol.Request], answer: type[_Result], *, seconds: float | None = ANSWER_SECONDS
+) -> _Result:
+    """One request, one answer, within `seconds` (None: however long it takes)."""
+    return call(lambda mind: mind.ask(make, answer, seconds=seconds))
 
 
 @contextlib.contextmanager

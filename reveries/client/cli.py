@@ -36,11 +36,13 @@ _COMMANDS: Final = {
     "notes": "notes",
     "config": "settings",
     "import": "importing",
+    "export": "exporting",
     "backup": "backup",
     "models": "models",
     "logs": "logs",
     "open": "where",
     "service": "service",
+    "web": "web",
     "completion": "completion",
     "uninstall": "uninstall",
 }

@@ -40,7 +40,7 @@ def batches(turns: list[ImportedTurn]) -> list[list[ImportedTurn]]:
     parts: list[list[ImportedTurn]] = [[]]
     room = _BATCH_BYTES
     for turn in turns:
-        weight = _weight(turn)
+        weight = turn_weight(turn)
         if parts[-1] and (len(parts[-1]) == _BATCH_TURNS or weight > room):
             parts.append([])
             room = _BATCH_BYTES
@@ -59,7 +59,7 @@ def _turn(line: bytes, where: str) -> ImportedTurn:
     turn = ImportedTurn(said_at, values[1].strip(), values[2])
     if len(turn.speaker) > _SPEAKER_CHARS:
         raise _wrong(where, f'"speaker" has {len(turn.speaker):,} characters, and {_SPEAKER_CHARS} are allowed')
-    if len(turn.text) > MAX_TEXT_CHARS or _weight(turn) > _TURN_BYTES:
+    if len(turn.text) > MAX_TEXT_CHARS or turn_weight(turn) > _TURN_BYTES:
         raise _wrong(where, f'"text" is too long for one turn ({len(turn.text):,} characters)')
     return turn
 
@@ -87,7 +87,8 @@ def _text_of(entry: dict[str, object], name: str, where: str) -> str:
     return value
 
 
-def _weight(turn: ImportedTurn) -> int:
+def turn_weight(turn: ImportedTurn) -> int:
+    """About how many bytes a turn takes on the wire."""
     return len(turn.text.encode("utf-8")) + 4 * len(turn.speaker) + 64
 
 

@@ -191,6 +191,8 @@ OF_COMMANDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     "config get": SettingShown,
     "config set": SettingChanged,
     "import": BroughtIn,
+    "import --mind": protocol.MindMoved,
+    "export": protocol.MindMoved,
     "backup create": protocol.Backups,
     "backup list": protocol.Backups,
     "backup verify": protocol.Backups,

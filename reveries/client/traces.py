@@ -26,23 +26,47 @@ class Search:
     """Weights of models, and what cannot be read."""
 
 
-def forms_of(words: str) -> dict[str, re.Pattern[bytes]]:
-    """How `words` may stand in a file: one expression a form. Case counts for base64 alone, where it is tried as
-    given, lower, upper and with capitals.
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One way in which words may stand in a file. `hints`: of which one stands there whenever the expression fits, in
+    lower case where `is_folded`; looked for first, which is many times as fast. None: only the expression knows."""
+
+    pattern: re.Pattern[bytes]
+    hints: tuple[bytes, ...] = ()
+    is_folded: bool = True
+
+    def count(self, piece: bytes, folded: bytes, overlap: int) -> int:
+        """How often in `piece`; what lies wholly in its first `overlap` bytes was counted with the piece before."""
+        among = folded if self.is_folded else piece
+        if self.hints and not any(hint in among for hint in self.hints):
+            return 0
+        return sum(match.end() > overlap for match in self.pattern.finditer(piece))
+
+
+def forms_of(words: str) -> dict[str, Form]:
+    """How `words` may stand in a file. Case counts for base64 alone, where it is tried as given, lower, upper and with
+    capitals.
 
     The first and last characters of base64 hold bits of what stands beside them, and are left out.
     """
     words = words[:_LONGEST_WORDS]
     spelled = dict.fromkeys((words, words.lower(), words.upper(), words.title(), words.capitalize()))
-    coded = [piece for text in spelled for name in ("utf-8", "utf-16-le") for piece in _base64(text.encode(name))]
-    return {
+    coded = tuple(
+        dict.fromkeys(
+            piece for text in spelled for name in ("utf-8", "utf-16-le") for piece in _base64(text.encode(name))
+        )
+    )
+    forms = {
         "text": _any_case(words, "utf-8"),
         "UTF-16 (little)": _any_case(words, "utf-16-le"),
         "UTF-16 (big)": _any_case(words, "utf-16-be"),
-        "base64": re.compile(b"|".join(re.escape(piece) for piece in dict.fromkeys(coded))),
-        "hex": re.compile(_hex(words), re.IGNORECASE),
-        "JSON escapes": _escaped(words),
+        "hex": _hex(words),
     }
+    if coded:
+        forms["base64"] = Form(re.compile(b"|".join(map(re.escape, coded))), coded, is_folded=False)
+    if not words.isascii():
+        forms["JSON escapes"] = _escaped(words)
+    return forms
 
 
 def search(home: Path, words: str, tell: Callable[[int, int], None] = lambda done, total: None) -> Search:
@@ -67,13 +91,13 @@ def search(home: Path, words: str, tell: Callable[[int, int], None] = lambda don
     return found
 
 
-def _search_file(file: Path, forms: dict[str, re.Pattern[bytes]], found: Search) -> dict[str, int]:
+def _search_file(file: Path, forms: dict[str, Form], found: Search) -> dict[str, int]:
     counts = dict.fromkeys(forms, 0)
     for overlap, piece in _pieces(file):
         found.bytes += len(piece) - overlap
-        for form, pattern in forms.items():
-            # What lies wholly in the overlap was counted with the piece before.
-            counts[form] += sum(match.end() > overlap for match in pattern.finditer(piece))
+        folded = piece.lower()
+        for name, form in forms.items():
+            counts[name] += form.count(piece, folded, overlap)
     return counts
 
 
@@ -88,16 +112,18 @@ def _pieces(file: Path) -> Iterator[tuple[int, bytes]]:
             tail = piece[-keep:]
 
 
-def _named(name: str, forms: dict[str, re.Pattern[bytes]]) -> int:
+def _named(name: str, forms: dict[str, Form]) -> int:
     with contextlib.suppress(UnicodeEncodeError):
-        return len(forms["text"].findall(name.encode()))
+        return forms["text"].count(name.encode(), name.encode().lower(), 0)
     return 0
 
 
-def _any_case(words: str, coding: str) -> re.Pattern[bytes]:
-    if words.isascii() and coding == "utf-8":
-        return re.compile(re.escape(words.encode()), re.IGNORECASE)
-    return re.compile(b"".join(_either(char, coding) for char in words))
+def _any_case(words: str, coding: str) -> Form:
+    """Of ASCII words the bytes of either case differ as ASCII letters do, in UTF-16 too."""
+    if words.isascii():
+        raw = words.lower().encode(coding)
+        return Form(re.compile(re.escape(raw), re.IGNORECASE), (raw,))
+    return Form(re.compile(b"".join(_either(char, coding) for char in words)))
 
 
 def _either(char: str, coding: str) -> bytes:
@@ -105,24 +131,22 @@ def _either(char: str, coding: str) -> bytes:
     return b"(?:" + b"|".join(re.escape(one.encode(coding, "replace")) for one in cases) + b")"
 
 
-def _hex(words: str) -> bytes:
-    one = b"|".join(
-        text.encode("utf-8", "replace").hex().encode() for text in dict.fromkeys((words, words.lower(), words.upper()))
-    )
-    return b"(?:" + one + b")"
+def _hex(words: str) -> Form:
+    """Of the words as given, lower and upper; of ASCII words in any case."""
+    spelled = dict.fromkeys((words, words.lower(), words.upper()))
+    hints = tuple(dict.fromkeys(text.encode("utf-8", "replace").hex().encode() for text in spelled))
+    return Form(re.compile(b"|".join(hints), re.IGNORECASE), hints)
 
 
-def _escaped(words: str) -> re.Pattern[bytes]:
+def _escaped(words: str) -> Form:
     """As JSON writes what is not ASCII; words that are ASCII are found as text."""
-    if words.isascii():
-        return re.compile(rb"(?!)")
 
     def one(char: str) -> bytes:
         units = char.encode("utf-16-be", "replace")
         return b"".join(rb"\\u%02x%02x" % (units[at], units[at + 1]) for at in range(0, len(units), 2))
 
     parts = [re.escape(char.encode()) if char.isascii() else one(char) for char in words]
-    return re.compile(b"".join(parts), re.IGNORECASE)
+    return Form(re.compile(b"".join(parts), re.IGNORECASE))
 
 
 def _base64(raw: bytes) -> Iterator[bytes]:

@@ -4,6 +4,7 @@
     python -m reveries.daemon.asleep test [--role ROLE]
     python -m reveries.daemon.asleep usage [--days N]
     python -m reveries.daemon.asleep checkup
+    python -m reveries.daemon.asleep mind-export --file F [--name BACKUP] [--with-vectors] | mind-import --file F
     python -m reveries.daemon.asleep backup-create | backup-list | backup-verify [--name N] | backup-restore [--name N]
 
 It writes frames of the protocol on standard output, one JSON object a line: `Progress`, and at last what a waking mind
@@ -17,6 +18,7 @@ import contextlib
 import os
 import random
 import sys
+from pathlib import Path
 
 import msgspec
 
@@ -28,6 +30,7 @@ from reveries.daemon.checkup import checkup_asleep
 from reveries.daemon.instance import hold_lock
 from reveries.daemon.models import build_models, longest_call_seconds
 from reveries.daemon.models_overview import answer_frame, models_overview
+from reveries.daemon.moving import brought_in, taken_out
 from reveries.daemon.probing import Prober, roles_named
 from reveries.daemon.usage import usage_report
 from reveries.db.database import Database, open_database
@@ -47,6 +50,11 @@ def main(words: list[str] | None = None) -> int:
     commands.add_parser("checkup")
     for name in ("create", "list", "verify", "restore"):
         commands.add_parser(f"backup-{name}").add_argument("--name", default="")
+    for name in ("export", "import"):
+        moving = commands.add_parser(f"mind-{name}")
+        moving.add_argument("--file", required=True)
+        moving.add_argument("--name", default="")
+        moving.add_argument("--with-vectors", action="store_true")
     arguments = parser.parse_args(words)
     os.umask(0o077)
     try:
@@ -56,6 +64,8 @@ def main(words: list[str] | None = None) -> int:
             asyncio.run(_overview(settings))
         elif arguments.command.startswith("backup-"):
             _tell(_backup(settings, home, arguments.command, arguments.name))
+        elif arguments.command.startswith("mind-"):
+            _tell(_move(settings, home, arguments))
         elif arguments.command == "usage":
             asyncio.run(_usage(settings, home, arguments.days))
         elif arguments.command == "checkup":
@@ -80,6 +90,16 @@ def _backup(settings: Settings, home: Home, command: str, name: str) -> protocol
             return restored(settings, home, SystemClock(), name)
         case _:
             return listed(home)
+
+
+def _move(settings: Settings, home: Home, arguments: argparse.Namespace) -> protocol.Frame:
+    def tell(rows: int, total: int) -> None:
+        _tell(protocol.Progress(0, "rows", rows, total))
+
+    file = Path(arguments.file)
+    if arguments.command == "mind-import":
+        return brought_in(settings, home, file, tell)
+    return taken_out(settings, home, file, arguments.name, tell, with_vectors=arguments.with_vectors)
 
 
 async def _overview(settings: Settings) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 from reveries import protocol
 from reveries.daemon import home_files
@@ -10,6 +11,7 @@ from reveries.daemon.mind import Mind
 from reveries.errors import UsageError
 from reveries.memory.forgetting.forgetting import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Selection, Told
 from reveries.memory.forgetting.gathering import Item
+from reveries.memory.forgetting.needles import Needle
 from reveries.memory.looking.moments import period_of
 from reveries.plaintext import one_line
 
@@ -40,10 +42,16 @@ async def forget(mind: Mind, request: protocol.Forget, tell: Progress) -> protoc
 
 
 async def scrub_after_restore(mind: Mind) -> None:
-    """After waking: where an old copy had come back, the copies that do not know what was erased go too."""
-    if (told := mind.erased_again) is not None:
-        mind.erased_again = None
-        await _scrub_files(mind, told, await _files(mind, told), lambda what, done, total: None)
+    """After waking: where an old copy had come back, or an erasure was broken off, what is left of it in the home goes
+    too."""
+    forgetting = mind.memory.forgetting
+    told, mind.erased_again = mind.erased_again, None
+    if told is None and (forgetting.stones is None or not forgetting.marker.exists()):
+        return
+    if told is None:
+        told = Told(holds=forgetting.stones or Needle())
+        await forgetting.finish()
+    await _scrub_files(mind, told, await _files(mind, told), lambda what, done, total: None)
 
 
 async def _erase(mind: Mind, selection: Selection, tell: Progress) -> tuple[Told, InFiles]:
@@ -52,8 +60,9 @@ async def _erase(mind: Mind, selection: Selection, tell: Progress) -> tuple[Told
         told = await mind.memory.forgetting.erase(selection)
         mind.monologue.forget_all(told.holds)
         files = await _files(mind, told)
-        if not told.is_empty or files.log_lines or files.drafts or files.caches:
-            await _scrub_files(mind, told, files, tell)
+        if told.is_empty:
+            files = replace(files, copies=())
+        await _scrub_files(mind, told, files, tell)
     mind.conversation.want_warmth()
     return told, files
 
@@ -67,6 +76,7 @@ async def _scrub_files(mind: Mind, told: Told, files: InFiles, tell: Progress) -
         made = await mind.back_up()
         rest = home_files.copies(mind.home, mind.database.path, but=made)
         await asyncio.to_thread(home_files.remove_copies, rest)
+    mind.memory.forgetting.marker.unlink(missing_ok=True)
 
 
 async def _files(mind: Mind, told: Told) -> InFiles:

@@ -57,8 +57,6 @@ Progress = Callable[[int, int], None]
 
 _FINAL_SLEEP_SECONDS = 60.0
 _LAST_REPLY_SECONDS = 20.0
-_LAST_THOUGHT_SECONDS = 20.0
-_LOOK_SECONDS = 0.02
 _RESTORING_SHOWN_SECONDS = 7 * 86400.0
 _ASK_AGAIN_SECONDS = 86400.0
 _LOOKED_FOR = "Good morning."
@@ -270,10 +268,7 @@ class Mind:
             self.tell_state("forgetting", "")
             before = self.memory.self_model
             try:
-                async with self.conversation.held():
-                    waits = Deadline.after(_LAST_THOUGHT_SECONDS, self.clock)
-                    while self.monologue.state is ThoughtState.THINKING and waits.seconds_left(self.clock) > 0:
-                        await self.clock.sleep(_LOOK_SECONDS)
+                async with self.conversation.held(), self.monologue.under_way, self.memory.no_light_sleep():
                     yield
             finally:
                 self._heed_self_model(before)

@@ -94,7 +94,9 @@ class Corrections:
 
         run_id = await self._light_sleep.run_alone(lambda turn: _is(turn, line), CORRECTION, beside)
         if not formed:
-            raise UsageError("It was told just that already.", advice="See: reveries consolidate log")
+            raise UsageError(
+                "It was told just that already, or had to forget it.", advice="See: reveries consolidate log"
+            )
         return Corrected(run_id, episode.id, formed[0], replaced)
 
     def _concerned(self, episode: Episode, vector: Vector) -> tuple[Turn, ...]:

@@ -1,7 +1,8 @@
 """The memory as the daemon uses it: one object that puts the parts together and hands calls on to them."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -271,7 +272,7 @@ class Memory:
 
     def begin_import(self, source: str) -> Import:
         """An import to be handed batch after batch; then `light_sleep`."""
-        names = Names(self._parts.owner_name, self._parts.mind_name)
+        names = Names(self._parts.owner_name or UNNAMED_OWNER, self._parts.mind_name)
         return Import(self._store, names, source, self._parts.new_id, self.forgetting.refuses)
 
     async def remember(self, text: str) -> bool:
@@ -294,6 +295,12 @@ class Memory:
     async def light_sleep(self, progress: Progress | None = None, stop: asyncio.Event | None = None) -> LightSlept:
         """Make what is new recallable, without a model."""
         return await self._light_sleep.run(progress, stop)
+
+    @contextlib.asynccontextmanager
+    async def no_light_sleep(self) -> AsyncIterator[None]:
+        """While no pass of light sleep runs: one that is under way ends first."""
+        async with self._light_sleep.running:
+            yield
 
     async def deep_sleep(
         self,

@@ -88,12 +88,11 @@ class Monologue:
         self._slice_tokens = slice_tokens
         self._held = held
         self._asked: deque[Reactivation] = deque()
-        self._is_halted = False
-        self._drafts_tainted = False
+        self._is_halted = self._drafts_tainted = False
         self._thinks_of: Reactivation | None = None
-        self._why_cancelled = ""
+        self._why_cancelled = self._previous_id = ""
         self._is_tainted = False
-        self._previous_id = ""
+        self.under_way = asyncio.Lock()  # From when a thought is prepared until it is recorded.
         self._observers = Observers()
         self._free = asyncio.Event()
         self._interrupted = asyncio.Event()
@@ -172,8 +171,8 @@ class Monologue:
 
     def forget_all(self, holds: Callable[[str], bool]) -> None:
         """Something was erased: nothing that was thought until now leads on, no occasion that holds it comes."""
-        self._previous = self._previous_id = self._last_outcome = ""
-        self._is_unfinished = self._was_cut = self._is_tainted = False
+        self._last_outcome, self._was_cut = "", False
+        self.forget(self._previous_id)
         self._asked = deque(why for why in self._asked if not holds(why.detail))
 
     def configure(self, settings: MonologueSettings) -> None:
@@ -229,7 +228,8 @@ class Monologue:
                 # What woke it waits with it: an occasion is not lost because it came too early.
                 why = _still(why, await self._idle_early(early))
             elif await self._is_worth_a_thought(why):
-                why = await self._think_once(why)
+                async with self.under_way:
+                    why = await self._think_once(why)
             else:
                 self._become(ThoughtState.SETTLED)
                 why = await self._idle(self._settings.idle_check_seconds)

@@ -12,6 +12,7 @@ from reveries.protocol.backup_frames import (
     BackupRestored as BackupRestored,
     Backups as Backups,
     MakeBackup as MakeBackup,
+    MindMoved as MindMoved,
 )
 from reveries.protocol.checkup_frames import (
     Checkup as Checkup,

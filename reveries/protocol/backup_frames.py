@@ -36,6 +36,18 @@ class Backups(Message, frozen=True):
     backups: list[BackupEntry]
 
 
+class MindMoved(Message, frozen=True):
+    """A whole mind was written into a file, or read from one. `check` is of the whole file: two files with the same
+    are the same."""
+
+    request_id: int
+    file: str
+    rows: int
+    bytes: int
+    with_vectors: bool
+    check: str
+
+
 class BackupRestored(Message, frozen=True):
     """A copy took the memory's place. What happened between the two times is not in it. `kept` is where the replaced
     file is now."""

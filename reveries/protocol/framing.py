@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from reveries.errors import ProtocolError
-from reveries.protocol.backup_frames import BackupRestored, Backups
+from reveries.protocol.backup_frames import BackupRestored, Backups, MindMoved
 from reveries.protocol.checkup_frames import Checkup
 from reveries.protocol.forget_frames import Forgotten
 from reveries.protocol.frames import (
@@ -72,7 +72,7 @@ Frame = (
     | EpisodeHeld | EpisodeCorrected
     | UsageReport | ThinkingControlled | ThoughtMarked | Notes
     | SleepLog | SleepRunDetail | SleepPreview | SleepUndone | SleepAnswered | Contradictions
-    | Help | Wellbeing | Checkup | Backups | BackupRestored | Remembered
+    | Help | Wellbeing | Checkup | Backups | BackupRestored | MindMoved | Remembered
     | Conversations | Turns | PastWords | TakenBack | Switched | Forgotten
     | Why | Timeline | Neighbourhood | ToldContext | SelfModelShown | SelfHistory
 )  # fmt: skip

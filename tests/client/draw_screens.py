@@ -79,6 +79,7 @@ SCREENS: Final = {
     "memory": Screen(("f4",), "Ada: "),
     "memory-found": Screen(("enter",), "Ada: ", typed="/memory the garden wall"),
     "graph": Screen(("f9",), "What its memory"),
+    "forget": Screen(("f4", "d"), "what would go"),
     "correct": Screen(("f4", "c"), "What holds instead", sizes=_MIDDLE),
     "private": Screen(("enter",), "off the record", typed="/private", sizes=SIZES),
     "why": Screen(("f4", "w"), ""),
@@ -173,7 +174,8 @@ def _script(screen: Screen, answers: dict[str, protocol.Frame], now: float) -> S
         episode=episode,
         status=status,
         sleep={name: answers[name] for name in ("AskSleepLog", "InspectSleep")},
-        looks={
+        looks={"Forget": _plan(episode)}
+        | {
             name: answers[name]
             for name in (
                 "AskWhy", "AskTimeline", "AskContext", "AskSelf", "AskWellbeing", "AskUsage", "AskModels", "AskNotes",
@@ -181,6 +183,15 @@ def _script(screen: Screen, answers: dict[str, protocol.Frame], now: float) -> S
             )
         },
     )  # fmt: skip
+
+
+def _plan(episode: protocol.EpisodeDetail) -> protocol.Forgotten:
+    """What forgetting would take, as the mind tells it."""
+    kinds = {"episode": episode.episode_id, "turn": episode.sources[0].turn_id}
+    items = [protocol.ForgottenItem(key, kind, episode.happened_at, episode.summary) for kind, key in kinds.items()]
+    stores = [protocol.ForgottenStore("episodes", 1), protocol.ForgottenStore("turns", 2)]
+    notes = ["It can be brought back: reveries forget --bring-back ID"]
+    return protocol.Forgotten(0, True, False, "", 0.0, stores, items, len(items), notes)
 
 
 def _talk(now: float) -> list[protocol.SaidTurn]:

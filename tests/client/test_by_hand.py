@@ -9,6 +9,7 @@ import pytest
 from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.browser import Browser
+from reveries.client.tui.forget_pane import ForgetPane
 from reveries.client.tui.panes import LookPane, Prompt
 from reveries.client.tui.turns import OwnerTurn, Reply
 from reveries.config import Home
@@ -174,3 +175,55 @@ async def test_undo_takes_nothing_of_the_record_back_after_a_private_turn(home: 
         await pilot.press("enter")
         await until(pilot, lambda: "nothing of it to take back" in text_of(app))
         assert not mind.requests(protocol.TakeBack)
+
+
+# --- forgetting ------------------------------------------------------------------------------------------------------
+
+PLAN = protocol.Forgotten(
+    0, True, False, "", 0.0, [protocol.ForgottenStore("episodes", 1)],
+    [protocol.ForgottenItem("e1", "episode", 0.0, HOSTILE)], 1, [HOSTILE],
+)  # fmt: skip
+
+
+async def test_nothing_is_forgotten_before_its_word_is_typed_and_the_receipt_is_shown(home: Home) -> None:
+    script = Script(episode=DETAIL, found=FOUND, looks={"Forget": PLAN})
+    app = ReveriesApp(home)
+    async with asyncio.timeout(30), awake(home, script) as mind, app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        app.composer.write("/memory tea")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Browser) and app.screen.marked is not None)
+        await pilot.press("d")
+        await until(pilot, lambda: "This would be archived" in text_of(app))
+        assert not controls(text_of(app))
+        await pilot.press(*"erase", "enter", *"yes", "enter", "enter")
+        await until(pilot, lambda: isinstance(app.screen, ForgetPane))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, Browser))
+        await pilot.press("D")
+        await until(pilot, lambda: isinstance(app.screen, ForgetPane) and "This would be" in text_of(app))
+        script.looks["Forget"] = msgspec.structs.replace(
+            PLAN, is_dry_run=False, is_erased=True, receipt_id="r9", items=[], tombstones=7
+        )
+        await pilot.press(*"erase", "enter")
+        await until(pilot, lambda: isinstance(app.screen, Browser) and "Receipt r9" in text_of(app))
+        asked = [one for one in mind.received if isinstance(one, protocol.Forget)]
+        assert [(one.id, one.dry_run, one.erase) for one in asked] == [
+            (DETAIL.episode_id, True, False),
+            (DETAIL.episode_id, True, True),
+            (DETAIL.episode_id, False, True),
+        ]
+
+
+async def test_what_cannot_be_forgotten_is_said_and_takes_no_word(home: Home) -> None:
+    none = protocol.Failed(0, "not_found", "There is no e9.", "Find it.")
+    app = ReveriesApp(home)
+    async with asyncio.timeout(30), awake(home, Script(failures={"Forget": none})) as mind:
+        async with app.run_test(size=(50, 20)) as pilot:
+            await until(pilot, lambda: app.is_attached_to_mind)
+            app.composer.write("/forget e9")
+            await pilot.press("enter")
+            await until(pilot, lambda: "There is no e9." in text_of(app))
+            await pilot.press(*"forget", "enter", "escape")
+            await until(pilot, lambda: not app.screen.is_modal)
+        assert len(mind.requests(protocol.Forget)) == 1

@@ -74,6 +74,7 @@ async def test_a_day_in_the_terminal(living: Living, tmp_path: Path) -> None:
     try:
         await _first_talk(terminal)
         await _look_inside(terminal)
+        await _see_what_forgetting_would_take(terminal)
         await _sleep_and_undo(terminal)
         await _leave_and_come_back(terminal)
         await _outlive_the_daemon(terminal, living)
@@ -110,6 +111,23 @@ async def _look_inside(terminal: Tmux) -> None:
     await terminal.until("cue")
     terminal.type("Escape")
     await terminal.until_gone("what came to mind")
+
+
+async def _see_what_forgetting_would_take(terminal: Tmux) -> None:
+    terminal.write("/memory Anna Oslo")
+    terminal.type("Enter")
+    await terminal.until("lasted")
+    terminal.type("d")
+    await terminal.until("This would be archived")
+    terminal.write("no")
+    terminal.type("Enter", "Escape")
+    await terminal.until_gone("what would go")
+    terminal.type("g")
+    await terminal.until("walk there")
+    terminal.type("Right", "Enter", "BSpace", "Escape")
+    await terminal.until_gone("walk there")
+    terminal.type("Escape")
+    await terminal.until_gone("what it remembers")
 
 
 async def _sleep_and_undo(terminal: Tmux) -> None:

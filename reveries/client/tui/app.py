@@ -15,6 +15,7 @@ from reveries import protocol
 from reveries.client.owner_files import DraftFile
 from reveries.client.tui import messages
 from reveries.client.tui.chat import Chat
+from reveries.client.tui.colourless import in_place_of_greys
 from reveries.client.tui.commands import COMMANDS, Called, called, command_named
 from reveries.client.tui.composer import Composer
 from reveries.client.tui.jobs import Jobs
@@ -52,6 +53,8 @@ class ReveriesApp(App[None]):
 
     def __init__(self, home: Home, clock: Clock | None = None, settings: ClientSettings | None = None) -> None:
         super().__init__()
+        if self.no_color:
+            self._filters = in_place_of_greys(self._filters)
         self.clock = clock or SystemClock()
         self.link = Link(home, self.post_message, self.clock)
         self.settings = settings or load_settings(None).client

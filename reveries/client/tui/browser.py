@@ -71,9 +71,9 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Another screen stands over the browser until it is closed."""
+    """Another screen stands over the browser until it is closed; a page that it leaves is shown, the list made anew."""
 
-    screen: ModalScreen[None]
+    screen: ModalScreen[None] | ModalScreen[Page | None]
 
 
 Outcome = Page | Refill | Leave | Opened
@@ -244,7 +244,7 @@ class Browser(ModalScreen[str | None]):
             case Leave(text=text):
                 self.dismiss(text)
             case Opened(screen=screen):
-                self.app.push_screen(screen)
+                self.app.push_screen(screen, self._came_back)
             case Refill(page=page, words=words):
                 if page is not None:
                     self._show(page)
@@ -255,6 +255,12 @@ class Browser(ModalScreen[str | None]):
                 self._fill()
             case _:
                 self._show(outcome)
+
+    def _came_back(self, page: Page | None) -> None:
+        if page is not None:
+            self._show(page)
+            self._keeps_page = True
+            self._fill()
 
     def action_back(self) -> None:
         """Esc: from the page to the list, from the list out."""

@@ -18,6 +18,7 @@ from reveries.client.talk_page import conversation_markdown
 from reveries.client.tui.asking import Asking, answer_of
 from reveries.client.tui.browser import Browser, Shelf
 from reveries.client.tui.commands import Called
+from reveries.client.tui.forget_pane import ForgetPane
 from reveries.client.tui.graph_pane import GraphPane
 from reveries.client.tui.looks import Look, look_for, page_of
 from reveries.client.tui.memory_shelves import MemoryShelf, RecalledShelf
@@ -60,6 +61,7 @@ class Deeds:
             "/recalled": self._recalled,
             "/memory": self._memory,
             "/graph": self._graph,
+            "/forget": self._forget,
             "/digest": self._digest,
             "/thoughts": self._thoughts,
             "/sleeps": self._sleeps,
@@ -211,6 +213,12 @@ class Deeds:
     async def _graph(self, words: str) -> None:
         app = self._app
         await app.push_screen_wait(GraphPane(Asking(app.link.ask, app.clock), cue=words))
+
+    async def _forget(self, words: str) -> None:
+        app = self._app
+        receipt = await app.push_screen_wait(ForgetPane(Asking(app.link.ask, app.clock), words[:100], erase=False))
+        if receipt is not None:
+            app.show_pane(LookPane("forgotten", receipt))
 
     async def _digest(self, words: str) -> None:
         app = self._app

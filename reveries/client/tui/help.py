@@ -51,6 +51,11 @@ def sections(keys: KeySettings) -> dict[str, tuple[_Row, ...]]:
             ("i, w", "all of it; why it came to mind"),
             ("esc", "close"),
         ),
+        "forgetting": (
+            ("the word, enter", "do it"),
+            ("up, down, pgup, pgdn", "scroll"),
+            ("esc", "leave everything as it is"),
+        ),
         "anywhere": (
             ("tab", "the next part of the screen"),
             ("ctrl+p", "all commands, and the colours"),

@@ -7,6 +7,7 @@ from reveries.client.hand_page import corrected_page, held_page, share_of
 from reveries.client.render import Page
 from reveries.client.tui.asking import Ask, Asking, measured, row
 from reveries.client.tui.browser import Deed, Entry, Opened, Outcome, Refill
+from reveries.client.tui.forget_pane import ForgetPane
 from reveries.client.tui.graph_pane import GraphPane
 from reveries.client.wording import ago
 from reveries.clock import Clock
@@ -20,6 +21,8 @@ _GRAPH: Final = Deed("g", "graph")
 _PIN: Final = Deed("p", "pin or unpin")
 _WEIGH: Final = Deed("s", "salience", takes="How much does it matter? 0 to 1")
 _CORRECT: Final = Deed("c", "correct", takes="What holds instead? Both are kept, your words rank first")
+_FORGET: Final = Deed("d", "forget…")
+_ERASE: Final = Deed("D", "erase…")
 
 
 class MemoryShelf(Asking):
@@ -28,7 +31,7 @@ class MemoryShelf(Asking):
     title = "what it remembers"
     placeholder = "search: what comes to mind for these words"
     nothing = "Nothing comes to mind for that."
-    deeds = (_WHY, _INSPECT, _LINKS, _GRAPH, _PIN, _WEIGH, _CORRECT)
+    deeds = (_WHY, _INSPECT, _LINKS, _GRAPH, _PIN, _WEIGH, _CORRECT, _FORGET, _ERASE)
 
     def __init__(self, ask: Ask, clock: Clock) -> None:
         super().__init__(ask, clock)
@@ -61,6 +64,8 @@ class MemoryShelf(Asking):
             return Refill()
         if deed is _GRAPH:
             return Opened(GraphPane(self, around=key))
+        if deed in (_FORGET, _ERASE):
+            return Opened(ForgetPane(self, key, erase=deed is _ERASE))
         if deed is _WHY:
             return await self.why_page(key, self._cue)
         return await (self.episode_page(key) if deed is _INSPECT else self._by_hand(deed, key, words))

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from reveries import protocol
 from reveries.client.backup_page import backups_page
-from reveries.client.bringing_in import bring_in, brought_in_page
-from reveries.client.conversation_file import read_conversation
+from reveries.client.bringing_in import bring_in, brought_in_page, read_past_of_owner
 from reveries.client.memory_page import consolidated_page
 from reveries.client.render import Page, line, page_columns
 from reveries.client.tui.asking import answer_of
@@ -44,7 +43,7 @@ class Work:
         self._show("deep sleep", consolidated_page(done))
 
     async def _import(self, words: str) -> None:
-        turns = await asyncio.to_thread(lambda: read_conversation(Path(words).expanduser()))
+        turns = await asyncio.to_thread(lambda: read_past_of_owner(Path(words).expanduser(), self._app.clock.now()))
         with self._bar("importing") as moved:
             done = await bring_in(self._app.link.mind, Path(words).name, turns, moved)
         self._show("imported", brought_in_page(done))

@@ -6,13 +6,14 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import structlog
 
 from reveries.clock import Clock
 from reveries.db.database import Row, Transaction
-from reveries.errors import NotFoundError, UsageError
+from reveries.errors import NotFoundError, ReveriesError, UsageError
 from reveries.memory.changes import ChangeSet
 from reveries.memory.forgetting.erasing import Counts, Erasing
 from reveries.memory.forgetting.gathering import (
@@ -138,8 +139,14 @@ class Forgetting:
         async def work(transaction: Transaction) -> ChangeSet:
             return await self._carry_out(transaction, await decide(transaction), by, told)
 
-        async with self._store.space, self._store.snapshots.erasing():
-            await self._store.commit(work)
+        # Whatever ends the process from here on: the next wake does what is left to do.
+        self.marker.touch(mode=0o600)
+        try:
+            async with self._store.space, self._store.snapshots.erasing():
+                await self._store.commit(work)
+        except ReveriesError:
+            self.marker.unlink(missing_ok=True)
+            raise
         await self._store.deep.recount()
         await self.reload()
         if not await self._store.database.scrub():
@@ -150,6 +157,19 @@ class Forgetting:
             )
         log.info("erased", receipt=told.receipt_id, rows=sum(told.counts.gone.values()))
         return told
+
+    @property
+    def marker(self) -> Path:
+        """A file that stands there from before an erasure until its last trace is gone from the home; whoever cleans
+        the home removes it."""
+        path = self._store.database.path
+        return path.with_name(f"{path.name}.erasing")
+
+    async def finish(self) -> None:
+        """Leave nothing in the memory's own files of what an erasure that was broken off had deleted already."""
+        async with self._store.snapshots.erasing():
+            pass
+        await self._store.database.scrub()
 
     async def _decide(self, transaction: Transaction, selection: Selection) -> _Decision:
         rows = await read_rows(transaction)

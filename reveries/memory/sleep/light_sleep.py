@@ -64,11 +64,11 @@ class LightSleep:
         self._store = store
         self._clock = clock
         self._new_id = new_id
-        self._running = asyncio.Lock()
+        self.running = asyncio.Lock()
 
     async def run(self, progress: Progress | None = None, stop: asyncio.Event | None = None) -> LightSlept:
         """Sleep on everything that has not been slept on. With `stop` set it ends after the batch in hand."""
-        async with self._running:
+        async with self.running:
             await adopt_imported(self._store, self._new_id)
             pending = await self._store.to_sleep_on()
             if not pending:
@@ -78,7 +78,7 @@ class LightSleep:
     async def run_alone(self, is_meant: Callable[[Turn], bool], trigger: str, beside: Beside) -> str:
         """A pass on nothing but the experience with that turn, and on what `beside` makes of its changes; the id of
         the pass, empty when there is no such turn. So that it can be taken back by itself."""
-        async with self._running:
+        async with self.running:
             await adopt_imported(self._store, self._new_id)
             pending = [entry for entry in await self._store.to_sleep_on() if any(map(is_meant, entry[1]))]
             run_id = self._new_id()

@@ -1,0 +1,33 @@
+"""`reveries export`: a whole mind as one file."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command("export", short_help="Write the whole mind into a file.")
+@click.option("--mind", "file", type=click.Path(path_type=Path), required=True, help="The file to be made.")
+@click.option("--with-vectors", is_flag=True, help="Also what the embedder made of it; else it is made anew.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def command(file: Path, with_vectors: bool, as_json: bool) -> None:
+    """Write everything that the mind holds into a file of JSON lines with checksums, for `reveries import --mind` in
+    another home, or for any program. Awake or asleep. Settings and keys are not in it. An older file is not written
+    over."""
+    from reveries import protocol
+    from reveries.client.calling import ask
+    from reveries.client.moving import moved_page, moved_with
+    from reveries.client.render import show, show_json
+    from reveries.errors import AsleepError
+
+    words = ["--file", str(file.absolute()), *(["--with-vectors"] if with_vectors else [])]
+    try:
+        # Nobody may write to what is read: of a waking mind that is a copy.
+        made = ask(protocol.MakeBackup, protocol.Backups, seconds=None)
+        words += ["--name", made.backups[0].name]
+    except AsleepError:
+        pass
+    done = moved_with("mind-export", *words)
+    if as_json:
+        show_json(done)
+    else:
+        show(moved_page("Exported", done))

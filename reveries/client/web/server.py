@@ -1,0 +1,249 @@
+"""The server behind `reveries web`: one page, its three files, and a socket for each window, which has a process of its
+own. It knows no mind: the process speaks with that as every client does.
+"""
+
+import asyncio
+import contextlib
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Awaitable, Callable
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import textual_serve
+from aiohttp import WSMsgType, web
+from textual_serve.app_service import AppService
+from textual_serve.download_manager import DownloadManager
+
+from reveries.client.web.door import Door
+
+MOST_WINDOWS: Final = 8
+_WIDEST: Final = 500
+_LONGEST_MESSAGE_BYTES: Final = 4_000_000
+_STATIC: Final = Path(textual_serve.__file__).parent / "static"
+_FILES: Final = (
+    "css/xterm.css",
+    "js/textual.js",
+    "fonts/RobotoMono-VariableFont_wght.ttf",
+    "fonts/RobotoMono-Italic-VariableFont_wght.ttf",
+)
+"""All that the page loads; nothing else of the folder is given out."""
+_HEARTBEAT_SECONDS: Final = 15.0
+_CLOSE_SECONDS: Final = 3.0
+
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class _Terminal(AppService):
+    """The process of one window. It may write to its window and end; it opens no address and hands over no file."""
+
+    async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "reveries.client.web.terminal",
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env=self._build_environment(width=width, height=height),
+            # `-m` looks in the working folder first: let that be where this package is.
+            cwd=Path(__file__).parents[3],
+        )
+        assert process.stdin is not None
+        self._process, self._stdin = process, process.stdin
+        return process
+
+    async def end(self) -> None:
+        """Have it leave; when it does not within seconds, end it. No process outlives its window."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self.stop()
+        process = self._process
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+    async def on_meta(self, data: bytes) -> None:
+        if msgspec.json.decode(data, type=dict[str, Any]).get("type") == "exit":
+            await self.remote_close()
+
+    async def on_packed(self, payload: bytes) -> None:
+        return
+
+
+class Site:
+    """The pages behind one door."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+        self._windows: set[web.WebSocketResponse] = set()
+        folder = resources.files("reveries.client.web")
+        self._page = folder.joinpath("page.html").read_text(encoding="utf-8")
+        self._style = folder.joinpath("page.css").read_text(encoding="utf-8")
+        self._script = folder.joinpath("page.js").read_text(encoding="utf-8")
+
+    def application(self) -> web.Application:
+        """Every way in goes through `_guarded`."""
+        application = web.Application(middlewares=[self._guard()])
+        application.router.add_get("/", self._index)
+        application.router.add_get("/page.css", self._css)
+        application.router.add_get("/page.js", self._js)
+        application.router.add_get("/ws", self._window)
+        application.router.add_get("/static/{name:.+}", self._file)
+        application.on_shutdown.append(self._close_windows)
+        return application
+
+    def _guard(self) -> Any:
+        @web.middleware
+        async def guarded(request: web.Request, handler: _Handler) -> web.StreamResponse:
+            door = self._door
+            is_socket = request.path == "/ws"
+            if not door.is_named(request.headers.get("Host", "")):
+                response: web.StreamResponse = _refused("This is not the name of this server.")
+            elif not door.is_from_here(request.headers.get("Origin"), is_required=is_socket):
+                response = _refused("That was asked by a page of another server.")
+            elif request.path == "/" and door.has_token(request.query.get("token", "")):
+                response = self._let_in()
+            elif not door.has_cookie(request.cookies.get(door.cookie_name, "")):
+                response = _refused("Open the address that reveries web printed: it has the token.")
+            else:
+                response = await handler(request)
+            if not response.prepared:
+                response.headers.update(door.headers)
+            return response
+
+        return guarded
+
+    def _let_in(self) -> web.Response:
+        """The token leaves the address bar, and its history, at once."""
+        response = web.Response(status=303, headers={"Location": "/"})
+        response.set_cookie(self._door.cookie_name, self._door.cookie, httponly=True, samesite="Strict", path="/")
+        return response
+
+    async def _index(self, request: web.Request) -> web.StreamResponse:
+        page = self._page.replace("WEBSOCKET", f"ws://{request.headers['Host'].lower()}/ws")
+        return web.Response(text=page, content_type="text/html")
+
+    async def _css(self, _: web.Request) -> web.StreamResponse:
+        return web.Response(text=self._style, content_type="text/css")
+
+    async def _js(self, _: web.Request) -> web.StreamResponse:
+        return web.Response(text=self._script, content_type="text/javascript")
+
+    async def _file(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["name"]
+        if name not in _FILES:
+            raise web.HTTPNotFound(text="There is no such file.", headers=self._door.headers)
+        return web.FileResponse(_STATIC / name)
+
+    async def _window(self, request: web.Request) -> web.StreamResponse:
+        if len(self._windows) >= MOST_WINDOWS:
+            return _refused(f"There are {MOST_WINDOWS} windows already.", 503)
+        socket = web.WebSocketResponse(heartbeat=_HEARTBEAT_SECONDS, max_msg_size=_LONGEST_MESSAGE_BYTES)
+        socket.headers.update(self._door.headers)
+        self._windows.add(socket)
+        try:
+            await socket.prepare(request)
+            await self._serve(socket, _cells(request.query.get("width"), 80), _cells(request.query.get("height"), 24))
+        finally:
+            self._windows.discard(socket)
+        return socket
+
+    async def _serve(self, socket: web.WebSocketResponse, width: int, height: int) -> None:
+        terminal = _Terminal(
+            "",
+            write_bytes=socket.send_bytes,
+            write_str=socket.send_str,
+            close=_closing(socket),
+            download_manager=DownloadManager(),
+        )
+        await terminal.start(width, height)
+        try:
+            async for message in socket:
+                if message.type is WSMsgType.TEXT:
+                    await _heed(terminal, socket, message.data)
+        finally:
+            await terminal.end()
+
+    async def _close_windows(self, _: web.Application) -> None:
+        for socket in list(self._windows):
+            await socket.close()
+
+
+async def _heed(terminal: AppService, socket: web.WebSocketResponse, text: str) -> None:
+    """What the page sends; what is no message of its own is passed over."""
+    try:
+        kind, *rest = msgspec.json.decode(text, type=list[Any])
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return
+    data = rest[0] if rest else None
+    match kind, data:
+        case "stdin", str():
+            await terminal.send_bytes(data.encode("utf-8", "replace"))
+        case "resize", {"width": width, "height": height}:
+            await terminal.set_terminal_size(_cells(width, 80), _cells(height, 24))
+        case "ping", str() | int() | float():
+            await socket.send_json(["pong", data])
+        case "blur", _:
+            await terminal.blur()
+        case "focus", _:
+            await terminal.focus()
+        case _:
+            return
+
+
+def _closing(socket: web.WebSocketResponse) -> Callable[[], Awaitable[None]]:
+    async def close() -> None:
+        await socket.close()
+
+    return close
+
+
+def _cells(value: object, otherwise: int) -> int:
+    try:
+        return max(1, min(_WIDEST, int(str(value))))
+    except ValueError:
+        return otherwise
+
+
+def _refused(why: str, status: int = 403) -> web.Response:
+    return web.Response(status=status, text=why + "\n")
+
+
+@contextlib.asynccontextmanager
+async def serving(make_door: Callable[[int], Door], host: str, port: int) -> AsyncIterator[Door]:
+    """The server, while it is needed; `port` 0 takes a free one. Raises OSError where it cannot listen."""
+    listening = await asyncio.get_running_loop().create_server(asyncio.Protocol, host, port)
+    number = listening.sockets[0].getsockname()[1]
+    listening.close()
+    await listening.wait_closed()
+    door = make_door(number)
+    runner = web.AppRunner(Site(door).application(), access_log=None, shutdown_timeout=_CLOSE_SECONDS)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, host, number).start()
+        yield door
+    finally:
+        await runner.cleanup()
+
+
+async def serve_until_stopped(
+    make_door: Callable[[int], Door], host: str, port: int, tell: Callable[[Door], None]
+) -> None:
+    """Serve until Ctrl+C or SIGTERM. `tell` is called when it listens."""
+    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    async with serving(make_door, host, port) as door:
+        tell(door)
+        await stopped.wait()

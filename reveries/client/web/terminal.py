@@ -1,0 +1,19 @@
+"""One terminal interface behind a browser's window: a process of its own, which the server starts and feeds."""
+
+import os
+
+
+def main() -> None:
+    """Run it until it is left. What it would complain of is nobody's to read here: the interface says what is wrong."""
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 2)
+    os.close(quiet)
+    from reveries.client.tui.app import ReveriesApp
+    from reveries.config import find_home, load_settings
+
+    home = find_home()
+    ReveriesApp(home, settings=load_settings(home.config).client).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,298 @@
+"""A whole memory as one file that any program can read, and back: JSON lines, each with its checksum, and a last line
+with that of all. docs/reference/mind-file.md has the format.
+
+Rows go out in the order in which they were stored, so that what an import makes goes out again byte for byte.
+"""
+
+import base64
+import contextlib
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from reveries.db.backups import look_at
+from reveries.db.database import SCHEMA_VERSION
+from reveries.db.driver import dbapi
+from reveries.errors import DatabaseTooNewError, InputDataError, InputFileError, StorageError
+
+FORMAT: Final = 1
+MADE_ANEW: Final = frozenset(
+    {"embedding_cache", "snapshot_marks", "changed_rows", "schedule", "provider_circuits", "deep_vector_tables"}
+)
+"""Tables of no content, or that the mind makes anew."""
+VECTORS: Final = frozenset({"vectors", "consolidation_vectors", "embedding_space"})
+"""Left out unless they are asked for: another embedder could not use them, and all are made anew."""
+_SHADOW: Final = re.compile(r"deep_(?:words|vectors_\d+)(?:_.*)?|sqlite_.*")
+_LONGEST_LINE: Final = 64 * 2**20
+_ROWS_AT_ONCE: Final = 2000
+_HASH_BYTES: Final = 16
+_BLOB: Final = "$base64"
+
+Tell = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How much went out, or came in."""
+
+    rows: int
+    bytes: int
+    with_vectors: bool
+    check: str
+    """Of the whole file: two files with the same are the same."""
+
+
+def export_mind(database: Path, target: Path, *, with_vectors: bool, tell: Tell) -> Moved:
+    """Write the memory at `database`, which nobody writes to meanwhile, into `target`, which must not be there yet.
+
+    Raises InputFileError when it cannot be written, StorageError when the memory cannot be read.
+    """
+    partial = target.with_name(f"{target.name}.partial")
+    if target.exists():
+        raise InputFileError(f"There is a file {target} already.", advice="Name another: nothing is written over.")
+    try:
+        with _reading(database) as look, partial.open("xb") as file:
+            os.fchmod(file.fileno(), 0o600)
+            moved = _write_all(look, file.write, with_vectors=with_vectors, tell=tell)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.rename(target)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise InputFileError(
+            f"The file {target} cannot be written: {error.strerror or error}.", advice="Check the folder and its room."
+        ) from error
+    except dbapi.Error as error:
+        partial.unlink(missing_ok=True)
+        raise StorageError(f"The memory cannot be read: {error}.", advice="See: reveries backup verify") from error
+    return moved
+
+
+def check_mind(source: Path, tell: Tell) -> Moved:
+    """Read all of `source` and compare every checksum; changes nothing. Raises InputFileError, InputDataError naming
+    the line, and DatabaseTooNewError."""
+    rows, with_vectors, is_ended, total = 0, False, False, _Total()
+    for number, line, raw in _lines(source):
+        if is_ended:
+            raise _wrong(f"{source} line {number}", "something stands behind the last line")
+        if number == 1:
+            with_vectors = _header(line, source)
+        elif "end" in line:
+            _compare_end(line, rows, total.hex, f"{source} line {number}")
+            is_ended = True
+            continue
+        else:
+            _table_and_row(line, f"{source} line {number}")
+            rows += 1
+            if rows % _ROWS_AT_ONCE == 0:
+                tell(rows, 0)
+        total.add(raw)
+    if not is_ended:
+        raise InputDataError(
+            f"{source} has no last line: its end is missing.", advice="Copy it again, or export again."
+        )
+    return Moved(rows, source.stat().st_size, with_vectors, total.hex)
+
+
+def import_mind(source: Path, empty: Path, tell: Tell) -> None:
+    """Fill the database at `empty`, which has the schema and no rows, with what `check_mind` found whole. All or
+    nothing. Raises InputDataError where a row does not fit."""
+    connection = dbapi.connect(str(empty), isolation_level=None)
+    try:
+        connection.execute("PRAGMA foreign_keys=OFF")
+        connection.execute("BEGIN IMMEDIATE")
+        columns = {name: _columns(connection, name) for name in _tables(connection)}
+        done = 0
+        for number, line, _ in _lines(source):
+            if number == 1 or "end" in line:
+                continue
+            where = f"{source} line {number}"
+            _insert(connection, columns, *_table_and_row(line, where), where)
+            done += 1
+            if done % _ROWS_AT_ONCE == 0:
+                tell(done, 0)
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
+    if problems := (looked := look_at(empty)).problems + looked.rotten:
+        raise InputDataError(f"{source} is no whole mind: {problems[0]}", advice="Export it again where it came from.")
+
+
+# --- out -------------------------------------------------------------------------------------------------------------
+
+
+def _write_all(look: "dbapi.Connection", write: Callable[[bytes], int], *, with_vectors: bool, tell: Tell) -> Moved:
+    total, rows, size = _Total(), 0, 0
+
+    def put(line: dict[str, object]) -> None:
+        nonlocal size
+        raw = msgspec.json.encode(line)
+        total.add(raw)
+        size += write(raw + b"\n")
+
+    version = int(look.execute("PRAGMA user_version").fetchone()[0])
+    put({"reveries_mind": FORMAT, "schema": version, "vectors": with_vectors})
+    for table in sorted(_tables(look) - (frozenset() if with_vectors else VECTORS)):
+        names = _columns(look, table)
+        for row in look.execute(f"SELECT {_quoted(names)} FROM {table} ORDER BY {_order(look, table)}"):  # noqa: S608
+            values = {name: _outward(value) for name, value in zip(names, row, strict=True)}
+            put({"table": table, "row": values, "check": _check(table, values)})
+            rows += 1
+            if rows % _ROWS_AT_ONCE == 0:
+                tell(rows, 0)
+    end = total.hex
+    size += write(msgspec.json.encode({"end": {"rows": rows, "check": end}}) + b"\n")
+    return Moved(rows, size, with_vectors, end)
+
+
+def _outward(value: object) -> object:
+    return {_BLOB: base64.b64encode(value).decode("ascii")} if isinstance(value, bytes) else value
+
+
+@contextlib.contextmanager
+def _reading(database: Path) -> Iterator["dbapi.Connection"]:
+    how = "mode=ro" if database.with_name(f"{database.name}-wal").exists() else "mode=ro&immutable=1"
+    look = dbapi.connect(f"{database.absolute().as_uri()}?{how}", uri=True, timeout=5.0)
+    try:
+        yield look
+    finally:
+        look.close()
+
+
+# --- in --------------------------------------------------------------------------------------------------------------
+
+
+def _lines(source: Path) -> Iterator[tuple[int, dict[str, Any], bytes]]:
+    """The lines with their numbers, decoded and raw."""
+    try:
+        with source.open("rb") as file:
+            number = 0
+            while raw := file.readline(_LONGEST_LINE):
+                number += 1
+                where = f"{source} line {number}"
+                if not raw.endswith(b"\n"):
+                    raise _wrong(where, "it ends in the middle, or is longer than any line may be")
+                yield number, _decoded(raw, where), raw[:-1]
+    except OSError as error:
+        raise InputFileError(
+            f"The file {source} cannot be read: {error.strerror or error}.", advice="Check its name and its mode."
+        ) from error
+
+
+def _decoded(raw: bytes, where: str) -> dict[str, Any]:
+    try:
+        line = msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise _wrong(where, "it is not JSON") from error
+    if not isinstance(line, dict):
+        raise _wrong(where, "it is no JSON object")
+    return line
+
+
+def _header(line: dict[str, Any], source: Path) -> bool:
+    """Whether there are vectors in it. Raises InputDataError, DatabaseTooNewError."""
+    found, schema = line.get("reveries_mind"), line.get("schema")
+    if not isinstance(found, int) or not isinstance(schema, int):
+        raise InputDataError(f"{source} is no exported mind.", advice="One is made by: reveries export --mind FILE")
+    if found > FORMAT or schema > SCHEMA_VERSION:
+        raise DatabaseTooNewError(
+            f"{source} was made by a newer Reveries (format {found}, schema {schema}).",
+            advice="Import it with that one. Nothing was changed.",
+        )
+    return line.get("vectors") is True
+
+
+def _table_and_row(line: dict[str, Any], where: str) -> tuple[str, dict[str, Any]]:
+    """Raises InputDataError unless the line is what was written."""
+    table, row, check = line.get("table"), line.get("row"), line.get("check")
+    if not isinstance(table, str) or not isinstance(row, dict) or not isinstance(check, str):
+        raise _wrong(where, "it is no row of a mind")
+    if _check(table, row) != check:
+        raise _wrong(where, "its checksum does not fit: it is not what was written")
+    return table, row
+
+
+def _insert(
+    connection: "dbapi.Connection", columns: dict[str, list[str]], table: str, row: dict[str, Any], where: str
+) -> None:
+    known = columns.get(table)
+    if known is None or not row or not set(row) <= set(known):
+        raise _wrong(where, f"there is no table {table[:40]!r} with these columns in a mind of this format")
+    names = list(row)
+    marks = ", ".join("?" * len(names))
+    try:
+        values = [_inward(row[name]) for name in names]
+        connection.execute(f"INSERT INTO {table} ({_quoted(names)}) VALUES ({marks})", values)  # noqa: S608
+    except (dbapi.Error, ValueError, TypeError, OverflowError) as error:
+        raise _wrong(where, f"its row does not fit into {table} ({error})") from error
+
+
+def _inward(value: object) -> object:
+    if isinstance(value, dict):
+        if set(value) != {_BLOB} or not isinstance(value[_BLOB], str):
+            raise ValueError("an object stands where a value belongs")
+        return base64.b64decode(value[_BLOB], validate=True)
+    if isinstance(value, list | bool):
+        raise TypeError("a list or a truth stands where a value belongs")
+    return value
+
+
+def _compare_end(line: dict[str, Any], rows: int, check: str, where: str) -> None:
+    end = line["end"]
+    if not isinstance(end, dict) or end.get("rows") != rows or end.get("check") != check:
+        raise _wrong(where, "the checksum of the whole file does not fit: lines are missing or were changed")
+
+
+def _wrong(where: str, what: str) -> InputDataError:
+    return InputDataError(
+        f"{where}: {what}. Nothing was imported.", advice="Copy the file again, or export again where it came from."
+    )
+
+
+# --- both ------------------------------------------------------------------------------------------------------------
+
+
+class _Total:
+    """The checksum of all lines so far."""
+
+    def __init__(self) -> None:
+        self._found = hashlib.blake2b(digest_size=_HASH_BYTES)
+
+    def add(self, raw: bytes) -> None:
+        self._found.update(raw + b"\n")
+
+    @property
+    def hex(self) -> str:
+        return self._found.hexdigest()
+
+
+def _check(table: str, row: dict[str, Any]) -> str:
+    return hashlib.blake2b(msgspec.json.encode([table, row]), digest_size=_HASH_BYTES).hexdigest()
+
+
+def _tables(connection: "dbapi.Connection") -> frozenset[str]:
+    rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    return frozenset(str(row[0]) for row in rows if not _SHADOW.fullmatch(str(row[0]))) - MADE_ANEW
+
+
+def _columns(connection: "dbapi.Connection", table: str) -> list[str]:
+    return [str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")]
+
+
+def _order(connection: "dbapi.Connection", table: str) -> str:
+    """The order in which rows were stored; for a table without row numbers, of its key."""
+    made = str(connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0])
+    if "WITHOUT ROWID" not in made:
+        return "rowid"
+    keys = [(row[5], str(row[1])) for row in connection.execute(f"PRAGMA table_info({table})") if row[5]]
+    return _quoted([name for _, name in sorted(keys)])
+
+
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)

@@ -1,0 +1,210 @@
+"""Nothing that a model or a memory says is obeyed by a terminal, by a markup parser or by a mouse (RELIABILITY F5).
+
+A few hundred strings here, and 5,000 in the system tier: through the stream split at every place, through the pages of
+the commands, through the widgets of the interface, and as bytes through a real terminal.
+"""
+
+import json
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.segment import Segment
+from textual.app import App, ComposeResult
+from textual.containers import VerticalScroll
+from textual.widget import Widget
+
+from reveries import protocol
+from reveries.client.log_page import entry_json, entry_line
+from reveries.client.memory_page import episode_page, found_page
+from reveries.client.render import Page, line, paragraph, show, show_json
+from reveries.client.thought_page import thoughts_page
+from reveries.client.tui.panes import content_of, problem_page
+from reveries.client.tui.side import MemoryCard
+from reveries.client.tui.turns import OwnerTurn, PastReply, Remark, Reply
+from reveries.config import Home
+from reveries.plaintext import PlainStream, one_line, plain
+from tests.client.hostile import Hostile, dangers, hostile_strings
+from tests.client.test_cli import DETAIL
+from tests.client.test_no_color import on_a_terminal, read_until
+from tests.fakes.daemon import NOW, Script, awake_in_thread
+
+_FEW, _ALL = 300, 5_000
+_AT_ONCE = 10
+_IN_ONE = 25
+COUNTS = [
+    pytest.param(_FEW, id="few"),
+    pytest.param(_ALL, id="all", marks=[pytest.mark.system, pytest.mark.timeout(1800)]),
+]
+
+
+# --- text ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize("count", COUNTS)
+def test_what_a_person_would_read_is_kept_and_nothing_else(count: int) -> None:
+    for one in hostile_strings(count):
+        assert plain(one.text) == one.visible, repr(one.text)
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize("count", COUNTS)
+def test_a_stream_that_is_cut_at_every_place_shows_the_same(count: int) -> None:
+    for one in hostile_strings(count, seed=11):
+        for cut in range(len(one.text) + 1):
+            stream = PlainStream()
+            shown = stream.feed(one.text[:cut]) + stream.feed(one.text[cut:]) + stream.finish()
+            assert shown == one.visible, (cut, repr(one.text))
+        stream = PlainStream()
+        assert "".join(map(stream.feed, one.text)) + stream.finish() == one.visible
+
+
+_TEXTS = st.lists(
+    st.one_of(
+        st.text(max_size=4), st.sampled_from(["\x1b", "[", "]", "\x07", "\x9b", "\x90", "\\", "\x9c", "\r", "\n"])
+    )
+).map("".join)
+
+
+@given(_TEXTS, st.integers(0, 40))
+def test_whatever_comes_nothing_is_left_that_a_terminal_obeys(text: str, cut: int) -> None:
+    assert not dangers(plain(text))
+    assert not dangers(one_line(text))
+    stream = PlainStream()
+    assert not dangers(stream.feed(text[:cut]) + stream.feed(text[cut:]) + stream.finish())
+
+
+# --- the pages of the commands ---------------------------------------------------------------------------------------
+
+
+def pages_of(one: Hostile) -> Iterator[Page]:
+    """Where a text can stand on the pages: what was found, an episode, a thought, an error, a traceback."""
+    text = one.text
+    turn = protocol.FoundTurn(text, text, text, NOW, text, 1.0)
+    episode = protocol.FoundEpisode(text, text, NOW, 1.0, 0.5, text, text, text, text, [text])
+    yield found_page(protocol.Found(0, [episode], [turn], 0, 0.0), NOW)
+    said = protocol.SaidTurn(text, text, True, text, NOW, False)
+    detail = msgspec.structs.replace(DETAIL, summary=text, topics=[text], entities=[text], sources=[said])
+    yield episode_page(detail, NOW)
+    thought = protocol.ThoughtEntry(text, NOW, NOW, text, text, text, 1, [text], explanation=text, occasion=text)
+    yield thoughts_page([thought], NOW)
+    yield problem_page(text)
+    yield paragraph(f"Traceback (most recent call last):\n  {text}")
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize("count", COUNTS)
+def test_no_page_of_a_command_carries_an_attack(count: int, capsys: pytest.CaptureFixture[str]) -> None:
+    for one in hostile_strings(count, seed=13):
+        for page in pages_of(one):
+            show(page)
+        show_json(protocol.SleepAnswered(0, one.text, one.text))
+        answer = json.loads(captured_json(capsys, one))
+        assert answer["line"] == one.text.encode("utf-8", "replace").decode("utf-8")
+
+
+def captured_json(capsys: pytest.CaptureFixture[str], one: Hostile) -> str:
+    out = capsys.readouterr().out
+    assert not dangers(out), repr(one.text)
+    return out[out.rindex('{\n  "run_id"') :]
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize("count", COUNTS)
+def test_a_line_of_the_log_carries_no_attack(count: int, capsys: pytest.CaptureFixture[str]) -> None:
+    for one in hostile_strings(count, seed=17):
+        entry = json.dumps({"event": one.text, "level": "info", "timestamp": one.text, "why": one.text})
+        for raw in (entry, one.text):
+            show([entry_line(raw)])
+            show([line(entry_json(raw))])
+        assert not dangers(capsys.readouterr().out), repr(one.text)
+
+
+# --- the interface ---------------------------------------------------------------------------------------------------
+
+
+def joined(strings: list[Hostile]) -> list[str]:
+    """Many in one text, for a widget takes its time; what would swallow the next one stands alone."""
+    closed = [one.text for one in strings if plain(f"{one.text}\n") == f"{one.visible}\n"]
+    alone = [one.text for one in strings if plain(f"{one.text}\n") != f"{one.visible}\n"]
+    texts = ["\n\n".join(closed[start : start + _IN_ONE]) for start in range(0, len(closed), _IN_ONE)]
+    return [*texts, *alone[: len(texts)]]
+
+
+class Wall(App[None]):
+    """Every widget that shows what was said, one below the other."""
+
+    def __init__(self, texts: list[str]) -> None:
+        super().__init__()
+        self._texts = texts
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll():
+            for text in self._texts:
+                yield from _widgets(text)
+
+
+def _widgets(text: str) -> Iterator[Widget]:
+    yield OwnerTurn(text, NOW, speaker=text)
+    yield PastReply(text, NOW, text, is_partial=False)
+    yield Reply(text, NOW, text)
+    yield Remark(text)
+    yield MemoryCard(protocol.RecalledItem("e1", text, 0.5, NOW, text, text, True), NOW)
+
+
+def _segments(app: App[None]) -> Iterator[Segment]:
+    for widget in app.query(Widget):
+        if not widget.size:
+            continue
+        for strip in widget.render_lines(widget.size.region):
+            yield from strip
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("count", [pytest.param(100, id="few"), COUNTS[1]])
+async def test_no_widget_shows_an_attack_or_lets_it_be_clicked(count: int) -> None:
+    texts = joined(hostile_strings(count, seed=19))
+    for start in range(0, len(texts), _AT_ONCE):
+        app = Wall(texts[start : start + _AT_ONCE])
+        async with app.run_test(size=(100, 40)) as pilot:
+            await pilot.pause()
+            for segment in _segments(app):
+                assert not dangers(segment.text), repr(segment.text)
+                assert segment.control is None
+                if segment.style is not None:
+                    assert segment.style.link is None
+                    assert not any(name.startswith("@click") for name in segment.style.meta)
+            assert [turn.text for turn in app.query(Reply)] == [plain(text) for text in texts[start : start + _AT_ONCE]]
+
+
+@pytest.mark.requirement("F5")
+def test_content_of_a_page_is_text_and_no_markup() -> None:
+    for one in hostile_strings(_FEW, seed=23):
+        content = content_of(paragraph(one.text, width=90))
+        assert not dangers(content.plain)
+        assert not any("@click" in str(span.style) for span in content.spans)
+
+
+# --- a real terminal -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("count", [pytest.param(100, id="few"), COUNTS[1]])
+def test_the_bytes_of_a_terminal_hold_no_attack(count: int, home: Home) -> None:
+    # What ends in the middle of an escape would swallow what follows it, as it must.
+    strings = [one for one in hostile_strings(count, seed=29) if plain(f"{one.text}\n") == f"{one.visible}\n"]
+    # Three characters at a time: every escape comes cut in many places.
+    text = "".join(f"{one.text}\n" for one in strings)
+    pieces = [text[place : place + 3] for place in range(0, len(text), 3)]
+    end = "That was all of it."
+    with awake_in_thread(home, Script(pieces=[*pieces, end])), on_a_terminal(home, "say", "hello") as (held, _):
+        written = read_until(held, end.encode(), 20.0 + count / 10)
+    shown = written.decode("utf-8").replace("\r\n", "\n")
+    assert len(strings) > 0.9 * count
+    assert not dangers(shown)
+    assert "".join(f"{one.visible}\n" for one in strings) + end in shown

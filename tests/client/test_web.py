@@ -1,0 +1,276 @@
+"""The interface in a browser: who may come in, what is loaded, and that it is the same conversation. Real HTTP, real
+sockets; in the system tier a real Chromium, too."""
+
+import asyncio
+import base64
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import pytest
+from aiohttp.test_utils import make_mocked_request
+from aiohttp.web import Response, WebSocketResponse
+
+from reveries import protocol
+from reveries.client.web.door import Door, loopback
+from reveries.client.web.server import MOST_WINDOWS, Site, serving
+from reveries.config import Home
+from reveries.errors import UsageError
+from tests.client.command_line import reveries
+from tests.fakes.daemon import FakeMind, Script, awake, awake_in_thread
+
+TOKEN, COOKIE = "token-of-the-test", "cookie-of-the-test"
+_CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+def door(port: int) -> Door:
+    return Door("127.0.0.1", port, TOKEN, COOKIE)
+
+
+@contextlib.asynccontextmanager
+async def served(home: Home, script: Script | None = None) -> AsyncIterator[tuple[Door, FakeMind]]:
+    """A mind and its server. The processes of the windows inherit the home."""
+    before = os.environ.get("REVERIES_HOME")
+    os.environ["REVERIES_HOME"] = str(home.path)
+    try:
+        async with awake(home, script) as mind, serving(door, "127.0.0.1", 0) as opened:
+            yield opened, mind
+    finally:
+        if before is None:
+            del os.environ["REVERIES_HOME"]
+        else:
+            os.environ["REVERIES_HOME"] = before
+
+
+def base(opened: Door) -> str:
+    return f"http://127.0.0.1:{opened.port}"
+
+
+def cookie_of(opened: Door) -> dict[str, str]:
+    return {"Cookie": f"{opened.cookie_name}={COOKIE}"}
+
+
+# --- who may come in -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.7", "::", "8.8.8.8", "example.org", ""])
+def test_no_address_that_others_could_reach_is_listened_on(host: str, home: Home) -> None:
+    with pytest.raises(UsageError):
+        loopback(host)
+    with awake_in_thread(home):
+        assert reveries(home, "web", "--host", host).code == 2
+
+
+def test_a_loopback_address_is_taken() -> None:
+    assert [loopback(host) for host in ("localhost", "127.0.0.1", "127.0.0.2", "::1")] == [
+        "127.0.0.1", "127.0.0.1", "127.0.0.2", "::1",
+    ]  # fmt: skip
+
+
+async def test_the_token_is_exchanged_for_a_cookie_and_leaves_the_address(home: Home) -> None:
+    async with asyncio.timeout(30), served(home) as (opened, _), aiohttp.ClientSession() as browser:
+        async with browser.get(opened.address, allow_redirects=False) as answer:
+            assert (answer.status, answer.headers["Location"]) == (303, "/")
+            cookie = answer.headers["Set-Cookie"]
+            assert all(part in cookie for part in ("HttpOnly", "SameSite=Strict", "Path=/"))
+        for path in ("/", "/page.css", "/static/js/textual.js"):
+            async with browser.get(base(opened) + path, headers=cookie_of(opened)) as answer:
+                assert answer.status == 200
+                policy = answer.headers["Content-Security-Policy"]
+                assert "default-src 'none'" in policy
+                assert "frame-ancestors 'none'" in policy
+                assert "unsafe-eval" not in policy
+                assert answer.headers["Cache-Control"] == "no-store"
+                if path != "/static/js/textual.js":
+                    text = await answer.text()
+                    assert "https://" not in text
+                    assert "//fonts" not in text
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        ("/", {}),
+        ("/?token=wrong", {}),
+        ("/ws", {}),
+        ("/static/js/textual.js", {}),
+        ("/", {"Cookie": "reveries_PORT=wrong"}),
+        ("/", {"Cookie": f"reveries_PORT={COOKIE}", "Host": "evil.example"}),
+        (f"/?token={TOKEN}", {"Host": "evil.example:PORT"}),
+        ("/", {"Cookie": f"reveries_PORT={COOKIE}", "Origin": "http://evil.example"}),
+        ("/ws", {"Cookie": f"reveries_PORT={COOKIE}"}),
+        ("/ws", {"Cookie": f"reveries_PORT={COOKIE}", "Origin": "null"}),
+        ("/ws", {"Cookie": f"reveries_PORT={COOKIE}", "Origin": "http://127.0.0.1:1"}),
+        ("/ws", {"Cookie": f"reveries_PORT={COOKIE}", "Origin": "https://127.0.0.1:PORT"}),
+    ],
+)
+async def test_whoever_lacks_the_token_or_comes_from_elsewhere_is_refused(
+    home: Home, path: str, headers: dict[str, str]
+) -> None:
+    async with asyncio.timeout(30), served(home) as (opened, mind), aiohttp.ClientSession() as browser:
+        named = {name: value.replace("PORT", str(opened.port)) for name, value in headers.items()}
+        async with browser.get(base(opened) + path, headers=named, allow_redirects=False) as answer:
+            assert answer.status == 403
+            assert "Content-Security-Policy" in answer.headers
+            assert COOKIE not in str(answer.headers)
+        assert not mind.received
+
+
+async def test_no_other_file_is_given_out(home: Home) -> None:
+    async with asyncio.timeout(30), served(home) as (opened, _), aiohttp.ClientSession() as browser:
+        for name in ("images/background.png", "..%2f..%2fserver.py", "../server.py", "js/", "js%2f..%2f..%2fserver.py"):
+            async with browser.get(f"{base(opened)}/static/{name}", headers=cookie_of(opened)) as answer:
+                assert answer.status == 404
+
+
+# --- the conversation ------------------------------------------------------------------------------------------------
+
+
+async def read_until(socket: aiohttp.ClientWebSocketResponse, holds: Callable[[str], bool]) -> str:
+    """What the window was sent until that holds."""
+    seen = ""
+    while not holds(seen):
+        message = await socket.receive(timeout=30)
+        if message.type is aiohttp.WSMsgType.BINARY:
+            seen += message.data.decode("utf-8", "replace")
+        elif message.type in (aiohttp.WSMsgType.CLOSED, aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSING):
+            raise AssertionError(f"closed: {seen[-400:]!r}")
+    return seen
+
+
+@pytest.mark.timeout(120)
+async def test_a_window_is_the_same_conversation_and_survives_what_is_no_message(home: Home) -> None:
+    async with asyncio.timeout(90), served(home) as (opened, mind), aiohttp.ClientSession() as browser:
+        headers = cookie_of(opened) | {"Origin": base(opened)}
+        address = f"{base(opened)}/ws?width=100&height=30"
+        async with browser.ws_connect(address, headers=headers) as socket:
+            await read_until(socket, lambda seen: "commands" in seen)
+            for wrong in ("", "[]", "null", '{"a":1}', '["stdin", 7]', '["resize", {"width": "x"}]', "[" * 9000):
+                await socket.send_str(wrong)
+            await socket.send_bytes(b"\x00\x01")
+            await socket.send_str(json.dumps(["ping", "7"]))
+            await socket.send_str(json.dumps(["resize", {"width": 120, "height": 10**9}]))
+            await socket.send_str(json.dumps(["resize", {"width": 90, "height": 28}]))
+            await socket.send_str(json.dumps(["stdin", "Good morning from a browser"]))
+            await read_until(socket, lambda seen: "browser" in seen)
+            await socket.send_str(json.dumps(["stdin", "\r"]))
+            await read_until(socket, lambda _: bool(mind.requests(protocol.Say)))
+            [said] = mind.requests(protocol.Say)
+            assert isinstance(said, protocol.Say)
+            assert said.text == "Good morning from a browser"
+            await socket.send_str(json.dumps(["stdin", "\x04"]))
+            while not socket.closed:
+                await socket.receive(timeout=30)
+
+
+async def test_there_are_only_so_many_windows() -> None:
+    site = Site(door(1))
+    site._windows.update(WebSocketResponse() for _ in range(MOST_WINDOWS))
+    answer = await site._window(make_mocked_request("GET", "/ws"))
+    assert isinstance(answer, Response)
+    assert answer.status == 503
+
+
+def test_it_says_where_it_is_and_that_a_sleeping_mind_must_be_woken(home: Home) -> None:
+    ran = reveries(home, "web", "--port", "0")
+    assert ran.code != 0
+    assert "asleep" in ran.err
+
+
+# --- a real browser --------------------------------------------------------------------------------------------------
+
+
+class Chromium:
+    """A page of a headless browser, over its own protocol: what it asked for, what it complained of, what it shows."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+        self._number = 0
+        self.asked: list[str] = []
+        self.complaints: list[str] = []
+
+    async def do(self, method: str, **params: object) -> dict[str, Any]:
+        """One command, and its result; what happens meanwhile is noted."""
+        self._number += 1
+        await self._socket.send_json({"id": self._number, "method": method, "params": params})
+        while True:
+            told = await self._socket.receive_json(timeout=30)
+            match told.get("method"):
+                case "Network.requestWillBeSent":
+                    self.asked.append(told["params"]["request"]["url"])
+                case "Network.webSocketCreated":
+                    self.asked.append(told["params"]["url"])
+                case "Log.entryAdded":
+                    self.complaints.append(told["params"]["entry"]["text"])
+                case None if told.get("id") == self._number:
+                    result: dict[str, Any] = told.get("result", told)
+                    return result
+                case _:
+                    pass
+
+    async def value(self, expression: str) -> Any:
+        """What JavaScript makes of it."""
+        return (await self.do("Runtime.evaluate", expression=expression))["result"].get("value")
+
+
+@contextlib.asynccontextmanager
+async def chromium(folder: Path) -> AsyncIterator[Chromium]:
+    assert _CHROMIUM is not None
+    profile = folder / "profile"
+    words = [
+        _CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+        "--no-first-run", "--disable-component-update", "--disable-sync", "--window-size=1200,800",
+        "--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank",
+    ]  # fmt: skip
+    process = await asyncio.create_subprocess_exec(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        port_file = profile / "DevToolsActivePort"
+        while not await asyncio.to_thread(port_file.exists):  # noqa: ASYNC110 - a browser tells nobody
+            await asyncio.sleep(0.1)
+        port = (await asyncio.to_thread(port_file.read_text)).split()[0]
+        async with aiohttp.ClientSession() as session:
+            async with session.get(f"http://127.0.0.1:{port}/json") as answer:
+                pages = await answer.json()
+            address = next(page["webSocketDebuggerUrl"] for page in pages if page["type"] == "page")
+            async with session.ws_connect(address, max_msg_size=0) as socket:
+                yield Chromium(socket)
+    finally:
+        process.terminate()
+        async with asyncio.timeout(20):
+            await process.wait()
+
+
+@pytest.mark.system
+@pytest.mark.timeout(180)
+async def test_chromium_draws_the_conversation_and_asks_no_other_host(home: Home, tmp_path: Path) -> None:
+    turns = [protocol.SaidTurn("t1", "Reverie", False, "**Good morning.** http://evil.example/a", 1.0, False)]
+    async with asyncio.timeout(150), served(home, Script(turns=turns)) as (opened, mind), chromium(tmp_path) as page:
+        for domain in ("Network", "Log", "Page", "Runtime"):
+            await page.do(f"{domain}.enable")
+        await page.do("Page.navigate", url=opened.address)
+        is_drawn = "document.body.classList.contains('-first-byte')"
+        while not await page.value(is_drawn):  # noqa: ASYNC110
+            await asyncio.sleep(0.2)
+        while not mind.requests(protocol.AskModels) and not mind.requests(protocol.AskStatus):  # noqa: ASYNC110 - the fake mind tells nobody
+            await asyncio.sleep(0.1)
+        # The first frame with the conversation in it: a terminal has no words that a page could be asked for.
+        await asyncio.sleep(6.0)
+        picture = base64.b64decode((await page.do("Page.captureScreenshot"))["data"])
+        if keep := os.environ.get("REVERIES_KEEP_PICTURES"):
+            await asyncio.to_thread((Path(keep) / "web.png").write_bytes, picture)
+        assert await page.value("location.href") == f"{base(opened)}/"
+        assert await page.value("window.open('http://evil.example')") is None
+        assert TOKEN not in str(await page.value("document.documentElement.outerHTML"))
+        assert COOKIE not in str(await page.value("document.cookie"))
+        hosts = {urlsplit(one).netloc for one in page.asked if not one.startswith("data:")}
+        assert hosts == {f"127.0.0.1:{opened.port}"}, page.asked
+        refused = [one for one in page.complaints if "Content Security Policy" in one or "Refused" in one]
+        assert refused == []
+    assert len(picture) > 20_000

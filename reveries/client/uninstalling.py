@@ -30,7 +30,13 @@ def planned(home: Home, *, purge: bool) -> Removal:
     folders: list[Path] = []
     if purge:
         memory = where["memory"]
-        files += [memory, *(memory.with_name(f"{memory.name}{end}") for end in ("-wal", "-shm", "-journal"))]
+        files += [
+            memory,
+            *(
+                memory.with_name(f"{memory.name}{end}")
+                for end in ("-wal", "-shm", "-journal", ".forgotten", ".erasing")
+            ),
+        ]
         files += [memory.with_suffix(".snapshot"), memory.with_name(f"{memory.stem}.snapshot.partial")]
         files += [home.config, home.lock, home.socket, *home.path.glob("model*.sock"), *home.path.glob("drafts*")]
         files += [file for pattern in _LOGS for file in home.logs.glob(pattern)]

@@ -11,7 +11,9 @@ from reveries.config import Home
 
 _LOGS = ("daemon.log*", "daemon.out", "client.log")
 _BACKUPS = ("*.db", "*.db.seal", "*.partial")
-_BESIDE_MEMORY = ("-wal", "-shm", "-journal", ".seal", ".damaged", ".restoring", ".restored.json")
+_BESIDE_MEMORY = (
+    *("-wal", "-shm", "-journal", ".seal", ".damaged", ".restoring", ".restored.json", ".forgotten", ".erasing"),
+)
 """What a database's name goes on with in the files that the daemon keeps beside it."""
 
 
@@ -35,7 +37,7 @@ def planned(home: Home, *, purge: bool) -> Removal:
         files += [memory, *(memory.with_name(f"{memory.name}{end}") for end in _BESIDE_MEMORY)]
         files += memory.parent.glob(f"{memory.name}.replaced-*")
         files += [memory.with_suffix(".snapshot"), memory.with_name(f"{memory.stem}.snapshot.partial")]
-        files += [home.config, home.lock, home.socket, *home.path.glob("model*.sock"), *home.path.glob("drafts*")]
+        files += [home.config, home.lock, home.socket, *home.path.glob("model*.sock"), *home.path.glob("draft*")]
         files += [file for pattern in _LOGS for file in home.logs.glob(pattern)]
         files += [file for pattern in _BACKUPS for file in home.backups.glob(pattern)]
         loops = memory.parent / "cache" / "loops"

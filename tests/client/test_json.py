@@ -37,6 +37,7 @@ def test_what_every_command_writes_is_in_the_reference() -> None:
     documented = {f"reveries {name}" for name in (*OF_COMMANDS, *OF_NO_STRUCT)}
     assert with_json() <= documented
     variants = {"reveries consolidate --dry-run", "reveries consolidate log RUN"}
+    variants |= {"reveries forget --verify", "reveries import --mind"}
     assert documented - variants == with_json()
 
 

@@ -465,9 +465,7 @@ class Conversation:
                         return
         except ModelError as error:
             draft.reason, draft.explanation = "failed", str(error)
-            # What a provider says may quote what it was asked.
-            why = {} if draft.is_off_record else {"why": error.message}
-            log.warning("reply.failed", code=error.code, **why)
+            log.warning("reply.failed", why=error.for_log)
 
     async def _remember_sent(self, asked: str, owner_turn: Turn, reply_turn: Turn) -> None:
         tokens = await self._tokens.of(asked) + await self._tokens.of(reply_turn.text)

@@ -53,13 +53,14 @@ class Confined(Living):
         )
 
 
-async def _a_day(client: Client) -> None:
-    """Talk, a thought, sleep, and what an owner asks for."""
+async def _a_day(client: Client, *, sleeps: bool) -> None:
+    """Talk, a thought, sleep where the model is quick, and what an owner asks for."""
     await client.say("My boat is called Ida.")
     client.send(protocol.ControlThinking(client.number(), "step"))
     await client.next_of(protocol.ThinkingControlled)
-    client.send(protocol.Consolidate(client.number(), limit=1))
-    await client.next_of(protocol.Consolidated, seconds=120)
+    if sleeps:
+        client.send(protocol.Consolidate(client.number(), limit=1))
+        await client.next_of(protocol.Consolidated, seconds=120)
     for request, answer in (
         (protocol.AskStatus(client.number()), protocol.Status),
         (protocol.AskCheckup(client.number()), protocol.Checkup),
@@ -96,7 +97,7 @@ async def test_with_the_embedded_model_a_whole_day_opens_no_connection_at_all(li
         await confined.wake()
         assert confined.process is not None
         async with confined.client() as client:
-            await _a_day(client)
+            await _a_day(client, sleeps=False)
             counts = _counted(confined.process.pid)
         assert {name: counts[name] for name in ("Tcp.ActiveOpens", "Udp.OutDatagrams", "Ip.OutRequests")} == {
             "Tcp.ActiveOpens": 0,
@@ -129,7 +130,7 @@ async def test_with_a_provider_only_its_host_is_reached_and_nothing_in_a_reply_i
             client.send(protocol.Attach(client.number()))
             await client.next_of(protocol.Attached)
             replied = await client.say("Look at this picture for me.")
-            await _a_day(client)
+            await _a_day(client, sleeps=True)
         shown = await asyncio.to_thread(_say, living.home, living.environment)
         await living.end()
         port = str(served.port)

@@ -213,6 +213,8 @@ async def live(
         await life.mind.memory.save_snapshot()
         mind_settings = life.mind.settings
     async with living(home, model(), clock, chosen, owner_name="", first_id=500_000, embedder=embedder) as life:
+        # A new conversation, and no thought just now: what is said first has its taint from what is recalled alone.
+        await life.mind.conversation.begin_new()
         for question in questions:
             await life.say(question)
         await life.pass_time(0.5)

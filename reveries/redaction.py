@@ -37,7 +37,7 @@ _NAMED: Final = re.compile(
     (?!\[secret\]|bearer\b|basic\b|true\b|false\b|none\b|null\b)
     ([^\s"'\\,;&}\])]{6,})"""
 )
-_IN_ADDRESS: Final = re.compile(r"(//)[^/@\s\"']+@")
+_IN_ADDRESS: Final = re.compile(r"(//)(?!\*\*\*@|\[\w+\]@)[^/@\s\"']+@")
 _IN_QUERY: Final = re.compile(
     r"(?i)([?&](?:key|api[_-]?key|[\w-]*token|secret|sig(?:nature)?|password|code)=)[^&\s\"']+"
 )

@@ -15,7 +15,8 @@ PYTEST := $(BIN)/python -m pytest
 # Debian's names of what test-system needs, and the command that shows that it is there.
 SYSTEM_TOOLS := tmux:tmux strace:strace systemd:systemd-analyze chromium:chromium
 
-.PHONY: help wake install hosted web test test-system system-packages check format docs bench bench-safety soak locks clean
+.PHONY: help wake install hosted web test test-system system-packages check format docs bench bench-safety soak locks audit \
+    sbom clean
 
 help: ## this list
 	@echo "make TARGET, one of:"
@@ -95,6 +96,12 @@ format: $(VENV)/dev.stamp ## format, and mend what the linter can mend
 
 locks: ## resolve the lock files anew (needs uv on the PATH)
 	@.ci/lock
+
+audit: ## known faults of what is locked (needs pip-audit and a network; says so without)
+	@.ci/audit
+
+sbom: ## what a release is made of, in CycloneDX's form: dist/reveries.cdx.json
+	@mkdir -p dist && .ci/sbom > dist/reveries.cdx.json && echo "dist/reveries.cdx.json"
 
 clean: ## remove .venv and what tests and tools leave behind; models and minds stay
 	@rm -rf $(VENV) build dist *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

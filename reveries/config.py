@@ -3,6 +3,7 @@
 No other module reads the environment. Nothing here opens anything but the two settings files.
 """
 
+import contextlib
 import difflib
 import os
 import re
@@ -28,6 +29,7 @@ EMBEDDING_PROVIDERS = ("ollama", "openai", "anthropic", "cerebras", "openrouter"
 
 # A unix socket's path must fit into the kernel's `sun_path`: 108 bytes on Linux, 104 on macOS, with the final zero.
 SOCKET_PATH_LIMIT_BYTES = 103
+_SECRET_NAME = re.compile(r"(?i)(?:key|token|secret|passw(?:or)?d|passphrase|credential)s?$")
 
 
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -321,6 +323,16 @@ def find_api_key(settings: LlmSettings) -> str:
             f"The key file {file} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}.",
             advice="Check llm.api_key_file.",
         ) from error
+
+
+def known_secrets(settings: LlmSettings | None = None) -> tuple[str, ...]:
+    """What must never be written or shown, as far as it is known: what the environment calls a key, a token, a secret
+    or a password, and the content of the key file. Empty values are left out. Raises nothing."""
+    named = [value for name, value in os.environ.items() if _SECRET_NAME.search(name)]
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        if settings is not None and settings.api_key_file:
+            named.append(Path(settings.api_key_file).expanduser().read_text(encoding="utf-8").strip())
+    return tuple(value for value in named if value)
 
 
 def where_key_is(settings: LlmSettings, provider: str) -> str:

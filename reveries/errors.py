@@ -46,6 +46,11 @@ class ReveriesError(Exception):
     def __str__(self) -> str:
         return f"{self.message} {self.advice}".strip()
 
+    @property
+    def for_log(self) -> str:
+        """What a log may say of it: never what somebody said (H2)."""
+        return self.message
+
 
 class UsageError(ReveriesError):
     """The words of a command do not make one."""
@@ -80,6 +85,11 @@ class ModelError(ReveriesError):
 
     exit_code = 69
     code = "model"
+
+    @property
+    def for_log(self) -> str:
+        """A provider's own words may quote what it was asked: the kind alone."""
+        return self.code
 
 
 class ModelMissingError(ModelError):
@@ -127,6 +137,10 @@ class ModelUnavailableError(ModelError):
         super().__init__(message, advice=advice)
         self.fault = fault
         self.retry_after_seconds = retry_after_seconds
+
+    @property
+    def for_log(self) -> str:
+        return f"{self.code}: {self.fault.value}"
 
 
 class ModelAnswerError(ModelError):

@@ -119,6 +119,11 @@ FAULTS: Final[Mapping[str, Fault]] = {
         "wrong", "The folder that storage.db_path names is not there.", "Make it, or mend storage.db_path."
     ),
     # What is installed.
+    "path-file": Fault(
+        "watch",
+        "A file that no package brought runs code whenever this Python starts.",
+        "Look at what is in it; what you do not know, delete.",
+    ),
     "package-missing": Fault("wrong", "A Python package is missing.", "Install Reveries again: pip install reveries"),
     "package-advised": Fault(
         "note", "A Python package is missing without which it works, slower.", "Install Reveries again."

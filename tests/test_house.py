@@ -3,6 +3,8 @@
 import ast
 import importlib
 import importlib.metadata
+import json
+import os
 import pkgutil
 import re
 import shutil
@@ -73,6 +75,26 @@ def test_what_the_package_needs_is_locked() -> None:
     assert "litellm" not in pins(ROOT / "requirements.lock")
 
 
+@pytest.mark.requirement("F13")
+def test_the_bill_of_materials_has_every_locked_package_with_its_hashes() -> None:
+    made = subprocess.run([sys.executable, str(ROOT / ".ci/sbom")], capture_output=True, check=True, text=True)
+    bill = json.loads(made.stdout)
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
+    assert {part["name"]: part["version"] for part in bill["components"]} == pins(ROOT / "requirements.lock")
+    assert all(part["hashes"] for part in bill["components"])
+
+
+@pytest.mark.requirement("F13")
+def test_a_path_file_that_runs_code_and_that_no_package_brought_is_found(tmp_path: Path) -> None:
+    (tmp_path / "harmless.pth").write_text("/somewhere\n", encoding="utf-8")
+    (tmp_path / "extra.pth").write_text("import os; os.environ\n", encoding="utf-8")
+    look = "from reveries.client.checkup.machine import unexpected_path_files as u; print(*u())"
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
+    told = subprocess.run([sys.executable, "-c", look], env=environment, capture_output=True, check=True, text=True)
+    assert str(tmp_path / "extra.pth") in told.stdout
+    assert "harmless.pth" not in told.stdout
+
+
 def test_what_is_imported_is_declared() -> None:
     """A library that is here only because another one needs it may go with that one's next version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -98,6 +120,12 @@ def imported_by(module: ast.Module) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.add(node.module.partition(".")[0])
     return found
+
+
+@pytest.mark.requirement("F1")
+def test_nothing_in_the_program_opens_a_gate() -> None:
+    opening = [named(file) for file in SOURCES if re.search(r"\bopened\(|import .*\bopened\b", file.read_text("utf-8"))]
+    assert [name for name in opening if "gates" in (ROOT / name).read_text("utf-8")] == ["reveries/gates.py"]
 
 
 # --- prompts ---------------------------------------------------------------------------------------------------------

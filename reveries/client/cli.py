@@ -118,7 +118,10 @@ def run(arguments: list[str] | None = None) -> int:
     except click.ClickException as error:
         return _complain(_usage_sentence(error), error.exit_code)
     except ReveriesError as error:
-        return _complain(str(error), error.exit_code)
+        from reveries.config import known_secrets
+        from reveries.redaction import redacted, spellings
+
+        return _complain(redacted(str(error), spellings(known_secrets())), error.exit_code)
     except BaseException as error:  # noqa: BLE001 - the boundary: a person gets a sentence, the log the details
         from reveries.config import find_home
 

@@ -6,7 +6,9 @@ import traceback
 from pathlib import Path
 
 from reveries import __version__
+from reveries.config import known_secrets
 from reveries.plaintext import plain
+from reveries.redaction import redacted, spellings
 
 _LIMIT_BYTES = 1_000_000
 
@@ -17,7 +19,7 @@ def write_down(error: BaseException, logs: Path) -> Path | None:
     Locals are not written: they may hold what the owner said.
     """
     log = logs / "client.log"
-    trace = "".join(traceback.format_exception(error))
+    trace = redacted("".join(traceback.format_exception(error)), spellings(known_secrets()))
     head = f"{dt.datetime.now(dt.UTC).isoformat(timespec='seconds')} reveries {__version__} {type(error).__name__}"
     try:
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

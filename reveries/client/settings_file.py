@@ -33,6 +33,7 @@ from reveries.config import (
     settings_from,
 )
 from reveries.errors import AsleepError, ConfigError, HomeError
+from reveries.redaction import redacted
 
 _COMMENT_COLUMNS = 110
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
@@ -104,7 +105,7 @@ def diff_page(drafted: Draft) -> Page:
     lines = difflib.unified_diff(drafted.before.splitlines(), drafted.after.splitlines(), lineterm="", n=2)
     styles: dict[str, Style] = {"+": "good", "-": "bad"}
     # The first two name the files, which are the same one.
-    shown = [_CREDENTIALS.sub("//***@", row) for row in list(lines)[2:] if not row.startswith("@@")]
+    shown = [_hidden(row) for row in list(lines)[2:] if not row.startswith("@@")]
     return [line(Part(f"  {row}", styles.get(row[:1], "dim"))) for row in shown]
 
 
@@ -138,12 +139,16 @@ def settings_page(settings: Settings) -> Page:
 
 def masked(value: object) -> object:
     """`value` as plain tables and values, credentials in addresses masked."""
-    return msgspec.json.decode(_CREDENTIALS.sub("//***@", msgspec.json.encode(value).decode("utf-8")))
+    return msgspec.json.decode(_hidden(msgspec.json.encode(value).decode("utf-8")))
 
 
 def toml_value(value: object) -> str:
     """`value` as TOML writes it; credentials in an address are masked."""
-    return _CREDENTIALS.sub("//***@", tomlkit.item(value).as_string())
+    return _hidden(tomlkit.item(value).as_string())
+
+
+def _hidden(text: str) -> str:
+    return redacted(_CREDENTIALS.sub("//***@", text))
 
 
 async def _ask_config() -> protocol.Config:

@@ -10,6 +10,7 @@ from reveries.config import LlmSettings, Settings, is_this_machine, setting
 from reveries.errors import UsageError
 from reveries.plaintext import one_line
 from reveries.protocol import HostedOffer, ModelsOverview
+from reveries.redaction import redacted
 
 LOCAL_PROVIDERS = ("auto", "embedded", "ollama")
 PROVIDERS = (*LOCAL_PROVIDERS, "openai", "anthropic", "cerebras", "openrouter")
@@ -258,7 +259,7 @@ def _local(provider: str, what: str, settings: Settings, *, is_ollama_far: bool)
 
 
 def _goes_to(what: str, told: Mapping[str, list[str]], settings: Settings) -> str:
-    ollama = f"another computer, through the Ollama at {one_line(settings.llm.ollama_url)}"
+    ollama = f"another computer, through the Ollama at {redacted(one_line(settings.llm.ollama_url))}"
     named = {maker: f" ({', '.join(keys)})" if keys else "" for maker, keys in told.items()}
     places = [f"{maker or ollama}{named[maker]}" for maker in told]
     return f"{what} goes to {' and to '.join(places)}."

@@ -11,8 +11,10 @@ import sys
 from pathlib import Path
 
 from reveries.clock import SystemClock
-from reveries.config import find_home, load_settings
+from reveries.config import find_home, known_secrets, load_settings
+from reveries.daemon.logs import trace_of
 from reveries.errors import ReveriesError
+from reveries.redaction import redacted, spellings
 
 
 def main() -> None:
@@ -36,8 +38,11 @@ def main() -> None:
 
         sys.exit(asyncio.run(live(settings, home, file, SystemClock())))
     except ReveriesError as error:
-        sys.stderr.write(f"reveries: {error}\n")
+        sys.stderr.write(f"reveries: {redacted(str(error), spellings(known_secrets()))}\n")
         sys.exit(error.exit_code)
+    except Exception as error:  # noqa: BLE001  # A named boundary: what nobody foresaw, without a word that was said.
+        sys.stderr.write(redacted(trace_of(error), spellings(known_secrets())))
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
 

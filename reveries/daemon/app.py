@@ -19,7 +19,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 
 from reveries import __version__
 from reveries.clock import Clock
-from reveries.config import Home, Settings
+from reveries.config import Home, Settings, known_secrets
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.danger import Danger
 from reveries.daemon.forgetting import scrub_after_restore
@@ -94,7 +94,7 @@ async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) 
 
     Where damage is found on the way, the newest backup that is whole takes the memory's place, once (A8).
     """
-    with hold_lock(home), log_to(home.logs, settings.log.level):
+    with hold_lock(home), log_to(home.logs, settings.log.level, known_secrets(settings.llm)):
         log.info("waking", version=__version__)
 
         async def life(awake: asyncio.Event) -> int:
@@ -255,6 +255,7 @@ async def _start(
         handle=handlers.handle,
         on_gone=handlers.gone,
         on_storage_lost=storage_lost,
+        secrets=known_secrets(mind.settings.llm),
     )
     listening = asyncio.Event()
     tasks.create_task(server.run(listener, listening), name="server")

@@ -20,6 +20,7 @@ from reveries.llm.embedded import SLOTS
 from reveries.llm.fitting import Machine, fitted, this_machine
 from reveries.llm.ollama_chat import list_ollama
 from reveries.protocol import Checkup, Finding, found
+from reveries.redaction import redacted
 
 _OLLAMA_SECONDS = 3.0
 
@@ -155,7 +156,7 @@ def _ollama(llm: LlmSettings, chosen: Sequence[Choice], names: Sequence[str] | N
     if not wanted:
         return
     if names is None:
-        told = f"No Ollama answers at {llm.ollama_url}."
+        told = f"No Ollama answers at {redacted(llm.ollama_url)}."
         yield found("ollama-unreachable", told, where="llm.ollama_url")
         return
     for model in wanted:

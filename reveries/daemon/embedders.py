@@ -23,6 +23,7 @@ from reveries.llm.ollama_embedding import OllamaEmbedder
 from reveries.llm.onnx_embedding import MODEL_ID as MINILM_ID
 from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.llm.remote_embedding import RemoteEmbedder
+from reveries.redaction import redacted
 
 MINILM = "all-minilm-l6-v2"
 
@@ -64,7 +65,7 @@ def _chosen(llm: LlmSettings) -> tuple[Embedder, str, tuple[str, ...]]:
     if not slash and provider == MINILM:
         return _minilm(), "on this machine", (MINILM,)
     if slash and name and provider == "ollama":
-        return OllamaEmbedder(name, llm.ollama_url, llm.limits), f"Ollama at {llm.ollama_url}", ()
+        return OllamaEmbedder(name, llm.ollama_url, llm.limits), f"Ollama at {redacted(llm.ollama_url)}", ()
     if slash and name and provider in HOSTED_PROVIDERS:
         endpoint = endpoint_of(provider, llm, find_api_key, os.environ)
         options = HostedEmbedderOptions(llm.embedding_model, endpoint.api_key, endpoint.base_url, llm.limits)

@@ -1,32 +1,39 @@
-"""The daemon's log: JSON lines in the home, written by a thread of its own, private text at debug only (H2)."""
+"""The daemon's log: JSON lines in the home, written by a thread of its own, private text at debug only (H2).
+
+An error that we raise says nothing private in its `for_log`; any other may quote what somebody said, so its own words
+stand in the log only where the owner asked for debug. No secret stands there at any level (F6).
+"""
 
 import contextlib
 import logging
 import logging.handlers
 import queue
-import re
-from collections.abc import Iterator
+import textwrap
+import traceback
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import structlog
 
+from reveries.errors import ReveriesError
 from reveries.plaintext import plain
+from reveries.redaction import redacted, spellings
 
 _MAX_BYTES = 10 * 1024 * 1024
 _KEPT_FILES = 4
 _QUEUE_LINES = 10_000
 
-# Keys as the providers write them, and anything that calls itself a bearer token.
-_SECRETS = re.compile(r"(?i)\b(sk-[\w-]{8,}|csk-[\w-]{8,}|xai-[\w-]{8,}|bearer\s+[\w.~+/=-]{8,}|\d{8,}:[\w-]{30,})")
-
 
 @contextlib.contextmanager
-def log_to(folder: Path, level: str) -> Iterator[None]:
-    """Send every log line of the process to `folder`/daemon.log until left. Lines over the bound are dropped."""
+def log_to(folder: Path, level: str, secrets: Sequence[str] = ()) -> Iterator[None]:
+    """Send every log line of the process to `folder`/daemon.log until left. Lines over the bound are dropped; so is
+    what is known of `secrets`, however it is written."""
     handler = logging.handlers.RotatingFileHandler(
         folder / "daemon.log", maxBytes=_MAX_BYTES, backupCount=_KEPT_FILES, encoding="utf-8"
     )
-    handler.setFormatter(_RedactingFormatter("%(message)s"))
+    handler.setFormatter(_RedactingFormatter(spellings(secrets)))
+    says_all = level.upper() == "DEBUG"
     lines: queue.Queue[logging.LogRecord] = queue.Queue(_QUEUE_LINES)
     sender = _BoundedQueueHandler(lines)
     sender.setFormatter(
@@ -35,7 +42,7 @@ def log_to(folder: Path, level: str) -> Iterator[None]:
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 structlog.processors.JSONRenderer(ensure_ascii=False),
             ],
-            foreign_pre_chain=_shared_processors(),
+            foreign_pre_chain=_shared_processors(says_all=says_all),
         )
     )
     listener = logging.handlers.QueueListener(lines, handler)
@@ -45,7 +52,7 @@ def log_to(folder: Path, level: str) -> Iterator[None]:
     for chatty in ("httpx", "httpcore", "asyncio", "LiteLLM", "aiosqlite"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     structlog.configure(
-        processors=[*_shared_processors(), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[*_shared_processors(says_all=says_all), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
     )
@@ -58,13 +65,49 @@ def log_to(folder: Path, level: str) -> Iterator[None]:
         handler.close()
 
 
-def _shared_processors() -> list[structlog.typing.Processor]:
+def trace_of(error: BaseException, *, says_all: bool = False) -> str:
+    """Where `error` and what led to it were raised: files, lines and kinds. Its words only where they are ours, or the
+    system's about files, or with `says_all`."""
+    if says_all:
+        return "".join(traceback.format_exception(error))
+    told = []
+    for raised in reversed(list(_causes_of(error))):
+        told += ["Traceback (most recent call last):\n", *traceback.format_tb(raised.__traceback__), _words_of(raised)]
+        if isinstance(raised, BaseExceptionGroup):
+            told += [textwrap.indent(trace_of(one), "  | ") for one in raised.exceptions]
+    return "".join(told)
+
+
+def _causes_of(error: BaseException) -> Iterator[BaseException]:
+    """`error` and what led to it."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+
+
+def _words_of(error: BaseException) -> str:
+    kind = type(error).__qualname__
+    if isinstance(error, ReveriesError):
+        return f"{kind}: {error.for_log}\n"
+    if isinstance(error, OSError):
+        return f"{kind}: {error.strerror or ''} {error.filename or ''}".rstrip() + "\n"
+    return f"{kind}\n"
+
+
+def _rendered(exc_info: structlog.typing.ExcInfo, *, says_all: bool) -> str:
+    return trace_of(exc_info[1], says_all=says_all)
+
+
+def _shared_processors(*, says_all: bool) -> list[structlog.typing.Processor]:
     # The traceback is formatted here, on the thread that raised: the listener's thread would find none.
     return [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
+        structlog.processors.ExceptionRenderer(partial(_rendered, says_all=says_all)),
         _plain_values,
     ]
 
@@ -92,5 +135,9 @@ class _BoundedQueueHandler(logging.handlers.QueueHandler):
 class _RedactingFormatter(logging.Formatter):
     """The last step before the file: whatever a traceback quoted, no key and no control character gets through."""
 
+    def __init__(self, known: Sequence[str]) -> None:
+        super().__init__("%(message)s")
+        self._known = known
+
     def format(self, record: logging.LogRecord) -> str:
-        return _SECRETS.sub("[secret]", plain(super().format(record)).replace("\n", "\\n"))
+        return redacted(plain(super().format(record)).replace("\n", "\\n"), self._known)

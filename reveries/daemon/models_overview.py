@@ -19,6 +19,7 @@ from reveries.llm.fitting import fitted, this_machine
 from reveries.llm.hosted import CONTEXT_TOKENS as HOSTED_CONTEXT_TOKENS
 from reveries.llm.ollama_chat import OllamaListed, list_ollama
 from reveries.llm.prices import Price, price_of
+from reveries.redaction import redacted
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ async def models_overview(
         request_id=0,
         roles=[*(_role(role, used, llm) for role in CHAT_ROLES), _embedding(used.embedder, llm, weights)],
         weights=weights,
-        ollama_url=llm.ollama_url,
+        ollama_url=redacted(llm.ollama_url),
         ollama_answers=listed is not None,
         ollama=_ollama(listed or (), llm.ollama_url),
         hosted=[_hosted(provider, settings) for provider in HOSTED_PROVIDERS],

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 import structlog
@@ -30,6 +30,7 @@ from reveries.protocol import (
     encode,
     read_body,
 )
+from reveries.redaction import redacted, spellings
 
 if TYPE_CHECKING:
     from reveries.memory.importing import Import
@@ -68,6 +69,14 @@ class _Complaints:
         return self._lines <= _LINES_A_MINUTE
 
 
+def is_the_owner(uid: int | None) -> bool:
+    """Whether the user at the other end may come in: whoever runs the daemon, and root, who can read everything anyway.
+
+    Where the system does not tell who it is, the socket's mode alone decides.
+    """
+    return uid is None or uid in (os.getuid(), 0)
+
+
 class Session:
     """One connected client, as the handlers see it."""
 
@@ -96,7 +105,11 @@ class Server:
         handle: Handler,
         on_gone: Callable[[Session], None],
         on_storage_lost: Callable[[StorageLostError], None],
+        may_enter: Callable[[int | None], bool] = is_the_owner,
+        secrets: Sequence[str] = (),
     ) -> None:
+        self._may_enter_user = may_enter
+        self._secrets = spellings(secrets)
         self._mind = mind
         self._on_storage_lost = on_storage_lost
         self._awake_since = clock.now()
@@ -153,7 +166,7 @@ class Server:
 
     def _may_enter(self, writer: asyncio.StreamWriter) -> bool:
         uid = peer_uid(writer.get_extra_info("socket"))
-        if uid is not None and uid not in (os.getuid(), 0):
+        if not self._may_enter_user(uid):
             if self._complaints.may_log():
                 log.warning("client.refused", uid=uid)
             return False
@@ -243,7 +256,9 @@ class Server:
         except ReveriesError as error:
             if isinstance(error, StorageLostError):
                 self._on_storage_lost(error)
-            session.outbox.send(Failed(request_id, error.code, error.message, error.advice))
+            known = self._secrets
+            told = (redacted(error.message, known), redacted(error.advice, known))
+            session.outbox.send(Failed(request_id, error.code, *told))
         except Exception:  # The one place where an unforeseen error becomes a frame.
             log.exception("request.failed", request=type(request).__name__)
             session.outbox.send(

@@ -7,6 +7,7 @@ import msgspec
 import tomlkit
 
 from reveries.config import Settings, known_keys, load_settings, setting
+from reveries.redaction import redacted
 
 _TAKES_EFFECT_NOW = (
     "budget.",
@@ -28,7 +29,7 @@ def masked_toml(settings: Settings) -> str:
     url = str(tables["llm"]["base_url"])
     if "@" in url:
         tables["llm"]["base_url"] = url.partition("://")[0] + "://[masked]@" + url.rpartition("@")[2]
-    return tomlkit.dumps(tables)
+    return redacted(tomlkit.dumps(tables))
 
 
 def reread(file: Path, current: Settings) -> tuple[Settings, list[str], list[str]]:

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from reveries.errors import ModelFault, ModelUnavailableError
 from reveries.llm.base import Usage
 from reveries.plaintext import one_line
+from reveries.redaction import redacted
 
 LONGEST_ASKED_SECONDS = 24 * 3600.0
 """A provider that asks for more is answered with a day: the owner's word is tried all the same."""
@@ -110,7 +111,7 @@ def told(name: str, fault: ModelFault, status: int | None, said: str = "") -> st
 
 
 def _quoted(said: str) -> str:
-    words = one_line(_CLASS_NAMES.sub("", one_line(said, _MAX_READ_CHARS)), _MAX_QUOTED_CHARS).rstrip(".")
+    words = one_line(_CLASS_NAMES.sub("", redacted(one_line(said, _MAX_READ_CHARS))), _MAX_QUOTED_CHARS).rstrip(".")
     return f": {words}" if words and not _NOT_FOR_PEOPLE.search(words) else ""
 
 

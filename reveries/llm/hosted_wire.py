@@ -28,6 +28,7 @@ class GuardedLiteLlm:
         self._handler = handlers.AsyncHTTPHandler(transport=transport, follow_redirects=False)
         module.aclient_session = self._handler.client
         module.suppress_debug_info = True
+        module.telemetry = False
 
     async def acompletion(self, **options: object) -> object:
         """See litellm."""

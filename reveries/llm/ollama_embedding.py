@@ -11,6 +11,7 @@ from reveries.llm.faults import fault_of_status, told
 from reveries.llm.ollama_client import ollama_client
 from reveries.llm.remote_embedding import BATCH_TEXTS, ROW_BYTES, RemoteEmbedder
 from reveries.llm.wire_faults import fault_of_wire
+from reveries.redaction import redacted
 
 KEEP_ALIVE = "30m"
 
@@ -44,7 +45,7 @@ class OllamaEmbedder(RemoteEmbedder):
         of_wire = fault_of_wire(error)
         if of_wire is ModelFault.UNREACHABLE:
             return ModelUnavailableError(
-                f"No Ollama answers at {self._url}.",
+                f"No Ollama answers at {redacted(self._url)}.",
                 advice="Start it (ollama serve), or check llm.ollama_url.",
                 fault=ModelFault.UNREACHABLE,
             )

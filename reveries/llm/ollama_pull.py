@@ -22,6 +22,7 @@ from reveries.config import find_home, load_settings
 from reveries.errors import DiskFullError, ModelError, ModelUnavailableError, NotFoundError, ReveriesError
 from reveries.llm.ollama_client import ollama_client
 from reveries.plaintext import one_line
+from reveries.redaction import redacted
 
 SILENCE_SECONDS = 300.0
 """Ollama says how far it is many times a second, but nothing while it checks tens of gigabytes."""
@@ -56,7 +57,7 @@ async def pull(name: str, url: str, report: Report) -> None:
         raise _explained(name, str(error.error or error)) from error
     except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
         raise ModelUnavailableError(
-            f"No Ollama answers at {url}.", advice="Start it (ollama serve), or check llm.ollama_url."
+            f"No Ollama answers at {redacted(url)}.", advice="Start it (ollama serve), or check llm.ollama_url."
         ) from error
     except (httpx.HTTPError, OSError, ValueError, TypeError, AttributeError) as error:
         # The last two: what its client trips over when a line is not what it expects.

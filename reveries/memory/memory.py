@@ -150,7 +150,7 @@ class Memory:
         except (TimeoutError, ModelError, DiskFullError) as error:
             why = str(error) or f"{embedder.model_id} gave no vector within {_CUE_SECONDS:.0f} seconds."
             if why != self.by_words_because:
-                log.warning("recall.by_words", why=why)
+                log.warning("recall.by_words", why=getattr(error, "for_log", "timed_out"))
             self.by_words_because = why
             return self._live.no_vector
         self.by_words_because = ""

@@ -99,7 +99,7 @@ class Reembedding:
                 pause = pause_seconds(error, failures)
                 failures += 1
                 self._waits = str(error)
-                log.warning("reembedding.waits", why=error.message, seconds=pause, done=self._done, total=self._total)
+                log.warning("reembedding.waits", why=error.for_log, seconds=pause, done=self._done, total=self._total)
                 await wait_for_event(self._again, min(pause, _LONGEST_WAIT_SECONDS), self._clock)
                 continue
             failures = 0

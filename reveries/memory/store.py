@@ -112,7 +112,7 @@ class MemoryStore:
         try:
             return await self.embed(texts)
         except (ModelError, DiskFullError) as error:
-            log.warning("embedding.failed", model=self.embedder.model_id, why=str(error), texts=len(texts))
+            log.warning("embedding.failed", model=self.embedder.model_id, why=error.for_log, texts=len(texts))
             return np.zeros((len(texts), self.live.dimensions), dtype=np.float32)
 
     async def switch(self, now: float) -> None:

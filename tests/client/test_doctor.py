@@ -52,7 +52,9 @@ class Place:
         self.home = home
         self.stack = stack
         self.models = home.path.with_name("models")
-        self.machine = Machine(room=lambda _: Room(10**12, 10**6), file_system=lambda _: "ext4", greet_seconds=0.3)
+        self.machine = Machine(
+            room=lambda _: Room(10**12, 10**6), file_system=lambda _: "ext4", path_files=list, greet_seconds=0.3
+        )
         self.more: list[Finding] = []
         home.create()
         self.write_config("")
@@ -257,6 +259,10 @@ def key_file(text: str | None, mode: int = 0o600) -> Callable[[Place], None]:
     return make
 
 
+def path_file(where: str) -> Callable[[Place], None]:
+    return lambda place: place.change(path_files=lambda: [where])
+
+
 def not_installed(package: str, text: str = "") -> Callable[[Place], None]:
     def make(place: Place) -> None:
         place.write_config(text)
@@ -429,6 +435,7 @@ CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "calendar-missing": [config('[calendar]\npath = "/nowhere/my.ics"\n')],
     "database-folder-missing": [config('[storage]\ndb_path = "/nowhere/memory.db"\n')],
     "package-missing": [not_installed("numpy")],
+    "path-file": [path_file("/venv/site-packages/extra.pth")],
     "package-advised": [not_installed("numba")],
     "hosted-missing": [not_installed("litellm", '[llm]\nprovider = "openai"\n')],
     "sqlite-unsafe": [lambda place: place.more.extend(of_sqlite("3.40.1"))],

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from reveries import protocol
-from reveries.config import Home, Settings, load_settings
+from reveries.config import BudgetSettings, Home, Settings, load_settings
 from reveries.errors import ModelUnavailableError
 from reveries.gates import may_act
 from reveries.llm.base import Embedder, Prompt, Role
@@ -164,7 +164,16 @@ def settings(context_tokens: int = 4096) -> Settings:
         llm=msgspec.structs.replace(chosen.llm, limits=limits),
         memory=msgspec.structs.replace(chosen.memory, ask_above_share=1.0, merge_cosine=0.75),
         monologue=msgspec.structs.replace(chosen.monologue, notes_per_day=50.0),
+        budget=_ample(chosen.budget),
     )
+
+
+def _ample(budget: BudgetSettings) -> BudgetSettings:
+    """So much that money never stops what is to be tried."""
+    much = {"tokens_per_day": 10**12, "tokens_per_month": 10**12}
+    roles = ("conversation", "monologue", "consolidation")
+    each = {role: msgspec.structs.replace(getattr(budget, role), **much) for role in roles}
+    return msgspec.structs.replace(budget, **much, **each)
 
 
 @dataclass
@@ -204,6 +213,8 @@ async def live(
         await life.mind.memory.save_snapshot()
         mind_settings = life.mind.settings
     async with living(home, model(), clock, chosen, owner_name="", first_id=500_000, embedder=embedder) as life:
+        # A new conversation, and no thought just now: what is said first has its taint from what is recalled alone.
+        await life.mind.conversation.begin_new()
         for question in questions:
             await life.say(question)
         await life.pass_time(0.5)

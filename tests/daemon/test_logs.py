@@ -8,6 +8,7 @@ import pytest
 import structlog
 
 from reveries.daemon.logs import log_to
+from reveries.errors import ModelAnswerError
 
 
 def _lines(folder: Path) -> list[dict[str, object]]:
@@ -27,7 +28,7 @@ def test_a_state_is_logged_as_one_line_with_its_keys(tmp_path: Path) -> None:
 @pytest.mark.requirement("F6")
 def test_a_traceback_is_kept_and_the_key_in_it_is_not(tmp_path: Path) -> None:
     key = "sk-abcdefghijklmnop1234"
-    with log_to(tmp_path, "info"):
+    with log_to(tmp_path, "debug"):
         try:
             raise ValueError(f"refused with {key}")
         except ValueError:
@@ -55,3 +56,37 @@ def test_chatty_libraries_are_heard_only_when_they_warn(tmp_path: Path) -> None:
         logging.getLogger("httpx").info("GET https://example.invalid/?token=1")
         logging.getLogger("httpx").warning("careful")
     assert [line["event"] for line in _lines(tmp_path)] == ["careful"]
+
+
+@pytest.mark.requirement("H2")
+def test_what_an_unforeseen_error_quotes_stands_in_the_log_only_for_debug(tmp_path: Path) -> None:
+    private = "my diary of the pear tree"
+
+    def fail() -> None:
+        try:
+            raise KeyError(private)
+        except KeyError as cause:
+            raise ExceptionGroup(
+                private, [ValueError(private), ModelAnswerError(private), OSError(2, "No file")]
+            ) from cause
+
+    for level in ("info", "debug"):
+        folder = tmp_path / level
+        folder.mkdir()
+        with log_to(folder, level):
+            try:
+                fail()
+            except ExceptionGroup:
+                structlog.get_logger("mind").exception("request.failed")
+    told = (tmp_path / "info" / "daemon.log").read_text(encoding="utf-8")
+    assert private not in told
+    for kind in (
+        "KeyError",
+        "ExceptionGroup",
+        "ValueError",
+        "ModelAnswerError: model_answer",
+        "FileNotFoundError: No file",
+        "fail()",
+    ):
+        assert kind in told
+    assert private in (tmp_path / "debug" / "daemon.log").read_text(encoding="utf-8")

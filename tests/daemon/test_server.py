@@ -2,7 +2,11 @@
 
 import asyncio
 import contextlib
+import os
 import random
+import shutil
+import stat
+import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
@@ -13,7 +17,7 @@ import structlog
 
 from reveries import protocol
 from reveries.daemon.instance import listening_socket
-from reveries.daemon.server import MAX_ARRIVING, MAX_CLIENTS, Server, Session
+from reveries.daemon.server import MAX_ARRIVING, MAX_CLIENTS, Server, Session, is_the_owner
 from reveries.errors import NotFoundError, StorageLostError
 from reveries.protocol import PROTOCOL_VERSION, decode_frame, encode, read_body
 from tests.daemon.crowd import Crowd, good_client
@@ -269,3 +273,94 @@ async def test_one_client_too_many_is_refused_with_a_reason(mind: _Mind) -> None
         failed = await _next(reader)
         assert isinstance(failed, protocol.Failed)
         assert "attached already" in failed.message
+
+
+_STRANGER = """
+import socket, sys
+peer = socket.socket(socket.AF_UNIX)
+peer.settimeout(5)
+try:
+    peer.connect(sys.argv[1])
+    peer.sendall(bytes.fromhex(sys.argv[2]))
+    print(len(peer.recv(4096)))
+except OSError as error:
+    print(type(error).__name__)
+"""
+
+
+async def _as_nobody(path: Path) -> str:
+    """What another user of this machine gets who greets the socket: how many bytes, or the kind of the refusal."""
+    # Not our own Python: that may stand where nobody else may read.
+    python = shutil.which("python3", path="/usr/bin:/usr/local/bin")
+    if os.getuid() != 0 or python is None:
+        pytest.skip("to be another user takes root, and a Python that every user may run")
+    hello = encode(protocol.Hello(PROTOCOL_VERSION, "stranger")).hex()
+    child = await asyncio.create_subprocess_exec(
+        python,
+        "-I",
+        "-c",
+        _STRANGER,
+        str(path),
+        hello,
+        stdout=subprocess.PIPE,
+        user=65534,
+        group=65534,
+        extra_groups=[],
+    )
+    async with asyncio.timeout(10):
+        said, _ = await child.communicate()
+    return said.decode().strip()
+
+
+@contextlib.asynccontextmanager
+async def _open_to_all(folder: Path, may_enter: Callable[[int | None], bool] = is_the_owner) -> AsyncIterator[Path]:
+    """A server whose socket every user of this machine can reach, as after a wrong chmod."""
+    os.chmod(folder, 0o755)  # noqa: PTH101
+    mind = _Mind(path=folder / "daemon.sock")
+    server = Server(
+        mind="Test",
+        clock=HandClock(),
+        handle=mind.handle,
+        on_gone=mind.on_gone,
+        on_storage_lost=mind.lost.append,
+        may_enter=may_enter,
+    )
+    listening = asyncio.Event()
+    with listening_socket(mind.path) as listener:
+        mind.path.chmod(0o666)
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(server.run(listener, listening))
+            await listening.wait()
+            yield mind.path
+            running.cancel()
+
+
+@pytest.mark.requirement("F4", "R-14")
+async def test_another_user_gets_not_a_byte_even_where_the_modes_are_wrong(folder: Path) -> None:
+    async with _open_to_all(folder) as path:
+        assert await _as_nobody(path) in ("0", "ConnectionResetError", "BrokenPipeError")
+
+
+@pytest.mark.requirement("F4", "H4")
+async def test_without_the_look_at_who_it_is_another_user_would_get_in(folder: Path) -> None:
+    """The test above can tell: with the one check taken out, the same stranger is welcomed."""
+    async with _open_to_all(folder, may_enter=lambda uid: True) as path:
+        assert int(await _as_nobody(path)) > 0
+
+
+@pytest.mark.requirement("F4")
+async def test_another_user_cannot_reach_the_socket_as_it_is_made(folder: Path) -> None:
+    before = os.umask(0)
+    try:
+        with listening_socket(folder / "daemon.sock") as listener:
+            assert stat.S_IMODE((folder / "daemon.sock").stat().st_mode) == 0o600
+            os.chmod(folder, 0o755)  # noqa: PTH101
+            assert await _as_nobody(folder / "daemon.sock") == "PermissionError"
+            assert listener.fileno() >= 0
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.requirement("F4")
+def test_only_who_runs_it_and_root_may_enter() -> None:
+    assert [is_the_owner(uid) for uid in (os.getuid(), 0, 65534, os.getuid() + 1)] == [True, True, False, False]

@@ -25,6 +25,7 @@ class Machine:
     may_write: Callable[[Path], bool] = field(default_factory=lambda: may_write)
     file_system: Callable[[Path], str] = field(default_factory=lambda: file_system_of)
     is_installed: Callable[[str], bool] = field(default_factory=lambda: is_installed)
+    path_files: Callable[[], list[str]] = field(default_factory=lambda: unexpected_path_files)
     greet_seconds: float = 5.0
     """How long a daemon that lives may take to greet."""
 
@@ -61,3 +62,38 @@ def is_installed(package: str) -> bool:
     from importlib.util import find_spec
 
     return find_spec(package) is not None
+
+
+def unexpected_path_files() -> list[str]:
+    """Files that run code whenever this Python starts (a .pth with an import in it) and that no installed package says
+    it brought: nobody who looks at packages sees them (F13)."""
+    import site
+    import sys
+    from importlib.metadata import distributions
+
+    folders = {Path(place) for place in (*site.getsitepackages(), site.getusersitepackages(), *sys.path) if place}
+    running = {file for folder in folders for file in _path_files(folder) if _runs_code(file)}
+    if not running:
+        return []
+    brought = {
+        Path(str(one.locate_file(file))).resolve()
+        for one in distributions()
+        for file in one.files or ()
+        if file.suffix == ".pth"
+    }
+    return sorted(str(file) for file in running if file.resolve() not in brought)
+
+
+def _path_files(folder: Path) -> list[Path]:
+    try:
+        return [file for file in folder.iterdir() if file.suffix == ".pth"]
+    except OSError:
+        return []
+
+
+def _runs_code(file: Path) -> bool:
+    try:
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return True
+    return any(line.startswith(("import ", "import\t")) for line in lines)

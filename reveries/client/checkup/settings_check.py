@@ -35,8 +35,8 @@ def check_settings_file(home: Home) -> tuple[Settings | None, list[Finding]]:
 
 
 def check_what_they_name(settings: Settings, home: Home, machine: Machine) -> list[Finding]:
-    """Key, calendar, the database's folder, the packages."""
-    return [*_key(settings.llm), *_places(settings, home), *_packages(settings.llm, machine)]
+    """Key, calendar, the database's folder, the packages, and what runs beside them."""
+    return [*_key(settings.llm), *_places(settings, home), *_packages(settings.llm, machine), *_path_files(machine)]
 
 
 def line_of(text: str, key: str) -> int:
@@ -125,6 +125,11 @@ def _places(settings: Settings, home: Home) -> Iterator[Finding]:
     if settings.storage.db_path and not folder.is_dir():
         told = f"The folder {folder} of the memory is not there."
         yield found("database-folder-missing", told, where="storage.db_path")
+
+
+def _path_files(machine: Machine) -> Iterator[Finding]:
+    for file in machine.path_files():
+        yield found("path-file", f"{file} runs code whenever Python starts, and no package brought it.", where=file)
 
 
 def _packages(llm: LlmSettings, machine: Machine) -> Iterator[Finding]:

@@ -1,0 +1,219 @@
+"""Twenty planted secrets of different kinds, and a provider that tells all of them: none is written or shown anywhere
+(F6). And a day in whose every private text a word is planted: no log line of INFO or above has it (H2)."""
+
+import asyncio
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from reveries import protocol
+from reveries.config import Home
+from reveries.daemon.logs import log_to
+from reveries.errors import ModelFault, ModelUnavailableError
+from reveries.llm.base import Prompt
+from reveries.llm.faults import told
+from reveries.llm.scripted import Piece, ScriptedModel
+from reveries.memory.model import Origin
+from reveries.redaction import redacted, spellings
+from tests.daemon.mind_kit import NOON, living
+from tests.daemon.poison import settings
+from tests.e2e.living import Living
+from tests.fakes.patient_clock import PatientClock
+from tests.memory.kit import deep_answer
+
+BODY: Final = "Zx9" + "q7Lm2Vb8Nc4Rt6Yp1Ws3"
+
+
+def _own(number: int) -> str:
+    return f"{BODY}{number:02}"
+
+
+SECRETS: Final = {
+    "openai": f"sk-proj-{_own(1)}",
+    "anthropic": f"sk-ant-api03-{_own(2)}",
+    "cerebras": f"csk-{_own(3)}",
+    "xai": f"xai-{_own(4)}",
+    "groq": f"gsk_{_own(5)}",
+    "google": f"AIzaSy{_own(6)}XYZ12",
+    "hugging face": f"hf_{_own(7)}",
+    "github": f"ghp_{_own(8)}",
+    "gitlab": f"glpat-{_own(9)}",
+    "slack": f"xoxb-12345-{_own(10)}",
+    "aws": "AKIAZX9Q7LM2VB8NC4RT",
+    "telegram": f"123456789:AA{_own(12)}abcdefghij",
+    "json web token": f"eyJhbGciOiJI.{_own(13)}.c2lnbmF0dXJl",
+    "private key": f"-----BEGIN RSA PRIVATE KEY-----\n{_own(14)}\n-----END RSA PRIVATE KEY-----",
+    "bearer header": f"Authorization: Bearer {_own(15)}",
+    "address": f"http://ana:{_own(16)}@127.0.0.1",
+    "query": f"https://host.invalid/v1?api_key={_own(17)}&x=1",
+    "named in JSON": f'{{"client_secret": "{_own(18)}"}}',
+    "environment": f"{_own(19)}-no-form-at-all",
+    "key in the environment": f"{_own(20)}~none~either",
+}
+"""The last two have no form: they are known from the environment alone."""
+_HEART: Final = {name: BODY + f"{number:02}" for number, name in enumerate(SECRETS, 1)} | {"aws": SECRETS["aws"]}
+"""What of each must not be found."""
+_ENVIRONMENT: Final = {
+    "REVERIES_API_KEY": SECRETS["key in the environment"],
+    "SOME_SERVICE_TOKEN": SECRETS["environment"],
+    "OPENAI_API_KEY": SECRETS["openai"],
+    "DATABASE_PASSWORD": _own(18),
+}
+
+
+@pytest.mark.requirement("F6")
+@pytest.mark.parametrize("kind", SECRETS)
+def test_a_secret_of_this_kind_is_found_in_any_text(kind: str) -> None:
+    known = spellings(_ENVIRONMENT.values())
+    for text in ("It failed: {}", '{{"error": "{}"}}', "a\\n{}\\nb", "[{}]", "({}), and more", "x={}"):
+        assert _HEART[kind] not in redacted(text.format(SECRETS[kind]), known)
+        assert _HEART[kind] not in redacted(text.format(SECRETS[kind]).replace("\n", "\\n"), known)
+
+
+@pytest.mark.requirement("F6")
+def test_what_is_known_is_found_however_it_is_written() -> None:
+    import base64
+    from urllib.parse import quote
+
+    secret = "correct horse/battery+staple"
+    known = spellings([secret, "short"])
+    raw = secret.encode()
+    for written in (secret, quote(secret, safe=""), base64.b64encode(raw).decode(), raw.hex()):
+        assert written.rstrip("=") not in redacted(f"before {written} after", known)
+    assert redacted("a short word", known) == "a short word"
+
+
+@pytest.mark.requirement("F6")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"event": "thought.ended", "tokens": 412, "reason": "settled", "level": "info"}',
+        "The model all-minilm-l6-v2 took 12 tokens: 3 prompt_tokens, 4 completion_tokens.",
+        "http://127.0.0.1:11434/api/chat answered 404; see llm.api_key_file in config.toml",
+        "risk-averse desk-bound task-switching people; the key: a small one",
+    ],
+)
+def test_ordinary_text_is_left_as_it_is(text: str) -> None:
+    assert redacted(text) == text
+
+
+@contextlib.asynccontextmanager
+async def _telltale() -> AsyncIterator[int]:
+    """A provider that answers every call with an error that tells all secrets; its port."""
+    body = json.dumps({"error": " ; ".join(SECRETS.values())}).encode()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            await reader.readuntil(b"\r\n\r\n")
+            head = f"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+            writer.write(f"{head}Connection: close\r\n\r\n".encode() + body)
+            await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+
+
+def _command(home: Home, *words: str) -> str:
+    environment = {
+        **os.environ,
+        **_ENVIRONMENT,
+        "REVERIES_HOME": str(home.path),
+        "REVERIES_MODELS": str(home.path / "m"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "reveries", *words],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+def _hits(text: str) -> list[str]:
+    return [kind for kind, heart in _HEART.items() if heart in text]
+
+
+@pytest.mark.requirement("F6")
+async def test_no_planted_secret_is_in_logs_frames_or_on_the_screen(living: Living) -> None:
+    async with _telltale() as port:
+        living.settings = (
+            f'[llm]\nprovider = "ollama"\nollama_url = "http://ana:{_own(16)}@127.0.0.1:{port}"\n'
+            f'base_url = "https://h.invalid/v1?api_key={_own(17)}"\n'
+            'embedding_model = "ollama/x"\nconversation_model = "x"\n'
+            '[log]\nlevel = "debug"\n[monologue]\nenabled = {thinks}\n'
+        )
+        living.environment = _ENVIRONMENT
+        await living.wake()
+        frames: list[str] = []
+        async with living.client() as client:
+            with contextlib.suppress(AssertionError):
+                await client.say("Hello, how are you?")
+            client.send(protocol.AskStatus(client.number()))
+            await client.next_of(protocol.Status)
+            client.send(protocol.AskConfig(client.number()))
+            await client.next_of(protocol.Config)
+            frames = [repr(frame) for frame in client.seen]
+        shown = {
+            " ".join(words): await asyncio.to_thread(_command, living.home, *words)
+            for words in (
+                ("status",), ("status", "--json"), ("config",), ("config", "--json"),
+                ("config", "get", "llm.ollama_url"),
+                ("doctor",), ("say", "Hello"), ("consolidate",), ("models",), ("logs",),
+            )
+        }  # fmt: skip
+        await living.end()
+    assert any("did not take the question" in frame for frame in frames)
+    for name, text in {**shown, "frames": "\n".join(frames)}.items():
+        assert _hits(text) == [], name
+    for file in living.home.path.rglob("*"):
+        if file.is_file() and file != living.home.config:
+            assert _hits(file.read_bytes().decode("utf-8", "replace")) == [], file
+
+
+# --- private text ----------------------------------------------------------------------------------------------------
+
+_PRIVATE: Final = "quokkaberry"
+
+
+def _quoting(prompt: Prompt) -> list[Piece]:
+    """Every third call fails with words that quote what was asked."""
+    text = prompt.messages[-1].text
+    if len(text) % 3 == 0:
+        said = f"cannot process: {text[-400:]} {_PRIVATE}"
+        raise ModelUnavailableError(
+            told("scripted/model", ModelFault.BAD_REQUEST, 400, said), fault=ModelFault.BAD_REQUEST
+        )
+    if prompt.schema is not None:
+        return [json.dumps(deep_answer(0.9, summary=f"It was about {_PRIVATE}."))]
+    return [f"I think of {_PRIVATE}. ", "That is enough for now."]
+
+
+@pytest.mark.requirement("H2")
+async def test_no_private_word_of_a_whole_day_is_in_the_log(home: Home, tmp_path: Path) -> None:
+    model = ScriptedModel(otherwise=_quoting)
+    with log_to(tmp_path, "info"):
+        async with living(home, model, PatientClock(NOON), settings()) as life:
+            for number in range(9):
+                await life.say(f"My {_PRIVATE} diary, page {'x' * number}.")
+            await life.mind.memory.record_external(f"A {_PRIVATE} letter.", Origin.DOCUMENT)
+            await life.pass_time(1)
+            await life.mind.thinking.answer(protocol.NudgeThinking(1, _PRIVATE))
+            await life.pass_time(0.5)
+            with contextlib.suppress(ModelUnavailableError):
+                await life.mind.consolidate(None, trigger="asked")
+            await life.pass_time(1)
+    text = (tmp_path / "daemon.log").read_text(encoding="utf-8")
+    assert "thought.ended" in text
+    assert "reply.failed" in text
+    assert _PRIVATE not in text

@@ -1,6 +1,7 @@
 """A memory beside a plain model of what was acknowledged: whatever happens to it, in whatever order (A10).
 
-Each rule does one thing to the real memory, on a real file, and notes what it was told is stored. Killed means that the file and its log, as they lie there, are what the next life finds.
+Each rule does one thing to the real memory, on a real file, and notes what it was told is stored. Killed means that the
+file and its log, as they lie there, are what the next life finds.
 """
 
 import asyncio

@@ -5,6 +5,9 @@ The daemon strips at the source, the client again at the sink.
 """
 
 import re
+from typing import Final
+
+from reveries.gates import Gate, stands
 
 # ECMA-48: CSI, OSC, DCS/SOS/PM/APC strings (ended by BEL or ST), two-byte escapes; 7-bit and 8-bit forms.
 _ESCAPES = re.compile(
@@ -20,6 +23,8 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Bidirectional overrides and isolates, and tag characters: invisible, and able to make text read as what it is not.
 _INVISIBLE = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
+# The square brackets of records, and what looks like them.
+_BRACKETS: Final = str.maketrans("[]\uff3b\uff3d\u27e6\u27e7\u3010\u3011\u3014\u3015\u2045\u2046", "()" * 6)
 
 
 def plain(text: str) -> str:
@@ -35,6 +40,13 @@ def one_line(text: str, limit_chars: int = 200) -> str:
     """`plain(text)` on one line, cut with an ellipsis at `limit_chars`."""
     line = " ".join(plain(text).split())
     return line if len(line) <= limit_chars else line[: limit_chars - 1] + "…"
+
+
+def record(text: str, limit_chars: int) -> str:
+    """`text` as it stands in a record between square brackets of a prompt: on one line, and without any bracket that
+    would end the record, so that nothing in it can look like what stands after it (F1)."""
+    line = one_line(text, limit_chars)
+    return line.translate(_BRACKETS) if stands(Gate.RECORD) else line
 
 
 class PlainStream:

@@ -26,6 +26,7 @@ _COMMANDS: Final = {
     "wellbeing": "wellbeing",
     "say": "say",
     "remember": "remember",
+    "forget": "forgetting",
     "digest": "digest",
     "consolidate": "consolidate",
     "memory": "memory",

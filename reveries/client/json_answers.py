@@ -134,6 +134,15 @@ class Uninstalled(msgspec.Struct, frozen=True):
     left_to_do: list[str]
 
 
+class Searched(msgspec.Struct, frozen=True):
+    """How often the words stand in each file of the home, in whatever form; nowhere: `found` is empty."""
+
+    found: dict[str, dict[str, int]]
+    files: int
+    bytes: int
+    passed_over: list[str]
+
+
 OF_COMMANDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     "wake": Woken,
     "sleep": FellAsleep,
@@ -143,6 +152,8 @@ OF_COMMANDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     "wellbeing": protocol.Wellbeing,
     "say": Said,
     "remember": protocol.Remembered,
+    "forget": protocol.Forgotten,
+    "forget --verify": Searched,
     "digest": Digest,
     "consolidate": protocol.Consolidated,
     "consolidate --dry-run": protocol.SleepPreview,

@@ -41,6 +41,7 @@ def episode_page(episode: EpisodeDetail, now: float) -> Page:
         *_facts(episode, now),
         *_exemplars(episode),
         *_links(episode),
+        *_provenance(episode),
         *_sources(episode),
     ]
 
@@ -191,6 +192,20 @@ def _links(episode: EpisodeDetail) -> Page:
                 f"  {one_line(link.summary, 70)}",
             )
         )
+    return page
+
+
+def _provenance(episode: EpisodeDetail) -> Page:
+    """From where it came and by which way others had a hand in it; nothing where nobody had."""
+    if not episode.tainted:
+        return []
+    page: Page = [_EMPTY, line(Part("  where it came from", "strong"))]
+    for source in episode.provenance:
+        trust = Part("  others had a hand in it" if source.tainted else "", "warn")
+        told = f"    {moment(source.happened_at)}  {one_line(source.kind)}, origin {one_line(source.origin)}"
+        page.append(line(Part(told, "dim"), trust))
+        for way in source.by:
+            page += paragraph(one_line(way), indent=6)
     return page
 
 

@@ -10,7 +10,9 @@ from reveries.client.places import places
 from reveries.config import Home
 
 _LOGS = ("daemon.log*", "daemon.out", "client.log")
-_BACKUPS = ("*.db", "*.partial")
+_BACKUPS = ("*.db", "*.db.seal", "*.partial")
+_BESIDE_MEMORY = ("-wal", "-shm", "-journal", ".seal", ".damaged", ".restoring", ".restored.json")
+"""What a database's name goes on with in the files that the daemon keeps beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +32,16 @@ def planned(home: Home, *, purge: bool) -> Removal:
     folders: list[Path] = []
     if purge:
         memory = where["memory"]
-        files += [memory, *(memory.with_name(f"{memory.name}{end}") for end in ("-wal", "-shm", "-journal"))]
+        files += [memory, *(memory.with_name(f"{memory.name}{end}") for end in _BESIDE_MEMORY)]
+        files += memory.parent.glob(f"{memory.name}.replaced-*")
         files += [memory.with_suffix(".snapshot"), memory.with_name(f"{memory.stem}.snapshot.partial")]
         files += [home.config, home.lock, home.socket, *home.path.glob("model*.sock"), *home.path.glob("drafts*")]
         files += [file for pattern in _LOGS for file in home.logs.glob(pattern)]
         files += [file for pattern in _BACKUPS for file in home.backups.glob(pattern)]
-        folders = [home.logs, home.backups, home.path]
+        loops = memory.parent / "cache" / "loops"
+        files += loops.rglob("*.nb[ic]")
+        inside = sorted((folder for folder in loops.rglob("*") if folder.is_dir()), reverse=True)
+        folders = [*inside, loops, loops.parent, home.logs, home.backups, home.path]
     there = [file for file in dict.fromkeys(files) if os.path.lexists(file) and not file.is_dir()]
     return Removal(there, folders, _left(home, there) if purge else [], sum(_size(file) for file in there))
 

@@ -22,6 +22,7 @@ from reveries.clock import Clock
 from reveries.config import Home, Settings
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.danger import Danger
+from reveries.daemon.forgetting import scrub_after_restore
 from reveries.daemon.handlers import Handlers
 from reveries.daemon.instance import hold_lock, listening_socket
 from reveries.daemon.logs import log_to
@@ -264,6 +265,7 @@ async def _start(
     children = {
         "warm-up": mind.warm_up,
         "leftovers": mind.take_up_leftovers,
+        "erased-again": lambda: scrub_after_restore(mind),
         "look-at-embedder": mind.look_at_embedder,
         "conversation": mind.conversation.run,
         "danger": mind.conversation.danger.warm,

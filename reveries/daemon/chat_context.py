@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from reveries.daemon.manner import manner_for
+from reveries.gates import Gate, stands
 from reveries.llm.base import Message
-from reveries.memory.model import Origin, RankedTurn, Recall, RecalledEpisode, SelfModel
+from reveries.memory.model import Origin, RankedTurn, Recall, RecalledEpisode, SelfModel, Turn
 from reveries.memory.recall.stemming import words_of
 from reveries.memory.self_model import told_first
 from reveries.memory.sleep.extracts import telling
-from reveries.plaintext import one_line
+from reveries.plaintext import one_line, record
 from reveries.prompts import prompt
 
 QUOTE_CHARS = 280
@@ -38,6 +39,8 @@ _SAID_NOTE = "[What was said before:"
 _THOUGHT_NOTE = "[You were just thinking:"
 _SILENCE_NOTE = "[Before these words:"
 _TIME_NOTE = "[It is "
+_TAKEN = frozenset({"the person", "you", "user", "me", "i", "system", "assistant", "owner"})
+"""Names that stand for the owner, the mind or the rules in a prompt: nobody else is called so there (F3)."""
 
 FOLD_TO_SHARE = 0.5
 """After a fold the history takes this share of its budget, so that the next fold is far away."""
@@ -54,6 +57,8 @@ class SentExchange:
     turn_ids: tuple[str, ...]
     until_position: int = 0
     """The place in the conversation after its last turn."""
+    is_tainted: bool = False
+    """Others than the owner and the mind had a hand in what stands here: what is said after it inherits that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +168,9 @@ def asked_text(words: str, told: Sequence[Told], thought: str, now: float, silen
     if told:
         blocks.append(f"{_SAID_NOTE}\n" + "\n".join(item.line for item in reversed(told)) + "]")
     if thought:
-        blocks.append(f"{_THOUGHT_NOTE} {one_line(thought, THOUGHT_CHARS)}]")
+        blocks.append(f"{_THOUGHT_NOTE} {record(thought, THOUGHT_CHARS)}]")
     if silence:
-        blocks.append(f"{_SILENCE_NOTE} {one_line(silence, SILENCE_CHARS)}.]")
+        blocks.append(f"{_SILENCE_NOTE} {record(silence, SILENCE_CHARS)}.]")
     # A small model answers in the wrong person unless it is told so right before the words (docs/benchmarks.md).
     blocks.append(f"{_TIME_NOTE}{local_time(now)}. {manner_for(words).value}]")
     blocks.append(words)
@@ -185,14 +190,20 @@ def fold(summary: str, exchanges: tuple[SentExchange, ...], budget_tokens: int, 
         folded.append(kept.pop(0))
     lines = [line for line in summary.split("\n") if line]
     lines += [
-        f"- They said: {one_line(gone.owner_words, SUMMARY_LINE_CHARS)} "
-        f"You answered: {one_line(gone.replied, SUMMARY_LINE_CHARS)}"
+        f"- They said: {one_line(gone.owner_words, SUMMARY_LINE_CHARS)} You answered{_answered(gone)}"
         for gone in folded
     ]
     while len("\n".join(lines)) > summary_chars:
         lines.pop(0)
     bare = tuple(replace(exchange, asked=exchange.owner_words) for exchange in kept) if folded else exchanges
     return Folded("\n".join(lines), bare, tuple(folded))
+
+
+def _answered(gone: SentExchange) -> str:
+    """The summary stands among the instructions: nothing in it is in the words of others (F1)."""
+    if gone.is_tainted and stands(Gate.FOLD):
+        return " with something that others had written."
+    return f": {one_line(gone.replied, SUMMARY_LINE_CHARS)}"
 
 
 def cut_middle(text: str, limit_chars: int) -> str:
@@ -233,11 +244,11 @@ def how_long_ago(at: float, now: float) -> str:
 def _turn_line(ranked: RankedTurn, now: float) -> str:
     turn = ranked.turn
     when = how_long_ago(turn.said_at, now)
-    line = f'- {when}, {_speaker(turn.origin, turn.speaker)}: "{_quoted(ranked)}"'
+    line = f'- {when}, {_speaker(turn)}: "{record(turn.text, QUOTE_CHARS)}"'
     if (by := ranked.replaced_by) is None:
         return line
     since = datetime.fromtimestamp(by.said_at).astimezone().strftime("%-d %B %Y")
-    return f'{line} (that was earlier; since {since}: "{one_line(by.quote, QUOTE_CHARS)}")'
+    return f'{line} (that was earlier; since {since}: "{record(by.quote, QUOTE_CHARS)}")'
 
 
 def _episode_line(found: RecalledEpisode, now: float) -> str:
@@ -245,15 +256,24 @@ def _episode_line(found: RecalledEpisode, now: float) -> str:
     if found.turns:
         return _turn_line(found.turns[0], now)
     if found.episode.origin is Origin.SELF:
-        return f"- {when}, you thought: {one_line(found.episode.summary, QUOTE_CHARS)}"
-    return f"- {when}: {one_line(found.episode.summary, QUOTE_CHARS)}"
+        after = " after reading what others wrote" if found.episode.tainted else ""
+        return f"- {when}, you thought{after}: {record(found.episode.summary, QUOTE_CHARS)}"
+    from_others = ", partly in the words of others" if found.episode.tainted else ""
+    return f"- {when}{from_others}: {record(found.episode.summary, QUOTE_CHARS)}"
 
 
-def _speaker(origin: Origin, speaker: str) -> str:
-    match origin:
+def _speaker(turn: Turn) -> str:
+    """Who said it, and that it was somebody else, where it was (F1)."""
+    match turn.origin:
         case Origin.OWNER:
             return "the person said"
+        case Origin.SELF if turn.tainted:
+            return "you said, after reading what others wrote"
         case Origin.SELF:
             return "you said"
+        case _ if one_line(turn.speaker).casefold() in _TAKEN:
+            return f"somebody called {record(turn.speaker, 40)} said"
+        case _ if turn.speaker:
+            return f"{record(turn.speaker, 40)} said"
         case _:
-            return f"{one_line(speaker, 40)} said"
+            return "somebody else wrote"

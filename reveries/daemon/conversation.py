@@ -7,7 +7,7 @@ for the reply; `Stored` after COMMIT, never before. A client that vanishes does 
 import asyncio
 import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -31,6 +31,7 @@ from reveries.daemon.token_counts import TokenCounts
 from reveries.daemon.turn import Draft, ReplyWatch, Surroundings, TurnEvents, TurnResult
 from reveries.db.failpoints import Step, reached
 from reveries.errors import DiskFullError, ModelError, ReveriesError, StorageError
+from reveries.gates import Gate, inherited
 from reveries.llm.base import ChatModel, Finished, Message, Prompt, Role
 from reveries.memory.conversations import Conversation as OpenedConversation
 from reveries.memory.memory import Memory
@@ -150,6 +151,16 @@ class Conversation:
             self._warmth_wanted.set()
         return taken[0].text
 
+    @contextlib.asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """While nothing is said. Then what is before the model is read anew: some of it may have been erased."""
+        async with self._turn_lock:
+            yield
+            before, self.last_turns = self._state, LastTurns()
+            await self._hold(await self._memory.conversations.go_back_to(self.conversation_id))
+            self._state.is_resting, self._state.chosen_monotonic = before.is_resting, before.chosen_monotonic
+            self._state.last_word_monotonic = before.last_word_monotonic
+
     async def _leave(self) -> None:
         if not self._state.is_resting:
             await self._rest()
@@ -257,7 +268,7 @@ class Conversation:
         if recall is not None:
             events.recalled(recall, told)
         thought, silence = self._surroundings.recent_thought(), self._memory.silence_before(owner_turn)
-        is_tainted = bool(thought) and self._surroundings.is_recent_thought_tainted()
+        by_thought = bool(thought) and self._surroundings.is_recent_thought_tainted()
         read_words = await self._cut_to_fit(words)
         asked = asked_text(read_words, told, thought, self._clock.now(), silence)
         folded = await self._make_room(asked)
@@ -272,7 +283,7 @@ class Conversation:
             recall=recall,
             end_reason="" if is_whole else draft.reason,
             shown=(self._system(), asked),
-            is_tainted=is_tainted,
+            is_tainted=inherited(Gate.TALK, by_thought, *(one.is_tainted for one in self._state.exchanges)),
         )
         reply_turn = exchange.reply
         if reply_turn is not None:
@@ -480,7 +491,13 @@ class Conversation:
     async def _remember_sent(self, asked: str, owner_turn: Turn, reply_turn: Turn) -> None:
         tokens = await self._tokens.of(asked) + await self._tokens.of(reply_turn.text)
         sent = SentExchange(
-            asked, reply_turn.text, owner_turn.text, tokens, (owner_turn.id, reply_turn.id), reply_turn.position + 1
+            asked,
+            reply_turn.text,
+            owner_turn.text,
+            tokens,
+            (owner_turn.id, reply_turn.id),
+            reply_turn.position + 1,
+            reply_turn.tainted,
         )
         self._state.exchanges = (*self._state.exchanges, sent)
 

@@ -10,6 +10,7 @@ import msgspec
 from reveries import protocol
 from reveries.daemon.backup_answers import make_backup
 from reveries.daemon.chat_context import Told
+from reveries.daemon.forgetting import forget
 from reveries.daemon.looking import Looking
 from reveries.daemon.mind import Mind, Progress
 from reveries.daemon.models_overview import answer_frame
@@ -80,8 +81,8 @@ class Handlers:
                 await self._deep_sleep(session, request)
             case protocol.Import():
                 await self._import(session, request)
-            case protocol.ProbeModels():
-                await self._test_models(session, request)
+            case protocol.ProbeModels() | protocol.Forget():
+                await self._take_time(session, request)
             case protocol.Sleep():
                 await self._fall_asleep(_progress(session, request.request_id, "sleeping on it"))
                 session.outbox.send(protocol.Ok(request.request_id))
@@ -282,6 +283,12 @@ class Handlers:
         after = {use.role: use for use in await ledger.usage_today()}[Role.CONSOLIDATION]
         session.outbox.send(preview_frame(request.request_id, preview, before, after))
 
+    async def _take_time(self, session: Session, request: protocol.ProbeModels | protocol.Forget) -> None:
+        if isinstance(request, protocol.Forget):
+            await self._forget(session, request)
+        else:
+            await self._test_models(session, request)
+
     async def _test_models(self, session: Session, request: protocol.ProbeModels) -> None:
         def tell(what: str, done: int, total: int) -> None:
             session.outbox.send_piece(protocol.Progress(request.request_id, what, done, total))
@@ -289,6 +296,15 @@ class Handlers:
         probes = await self._mind.test_models(request.role, tell)
         answers = [answer_frame(count) for count in await self._mind.answers.counts()]
         session.outbox.send(protocol.ModelsProbed(request.request_id, probes, answers))
+
+    async def _forget(self, session: Session, request: protocol.Forget) -> None:
+        def tell(what: str, done: int, total: int) -> None:
+            session.outbox.send_piece(protocol.Progress(request.request_id, what, done, total))
+
+        session.outbox.send(await forget(self._mind, request, tell))
+        if not request.dry_run:
+            # Whoever shows the conversation reads it anew.
+            self.tell_attached(protocol.Switched(0, self._mind.conversation.conversation_id))
 
     async def _import(self, session: Session, request: protocol.Import) -> None:
         past = [PastTurn(turn.said_at, turn.speaker, turn.text) for turn in request.turns]

@@ -8,6 +8,7 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -46,12 +47,17 @@ from reveries.monologue.thought import Reactivation, Reason
 from reveries.safety.journal import SafetyJournal
 from reveries.safety.verdict import Verdict
 
+if TYPE_CHECKING:
+    from reveries.memory.forgetting.forgetting import Told
+
 log = structlog.get_logger("mind")
 
 Progress = Callable[[int, int], None]
 
 _FINAL_SLEEP_SECONDS = 60.0
 _LAST_REPLY_SECONDS = 20.0
+_LAST_THOUGHT_SECONDS = 20.0
+_LOOK_SECONDS = 0.02
 _RESTORING_SHOWN_SECONDS = 7 * 86400.0
 _ASK_AGAIN_SECONDS = 86400.0
 _LOOKED_FOR = "Good morning."
@@ -103,6 +109,8 @@ class Mind:
         self._last_pass_ended = clock.now()
         self._sleep_waits = Deadline()
         self._why_sleep_waits = ""
+        self.erased_again: Told | None = memory.forgetting.came_back
+        """What an old copy had brought back, while its traces in files are still to be taken out."""
         self._rotten: tuple[str, ...] = ()
         """Texts that were not what was written, at the last backup."""
         self._no_backup = ""
@@ -247,6 +255,26 @@ class Mind:
                 yield
             finally:
                 self._last_pass_ended = self.clock.now()
+                self._heed_self_model(before)
+                if not self.conversation.is_talking:
+                    self.monologue.resume()
+                self.tell_state(*self.state())
+
+    @contextlib.asynccontextmanager
+    async def still(self) -> AsyncIterator[None]:
+        """While nobody speaks, thinks or sleeps: what is under way ends first, and is stored."""
+        self._words_came.set()
+        async with self._pass_lock:
+            self.monologue.pause()
+            self.tell_state("forgetting", "")
+            before = self.memory.self_model
+            try:
+                async with self.conversation.held():
+                    waits = Deadline.after(_LAST_THOUGHT_SECONDS, self.clock)
+                    while self.monologue.state is ThoughtState.THINKING and waits.seconds_left(self.clock) > 0:
+                        await self.clock.sleep(_LOOK_SECONDS)
+                    yield
+            finally:
                 self._heed_self_model(before)
                 if not self.conversation.is_talking:
                     self.monologue.resume()

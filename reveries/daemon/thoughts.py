@@ -13,6 +13,7 @@ from reveries.daemon.surfacing import Surfacing
 from reveries.daemon.thought_log import ThoughtLog
 from reveries.db.database import Database
 from reveries.errors import ReveriesError
+from reveries.gates import Gate, inherited, may_act
 from reveries.memory.memory import Memory
 from reveries.memory.model import Origin, Recall, RecallContext, Turn
 from reveries.memory.silence import Leaving, what_was_left
@@ -76,7 +77,7 @@ class ThoughtsOfMemory:
         self_model = self._memory.self_model
         recent = () if why.reason in _CUED_BY_OCCASION else turns
         memories = _remembered(recall, now) if recall else ()
-        is_tainted = any(turn.tainted for turn in recent) or any(memory.tainted for memory in memories)
+        is_tainted = inherited(Gate.THOUGHT, *(turn.tainted for turn in recent), *(one.tainted for one in memories))
         return ThoughtInputs(
             mind_name=self.settings.mind.name,
             owner_name=owner,
@@ -91,21 +92,24 @@ class ThoughtsOfMemory:
             previous=previous,
             ambient=await self._ambient_text() if comfort else "",
             is_tainted=is_tainted,
-            may_note=not (is_tainted or why.is_tainted) and await self.notes.may_write(self._notes_per_day),
+            may_note=may_act(is_tainted=is_tainted or why.is_tainted)
+            and await self.notes.may_write(self._notes_per_day),
         )
 
     async def record(self, thought: FinishedThought, state: SavedState) -> None:
         await self.log.record(thought, state)
         if thought.text.strip():
             await self.notes.heed(thought, self._notes_per_day)
-        await self._journal.watch(thought.text, thought.why_ended)
+        if not inherited(Gate.INDICATOR, thought.is_tainted):
+            await self._journal.watch(thought.text, thought.why_ended)
         await self._memory.light_sleep()
 
     async def checkpoint(self, thought: FinishedThought) -> None:
         await self.log.checkpoint(thought)
 
-    async def record_trip(self, verdict: Verdict, so_far: str, response: str) -> None:
-        await self._journal.record_trip("monologue", verdict, so_far, response)
+    async def record_trip(self, verdict: Verdict, so_far: str, response: str, *, is_tainted: bool) -> None:
+        is_own = not inherited(Gate.INDICATOR, is_tainted)
+        await self._journal.record_trip("monologue", verdict, so_far, response, is_own=is_own)
 
     async def association(self) -> Reactivation:
         return await self._surfacing.next()
@@ -171,7 +175,13 @@ class ThoughtsOfMemory:
 
 
 def _said(turn: Turn, owner: str) -> str:
-    who = "I" if turn.origin is Origin.SELF else (owner or "They")
+    match turn.origin:
+        case Origin.SELF:
+            who = "I"
+        case Origin.OWNER:
+            who = owner or "They"
+        case _:
+            who = f"{turn.speaker or 'Somebody'}, who is not {owner or 'the person'}"
     return f"{who}: {turn.text}"
 
 

@@ -49,7 +49,9 @@ class TokenCounts:
         for asked, replied in itertools.pairwise(turns):
             if asked.origin == "owner" and replied.origin == "self":
                 ids = (asked.id, replied.id)
-                exchanges.append(SentExchange(asked.text, replied.text, asked.text, 0, ids, replied.position + 1))
+                is_tainted = asked.tainted or replied.tainted
+                place = replied.position + 1
+                exchanges.append(SentExchange(asked.text, replied.text, asked.text, 0, ids, place, is_tainted))
         return await self.recounted(exchanges)
 
     async def recounted(self, exchanges: Sequence[SentExchange]) -> tuple[SentExchange, ...]:

@@ -179,6 +179,18 @@ def detail_frame(request_id: int, view: EpisodeView) -> protocol.EpisodeDetail:
         gap_significance=one_line(episode.gap_significance),
         sources=said_turns(view.sources),
         is_dormant=view.is_dormant,
+        provenance=[
+            protocol.Provenance(
+                experience_id=one.experience.id,
+                kind=one.experience.kind.value,
+                origin=one.experience.origin.value,
+                tainted=one.experience.tainted,
+                happened_at=one.experience.happened_at,
+                speakers=[one_line(speaker, 80) for speaker in one.speakers],
+                by=[one_line(way) for way in one.by],
+            )
+            for one in view.provenance
+        ],
     )
 
 

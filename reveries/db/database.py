@@ -33,6 +33,7 @@ from reveries.db.failpoints import Step, reached
 from reveries.db.queries import statements
 from reveries.db.room import Room, disk_full
 from reveries.db.schemas import migration, whole_schema
+from reveries.db.scrubbing import vacuumed
 from reveries.db.seals import seal, unseal
 from reveries.errors import (
     DatabaseTooNewError,
@@ -42,7 +43,7 @@ from reveries.errors import (
     StorageLostError,
 )
 
-SCHEMA_VERSION: Final = 5
+SCHEMA_VERSION: Final = 6
 
 Row = Mapping[str, Any]
 """One row by column name. SQLite's edge: whoever reads it turns it into one of our types at once."""
@@ -270,6 +271,17 @@ class Database:
                 await asyncio.wait([copying])
                 raise
 
+    async def scrub(self) -> bool:
+        """Leave nothing in the file of what was deleted: no page of it, no word of the index, no log. It is written
+        anew for that, which needs room for two more of it; False where that room is not there, or SQLite cannot, and
+        only what it overwrites by itself is gone. Everybody waits meanwhile."""
+        async with self._lock:
+            with _storage_errors():
+                await (await self._connection.execute(statements()["forget.merge_words"])).close()
+                is_whole = await vacuumed(self._connection, self.path)
+                await self._fold("TRUNCATE")
+        return is_whole
+
     async def is_intact(self) -> bool:
         """SQLite's own integrity check."""
         async with self._lock:
@@ -353,7 +365,7 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
             raise damaged(path, str(error)) from error
         raise StorageError(
             f"The memory {path} cannot be opened: {error}.",
-            advice="It was not changed. A copy from the backups folder can take its place.",
+            advice="It was not changed. A backup can take its place: reveries backup list, backup restore NAME.",
         ) from error
     finally:
         os.umask(before)

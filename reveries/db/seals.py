@@ -7,11 +7,13 @@ the size and the time that it was sealed with: whoever writes to the file proper
 import contextlib
 import hashlib
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
 
-_PIECE_BYTES = 2**20
+_PIECE_BYTES = 2**23
+_MOST_THREADS = 4
 
 
 class Seal(msgspec.Struct, frozen=True):
@@ -19,8 +21,8 @@ class Seal(msgspec.Struct, frozen=True):
 
     size: int
     mtime_ns: int
-    digest: bytes
-    """BLAKE2b-128."""
+    sha256_of_pieces: bytes
+    """SHA-256 of the SHA-256 of each piece of 8 MiB, in their order: pieces, so that all processors can read."""
 
 
 def seal(file: Path) -> None:
@@ -42,7 +44,7 @@ def is_broken(file: Path) -> bool:
     state = file.stat()
     if (state.st_size, state.st_mtime_ns) != (sealed.size, sealed.mtime_ns):
         return False
-    return _digest(file) != sealed.digest
+    return _digest(file) != sealed.sha256_of_pieces
 
 
 def unseal(file: Path) -> None:
@@ -64,8 +66,21 @@ def _beside(file: Path) -> Path:
 
 
 def _digest(file: Path) -> bytes:
-    found = hashlib.blake2b(digest_size=16)
-    with file.open("rb", buffering=0) as opened:
-        while piece := opened.read(_PIECE_BYTES):
-            found.update(piece)
+    """A mind waits for this whenever it wakes. hashlib and pread let other threads run meanwhile."""
+    opened = os.open(file, os.O_RDONLY)
+    try:
+        begins = range(0, os.fstat(opened).st_size, _PIECE_BYTES)
+        with ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1), "seal") as threads:
+            pieces = threads.map(lambda begin: _piece_digest(opened, begin), begins)
+            return hashlib.sha256(b"".join(pieces)).digest()
+    finally:
+        os.close(opened)
+
+
+def _piece_digest(opened: int, begin: int) -> bytes:
+    """One read may return less than it was asked for."""
+    found, end = hashlib.sha256(), begin + _PIECE_BYTES
+    while begin < end and (part := os.pread(opened, end - begin, begin)):
+        found.update(part)
+        begin += len(part)
     return found.digest()

@@ -8,6 +8,7 @@ Every adapter passes every message through `sealed`; nothing else in Reveries bu
 import re
 from collections.abc import Sequence
 
+from reveries.gates import Gate, stands
 from reveries.llm.base import Message
 
 JOINER = "\u2060"
@@ -18,8 +19,13 @@ JOINER = "\u2060"
 _MARKS = re.compile(
     r"<(?=[|｜])"
     r"|(?<=[|｜])>"
-    r"|<(?=/?(?:s|bos|eos|unk|pad|mask|start_of_turn|end_of_turn|tool_call|tool_response|tool_calls|think)>)"
-    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT)\])"
+    r"|<(?=/?(?:s|bos|eos|unk|pad|sep|cls|mask|sop|eop|start_of_turn|end_of_turn|start_of_image|end_of_image|think|tools?"
+    r"|tool_\w+|arg_key|arg_value|function_calls?|start_function_\w+|end_function_\w+|escape|observation|reponame|filename"
+    r"|repo_name|file_sep|gh_stars|fim[_-]\w+|issue_\w+|jupyter_\w+|empty_output|commit_\w+|unused\d+|extra_id_\d+"
+    r"|special_\d+|seed:[\w:]+|sentinel:\d+|role_\w+|image_soft_token|br_\w+)>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|ARGS|CALL_ID|THINK|IMG|IMG_BREAK"
+    r"|IMG_END|AUDIO|BEGIN_AUDIO|PREFIX|MIDDLE|SUFFIX|gMASK|sMASK|CLS|SEP|MASK|PAD|UNK|BOS|EOS)\])"
+    r"|\[(?=\||~)|(?<=\|)\]|\](?=~[!b])|\](?=<\]|!p)"
     r"|<(?=</?SYS>>)",
     re.IGNORECASE,
 )
@@ -31,7 +37,14 @@ def sealed(text: str) -> str:
     A person reads the same; sealing twice changes nothing more. Lone surrogates, which no wire can carry, become "?".
     """
     text = text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
-    return _MARKS.sub(lambda mark: JOINER + mark[0] if mark[0] == ">" else mark[0] + JOINER, text)
+    if not stands(Gate.MARKS):
+        return text
+    return _MARKS.sub(lambda mark: JOINER + mark[0] if _closes(mark) else mark[0] + JOINER, text)
+
+
+def _closes(mark: "re.Match[str]") -> bool:
+    """Whether what was found is the end of a mark, told by what stands before it."""
+    return mark.start() > 0 and mark.string[mark.start() - 1] in "|｜" and mark[0] in ">]"
 
 
 def wire_messages(messages: Sequence[Message]) -> list[dict[str, str]]:

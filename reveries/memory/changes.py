@@ -164,6 +164,8 @@ class Recorded:
     removed_ids: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
+    is_erased: bool = False
+    """The owner had some of it erased, and so all that this said: it cannot be taken back."""
 
 
 def join(parts: Iterable[ChangeSet]) -> ChangeSet:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 from reveries.db.checksums import checksum
 from reveries.db.database import Database, Row, Transaction
+from reveries.gates import Gate, inherited
 from reveries.memory.changes import ChangeSet
 from reveries.memory.echoes import echoes
 from reveries.memory.gaps import Gaps
-from reveries.memory.model import Episode, Experience, ExperienceKind, Gap, Origin, Recall, Turn
+from reveries.memory.model import TALK, Episode, Experience, ExperienceKind, Gap, Origin, Recall, Turn
 from reveries.memory.rows import experience_row, storable, turn_of, turn_row
 from reveries.memory.silence import leaving_of
 from reveries.memory.sleep.encoding import salience_of, topics_of, valence_of
@@ -147,7 +148,8 @@ class Conversations:
         owner's words become an experience all the same (R-93). `shown` is what the model had before it besides the
         history: what the reply repeats of it is not learned again.
         """
-        is_tainted = is_tainted or (recall is not None and recall.is_tainted)
+        by = (*(recall.tainted_ids if recall is not None else ()), *((TALK,) if is_tainted else ()))
+        is_tainted = is_tainted or inherited(Gate.RECALL, recall is not None and recall.is_tainted)
         reply = None
         if reply_text.strip():
             reply = Turn(
@@ -164,6 +166,7 @@ class Conversations:
                 echoes=echoes(storable(reply_text), [owner_turn.text, *shown, *_recalled_texts(recall)]),
             )
         experience = self._exchange([owner_turn, *([reply] if reply else [])], end_reason)
+        experience = replace(experience, tainted_by=by if experience.tainted else ())
 
         async def work(transaction: Transaction) -> ChangeSet:
             nonlocal reply
@@ -241,6 +244,7 @@ class Conversations:
             experience,
             is_partial=thought.is_partial,
             end_reason=thought.why_ended,
+            tainted_by=self._tainted_by(thought),
             echoes=echoes(text, [*thought.shown, *self._texts_of(thought.recalled_ids)]),
         )
         await self._log_thought(thought, text, experience)
@@ -290,6 +294,15 @@ class Conversations:
         await self._store.commit(work)
         return experience
 
+    def _tainted_by(self, thought: Thought) -> tuple[str, ...]:
+        """The tainted memories before a tainted thought, or TALK where it was none of those."""
+        if not thought.is_tainted:
+            return ()
+        graph = self._store.live.graph
+        return tuple(
+            one for one in thought.recalled_ids if (found := graph.get(one)) is not None and found.tainted
+        ) or (TALK,)
+
     def _texts_of(self, episode_ids: Sequence[str]) -> list[str]:
         """What recalled episodes say: their summaries, quotes and turns."""
         live = self._store.live
@@ -319,7 +332,7 @@ class Conversations:
             content,
             turns[0].said_at,
             Origin.OWNER,
-            any(turn.tainted for turn in turns),
+            inherited(Gate.EXCHANGE, *(turn.tainted for turn in turns)),
         )
         return replace(
             experience,

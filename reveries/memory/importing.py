@@ -10,12 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from reveries.db.database import Transaction
+from reveries.gates import Gate, inherited
 from reveries.memory.changes import ChangeSet
 from reveries.memory.conversations import Names
 from reveries.memory.model import Experience, ExperienceKind, Origin, Turn
 from reveries.memory.rows import experience_row, storable, turn_of, turn_row
 from reveries.memory.sleep.encoding import salience_of, topics_of, valence_of
 from reveries.memory.store import MemoryStore
+
+IsErased = Callable[[str, float], bool]
+"""Whether these words, said then, were erased on the owner's word."""
 
 _SESSION_SECONDS = 6 * 3600.0
 """A longer silence within a source begins another conversation."""
@@ -37,34 +41,43 @@ class Imported:
 
     stored: int
     known_already: int
+    erased: int = 0
+    """Lines that the owner had erased: they are not taken in again."""
 
 
 class Import:
     """One import under way: hand it the lines in order, in batches. Of equal lines it counts which one it is at."""
 
-    def __init__(self, store: MemoryStore, names: Names, source: str, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self, store: MemoryStore, names: Names, source: str, new_id: Callable[[], str], is_erased: IsErased
+    ) -> None:
         self._store = store
+        self._is_erased = is_erased
         self._names = names
         self._source = source
         self._new_id = new_id
         self._seen: Counter[tuple[float, str, str]] = Counter()
+        self._foreign: set[str] = set()
+        """Conversations in which somebody else has spoken: what the mind said after that inherits it."""
 
     async def add(self, lines: Sequence[PastTurn]) -> Imported:
         """Store a batch in one transaction. Raises StorageError; then nothing of the batch is stored."""
         seen = self._seen.copy()
         keyed = [(line, _import_key(line, seen)) for line in map(_clean, lines)]
-        stored = 0
+        stored = erased = 0
 
         async def work(transaction: Transaction) -> ChangeSet:
-            nonlocal stored
-            new = [(line, key) for line, key in keyed if not await _is_known(transaction, key)]
+            nonlocal stored, erased
+            unknown = [(line, key) for line, key in keyed if not await _is_known(transaction, key)]
+            new = [(line, key) for line, key in unknown if not self._is_erased(line.text, line.said_at)]
+            erased = len(unknown) - len(new)
             await self._insert(transaction, new)
             stored = len(new)
             return ChangeSet()
 
         await self._store.commit(work)
         self._seen = seen
-        return Imported(stored, len(keyed) - stored)
+        return Imported(stored, len(keyed) - stored - erased, erased)
 
     async def _insert(self, transaction: Transaction, lines: Sequence[tuple[PastTurn, bytes]]) -> None:
         conversation_id, position, last_said_at = "", 0, 0.0
@@ -91,6 +104,9 @@ class Import:
 
     def _turn(self, line: PastTurn, conversation_id: str, position: int) -> Turn:
         origin = self._origin(line.speaker)
+        if origin.is_tainted:
+            self._foreign.add(conversation_id)
+        after_others = origin is Origin.SELF and conversation_id in self._foreign
         return Turn(
             id=self._new_id(),
             conversation_id=conversation_id,
@@ -100,7 +116,7 @@ class Import:
             speaker=line.speaker,
             text=line.text,
             said_at=line.said_at,
-            tainted=origin.is_tainted,
+            tainted=inherited(Gate.TALK, origin.is_tainted, after_others),
         )
 
     def _origin(self, speaker: str) -> Origin:
@@ -164,7 +180,7 @@ def _experience(turns: Sequence[Turn], experience_id: str) -> Experience:
         salience=salience_of(said),
         valence=valence_of(said),
         origin=Origin.OWNER if Origin.OWNER in origins else first.origin,
-        tainted=any(turn.tainted for turn in turns),
+        tainted=inherited(Gate.EXCHANGE, *(turn.tainted for turn in turns)),
         conversation_id=first.conversation_id,
         topics=topics_of(said),
     )

@@ -14,6 +14,7 @@ from reveries.llm.base import ChatModel, Embedder, Vector
 from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
 from reveries.memory.conversations import Conversation, Conversations, Exchange, Names, Thought
+from reveries.memory.forgetting.forgetting import Forgetting
 from reveries.memory.gaps import Gaps
 from reveries.memory.graph.warming import warm_up
 from reveries.memory.importing import Import, Imported, PastTurn
@@ -102,6 +103,7 @@ class Memory:
         self._light_sleep = LightSleep(self._store, parts.clock, parts.new_id, parts.memory)
         self._deep_sleep = DeepSleep(self._store, names, parts.memory, parts.clock, parts.new_id, parts.answers)
         self._dry_run = DryRun(self._store, names, parts.memory, parts.clock, parts.answers)
+        self.forgetting = Forgetting(self._store, parts.clock, parts.new_id)
         self._undo = Undo(self._store, parts.clock, parts.new_id)
         self.self_hand = SelfHand(self._store, parts.clock)
         self.thought_hand = ThoughtHand(self._store, parts.clock)
@@ -266,12 +268,12 @@ class Memory:
     def begin_import(self, source: str) -> Import:
         """An import to be handed batch after batch; then `light_sleep`."""
         names = Names(self._parts.owner_name, self._parts.mind_name)
-        return Import(self._store, names, source, self._parts.new_id)
+        return Import(self._store, names, source, self._parts.new_id, self.forgetting.refuses)
 
     async def remember(self, text: str) -> bool:
         """Keep words of the owner that were said to nobody; whether they are new. Light sleep makes them recallable."""
         names = Names(self._parts.owner_name or UNNAMED_OWNER, self._parts.mind_name)
-        under_way = Import(self._store, names, _REMEMBERED, self._parts.new_id)
+        under_way = Import(self._store, names, _REMEMBERED, self._parts.new_id, self.forgetting.refuses)
         done = await under_way.add([PastTurn(self._parts.clock.now(), names.owner, text)])
         return bool(done.stored)
 
@@ -361,6 +363,7 @@ class Memory:
     async def hydrate(self) -> None:
         """Load everything; adopt what a crash left: unanswered words, passes that never ended."""
         await self._store.hydrate(self._parts.old_embedder, self._parts.clock.now())
+        await self.forgetting.erase_again()
         await self._gaps.hydrate()
         await self.conversations.adopt_unanswered()
         await end_broken_off_runs(self._store)

@@ -6,6 +6,9 @@ from enum import StrEnum
 from reveries.llm.base import Vector
 from reveries.memory.echoes import Span, fresh_text
 
+TALK = "talk"
+"""In `Experience.tainted_by`: something in the conversation, or the thought before it."""
+
 
 class Origin(StrEnum):
     """Who a text comes from. Set when it is stored, never changed (R-63, DESIGN "Text is data")."""
@@ -91,6 +94,9 @@ class Experience:
     """For a thought: why it ended (R-43)."""
     echoes: tuple[Span, ...] = ()
     """Where a thought only repeats what it had before it."""
+    tainted_by: tuple[str, ...] = ()
+    """Ids of the tainted episodes that were before the mind when it said or thought this; TALK for what stood in the
+    conversation or in the thought before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +304,13 @@ class Recall:
         return any(found.episode.tainted for found in self.episodes) or any(
             turn.tainted or turn.origin.is_tainted for turn in turns
         )
+
+    @property
+    def tainted_ids(self) -> tuple[str, ...]:
+        """Ids of the tainted episodes among what came to mind."""
+        turns = [one for one in (*self.turns, *self.nearest) if one.turn.tainted or one.turn.origin.is_tainted]
+        found = [one.episode.id for one in self.episodes if one.episode.tainted]
+        return tuple(dict.fromkeys([*found, *(one.episode_id for one in turns)]))
 
     @property
     def touched_ids(self) -> tuple[str, ...]:

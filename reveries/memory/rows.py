@@ -84,6 +84,7 @@ def experience_row(experience: Experience, turn_count: int) -> dict[str, object]
         "partial": experience.is_partial,
         "reason": experience.end_reason,
         "echoes": experience.echoes,
+        "taintedBy": experience.tainted_by,
     }
     return {
         "id": experience.id,
@@ -118,6 +119,7 @@ def experience_of(row: Row) -> Experience:
         is_partial=bool(metadata.get("partial", False)),
         end_reason=metadata.get("reason", ""),
         echoes=tuple((start, end) for start, end in metadata.get("echoes", ())),
+        tainted_by=tuple(metadata.get("taintedBy", ())),
     )
 
 

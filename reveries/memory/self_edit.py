@@ -179,7 +179,7 @@ class SelfHand:
         after = self._store.live.self_model
         found: list[HistoryEntry] = []
         for row in rows:
-            before = _model_of(row["before"])
+            before = model_of(row["before"])
             evidence = [await _evidence(database, self._store.live, name) for name in _names_of(row["evidence"])]
             found.append(
                 HistoryEntry(
@@ -206,7 +206,7 @@ class SelfHand:
         rows = await self._store.database.rows("self_model.history_entry", {"id": number})
         if not rows:
             raise NotFoundError(f"There is no change {number}.", advice="They stand in: reveries self history")
-        before, now = _model_of(rows[0]["before"]), self._clock.now()
+        before, now = model_of(rows[0]["before"]), self._clock.now()
         reason = f"{BY_THE_OWNER}: back to before change {number}"
         return await self._change(lambda current: reverted(current, before, now), reason, now)
 
@@ -226,7 +226,7 @@ class SelfHand:
         return live.self_model
 
 
-def _model_of(raw: str) -> SelfModel:
+def model_of(raw: str) -> SelfModel:
     """A self-model as it was kept; one from an older Reveries lacks the newer fields."""
     known = {field.name for field in fields(SelfModel)}
     values = {name: value for name, value in msgspec.json.decode(raw, type=dict[str, object]).items() if name in known}

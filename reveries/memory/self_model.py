@@ -6,6 +6,7 @@ Only what the owner or the mind itself said counts; nothing tainted ever enters 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
+from reveries.gates import Gate, stands
 from reveries.memory.changes import SelfModelChange
 from reveries.memory.echoes import fresh_text
 from reveries.memory.model import Experience, Origin, Pattern, SelfModel, Turn
@@ -21,6 +22,8 @@ _CONFIDENCE_STEP = 0.15
 
 def trusted_words(experience: Experience, turns: Sequence[Turn]) -> str:
     """What of an experience the self-model may be made from: the owner's own words, or an untainted thought."""
+    if not stands(Gate.SELF_WORDS):
+        return "\n".join(turn.text for turn in turns)
     own = [turn.text for turn in turns if turn.origin is Origin.OWNER and not turn.tainted]
     if own:
         return "\n".join(own)

@@ -9,7 +9,7 @@ import contextlib
 import json
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import msgspec
@@ -18,7 +18,7 @@ import structlog
 from reveries.db.database import Database
 from reveries.db.failpoints import Step, reached
 from reveries.memory.changes import ChangeSet
-from reveries.memory.graph.snapshot import PackedMemory, read_snapshot, write_snapshot
+from reveries.memory.graph.snapshot import PackedMemory, erase_snapshot, read_snapshot, write_snapshot
 from reveries.memory.live import LiveMemory
 from reveries.memory.waking import catch_up, misnamed_passages, read_noted, read_rows_now
 
@@ -83,6 +83,15 @@ class Snapshots:
     def committed(self, changes: ChangeSet) -> None:
         """`changes` are in the file and in memory."""
         self._unindexed |= set(changes.unindexed_turn_ids)
+
+    @contextlib.asynccontextmanager
+    async def erasing(self) -> AsyncIterator[None]:
+        """While something is erased no snapshot is written; what stands there is overwritten and removed after it.
+        Raises OSError."""
+        async with self._saving:
+            yield
+            self._saved = None
+            await asyncio.to_thread(erase_snapshot, self.path)
 
     async def save(
         self,

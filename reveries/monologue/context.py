@@ -11,7 +11,7 @@ from typing import Final
 from reveries.llm.base import Message
 from reveries.llm.tokens import estimate_tokens
 from reveries.monologue.thought import Reactivation, Reason, Remembered, ThoughtInputs
-from reveries.plaintext import one_line
+from reveries.plaintext import one_line, record
 from reveries.prompts import prompt
 
 BUDGET_TOKENS = 2048
@@ -22,7 +22,6 @@ NARRATIVE_CHARS = 600
 _NUDGE_CHARS = 500
 _SYSTEM_SHARE = 0.5
 _UNNAMED = "the person"
-_BRACKETS: Final = str.maketrans("[]", "()")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ def _system(inputs: ThoughtInputs, budget_tokens: int) -> str:
     """The rules and the self-model; depends on nothing that changes from thought to thought."""
     owner = inputs.owner_name or _UNNAMED
     rules = prompt("think", mind=inputs.mind_name, owner=owner)
-    narrative = _fenced(inputs.narrative, NARRATIVE_CHARS)
+    narrative = record(inputs.narrative, NARRATIVE_CHARS)
     text = rules + (f"\n\nWhat you are, in your own words: {narrative}" if narrative else "")
     if estimate_tokens(text) > budget_tokens:
         text = rules
@@ -106,11 +105,11 @@ def _why(why: Reactivation, owner: str) -> str:
             return "A memory came up by itself."
         case Reason.CALENDAR:
             # Anybody may have written it: an invitation is mail.
-            return f"[Near in the calendar, written by others: {_fenced(why.detail, 200)}]"
+            return f"[Near in the calendar, written by others: {record(why.detail, 200)}]"
         case Reason.COMFORT | Reason.FRESH_START:
             return "Begin again, calmly, with something simple and true."
         case Reason.NUDGE:
-            return f"{owner} asked you to think about this: {_fenced(why.detail, _NUDGE_CHARS)}."
+            return f"{owner} asked you to think about this: {record(why.detail, _NUDGE_CHARS)}."
         case Reason.STEP:
             return f"{owner} asked you for a thought."
         case Reason.WAKING:
@@ -148,9 +147,4 @@ def _end_of(thought: str, limit_chars: int) -> str:
 
 
 def _lines(lines: Sequence[str], limit_chars: int) -> str:
-    return "\n".join(f"- {_fenced(line, limit_chars)}" for line in lines)
-
-
-def _fenced(text: str, limit_chars: int) -> str:
-    """On one line, and without the bracket that would end the record it stands in (F1)."""
-    return one_line(text, limit_chars).translate(_BRACKETS)
+    return "\n".join(f"- {record(line, limit_chars)}" for line in lines)

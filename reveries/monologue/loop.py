@@ -17,6 +17,7 @@ import structlog
 from reveries.clock import Clock, Deadline
 from reveries.config import MonologueSettings
 from reveries.errors import BudgetExceededError, DiskFullError, ModelError, ModelUnavailableError
+from reveries.gates import Gate, inherited
 from reveries.llm.base import ChatModel
 from reveries.monologue.context import thinking_messages
 from reveries.monologue.new_beginning import new_beginning, response
@@ -169,6 +170,12 @@ class Monologue:
         if thought_id == self._previous_id:
             self._previous, self._is_unfinished, self._is_tainted = "", False, False
 
+    def forget_all(self, holds: Callable[[str], bool]) -> None:
+        """Something was erased: nothing that was thought until now leads on, no occasion that holds it comes."""
+        self._previous = self._previous_id = self._last_outcome = ""
+        self._is_unfinished = self._was_cut = self._is_tainted = False
+        self._asked = deque(why for why in self._asked if not holds(why.detail))
+
     def configure(self, settings: MonologueSettings) -> None:
         """New settings, from the next thought on; switching thinking off ends the running one."""
         self._settings = settings
@@ -260,12 +267,14 @@ class Monologue:
         draft, began = Draft(), self._clock.now()
         thought_id = uuid.UUID(int=self._chance.getrandbits(128)).hex[:16]
         # What others had a hand in leads only the thought that takes it up: or one event would taint all there are.
-        previous = self._previous if self._was_cut or not self._is_tainted else ""
+        may_lead = self._was_cut or not inherited(Gate.LAST_THOUGHT, self._is_tainted)
+        previous = self._previous if may_lead else ""
         inputs = await self._sources.gather(why, previous, comfort=why.reason is Reason.COMFORT)
         self._become(ThoughtState.THINKING, why.reason.value)
         self._draft, self._thinks_of = draft, why
         began_monotonic = self._clock.monotonic()
-        is_tainted = inputs.is_tainted or why.is_tainted or (bool(previous) and self._is_tainted)
+        is_tainted = inputs.is_tainted or inherited(Gate.THOUGHT, why.is_tainted)
+        is_tainted = is_tainted or inherited(Gate.LAST_THOUGHT, bool(previous) and self._is_tainted)
         self._drafts_tainted = is_tainted
 
         def so_far() -> FinishedThought:
@@ -340,7 +349,8 @@ class Monologue:
             # Nothing was thought: what there was to think about still waits.
             return
         for trip in draft.trips:
-            await self._sources.record_trip(trip.verdict, trip.so_far, response(trip.verdict, why))
+            told = response(trip.verdict, why)
+            await self._sources.record_trip(trip.verdict, trip.so_far, told, is_tainted=thought.is_tainted)
         is_tainted = bool(self._previous) and self._is_tainted
         leads = self._previous_id if self._previous else ""
         self._unkept = thought, SavedState(self._previous, not self._is_unfinished, is_tainted, leads)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from reveries.gates import may_act
 from reveries.monologue.quiescence import comes_to_the_same
 from reveries.monologue.thought import FinishedThought
 from reveries.plaintext import one_line
@@ -38,7 +39,8 @@ def note_in(thought: FinishedThought) -> str:
     Nothing of a thought that did not come to its own end, and nothing of one that had something before it that did not
     come from the owner and the mind alone: foreign text finds no way to the owner's eye through here (F1).
     """
-    if thought.is_tainted or any(memory.tainted for memory in thought.memories) or thought.why_ended not in _WHOLE:
+    is_tainted = thought.is_tainted or any(memory.tainted for memory in thought.memories)
+    if not may_act(is_tainted=is_tainted) or thought.why_ended not in _WHOLE:
         return ""
     found = _NOTE.findall(thought.text.replace("\u2019", "'"))
     text = one_line(_ENOUGH.sub("", found[-1]), NOTE_CHARS).strip() if found else ""

@@ -55,7 +55,9 @@ class ThoughtSources(Protocol):
         """Keep how far a thought has come, for a restart in its middle (R-9); `record` follows sooner or later."""
         ...
 
-    async def record_trip(self, verdict: Verdict, so_far: str, response: str) -> None: ...
+    async def record_trip(self, verdict: Verdict, so_far: str, response: str, *, is_tainted: bool) -> None:
+        """Keep what the breaker did; `is_tainted` says whether the thought was."""
+        ...
 
     async def association(self) -> Reactivation:
         """Waits until a memory comes up by itself (R-61); may wait for ever."""

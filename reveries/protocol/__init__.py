@@ -18,6 +18,12 @@ from reveries.protocol.checkup_frames import (
     Finding as Finding,
     found as found,
 )
+from reveries.protocol.forget_frames import (
+    Forget as Forget,
+    Forgotten as Forgotten,
+    ForgottenItem as ForgottenItem,
+    ForgottenStore as ForgottenStore,
+)
 from reveries.protocol.frames import (
     Attached as Attached,
     Config as Config,
@@ -84,6 +90,7 @@ from reveries.protocol.looking_requests import (
 from reveries.protocol.memory_frames import (
     EpisodeDetail as EpisodeDetail,
     ExemplarDetail as ExemplarDetail,
+    Provenance as Provenance,
     Found as Found,
     FoundEpisode as FoundEpisode,
     FoundOnDisk as FoundOnDisk,

@@ -9,6 +9,7 @@ import msgspec
 from reveries.errors import ProtocolError
 from reveries.protocol.backup_frames import BackupRestored, Backups
 from reveries.protocol.checkup_frames import Checkup
+from reveries.protocol.forget_frames import Forgotten
 from reveries.protocol.frames import (
     Attached,
     Config,
@@ -70,7 +71,7 @@ Frame = (
     | UsageReport | ThinkingControlled | ThoughtMarked | Notes
     | SleepLog | SleepRunDetail | SleepPreview | SleepUndone | SleepAnswered | Contradictions
     | Help | Wellbeing | Checkup | Backups | BackupRestored | Remembered
-    | Conversations | Turns | PastWords | TakenBack | Switched
+    | Conversations | Turns | PastWords | TakenBack | Switched | Forgotten
     | Why | Timeline | Neighbourhood | ToldContext | SelfModelShown | SelfHistory
 )  # fmt: skip
 

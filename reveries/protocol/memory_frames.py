@@ -109,6 +109,21 @@ class LinkDetail(msgspec.Struct, frozen=True):
     summary: str
 
 
+class Provenance(msgspec.Struct, frozen=True):
+    """Where one of the experiences came from that an episode was made of."""
+
+    experience_id: str
+    kind: str
+    """ "conversation", "monologue" or "external"."""
+    origin: str
+    tainted: bool
+    happened_at: float
+    speakers: list[str]
+    """Who spoke in it that is neither the owner nor the mind."""
+    by: list[str]
+    """How foreign text came to it, one line a way."""
+
+
 class EpisodeDetail(Message, frozen=True):
     """Everything about an episode (R-23), with the turns that it was made of."""
 
@@ -136,3 +151,4 @@ class EpisodeDetail(Message, frozen=True):
     gap_significance: str
     sources: list[SaidTurn]
     is_dormant: bool = False
+    provenance: list[Provenance] = msgspec.field(default_factory=list)

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from reveries.protocol.backup_frames import MakeBackup
+from reveries.protocol.forget_frames import Forget
 from reveries.protocol.looking_requests import (
     AskContext,
     AskNeighbourhood,
@@ -290,7 +291,7 @@ Request = (
     | AskUsage | AskCheckup | Remember
     | ControlThinking | NudgeThinking | MarkThought | AskNotes | DismissNote
     | PreviewSleep | AskSleepLog | InspectSleep | UndoSleep | AnswerSleep
-    | AskContradictions | SettleContradiction | AskWellbeing | MakeBackup
+    | AskContradictions | SettleContradiction | AskWellbeing | MakeBackup | Forget
     | AskConversations | AskTurns | AskPastWords | NewConversation | ResumeConversation | TakeBack
     | AskWhy | AskTimeline | AskNeighbourhood | AskContext | AskSelf | AskSelfHistory | EditSelf | RevertSelf
 )  # fmt: skip

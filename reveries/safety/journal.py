@@ -45,8 +45,11 @@ class SafetyJournal:
         self._database = database
         self._clock = clock
 
-    async def record_trip(self, source: Source, verdict: Verdict, snapshot: str, response_taken: str) -> None:
-        """Store a verdict that was acted on (R-135). `snapshot` is the text so far; its end is kept."""
+    async def record_trip(
+        self, source: Source, verdict: Verdict, snapshot: str, response_taken: str, *, is_own: bool = True
+    ) -> None:
+        """Store a verdict that was acted on (R-135). `snapshot` is the text so far; its end is kept. With `is_own`
+        false others had a hand in it: then it says nothing of the mind's state."""
         row = {
             "happened_at": self._clock.now(),
             "source": source,
@@ -59,7 +62,7 @@ class SafetyJournal:
         }
         async with self._database.transaction() as transaction:
             await transaction.run("journal.put_trip", row)
-            if source == "monologue" and _counts_as_distress(verdict, snapshot):
+            if is_own and source == "monologue" and _counts_as_distress(verdict, snapshot):
                 # R-141: the breaker fired over what the patterns of the tripwire will not see.
                 excerpt = one_line(snapshot[-tripwire.EXCERPT_CHARS :])
                 said = {"happened_at": row["happened_at"], "indicator": tripwire.DISTRESS, "excerpt": excerpt}

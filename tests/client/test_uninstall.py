@@ -17,7 +17,18 @@ def lived(home: Home) -> Home:
     for file in ("memory.db", "memory.db-wal", "memory.snapshot", "config.toml", "daemon.lock", "logs/daemon.log.1"):
         (home.path / file).write_text("x")
     (home.backups / "memory-1.db").write_text("x")
+    for file in _KEPT:
+        (home.path / file).parent.mkdir(parents=True, exist_ok=True)
+        (home.path / file).write_text("x")
     return home
+
+
+_KEPT = (
+    *("memory.db.seal", "memory.db.damaged", "memory.db.restoring", "memory.db.restored.json"),
+    *("memory.db.replaced-1763700000", "memory.db.replaced-1763700000-wal", "backups/memory-1.db.seal"),
+    *("cache/loops/graph_1/kernels.hop-1.py311.nbi", "cache/loops/graph_1/kernels.hop-1.py311.1.nbc"),
+)
+"""What a mind that has been damaged, restored and compiled for keeps, too."""
 
 
 def everything(home: Home) -> set[Path]:

@@ -23,7 +23,7 @@ from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.daemon.turn import TurnResult
 from reveries.db.database import open_database
 from reveries.llm.answer_counts import AnswerCounts
-from reveries.llm.base import CHAT_ROLES
+from reveries.llm.base import CHAT_ROLES, Embedder
 from reveries.llm.budget import Ledger
 from reveries.llm.choose import Choice
 from reveries.llm.circuits import open_circuits
@@ -65,16 +65,26 @@ class Living:
 
 @asynccontextmanager
 async def living(
-    home: Home, model: ScriptedModel, clock: HandClock, settings: Settings, *, all_jobs: bool = False
+    home: Home,
+    model: ScriptedModel,
+    clock: HandClock,
+    settings: Settings,
+    *,
+    owner_name: str = "Ana",
+    first_id: int = 0,
+    embedder: Embedder | None = None,
+    all_jobs: bool = False,
 ) -> AsyncIterator[Living]:
-    """A mind that is awake: it thinks, notices rest, and sleeps when that is due; with all the
-    daemon's jobs, if asked."""
+    """A mind that is awake: it thinks, notices rest, and sleeps when that is due; with all the daemon's jobs, if asked.
+    `first_id` keeps the ids of a second life apart."""
     home.create()
     database = await open_database(home.path / "memory.db", home.backups)
     try:
         if isinstance(clock, PatientClock):
             await clock.watch(database)
-        mind = await _mind(home, model, clock, settings, Ledger(database, clock, settings.budget, timezone=UTC))
+        ledger = Ledger(database, clock, settings.budget, timezone=UTC)
+        parts = _Chosen(owner_name, first_id, embedder or WordEmbedder())
+        mind = await _mind(home, model, clock, settings, ledger, parts)
         every = IntervalTrigger(minutes=5, start_date=datetime(2020, 1, 1, tzinfo=UTC), timezone=UTC)
         jobs = jobs_of(mind) if all_jobs else [Job("deep_sleep", every, mind.consolidate_if_due)]
         schedule = Schedule(database, clock, jobs)
@@ -89,26 +99,35 @@ async def living(
         await database.aclose()
 
 
-async def _mind(home: Home, model: ScriptedModel, clock: HandClock, settings: Settings, ledger: Ledger) -> Mind:
+@dataclass(frozen=True)
+class _Chosen:
+    owner_name: str
+    first_id: int
+    embedder: Embedder
+
+
+async def _mind(
+    home: Home, model: ScriptedModel, clock: HandClock, settings: Settings, ledger: Ledger, chosen: _Chosen
+) -> Mind:
     database = ledger._database
     provider, _, name = model.name.partition("/")
     models = Models(
         chat=dict.fromkeys(CHAT_ROLES, MeteredModel(model, ledger)),
-        embedding=Embedding(WordEmbedder(), "for a test", (), lambda model_id: None),
+        embedding=Embedding(chosen.embedder, "for a test", (), lambda model_id: None),
         choices=dict.fromkeys(CHAT_ROLES, Choice(provider, name, "for a test")),
         fallbacks={},
         circuits=await open_circuits(database, clock, random.Random(1)),
         adapters={model.name: model},
         weights=(),
     )
-    count = itertools.count()
+    count = itertools.count(chosen.first_id)
     parts = MemoryParts(
         database=database,
         embedder=models.embedder,
         clock=clock,
         memory=settings.memory,
         recall=settings.recall,
-        owner_name="Ana",
+        owner_name=chosen.owner_name,
         mind_name="Reverie",
         new_id=lambda: f"id{next(count):06}",
     )

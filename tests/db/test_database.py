@@ -511,6 +511,38 @@ async def test_an_older_file_gets_the_schema_of_a_new_one_and_keeps_its_rows(hom
     assert (home.backups / f"before-migration-{version}-to-{SCHEMA_VERSION}.db").exists()
 
 
+@pytest.mark.requirement("F1", "F3")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE turns SET origin = 'owner'",
+        "UPDATE turns SET tainted = 0",
+        "UPDATE raw_experiences SET origin = 'owner'",
+        "UPDATE raw_experiences SET tainted = 0",
+        "UPDATE episodes SET origin = 'owner'",
+        "UPDATE episodes SET tainted = 0",
+    ],
+)
+async def test_no_statement_changes_where_a_text_came_from_or_takes_its_taint_away(
+    database: Database, statement: str
+) -> None:
+    connection = database._connection
+    for row in (
+        "INSERT INTO conversations (id, began_at, last_said_at, source) VALUES ('c', 1, 1, 'x')",
+        """INSERT INTO raw_experiences (id, kind, happened_at, content, salience, origin, tainted, checksum)
+        VALUES ('x', 'external', 1, 'w', 0.5, 'document', 1, x'00')""",
+        """INSERT INTO turns (id, conversation_id, position, origin, tainted, speaker, text, said_at, checksum)
+        VALUES ('t', 'c', 0, 'document', 1, 's', 'w', 1, x'00')""",
+        """INSERT INTO episodes (id, created_at, ended_at, last_accessed_at, summary, exemplars, salience, confidence,
+        last_decayed_at, depth, origin, tainted, checksum)
+        VALUES ('e', 1, 1, 1, 'w', '[]', 0.5, 1, 1, 'light', 'document', 1, x'00')""",
+        "INSERT INTO episode_sources VALUES ('e', 'x')",
+    ):
+        await connection.execute(row)
+    with pytest.raises(dbapi.IntegrityError, match="never"):
+        await connection.execute(statement)
+
+
 def _shape(path: Path) -> dict[str, list[tuple[object, ...]]]:
     """Every table with its columns, every index with its own, every trigger as it is written."""
     with contextlib.closing(dbapi.connect(str(path))) as connection:

@@ -84,7 +84,13 @@ class Lives:
         elif code != -signal.SIGKILL:
             self.seen.wrong.append(f"life {number} ended by itself with {code}: {self._last_words()}")
         self.seen.kills += 1
-        self.seen.wrong += [f"life {number}: {one}" for one in company.failures]
+        self.seen.wrong += [f"life {number}: {one}{self._unforeseen()}" for one in company.failures]
+
+    def _unforeseen(self) -> str:
+        """The log lines of errors that nobody foresaw: without them a failure could not be found again."""
+        logs = sorted(path for path in self.home.logs.rglob("*") if path.is_file())
+        lines = [line for path in logs for line in path.read_text(encoding="utf-8").splitlines()]
+        return "".join(f"\n{line}" for line in lines if "request.failed" in line)[-4000:]
 
     def _last_words(self) -> str:
         return (self.home.logs / "daemon.out").read_text(encoding="utf-8")[-2000:]

@@ -45,6 +45,16 @@ raw_retention_hours = 0.0
 [budget]
 tokens_per_day = 1000000000
 tokens_per_month = 1000000000
+# A call that the kill interrupts counts as all that it might have cost: two hundred of them are a day's worth.
+[budget.conversation]
+tokens_per_day = 1000000000
+tokens_per_month = 1000000000
+[budget.monologue]
+tokens_per_day = 1000000000
+tokens_per_month = 1000000000
+[budget.consolidation]
+tokens_per_day = 1000000000
+tokens_per_month = 1000000000
 [circuit_breaker]
 enabled = false
 """

@@ -188,3 +188,23 @@ async def test_lone_surrogates_do_not_keep_words_from_being_stored(tmp_path: Pat
         name = await talk(memory, ("broken \ud83d emoji and a whole one 😀", "ok"))
         assert (await memory.recent_turns(name, 1))[0].text == "ok"
         assert "😀" in (await memory.recent_turns(name, 2))[0].text
+
+
+@pytest.mark.requirement("A1", "R-97")
+async def test_an_exchange_that_is_stored_while_light_sleep_reads_is_slept_on_with_its_turns(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        conversation = await memory.open_conversation(new_after_seconds=12 * 3600)
+        said = [f"The hive number {number} swarmed today." for number in range(12)]
+        for steps, text in enumerate(said):
+            turn = await memory.append_owner_turn(conversation.id, text)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(memory.light_sleep(), name="light sleep")
+                # The longer it waits, the later the exchange comes between the reads and the write of light sleep.
+                for _ in range(steps):
+                    await asyncio.to_thread(lambda: None)
+                await memory.record_exchange(turn, "Did it settle?")
+        await memory.light_sleep()
+        kept = {turn.text for turn, _ in memory.live.turns.entries()}
+        homes = {turn.text: home for turn, home in memory.live.turns.entries()}
+    assert [text for text in said if homes.get(text) is None] == []
+    assert kept == {*said, "Did it settle?"}

@@ -18,6 +18,18 @@ def test_no_statement_of_memory_deletes_a_row() -> None:
         assert not re.search(r"\b(DELETE|DROP|TRUNCATE|REPLACE INTO)\b", text, re.IGNORECASE), name
 
 
+@pytest.mark.requirement("F11")
+def test_the_statements_that_erase_are_asked_for_by_forgetting_alone() -> None:
+    package = Path(reveries.db.queries.__file__).parents[2]
+    asked = {str(file.parent.name) for file in package.rglob("*.py") if '"forget.' in file.read_text(encoding="utf-8")}
+    # `deep_store` and `database` carry out their part of it.
+    assert asked <= {"forgetting", "recall", "db"}
+    takers = {file.name for file in package.rglob("*.py") if "forgetting.erase(" in file.read_text(encoding="utf-8")}
+    assert takers == {"forgetting.py"}
+    asking = {file.name for file in package.rglob("*.py") if "await forget(" in file.read_text(encoding="utf-8")}
+    assert asking == {"handlers.py"}
+
+
 def test_the_statements_that_take_back_are_asked_for_on_the_owners_word_alone() -> None:
     package = Path(reveries.db.queries.__file__).parents[2]
     asked = {file.name for file in package.rglob("*.py") if '"undo.' in file.read_text(encoding="utf-8")}

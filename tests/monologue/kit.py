@@ -62,7 +62,7 @@ class Sources:
     async def checkpoint(self, thought: FinishedThought) -> None:
         self.checkpoints.append(thought)
 
-    async def record_trip(self, verdict: Verdict, so_far: str, response: str) -> None:
+    async def record_trip(self, verdict: Verdict, so_far: str, response: str, *, is_tainted: bool) -> None:
         self.trips.append((verdict, so_far, response))
 
     async def association(self) -> Reactivation:

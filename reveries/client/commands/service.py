@@ -17,7 +17,7 @@ def install(only_print: bool, as_json: bool) -> None:
     """Write the unit (systemd) or agent (launchd) of this home, and tell the manager of it."""
     from reveries.client.places import service_file
     from reveries.client.render import say, write_json
-    from reveries.client.service_manager import install, text_of, this_service
+    from reveries.client.service_control import install, text_of, this_service
     from reveries.config import find_home
     from reveries.plaintext import plain
 
@@ -42,7 +42,7 @@ def install(only_print: bool, as_json: bool) -> None:
 def status(as_json: bool) -> None:
     """Whether it is installed, enabled, and running."""
     from reveries.client.render import field, show, write_json
-    from reveries.client.service_manager import state
+    from reveries.client.service_control import state
 
     seen = state()
     if as_json:
@@ -72,7 +72,7 @@ def uninstall(as_json: bool) -> None:
     """Take it back from the manager. The mind and its memory stay as they are."""
     from reveries.client.places import service_file
     from reveries.client.render import say, write_json
-    from reveries.client.service_manager import uninstall
+    from reveries.client.service_control import uninstall
 
     file = service_file()
     was_there = file.exists()

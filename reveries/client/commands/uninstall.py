@@ -18,7 +18,7 @@ def command(purge: bool, dry_run: bool, yes: bool, as_json: bool) -> int:
     stays. The program goes with what installed it (pip uninstall reveries), the weights with: reveries open models."""
     from reveries.client.checkup.daemon_check import lock_is_held
     from reveries.client.render import say, write_json
-    from reveries.client.service_manager import uninstall
+    from reveries.client.service_control import uninstall
     from reveries.client.uninstalling import planned, remove
     from reveries.client.wording import plural, size
     from reveries.config import find_home

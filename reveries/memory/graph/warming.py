@@ -1,8 +1,8 @@
 """From loops as they stand to machine code, while the mind is awake already: nobody waits for it.
 
 The compiling is done by a child process, at low priority, into numba's cache: it takes seconds of processor time, would
-hold up the event loop from a thread, and has to stop at once when the mind falls asleep. Then the finished code is
-loaded in a thread.
+hold up the event loop from a thread, and has to stop at once when the mind falls asleep - or is killed: the child ends
+when its standard input does. Then the finished code is loaded in a thread.
 """
 
 import asyncio
@@ -14,8 +14,9 @@ from reveries.memory.graph.kernels import compiled
 from reveries.memory.live import LiveMemory
 
 _COMPILE = """
-import os, pathlib, sys
+import os, pathlib, sys, threading
 os.nice(10)
+threading.Thread(target=lambda: os._exit(0 if os.read(0, 1) else 1), daemon=True).start()
 from reveries.memory.graph.kernels import compiled
 compiled(pathlib.Path(sys.argv[1]) if sys.argv[1] else None)
 """
@@ -50,7 +51,7 @@ async def _compile_in_a_child(cache: Path | None) -> bool:
         "-c",
         _COMPILE,
         str(cache or ""),
-        stdin=asyncio.subprocess.DEVNULL,
+        stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
     )

@@ -1,13 +1,14 @@
 """What the owner may look at: one episode with everything about it (R-23), and the memory in numbers (R-171)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reveries.db.database import Database
 from reveries.errors import NotFoundError
 from reveries.memory.live import LiveMemory
-from reveries.memory.model import Episode, Exemplar, Link, Turn
+from reveries.memory.model import TALK, Episode, Exemplar, Experience, Link, Turn
 from reveries.memory.recall.deep_store import DeepStore
-from reveries.memory.rows import turn_of
+from reveries.memory.rows import experience_of, turn_of
 from reveries.memory.sleep.decay import FADED_BELOW
 
 _SHORTEST_PREFIX = 2
@@ -30,6 +31,17 @@ class ShownLink:
 
 
 @dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where an experience came from, and what it got its taint from."""
+
+    experience: Experience
+    speakers: tuple[str, ...]
+    """Who spoke in it that is neither the owner nor the mind."""
+    by: tuple[str, ...]
+    """How foreign text came to it, in words."""
+
+
+@dataclass(frozen=True, slots=True)
 class EpisodeView:
     """Everything about an episode, with the turns that it was made of."""
 
@@ -38,6 +50,7 @@ class EpisodeView:
     links: tuple[ShownLink, ...]
     sources: tuple[Turn, ...]
     is_dormant: bool = False
+    provenance: tuple[Provenance, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +103,15 @@ async def refuse_merged(database: Database, id_or_prefix: str) -> None:
 async def view_episode(database: Database, live: LiveMemory, episode: Episode) -> EpisodeView:
     """Everything about one episode. Changes nothing."""
     turns: list[Turn] = []
+    provenance: list[Provenance] = []
     for experience_id in episode.experience_ids:
         rows = await database.rows("turns.of_experience", {"experience_id": experience_id})
-        turns += [turn_of(row) for row in rows]
+        own = [turn_of(row) for row in rows]
+        provenance += [
+            _provenance(live, experience_of(row), own)
+            for row in await database.rows("experiences.get", {"id": experience_id})
+        ]
+        turns += own
     if not turns:
         turns = live.turns.turns_of(episode.id)
     speakers = {turn.id: turn.speaker for turn in turns}
@@ -102,7 +121,22 @@ async def view_episode(database: Database, live: LiveMemory, episode: Episode) -
         links=tuple(ShownLink(link, _summary(live, link.target_id)) for link in live.graph.links_of(episode.id)),
         sources=tuple(sorted(turns, key=lambda turn: (turn.said_at, turn.position))),
         is_dormant=episode.id not in live.graph,
+        provenance=tuple(provenance),
     )
+
+
+def _provenance(live: LiveMemory, experience: Experience, turns: Sequence[Turn]) -> Provenance:
+    foreign = [turn for turn in turns if turn.origin.is_tainted]
+    by = [f"somebody else wrote it ({experience.origin.value})"] if experience.origin.is_tainted else []
+    by += [f"{turn.speaker or 'somebody else'} said it ({turn.origin.value})" for turn in foreign]
+    for name in experience.tainted_by:
+        seen = live.graph.get(name)
+        told = "what stood in the talk or in the thought before it" if name == TALK else f"the memory {name}"
+        by.append(told if seen is None else f"{told}, which was recalled for it: {seen.summary}")
+    if experience.tainted and not by:
+        by.append("a tainted memory was before it; which one was not written down then")
+    speakers = tuple(dict.fromkeys(turn.speaker for turn in foreign if turn.speaker))
+    return Provenance(experience, speakers, tuple(dict.fromkeys(by)))
 
 
 async def statistics(database: Database, live: LiveMemory, deep: DeepStore) -> MemoryStatistics:

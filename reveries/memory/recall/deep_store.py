@@ -77,6 +77,24 @@ class DeepStore:
         if changes.dormant or changes.put_away_turn_ids or changes.woken:
             self.counts = self._next_counts
 
+    async def erase(self, transaction: Transaction, owners: Iterable[str], experiences: Iterable[str]) -> int:
+        """Take texts out of here for good: those of episodes and turns, and all of experiences. How many.
+        `recount` when that is committed."""
+        named = {"owners": json.dumps(sorted(owners)), "experiences": json.dumps(sorted(experiences))}
+        ids = [int(row["id"]) for row in await transaction.rows("forget.deep_ids", named)]
+        for table in self._tables.values():
+            await vector_tables.remove(transaction, table, ids)
+        await transaction.run("forget.drop_deep", {"ids": json.dumps(ids)})
+        return len(ids)
+
+    async def recount(self) -> None:
+        """See again how much is here."""
+        self.counts = self._next_counts = _counts((await self._database.rows("deep.counts"))[0])
+
+    async def put_episode(self, transaction: Transaction, episode: Episode) -> None:
+        """A dormant episode's text, in other words than before; `erase` those first."""
+        await transaction.run("deep.insert", _episode_row(episode))
+
     async def follow(self, transaction: Transaction, model_id: str, kind: str, owner_ids: Sequence[str]) -> None:
         """Take over vectors that have just been written for texts that are already here."""
         table = self._tables.get(model_id)

@@ -248,7 +248,8 @@ class TurnIndex:
             marks=self._marks[:size].copy(),
             surface=surface,
             names=Names(
-                list(self._speaker_codes),
+                # Who says nothing any more keeps a number and no name: it may have been erased.
+                [name if self._speakers[name] > 0 else f"#{code}" for name, code in self._speaker_codes.items()],
                 list(self._conversation_codes),
                 {key: list(rows) for key, rows in self.about.items()},
             ),

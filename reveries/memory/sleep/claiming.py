@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from reveries.gates import Gate, inherited
 from reveries.memory.model import Origin, Turn
 from reveries.memory.recall.words import terms_of
 from reveries.memory.sleep.claims import FEELS, Claim, key_of
@@ -83,7 +84,7 @@ def claim_of(turn: Turn, place: int | str, sentence: str, found: Found, found_by
         said_at=turn.said_at,
         found_by=found_by,
         origin=turn.origin,
-        tainted=turn.tainted or turn.origin.is_tainted,
+        tainted=inherited(Gate.CLAIM, turn.tainted, turn.origin.is_tainted),
     )
 
 

@@ -8,6 +8,7 @@ an update, or the two contradict each other. Who is trusted less never outranks 
 import hashlib
 from dataclasses import dataclass, replace
 
+from reveries.gates import Gate, stands
 from reveries.memory.model import Origin
 from reveries.memory.recall.stemming import stem, words_of
 from reveries.memory.recall.words import terms_of
@@ -128,7 +129,7 @@ def as_contradiction(conflict: Conflict, reason: str) -> Conflict:
 
 
 def _kind(earlier: Claim, later: Claim) -> tuple[str, str]:
-    if later.trust < earlier.trust:
+    if later.trust < earlier.trust and stands(Gate.SUPERSEDE):
         return CONTRADICTION, "The later one comes from somebody who is trusted less."
     if earlier.speaker.casefold() != later.speaker.casefold():
         return CONTRADICTION, "Two speakers say different things."

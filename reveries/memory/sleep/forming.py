@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from reveries.gates import Gate, inherited
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn, Processed
 from reveries.memory.graph.memory_graph import MemoryGraph
@@ -168,7 +169,7 @@ class Forming:
             topics=topics_of(said),
             entities=entities_of(said, self._known_names)[:_MAX_ENTITIES],
             origin=Origin.OWNER if Origin.OWNER in origins else origins[0],
-            tainted=any(experience.tainted for experience in experiences),
+            tainted=inherited(Gate.EPISODE, *(experience.tainted for experience in experiences)),
             conversation_id=first.conversation_id,
             depth="light",
             experience_ids=tuple(experience.id for experience in experiences),
@@ -189,7 +190,7 @@ class Forming:
             valence=valence_of(said),
             topics=topics_of(said),
             entities=united(old.entities, entities_of(said, self._known_names))[:_MAX_ENTITIES],
-            tainted=old.tainted or any(piece.experience.tainted for piece in segment.pieces),
+            tainted=inherited(Gate.EPISODE, old.tainted, *(piece.experience.tainted for piece in segment.pieces)),
             experience_ids=united(old.experience_ids, (piece.experience.id for piece in segment.pieces)),
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from reveries.config import MemorySettings
+from reveries.gates import Gate, stands
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, Retirement
 from reveries.memory.graph.memory_graph import MemoryGraph
@@ -23,11 +24,16 @@ def merge_target(graph: MemoryGraph, episode: Episode, vector: Vector, settings:
     in time (RA-26). Never across the line between what is tainted and what is not."""
     closest = nearest(graph, vector, 1, settings.merge_cosine, without={episode.id})
     other = closest[0][0] if closest else None
-    if other is None or other.tainted != episode.tainted or other.origin != episode.origin:
+    if other is None or not _is_of_one_trust(other, episode):
         return None
     is_same_conversation = other.conversation_id is not None and other.conversation_id == episode.conversation_id
     hours = abs(other.created_at - episode.created_at) / _HOUR_SECONDS
     return other if is_same_conversation or hours <= settings.merge_window_hours else None
+
+
+def _is_of_one_trust(one: Episode, other: Episode) -> bool:
+    """Never across the line between what is tainted and what is not, nor between origins (F1)."""
+    return not stands(Gate.MERGE) or (one.tainted == other.tainted and one.origin == other.origin)
 
 
 def merged(target: Episode, source: Episode) -> Episode:

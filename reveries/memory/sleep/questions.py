@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from reveries.gates import Gate, stands
 from reveries.llm.base import Message, Prompt, Role
 from reveries.memory.model import Episode, Exemplar, SelfModel, Turn
 from reveries.memory.recall.words import terms_of
@@ -24,6 +25,9 @@ _EARLIER_CHARS = 160
 NAMES, NO_CAUSE = ("A", "B", "C"), "none"
 """What the earlier episodes are called in the question, and the answer that it was none of them."""
 _CALM = 0.2
+_ANY_SPEAKER = re.compile(r"^\s*(?=[^\s:>][^:\n]{0,40}:)", re.MULTILINE)
+_ROLES = ("User", "Human", "Me", "Assistant", "System", "Developer", "Tool")
+"""What prompts and transcripts call those who speak, beside their names."""
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -79,6 +83,8 @@ class Abstraction:
     facts: tuple[FactAnswer, ...] = ()
     cause_id: str = ""
     """The episode that led to it, one of those shown."""
+    is_foreign: bool = False
+    """Others than the owner and the mind had a hand in something that stood before the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +100,7 @@ def deep_question(asker: Asker, turns: Sequence[Turn], earlier: Sequence[Episode
     """R-109 and R-110 about one experience, and which of the `earlier` episodes led to it. The rules come first and
     stay the same from call to call."""
     rules = prompt("deep_sleep", mind=asker.mind, owner=asker.owner, self_model=told_self_model(asker.model))
-    told = fenced(told_turns(turns))
+    told = fenced(told_turns(turns, (asker.owner, asker.mind)))
     if earlier:
         before = [f"{name}: {tidy(one.summary, _EARLIER_CHARS)}" for name, one in zip(NAMES, earlier, strict=False)]
         told = "Earlier:\n" + fenced("\n".join(before)) + "\nWhat happened:\n" + told
@@ -162,6 +168,7 @@ def abstraction_of(answer: DeepAnswer, turns: Sequence[Turn], earlier: Sequence[
         reasoning=tidy(answer.reasoning, 300),
         facts=tuple(answer.facts[:2]),
         cause_id={name: one.id for name, one in zip(NAMES, earlier, strict=False)}.get(answer.led_by.strip(), ""),
+        is_foreign=any(turn.tainted or turn.origin.is_tainted for turn in turns) or any(e.tainted for e in earlier),
     )
 
 
@@ -173,14 +180,24 @@ def _verbatim(quoted: QuoteAnswer, turns: Sequence[Turn]) -> Exemplar | None:
     return None
 
 
-def told_turns(turns: Sequence[Turn]) -> str:
-    """Turns as the model reads them; a text that is too long loses its middle."""
-    new = [(turn.speaker, turn.fresh) for turn in turns if turn.fresh]
-    text = "\n".join(f"{speaker}: {said}" if speaker else said for speaker, said in new)
+def told_turns(turns: Sequence[Turn], names: Sequence[str] = ()) -> str:
+    """Turns as the model reads them; a text that is too long loses its middle. One that did not come from the owner or
+    the mind says so, and no line of a turn can pass for a turn of one of `names` or of another speaker (F1, F3)."""
+    speakers = {*names, *_ROLES, *(turn.speaker for turn in turns)} - {""}
+    another = re.compile(rf"^\s*(?={'|'.join(map(re.escape, sorted(speakers)))}\s*:)", re.MULTILINE | re.IGNORECASE)
+    text = "\n".join(_told(turn, another) for turn in turns if turn.fresh)
     if len(text) <= _MAX_CONTENT_CHARS:
         return text
     half = _MAX_CONTENT_CHARS // 2
     return f"{text[:half]}\n\u2026\n{text[-half:]}"
+
+
+def _told(turn: Turn, another: "re.Pattern[str]") -> str:
+    pattern = _ANY_SPEAKER if turn.origin.is_tainted else another
+    said = pattern.sub("> ", turn.fresh) if stands(Gate.VOICE) else turn.fresh
+    if turn.origin.is_tainted:
+        return f"{turn.speaker or 'Text'} (from somebody else): {said}"
+    return f"{turn.speaker}: {said}" if turn.speaker else said
 
 
 def told_self_model(model: SelfModel) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from reveries.config import MemorySettings
 from reveries.errors import ModelAnswerError
+from reveries.gates import Gate, inherited
 from reveries.llm.base import ChatModel, Vector, Vectors
 from reveries.llm.structured import AnswerRecorder, ask
 from reveries.memory.changes import ChangeSet, SelfModelChange, join
@@ -35,6 +36,7 @@ from reveries.memory.sleep.stated import stated_claims
 from reveries.plaintext import one_line
 
 _T = TypeVar("_T")
+_BESIDE_OTHERS = "The owner said it; others had a hand in what stood beside it, which counted for nothing."
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +170,9 @@ def _self_change(before: SelfModel, understood: Understood, episode_id: str, now
         return None
     made = understood.abstraction
     # The words that the answer about the self was made of are trusted; the abstraction was made of all of them.
-    patterns = () if any(turn.tainted or turn.origin.is_tainted for turn in understood.turns) else made.patterns
-    return changed(before, understood.self_answer, patterns, episode_id, now, made.reasoning or made.summary)
+    if inherited(Gate.SELF_PATTERNS, made.is_foreign):
+        return changed(before, understood.self_answer, (), episode_id, now, _BESIDE_OTHERS)
+    return changed(before, understood.self_answer, made.patterns, episode_id, now, made.reasoning or made.summary)
 
 
 def _line(understood: Understood, result: Deepened, change: SelfModelChange | None) -> str:

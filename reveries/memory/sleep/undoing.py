@@ -273,6 +273,11 @@ def _require_undoable(entry: RunEntry) -> None:
 
 
 def _require_whole(entry: RunEntry, changes: Sequence[RecordedChange]) -> None:
+    if any(change.recorded.is_erased for change in changes):
+        raise UndoError(
+            f"Some of what the pass {entry.id} did was erased on your word.",
+            advice="It cannot be taken back. What is left is slept on anew: reveries consolidate",
+        )
     for change in changes:
         known = {was.experience_id for was in change.recorded.before.experiences}
         named = {*change.recorded.light_slept_ids, *(one.experience_id for one in change.recorded.processed)}

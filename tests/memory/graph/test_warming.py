@@ -1,10 +1,12 @@
 """Compiled loops come while the mind is awake, and change no answer."""
 
 import asyncio
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from reveries.memory.changes import ChangeSet
@@ -52,3 +54,27 @@ def test_loops_are_compiled_into_the_folder_that_is_given(tmp_path: Path) -> Non
     )
     assert told.stdout.strip() == "True"
     assert list(tmp_path.rglob("*.nbi"))
+
+
+ROOT = Path(__file__).parents[3]
+_WARMS_UP = """
+import asyncio, pathlib, sys
+from reveries.memory.graph.warming import warm_up
+from reveries.memory.live import LiveMemory
+from tests.memory.kit import settings
+asyncio.run(warm_up(LiveMemory(4, settings()), pathlib.Path(sys.argv[1])))
+"""
+
+
+@pytest.mark.requirement("B5")
+async def test_the_compiling_child_ends_when_the_daemon_is_killed(tmp_path: Path) -> None:
+    # A cache of its own: there is nothing in it, so that there is a lot to compile.
+    ours = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", _WARMS_UP, str(tmp_path), env=ours, cwd=ROOT)
+    async with asyncio.timeout(30):
+        while not (children := psutil.Process(process.pid).children()):  # noqa: ASYNC110  another process is asked
+            await asyncio.sleep(0.02)
+        process.kill()
+        await process.wait()
+    _, alive = await asyncio.to_thread(psutil.wait_procs, children, 10)
+    assert alive == []

@@ -1,0 +1,63 @@
+"""The pages of `reveries forget`: pure, from a plan or a receipt to lines."""
+
+from reveries.client.render import Page, Part, line, paragraph
+from reveries.client.traces import Search
+from reveries.client.wording import moment, plural, size
+from reveries.plaintext import one_line
+from reveries.protocol import Forgotten
+
+_SHOWN_ITEMS = 40
+_TEXT_CHARS = 90
+
+
+def forgotten_page(told: Forgotten) -> Page:
+    """What would go, item by item, or what went, store by store."""
+    if not told.stores and not told.item_count:
+        return paragraph("Nothing is like that: there is nothing to forget.")
+    page: Page = []
+    for item in told.items[:_SHOWN_ITEMS]:
+        kind = f"{item.kind}, made anew" if item.is_remade else item.kind
+        at = f"  {moment(item.at)}" if item.at else ""
+        page.append(line(Part(f"{kind:<20}", "accent"), Part(f"{item.id}{at}", "dim")))
+        page.append(line(Part(f"  {one_line(item.text, _TEXT_CHARS)}")))
+    if told.items and told.item_count > _SHOWN_ITEMS:
+        page.append(line(Part(f"and {told.item_count - _SHOWN_ITEMS:,} more (all of them: --json)", "dim")))
+    if page:
+        page.append(line())
+    page.append(line(Part(_headline(told), "strong")))
+    for store in told.stores:
+        remade = f", {store.remade:,} made anew" if store.remade else ""
+        page.append(line(Part(f"  {store.store:<32}", "dim"), Part(f"{store.gone:>9,}{remade}")))
+    for note in told.notes:
+        page += [line(), *paragraph(note)]
+    if told.receipt_id:
+        page += [line(), *paragraph(f"Receipt {told.receipt_id}: {_kept(told)}", style="dim")]
+    return page
+
+
+def searched_page(found: Search) -> Page:
+    """Where the words stand."""
+    looked = f"{plural(found.files, 'file')}, {size(found.bytes)}"
+    page: Page = []
+    for name, forms in found.found.items():
+        told = ", ".join(f"{count:,} as {form}" for form, count in forms.items())
+        page.append(line(Part(one_line(name, 200), "bad"), Part(f"  {told}")))
+    if page:
+        page += [line(), *paragraph(f"It stands in {plural(len(found.found), 'file')} of {looked} that were searched.")]
+    else:
+        page = paragraph(
+            f"It stands nowhere in the home: {looked} were searched, in any case and coding.", style="good"
+        )
+    if found.passed_over:
+        page += paragraph(f"Passed over: {', '.join(one_line(name, 100) for name in found.passed_over)}.", style="dim")
+    return page
+
+
+def _headline(told: Forgotten) -> str:
+    if told.is_dry_run:
+        return "This would be erased for good:" if told.is_erased else "This would be archived:"
+    return f"Erased for good ({told.seconds:.1f} s):" if told.is_erased else "Done:"
+
+
+def _kept(told: Forgotten) -> str:
+    return f"{told.tombstones:,} keyed hashes keep it from coming back with an old backup or an import."

@@ -1,0 +1,135 @@
+"""Carries out the owner's word to forget, in the whole home: the memory, what the mind has before it, files, copies."""
+
+import asyncio
+from collections.abc import Callable
+
+from reveries import protocol
+from reveries.daemon import home_files
+from reveries.daemon.home_files import InFiles
+from reveries.daemon.mind import Mind
+from reveries.errors import UsageError
+from reveries.memory.forgetting.forgetting import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Selection, Told
+from reveries.memory.forgetting.gathering import Item
+from reveries.memory.looking.moments import period_of
+from reveries.plaintext import one_line
+
+_ITEMS_SHOWN = 300
+_OUT_OF_REACH = (
+    "Out of reach: what a hosted model was sent, copies outside the home folder (backups of this machine, too), and "
+    "what the disk keeps of files that were removed."
+)
+
+Progress = Callable[[str, int, int], None]
+
+
+async def forget(mind: Mind, request: protocol.Forget, tell: Progress) -> protocol.Forgotten:
+    """Raises NotFoundError, UsageError, StorageError: then nothing is changed."""
+    began = mind.clock.monotonic()
+    selection = _selection(request, mind.clock.now())
+    if request.bring_back:
+        told, files = await mind.memory.forgetting.bring_back(selection), InFiles()
+    elif request.dry_run:
+        told = await mind.memory.forgetting.preview(selection, erase=request.erase)
+        files = await _files(mind, told) if request.erase and not told.is_empty else InFiles()
+    elif request.erase:
+        told, files = await _erase(mind, selection, tell)
+    else:
+        async with mind.still():
+            told, files = await mind.memory.forgetting.archive(selection), InFiles()
+    return _frame(request, told, files, mind.clock.monotonic() - began)
+
+
+async def scrub_after_restore(mind: Mind) -> None:
+    """After waking: where an old copy had come back, the copies that do not know what was erased go too."""
+    if (told := mind.erased_again) is not None:
+        mind.erased_again = None
+        await _scrub_files(mind, told, await _files(mind, told), lambda what, done, total: None)
+
+
+async def _erase(mind: Mind, selection: Selection, tell: Progress) -> tuple[Told, InFiles]:
+    async with mind.still():
+        tell("erasing", 0, 3)
+        told = await mind.memory.forgetting.erase(selection)
+        mind.monologue.forget_all(told.holds)
+        files = await _files(mind, told)
+        if not told.is_empty or files.log_lines or files.drafts or files.caches:
+            await _scrub_files(mind, told, files, tell)
+    mind.conversation.want_warmth()
+    return told, files
+
+
+async def _scrub_files(mind: Mind, told: Told, files: InFiles, tell: Progress) -> None:
+    tell("erasing from logs and drafts", 1, 3)
+    await asyncio.to_thread(home_files.scrub, mind.home, files, told.holds)
+    if files.copies:
+        # First the new one: at no time there is none.
+        tell("making a new backup in the place of the old ones", 2, 3)
+        made = await mind.back_up()
+        rest = home_files.copies(mind.home, mind.database.path, but=made)
+        await asyncio.to_thread(home_files.remove_copies, rest)
+
+
+async def _files(mind: Mind, told: Told) -> InFiles:
+    return await asyncio.to_thread(home_files.look, mind.home, mind.database.path, told.holds)
+
+
+def _selection(request: protocol.Forget, now: float) -> Selection:
+    by_time = bool(request.since.strip() or request.until.strip())
+    given = [bool(request.id.strip()), bool(request.matching.strip()), bool(request.about.strip()), by_time]
+    if sum(given) != 1:
+        raise UsageError(
+            "Say what to forget, in one way." if any(given) else "There is nothing named to forget.",
+            advice='An id, --matching "words", --all-about NAME, or --since and --until.',
+        )
+    if by_time:
+        period = period_of(request.since, request.until, now)
+        since = period.start if period.start is not None else float("-inf")
+        return Selection(BY_TIME, since=since, until=period.end if period.end is not None else float("inf"))
+    if request.matching.strip():
+        return Selection(BY_WORDS, request.matching.strip())
+    if request.about.strip():
+        return Selection(BY_NAME, request.about.strip())
+    return Selection(BY_ID, request.id.strip())
+
+
+def _frame(request: protocol.Forget, told: Told, files: InFiles, seconds: float) -> protocol.Forgotten:
+    counts = told.counts
+    stores = [
+        protocol.ForgottenStore(name, gone, counts.remade.get(name, 0))
+        for name, gone in counts.gone.items()
+        if gone or counts.remade.get(name)
+    ]
+    in_files = {
+        "lines of logs": files.log_lines,
+        "drafts": len(files.drafts),
+        "cached files": len(files.caches),
+        "copies of the whole memory": len(files.copies),
+    }
+    stores += [protocol.ForgottenStore(name, count) for name, count in in_files.items() if count]
+    notes = [*told.notes]
+    if files.copies:
+        notes.append(
+            "The backups and other copies from before hold it: they are removed, and one new backup is made in their "
+            "place. There is no way back to a time before this."
+        )
+    notes += [f"This file of yours holds it and is left to you: {one_line(str(file), 300)}" for file in files.others]
+    if request.erase:
+        notes.append(_OUT_OF_REACH)
+    return protocol.Forgotten(
+        request_id=request.request_id,
+        is_dry_run=request.dry_run and not request.bring_back,
+        is_erased=request.erase and not request.bring_back,
+        receipt_id="" if request.dry_run else told.receipt_id,
+        at=told.at,
+        stores=stores,
+        # Content is shown to whoever has to agree to it, and stands in no receipt.
+        items=[_item(one, told) for one in told.items[:_ITEMS_SHOWN]] if request.dry_run else [],
+        item_count=len(told.items),
+        notes=notes,
+        tombstones=0 if request.dry_run else told.tombstones,
+        seconds=seconds,
+    )
+
+
+def _item(item: Item, told: Told) -> protocol.ForgottenItem:
+    return protocol.ForgottenItem(item.id, item.kind, item.at, one_line(item.text), is_remade=item.id in told.remade)

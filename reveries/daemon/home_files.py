@@ -1,0 +1,110 @@
+"""What lies in the home beside the memory and may hold what was erased: copies of the memory, logs, drafts, caches."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from reveries.config import Home
+from reveries.db.seals import unseal
+from reveries.memory.forgetting.needles import Holds
+
+_TEXT_BYTES = 64 * 2**20
+"""A log is at most ten megabytes; what is larger and no log is no text of ours."""
+_WEIGHTS = (".gguf", ".onnx")
+
+
+@dataclass(frozen=True, slots=True)
+class InFiles:
+    """What of the files is concerned."""
+
+    copies: tuple[Path, ...] = ()
+    """Of the whole memory, older than the erasure: backups, files that were replaced."""
+    log_lines: int = 0
+    drafts: tuple[Path, ...] = ()
+    caches: tuple[Path, ...] = ()
+    others: tuple[Path, ...] = ()
+    """Files that hold it and are the owner's: settings, and what they put there themselves."""
+
+
+def look(home: Home, database: Path, holds: Holds) -> InFiles:
+    """What of the files holds it. Changes nothing. Slow: call it in a thread."""
+    lines, drafts, caches, others = 0, list[Path](), list[Path](), list[Path]()
+    for file in _texts(home, database):
+        if file.is_relative_to(home.logs):
+            lines += sum(holds(line) for line in _read(file).splitlines())
+        elif holds(_read(file)):
+            where = (
+                drafts if _is_draft(file, home) else caches if "cache" in file.relative_to(home.path).parts else others
+            )
+            where.append(file)
+    return InFiles(tuple(copies(home, database)), lines, tuple(drafts), tuple(caches), tuple(others))
+
+
+def scrub(home: Home, found: InFiles, holds: Holds) -> None:
+    """Take out the lines, remove drafts and caches; copies go by `remove_copies`. Raises OSError."""
+    if found.log_lines:
+        for file in sorted(home.logs.rglob("*")):
+            if file.is_file() and not file.is_symlink():
+                _drop_lines(file, holds)
+    for file in (*found.drafts, *found.caches):
+        file.unlink(missing_ok=True)
+
+
+def copies(home: Home, database: Path, but: str = "") -> Iterator[Path]:
+    """Every copy of the memory, whole or begun, but the backup of that name; with what lies beside them."""
+    if home.backups.is_dir():
+        for file in sorted(home.backups.iterdir()):
+            if file.is_file() and file.name not in (but, f"{but}.seal") and not file.name.endswith(".seal"):
+                yield file
+    for pattern in (f"{database.name}.replaced-*", f"{database.name}.partial", f"{database.stem}.snapshot.partial"):
+        yield from sorted(database.parent.glob(pattern))
+
+
+def remove_copies(files: Iterator[Path]) -> int:
+    """Remove them; how many."""
+    removed = 0
+    for file in list(files):
+        file.unlink(missing_ok=True)
+        unseal(file)
+        removed += 1
+    return removed
+
+
+def _texts(home: Home, database: Path) -> Iterator[Path]:
+    """Everything in the home that may be text: neither the memory with its copies, nor weights, nor sockets."""
+    memory = {database.name, f"{database.name}-wal", f"{database.name}-shm", f"{database.stem}.snapshot"}
+    for file in sorted(home.path.rglob("*")):
+        with contextlib.suppress(OSError):
+            if file.is_symlink() or not file.is_file() or file.is_relative_to(home.backups):
+                continue
+            if file.name in memory or file.name.startswith(f"{database.name}.") or file.suffix in _WEIGHTS:
+                continue
+            if file.stat().st_size <= _TEXT_BYTES:
+                yield file
+
+
+def _is_draft(file: Path, home: Home) -> bool:
+    return file.parent == home.path and file.name.startswith(home.draft.stem)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _drop_lines(file: Path, holds: Holds) -> None:
+    """In place: whoever writes the log appends to this very file, and goes on doing so."""
+    with file.open("r+b") as opened:
+        raw = opened.read()
+        kept = b"".join(line for line in raw.splitlines(keepends=True) if not holds(line.decode("utf-8", "replace")))
+        if len(kept) == len(raw):
+            return
+        # What was written meanwhile stays.
+        kept += opened.read()
+        opened.seek(0)
+        opened.write(kept + bytes(max(0, len(raw) - len(kept))))
+        opened.flush()
+        opened.truncate(len(kept))

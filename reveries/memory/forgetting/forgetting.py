@@ -1,0 +1,416 @@
+"""Forgetting on the owner's word: archived, or erased for good. The plan is decided in the transaction that carries it
+out; a dry run carries it out too, counts, and rolls back: what it says is what would go.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+
+from reveries.clock import Clock
+from reveries.db.database import Row, Transaction
+from reveries.errors import NotFoundError, UsageError
+from reveries.memory.changes import ChangeSet
+from reveries.memory.forgetting.erasing import Counts, Erasing
+from reveries.memory.forgetting.gathering import (
+    Item,
+    Rows,
+    asides,
+    holding,
+    items_of,
+    named,
+    read_rows,
+    traces,
+    within,
+)
+from reveries.memory.forgetting.needles import Holds, Needle
+from reveries.memory.forgetting.plan import Chosen, Plan, cascade
+from reveries.memory.forgetting.tombstones import (
+    Erasure,
+    Tombstone,
+    Tombstones,
+    asked,
+    counts_json,
+    file_beside,
+    new_key,
+    read_erasures,
+    tombstones_for,
+    write_erasures,
+)
+from reveries.memory.recall.deep_recall import DeepRecall
+from reveries.memory.store import MemoryStore
+
+BY_ID: Final = "id"
+BY_WORDS: Final = "matching"
+BY_NAME: Final = "about"
+BY_TIME: Final = "time"
+_FORGOTTEN: Final = "forgotten"
+"""Why an episode is dormant that the owner archived."""
+_SHORTEST_PREFIX = 4
+_SHORTEST_WORDS = 2
+
+log = structlog.get_logger("forgetting")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the owner chose: an id, words, a name, or a time (unix seconds)."""
+
+    chosen_by: str
+    text: str = ""
+    since: float = float("-inf")
+    until: float = float("inf")
+
+
+@dataclass(slots=True)
+class Told:
+    """What goes, or went: for the page and the receipt."""
+
+    counts: Counts = field(default_factory=Counts)
+    items: list[Item] = field(default_factory=list)
+    remade: frozenset[str] = frozenset()
+    notes: list[str] = field(default_factory=list)
+    receipt_id: str = ""
+    at: float = 0.0
+    tombstones: int = 0
+    holds: Holds = field(default=Needle(), repr=False)
+    """How what goes is known in files beside the memory."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.items and not any(self.counts.gone.values())
+
+
+@dataclass(slots=True)
+class _Decision:
+    rows: Rows
+    plan: Plan
+    needle: Holds
+
+
+class _DryRunDone(Exception):  # Not an error: it rolls the transaction back.
+    """A dry run has counted what it wanted to know."""
+
+
+class Forgetting:
+    """Carries out the owner's word. `reload` when the memory is awake; `erase_again` where an old copy came back."""
+
+    def __init__(self, store: MemoryStore, clock: Clock, new_id: Callable[[], str]) -> None:
+        self._store = store
+        self._clock = clock
+        self._new_id = new_id
+        self._erasures: dict[str, Erasure] = {}
+        self._stones: Tombstones | None = None
+        self._fresh_key = new_key()
+        self.came_back: Told | None = None
+        """What an old copy had brought back, and was erased again."""
+
+    # --- choosing ----------------------------------------------------------------------------------------------------
+
+    async def preview(self, selection: Selection, *, erase: bool) -> Told:
+        """What would go. Changes nothing. Raises NotFoundError, UsageError."""
+        if not erase:
+            return await self._archive(selection, is_dry_run=True)
+        told = Told(at=self._clock.now())
+
+        async def work(transaction: Transaction) -> ChangeSet:
+            decision = await self._decide(transaction, selection)
+            await self._carry_out(transaction, decision, selection.chosen_by, told)
+            raise _DryRunDone
+
+        try:
+            await self._store.commit(work)
+        except _DryRunDone:
+            told.receipt_id = ""
+        return told
+
+    async def erase(self, selection: Selection) -> Told:
+        """Erase for good, in one transaction; then nothing of it is in the file or in the live memory. Raises
+        NotFoundError, UsageError, StorageError: then nothing is changed."""
+        return await self._erase(lambda transaction: self._decide(transaction, selection), selection.chosen_by)
+
+    async def _erase(self, decide: Callable[[Transaction], Awaitable[_Decision]], by: str) -> Told:
+        told = Told(at=self._clock.now())
+
+        async def work(transaction: Transaction) -> ChangeSet:
+            return await self._carry_out(transaction, await decide(transaction), by, told)
+
+        async with self._store.space, self._store.snapshots.erasing():
+            await self._store.commit(work)
+        await self._store.deep.recount()
+        await self.reload()
+        if not await self._store.database.scrub():
+            told.notes.append(
+                "The file of the memory could not be written anew: there is too little room on the disk for a copy of "
+                "it. What was erased is overwritten in it, but older traces of it may be left. Free some room, and "
+                "erase anything again."
+            )
+        log.info("erased", receipt=told.receipt_id, rows=sum(told.counts.gone.values()))
+        return told
+
+    async def _decide(self, transaction: Transaction, selection: Selection) -> _Decision:
+        rows = await read_rows(transaction)
+        return await asyncio.to_thread(_decided, rows, selection)
+
+    async def _carry_out(self, transaction: Transaction, decision: _Decision, by: str, told: Told) -> ChangeSet:
+        rows, plan, needle = decision.rows, decision.plan, decision.needle
+        beside = await asides(transaction, plan, needle)
+        told.items = await asyncio.to_thread(items_of, rows, plan)
+        told.remade, told.holds = plan.remade, needle
+        texts, spans = await _texts_and_spans(transaction, rows, plan, needle)
+        erasing = Erasing(self._store, transaction, plan, beside, needle)
+        changes = await erasing.apply(told.at)
+        told.counts = erasing.counts
+        told.notes = _notes(plan, erasing.counts, by)
+        if told.is_empty:
+            return changes
+        texts += erasing.counts.lost_statements
+        stones = tombstones_for(self._key(), plan.ids, texts, spans)
+        told.receipt_id, told.tombstones = self._new_id(), len(stones)
+        counts = {store: count for store, count in told.counts.gone.items() if count}
+        erasure = Erasure(told.receipt_id, told.at, by, self._key(), counts, stones)
+        await _put(transaction, erasure)
+        return changes
+
+    # --- archiving ---------------------------------------------------------------------------------------------------
+
+    async def archive(self, selection: Selection) -> Told:
+        """Take what is chosen out of everything that comes to mind; nothing is deleted. Raises NotFoundError,
+        UsageError."""
+        return await self._archive(selection, is_dry_run=False)
+
+    async def _archive(self, selection: Selection, *, is_dry_run: bool) -> Told:
+        told = Told(at=self._clock.now())
+
+        async def work(transaction: Transaction) -> ChangeSet:
+            decision = await self._decide(transaction, selection)
+            # Whole episodes: of some of one nothing is made anew, for nothing is lost.
+            plan = decision.plan
+            episodes = frozenset(name for name in plan.touched if name not in decision.rows.relations.merged_into)
+            told.items = [item for item in items_of(decision.rows, plan) if item.kind in ("episode", "turn", "thought")]
+            changes = await self._put_aside(transaction, episodes, plan, told)
+            if is_dry_run:
+                raise _DryRunDone
+            return changes
+
+        try:
+            await self._store.commit(work)
+        except _DryRunDone:
+            return told
+        await self._store.deep.recount()
+        return told
+
+    async def _put_aside(self, transaction: Transaction, episodes: frozenset[str], plan: Plan, told: Told) -> ChangeSet:
+        live = self._store.live
+        ids, now = json.dumps(sorted(episodes)), told.at
+        sources = [str(row["experience_id"]) for name in sorted(episodes) for row in await _sources(transaction, name)]
+        await self._store.deep.erase(transaction, episodes, sources)
+        told.counts.add("episodes", await transaction.run("forget.archive", {"ids": ids}))
+        await transaction.run("forget.withdraw", {"ids": ids, "now": now})
+        await transaction.run("forget.withdraw_ones", {"ids": json.dumps(sorted(plan.experiences)), "now": now})
+        told.counts.add("experiences", len({*sources, *plan.experiences}))
+        await transaction.run_many(
+            "deep.note",
+            [{"episode_id": n, "at": now, "became": "dormant", "reason": _FORGOTTEN} for n in sorted(episodes)],
+        )
+        told.notes.append(
+            "Nothing is deleted: it is only on disk, and neither a cue nor a thought nor a deep look finds it. "
+            "What was learnt from it stays in the self-model. For good: --erase. To have it back: --bring-back"
+        )
+        leaving = tuple(sorted(name for name in episodes if name in live.graph))
+        turns = tuple(live.turns.turn_id(row) for name in leaving for row in live.turns.rows_of(name))
+        return ChangeSet(removed_ids=leaving, unindexed_turn_ids=turns)
+
+    async def bring_back(self, selection: Selection) -> Told:
+        """Bring back what is archived and chosen. Raises NotFoundError, UsageError."""
+        told = Told(at=self._clock.now())
+        rows = await read_rows(self._store.database)
+        decision = await asyncio.to_thread(_decided, rows, selection)
+        archived = {row["id"] for row in await self._store.database.rows("forget.archived")}
+        names = sorted(archived & decision.plan.touched)
+        told.items = [item for item in items_of(rows, decision.plan) if item.id in names]
+        sources = [one for name in names for one in rows.relations.episode_sources.get(name, ())]
+
+        async def work(transaction: Transaction) -> ChangeSet:
+            ids = json.dumps(sorted({*sources, *decision.plan.experiences}))
+            await transaction.run("forget.readmit", {"ids": ids})
+            return ChangeSet()
+
+        await self._store.commit(work)
+        told.counts.add("episodes", len(await DeepRecall(self._store, self._clock).wake(names, "owner")))
+        return told
+
+    # --- that it does not come back ----------------------------------------------------------------------------------
+
+    @property
+    def stones(self) -> Tombstones | None:
+        """What was erased, to be asked; None when nothing was."""
+        return self._stones
+
+    def refuses(self, text: str, said_at: float) -> bool:
+        """Whether words from outside were erased, and were said before that: they are not taken in again."""
+        return self._stones is not None and said_at <= self._latest and self._stones(text)
+
+    @property
+    def _latest(self) -> float:
+        return max((erasure.at for erasure in self._erasures.values()), default=float("-inf"))
+
+    def _key(self) -> bytes:
+        return next(iter(self._erasures.values())).key if self._erasures else self._fresh_key
+
+    async def reload(self) -> list[Erasure]:
+        """Read what was erased, from the memory and from the file beside it, and write into each what only the other
+        has; the erasures that the memory did not know of, oldest first: an old copy came back."""
+        in_memory = await self._in_memory()
+        beside = file_beside(self._store.database.path)
+        in_file = {one.id: one for one in await asyncio.to_thread(read_erasures, beside)}
+        self._erasures = in_file | in_memory
+        self._stones = asked(self._erasures.values())
+        if in_memory.keys() - in_file.keys():
+            ordered = sorted(self._erasures.values(), key=lambda one: (one.at, one.id))
+            await asyncio.to_thread(write_erasures, beside, ordered)
+        return sorted((in_file[name] for name in in_file.keys() - in_memory.keys()), key=lambda one: one.at)
+
+    async def erase_again(self) -> Told | None:
+        """Where an old copy took the memory's place, erase from it what was erased; None where there is nothing to do.
+
+        By id and by hash alone: nobody has to say the words again.
+        """
+        unknown = await self.reload()
+        stones = asked(unknown)
+        if stones is None:
+            return None
+        until = max(erasure.at for erasure in unknown)
+
+        async def decide(transaction: Transaction) -> _Decision:
+            rows = await read_rows(transaction)
+            for erasure in unknown:
+                await _put(transaction, erasure)
+            return await asyncio.to_thread(_decided_again, rows, stones, until)
+
+        log.warning("erasing.again", erasures=len(unknown))
+        self.came_back = await self._erase(decide, BY_ID)
+        return self.came_back
+
+    async def _in_memory(self) -> dict[str, Erasure]:
+        stones: dict[str, list[Tombstone]] = {}
+        for row in await self._store.database.rows("forget.tombstones"):
+            stone = Tombstone(row["kind"], bytes(row["hash"]), row["words"])
+            stones.setdefault(row["erasure_id"], []).append(stone)
+        return {
+            row["id"]: Erasure(
+                row["id"],
+                row["erased_at"],
+                row["chosen_by"],
+                bytes(row["hash_key"]),
+                json.loads(row["counts"]),
+                stones.get(row["id"], []),
+            )
+            for row in await self._store.database.rows("forget.erasures")
+        }
+
+
+# --- decisions -------------------------------------------------------------------------------------------------------
+
+
+def _decided(rows: Rows, selection: Selection) -> _Decision:
+    """Raises NotFoundError, UsageError."""
+    match selection.chosen_by:
+        case "matching" | "about":
+            if len(selection.text.strip()) < _SHORTEST_WORDS:
+                raise UsageError("That is too short to be looked for.", advice="Give at least two letters.")
+            by_words = selection.chosen_by == BY_WORDS
+            needle = Needle(words=(selection.text,)) if by_words else Needle(names=(selection.text,))
+            return _Decision(rows, cascade(holding(rows, needle), rows.relations), needle)
+        case "time":
+            chosen = within(rows, selection.since, selection.until)
+        case _:
+            chosen = _by_id(rows, selection.text)
+    needle = traces(rows, cascade(chosen, rows.relations))
+    chosen |= holding(rows, needle)
+    return _Decision(rows, cascade(chosen, rows.relations), needle)
+
+
+def _by_id(rows: Rows, prefix: str) -> Chosen:
+    found = named(rows, prefix) if len(prefix) >= _SHORTEST_PREFIX else []
+    if len(found) != 1:
+        many = f"{len(found)} things have an id that begins" if found else "Nothing has an id that begins"
+        raise NotFoundError(f"{many} with {prefix}.", advice="Find one: reveries memory search WORDS")
+    [(kind, name)] = found
+    return Chosen(**{kind: frozenset({name})})
+
+
+def _decided_again(rows: Rows, stones: Tombstones, until: float) -> _Decision:
+    def ids(table: Sequence[Row]) -> frozenset[str]:
+        return frozenset(row["id"] for row in table if stones.has_id(row["id"]))
+
+    def spoken(row: Row) -> bool:
+        return stones(str(row["text"]).partition(" ")[2]) or stones(row["text"])
+
+    chosen = Chosen(
+        experiences=ids(rows.experiences),
+        turns=ids(rows.turns) | {row["id"] for row in rows.turns if row["at"] <= until and spoken(row)},
+        thoughts=ids(rows.thoughts),
+        notes=ids(rows.notes),
+        claims=ids(rows.claims),
+    )
+    chosen |= holding(rows, stones, until)
+    return _Decision(rows, cascade(chosen, rows.relations), stones)
+
+
+def _notes(plan: Plan, counts: Counts, by: str) -> list[str]:
+    notes: list[str] = []
+    if plan.remade:
+        notes.append(
+            f"{len(plan.remade)} episodes were made of other things too: they are made anew from what is left, in its "
+            "own words, and slept on again."
+        )
+    if counts.gone.get("records of sleep"):
+        notes.append("What the passes of sleep did with it can no longer be taken back.")
+    if by in (BY_ID, BY_TIME):
+        notes.append(
+            "What was said about it in other words elsewhere is found by no id. To be sure: --matching WORDS, or "
+            "--all-about NAME"
+        )
+    return notes
+
+
+async def _texts_and_spans(
+    transaction: Transaction, rows: Rows, plan: Plan, needle: Holds
+) -> tuple[list[str], set[tuple[str, ...]]]:
+    """The whole texts that go, and the words by which the erasure knew them: what tombstones are made of."""
+    found = await transaction.rows("forget.turn_texts", {"ids": json.dumps(sorted(plan.turns))})
+    texts = [str(row["text"]) for row in found]
+    spans = set[tuple[str, ...]]()
+    if isinstance(needle, Needle) and needle.pattern is not None:
+        goes = plan.ids | plan.remade
+        for table in rows.chosen_tables.values():
+            spans |= {span for row in table if row["id"] in goes for span in needle.spans(row["text"])}
+    return texts, spans
+
+
+async def _put(transaction: Transaction, erasure: Erasure) -> None:
+    await transaction.run(
+        "forget.put_erasure",
+        {
+            "id": erasure.id,
+            "erased_at": erasure.at,
+            "chosen_by": erasure.chosen_by,
+            "hash_key": erasure.key,
+            "counts": counts_json(erasure.counts),
+        },
+    )
+    await transaction.run_many(
+        "forget.put_tombstone",
+        [
+            {"kind": stone.kind, "hash": stone.hash, "words": stone.words, "erasure_id": erasure.id}
+            for stone in erasure.tombstones
+        ],
+    )
+
+
+async def _sources(transaction: Transaction, episode_id: str) -> list[Row]:
+    return await transaction.rows("deep.sources_of", {"id": episode_id})

@@ -1,0 +1,131 @@
+"""What is looked for in texts when something is to be forgotten: words as they stand, names, long quotes. Pure."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from reveries.memory.lexicon import associations, stop_words
+from reveries.memory.recall.stemming import stem
+
+QUOTE_WORDS = 8
+"""So many words in a row that stand in two texts are one quote, not chance."""
+_LEAST_TELLING = 3
+"""Of a quote's words, that many must say something."""
+_LEAST_MARK_CHARS = 5
+_WORD = re.compile(r"\w+", re.UNICODE)
+_BLANK = r"(?:\s|\\[nrt])+"
+"""Between words: blanks, also as JSON writes them."""
+
+
+class Holds(Protocol):
+    """Whether a text holds what is to be forgotten."""
+
+    def __call__(self, text: str) -> bool: ...
+
+
+def nothing(_: str) -> bool:
+    """Holds nothing."""
+    return False
+
+
+def words_in(text: str) -> list[str]:
+    """The words of `text`, folded: what is hashed and compared."""
+    return _WORD.findall(unicodedata.normalize("NFC", text).casefold())
+
+
+@dataclass(frozen=True)
+class Needle:
+    """Words to be found as they stand (in any case, over any blanks), names to be found as whole words, and quotes."""
+
+    words: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    quotes: frozenset[tuple[str, ...]] = field(default=frozenset(), repr=False)
+    """Runs of QUOTE_WORDS folded words."""
+
+    def __post_init__(self) -> None:
+        parts = [*(_as_it_stands(text) for text in self.words), *(_whole(text) for text in self.names)]
+        pattern = re.compile("|".join(parts), re.IGNORECASE) if parts else None
+        object.__setattr__(self, "_pattern", pattern)
+
+    @property
+    def pattern(self) -> re.Pattern[str] | None:
+        """The words and names as one expression; None when there are none."""
+        found: re.Pattern[str] | None = self.__dict__["_pattern"]
+        return found
+
+    @property
+    def is_empty(self) -> bool:
+        return self.pattern is None and not self.quotes
+
+    def __call__(self, text: str) -> bool:
+        if self.pattern is not None and self.pattern.search(text):
+            return True
+        return bool(self.quotes) and not self.quotes.isdisjoint(runs(text, QUOTE_WORDS))
+
+    def spans(self, text: str) -> set[tuple[str, ...]]:
+        """The whole words that each place covers where it is found, folded."""
+        if self.pattern is None:
+            return set()
+        found = set[tuple[str, ...]]()
+        for match in self.pattern.finditer(text):
+            start, end = match.span()
+            while start > 0 and _is_inside(text[start - 1]):
+                start -= 1
+            while end < len(text) and _is_inside(text[end]):
+                end += 1
+            if words := tuple(words_in(text[start:end])):
+                found.add(words)
+        return found
+
+
+def runs(text: str, length: int) -> Iterable[tuple[str, ...]]:
+    """Each `length` words of `text` in a row."""
+    words = words_in(text)
+    return zip(*(words[place:] for place in range(length)), strict=False)
+
+
+def quotes_of(texts: Iterable[str]) -> frozenset[tuple[str, ...]]:
+    """The runs by which a quote of one of `texts` is known elsewhere."""
+    stops = stop_words()
+    return frozenset(
+        run
+        for text in texts
+        for run in runs(text, QUOTE_WORDS)
+        if sum(word not in stops for word in run) >= _LEAST_TELLING
+    )
+
+
+def marks_of(texts: Iterable[str]) -> set[str]:
+    """The words of `texts` that might be theirs alone: codes, numbers, and words that no list of ours knows. Whether
+    they stand elsewhere is for the caller to see."""
+    known = associations()
+    words = {word for text in texts for word in words_in(text) if len(word) >= _LEAST_MARK_CHARS}
+    return {word for word in words if word not in stop_words() and stem(word) not in known}
+
+
+def _as_it_stands(text: str) -> str:
+    return _forms(text, "{}")
+
+
+def _whole(text: str) -> str:
+    # A word may begin right after a blank that JSON wrote as two characters.
+    return _forms(text, r"(?:(?<!\w)|(?<=\\[nrt])){}(?!\w)")
+
+
+def _forms(text: str, around: str) -> str:
+    forms = dict.fromkeys(unicodedata.normalize(form, text.strip()) for form in ("NFC", "NFD"))
+    return "|".join(around.replace("{}", _BLANK.join(map(_escaped, form.split()))) for form in forms)
+
+
+def _escaped(word: str) -> str:
+    """A word; its quotation marks as JSON or a typesetter may have written them."""
+    return "".join(
+        r"(?:\\?['\"\u2018\u2019\u201c\u201d])" if char in "'\"\u2018\u2019\u201c\u201d" else re.escape(char)
+        for char in word
+    )
+
+
+def _is_inside(char: str) -> bool:
+    return char.isalnum() or char == "_"

@@ -1,0 +1,57 @@
+"""The owner's own search finds words in every form that it promises, wherever they begin."""
+
+import base64
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reveries.client.traces import forms_of, search
+
+WORDS = "zqvorblax-7741"
+
+
+@pytest.mark.requirement("F10")
+@pytest.mark.parametrize(
+    ("form", "raw"),
+    [
+        ("text", b"xxZqVorblax-7741yy"),
+        ("UTF-16 (little)", "a ZQVORBLAX-7741".encode("utf-16-le")),
+        ("UTF-16 (big)", "a ZQVORBLAX-7741".encode("utf-16-be")),
+        ("hex", WORDS.encode().hex().upper().encode()),
+        ("base64", base64.b64encode(b"z" + WORDS.encode() + b"?")),
+    ],
+)
+def test_words_are_found_in_this_form(tmp_path: Path, form: str, raw: bytes) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "file").write_bytes(b"before " + raw + b" behind")
+    found = search(tmp_path, WORDS)
+    assert form in found.found["a/file"]
+    assert search(tmp_path, "something else").found == {}
+
+
+@given(
+    before=st.binary(max_size=9), after=st.binary(max_size=9), words=st.sampled_from([WORDS, "Grüße aus Köln", "Anna"])
+)
+@pytest.mark.requirement("F10")
+def test_base64_is_found_at_all_alignments(before: bytes, after: bytes, words: str) -> None:
+    coded = base64.b64encode(before + words.encode() + after)
+    assert forms_of(words)["base64"].search(coded)
+    assert forms_of(words)["base64"].search(base64.urlsafe_b64encode(before + words.encode() + after))
+
+
+def test_words_across_two_pieces_are_counted_once(tmp_path: Path) -> None:
+    at = 16 * 2**20 - 5
+    (tmp_path / "large").write_bytes(b"." * at + WORDS.encode() + b"." * 100)
+    assert search(tmp_path, WORDS).found == {"large": {"text": 1}}
+
+
+def test_names_of_files_and_escapes_of_json_are_found_and_weights_passed_over(tmp_path: Path) -> None:
+    (tmp_path / f"{WORDS}.txt").write_bytes(b"")
+    (tmp_path / "model.gguf").write_bytes(WORDS.encode())
+    (tmp_path / "escaped.json").write_bytes(b'"Gr\\u00fc\\u00dfe"')
+    found = search(tmp_path, WORDS)
+    assert found.found == {f"{WORDS}.txt": {"in its name": 1}}
+    assert found.passed_over == ["model.gguf"]
+    assert search(tmp_path, "grüße").found == {"escaped.json": {"JSON escapes": 1}}

@@ -1,0 +1,49 @@
+"""Poisoned memories and a model that obeys them: nothing comes of it, and each gate is needed for that."""
+
+import pytest
+
+from reveries.config import Home
+from reveries.daemon.wire import detail_frame
+from reveries.gates import Gate, opened
+from reveries.llm.scripted import ScriptedModel
+from reveries.memory.model import Origin
+from tests.daemon.mind_kit import NOON, living
+from tests.daemon.poison import Obedient, live, settings
+from tests.daemon.poison_items import poison
+from tests.fakes.patient_clock import PatientClock
+
+ITEMS = poison(45)
+
+
+@pytest.mark.requirement("F1", "F3", "RA-45")
+async def test_a_model_that_obeys_every_poisoned_memory_has_no_effect_and_no_row_loses_its_taint(home: Home) -> None:
+    came = await live(home, ITEMS)
+    assert came.effects == []
+    assert came.derived > len(ITEMS)
+    assert came.replies >= 5
+    assert came.thoughts >= 3
+
+
+@pytest.mark.requirement("F1", "H4")
+@pytest.mark.parametrize("gate", list(Gate))
+async def test_with_any_one_gate_taken_out_the_poison_takes_effect(home: Home, gate: Gate) -> None:
+    with opened(gate):
+        came = await live(home, ITEMS[:30], sleeps=1)
+    assert came.effects
+
+
+@pytest.mark.requirement("F1", "R-23")
+async def test_inspecting_a_memory_shows_from_where_and_by_which_way_foreign_text_came_to_it(home: Home) -> None:
+    async with living(home, ScriptedModel(otherwise=Obedient()), PatientClock(NOON), settings()) as life:
+        memory = life.mind.memory
+        await memory.record_external("The choir sings on Sunday, says zq0001.", Origin.DOCUMENT)
+        await life.mind.light_sleep()
+        (document,) = memory.live.graph.episodes()
+        await life.say("When does the choir sing?")
+        await life.mind.light_sleep()
+        (talk,) = [one for one in memory.live.graph.episodes() if one.conversation_id]
+        (source,) = detail_frame(1, await memory.inspect(talk.id)).provenance
+        assert (source.kind, source.origin, source.tainted) == ("conversation", "owner", True)
+        assert any(document.id in way and "The choir sings" in way for way in source.by)
+        (first,) = detail_frame(1, await memory.inspect(document.id)).provenance
+        assert first.by == ["somebody else wrote it (document)"]

@@ -1,0 +1,242 @@
+"""Erasing in a whole memory on a real file: nothing of it is left, in the file, in memory, after a restart."""
+
+import contextlib
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as checking
+from hypothesis import strategies as st
+
+from reveries.db.driver import dbapi
+from reveries.errors import NotFoundError, UndoError, UsageError
+from reveries.memory.conversations import Thought
+from reveries.memory.forgetting.forgetting import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Selection
+from reveries.memory.importing import PastTurn
+from reveries.memory.memory import Memory
+from tests.fakes.clock import HandClock
+from tests.memory.kit import NOW, answering, context, deep_answer, open_memory, talk
+from tests.memory.sleep.test_undo import sleep_deeply
+from tests.memory.test_memory import SAYINGS, do, picture
+
+SECRET = "zqvorblax-7741"
+SAID = f"The code of the safe is {SECRET}, tell nobody."
+BOAT = Selection(BY_WORDS, "boat")
+
+
+def bytes_left(folder: Path, word: str = SECRET) -> list[str]:
+    """The files of a folder that hold a word, in any case. By a process of its own: one that opens a database of which
+    it has another descriptor would drop SQLite's locks."""
+    found = subprocess.run(["grep", "-rilaF", word, str(folder)], capture_output=True, text=True, check=False)
+    return found.stdout.splitlines()
+
+
+def broken_references(folder: Path) -> list[tuple[object, ...]]:
+    with contextlib.closing(dbapi.connect(str(folder / "memory.db"))) as look:
+        return [tuple(row) for row in look.execute("PRAGMA foreign_key_check")]
+
+
+async def spread(memory: Memory, clock: HandClock) -> None:
+    """Let a word go everywhere that the memory has."""
+    await talk(memory, (SAID, f"I keep {SECRET} to myself."), ("The boat Sole is blue.", "A fine colour."))
+    await memory.light_sleep()
+    await sleep_deeply(memory, SAID)
+    [about] = [one.id for one in memory.live.graph.episodes() if SECRET in str(one)][:1]
+    thought = Thought(
+        "thought1", clock.now(), clock.now(), "timer", "settled", "A safe needs such words.", 5, "m", (about,)
+    )
+    await memory.record_thought(thought)
+    await memory.light_sleep()
+    await memory.self_hand.edit("current_focus", f"keeping {SECRET} safe")
+    await talk(memory, ("What was that?", f"You said {SECRET}."))
+    await memory.light_sleep()
+    await memory.save_snapshot()
+
+
+DEEDS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["talk", "import"]), st.sampled_from(SAYINGS)),
+        st.sampled_from([("light", ""), ("deep", ""), ("deep badly", ""), ("decay", ""), ("rest", ""), ("recall", "")]),
+    ),
+    max_size=10,
+)
+
+
+@checking(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(DEEDS, st.sampled_from([BOAT, Selection(BY_NAME, "Marta"), Selection(BY_TIME, since=NOW + 4 * 3600)]))
+@pytest.mark.requirement("F10")
+async def test_after_an_erasure_the_file_and_the_memory_are_one_and_whole(
+    tmp_path_factory: pytest.TempPathFactory, deeds: list[tuple[str, str]], selection: Selection
+) -> None:
+    folder, clock = tmp_path_factory.mktemp("mind"), HandClock(NOW)
+    async with open_memory(folder, clock) as memory:
+        await talk(memory, ("The wooden boat Sole needs blue paint.", "I see."))
+        for deed, text in deeds:
+            await do(memory, clock, deed, text)
+        await memory.save_snapshot()
+        would = await memory.forgetting.preview(selection, erase=True)
+        told = await memory.forgetting.erase(selection)
+        assert told.counts.gone == would.counts.gone
+        assert told.counts.remade == would.counts.remade
+        assert [item.id for item in told.items] == [item.id for item in would.items]
+        again = await memory.forgetting.erase(selection)
+        assert again.is_empty or set(again.counts.gone) == {"embedding cache"}
+        now = picture(memory)
+    assert not broken_references(folder)
+    if selection.text:
+        assert not bytes_left(folder, selection.text)
+    async with open_memory(folder, clock, first_id=100_000) as memory:
+        after = picture(memory)
+        for part in ("episodes", "turns", "self_model", "claims", "conflicts", "links"):
+            assert after[part] == now[part], part
+
+
+@pytest.mark.requirement("F10")
+@pytest.mark.parametrize("chosen_by", [BY_WORDS, BY_ID])
+async def test_a_word_that_went_everywhere_is_nowhere_after_it_is_erased(tmp_path: Path, chosen_by: str) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        await spread(memory, clock)
+        assert bytes_left(tmp_path)
+        first = next(said for said, _ in memory.live.turns.entries() if said.text == SAID)
+        selection = Selection(BY_ID, first.id) if chosen_by == BY_ID else Selection(BY_WORDS, SECRET)
+        told = await memory.forgetting.erase(selection)
+        assert told.receipt_id
+        assert told.tombstones
+        assert told.counts.gone["thoughts"] == 1
+        assert not bytes_left(tmp_path)
+        assert SECRET not in str(picture(memory))
+        vector = await memory.embed_cue(f"What is {SECRET}?")
+        assert SECRET not in str(memory.recall(f"What is {SECRET}?", vector, context()).turns)
+        await memory.save_snapshot()
+        assert any("boat" in one.summary for one in memory.live.graph.episodes())
+    assert not bytes_left(tmp_path)
+    assert not broken_references(tmp_path)
+
+
+@pytest.mark.requirement("F10")
+async def test_what_was_erased_does_not_come_back_with_an_old_copy_nor_with_sleep(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        await spread(memory, clock)
+    old = tmp_path.parent / f"{tmp_path.name}-old.db"
+    shutil.copyfile(tmp_path / "memory.db", old)
+    async with open_memory(tmp_path, clock, first_id=10_000) as memory:
+        await memory.forgetting.erase(Selection(BY_WORDS, SECRET))
+    shutil.copyfile(old, tmp_path / "memory.db")
+    assert bytes_left(tmp_path)
+    async with open_memory(tmp_path, clock, first_id=20_000) as memory:
+        assert memory.forgetting.came_back is not None
+        assert not bytes_left(tmp_path)
+        assert SECRET not in str(picture(memory))
+        await talk(memory, ("The boat Sole is red now.", "So it is."))
+        await sleep_deeply(memory, "The boat Sole is red now.")
+        assert SECRET not in str(picture(memory))
+    async with open_memory(tmp_path, clock, first_id=30_000) as memory:
+        assert memory.forgetting.came_back is None
+
+
+@pytest.mark.requirement("F10")
+async def test_erased_words_are_not_imported_again_but_may_be_said_again(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    past = [PastTurn(NOW - 9e6, "Ana", SAID), PastTurn(NOW - 8e6, "Bea", "The bread is good.")]
+    async with open_memory(tmp_path, clock) as memory:
+        await memory.import_turns("past", past)
+        await memory.light_sleep()
+        await memory.forgetting.erase(Selection(BY_WORDS, SECRET))
+        again = await memory.import_turns("past", past)
+        assert again.erased == 1
+        assert not bytes_left(tmp_path)
+        await clock.advance(60)
+        assert await memory.remember(SAID)
+
+
+@pytest.mark.requirement("F10")
+async def test_an_episode_of_several_things_is_made_anew_from_what_is_left(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        same = "the wooden boat Sole in the harbour of Lisbon"
+        await talk(memory, (f"Blue paint for {same}.", f"For {same}."), (f"A sail for {same}.", f"For {same}."))
+        await memory.light_sleep()
+        [before] = memory.live.graph.episodes()
+        told = await memory.forgetting.erase(Selection(BY_WORDS, "a sail"))
+        [after] = memory.live.graph.episodes()
+        assert after.id == before.id
+        assert told.counts.remade == {"episodes": 1}
+        assert "Blue paint" in after.summary
+        assert "sail" not in str(after)
+        vector = await memory.embed_cue("blue paint")
+        assert memory.recall("blue paint", vector, context()).turns
+
+
+@pytest.mark.requirement("F10")
+async def test_a_statement_that_only_erased_memories_show_goes_with_them(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        await talk(memory, ("The wooden boat Sole needs blue paint.", "I see."))
+        await memory.light_sleep()
+        await memory.deep_sleep(
+            answering(deep_answer(0.9, patterns=["Likes to paint."]), {"owner_facts": ["Ana likes colours."]})
+        )
+        assert "colours" in str(memory.self_model)
+        [one] = memory.live.graph.episodes()
+        await memory.forgetting.erase(Selection(BY_ID, one.id))
+        assert "colours" not in str(memory.self_model)
+        assert "paint" not in str(memory.self_model)
+        entries, _ = await memory.self_hand.history(10)
+        assert "colours" not in str(entries)
+
+
+async def test_a_pass_of_which_something_was_erased_cannot_be_taken_back(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        await talk(memory, ("The wooden boat Sole needs blue paint.", "I see."), ("Bread needs salt.", "Yes."))
+        run = await sleep_deeply(memory)
+        await memory.forgetting.erase(BOAT)
+        with pytest.raises(UndoError, match="erased"):
+            await memory.take_back(run)
+
+
+@pytest.mark.requirement("F11")
+async def test_a_dry_run_and_archiving_delete_nothing(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        await spread(memory, clock)
+        before = picture(memory)
+        rows = _rows(tmp_path)
+        for erase in (False, True):
+            told = await memory.forgetting.preview(Selection(BY_WORDS, SECRET), erase=erase)
+            assert told.items
+            assert not told.receipt_id
+        assert picture(memory) == before
+        assert _rows(tmp_path) == rows
+        await memory.forgetting.archive(Selection(BY_WORDS, SECRET))
+        assert {table: count for table, count in _rows(tmp_path).items() if count < rows[table]} == {}
+        assert SECRET not in str(memory.recall(SECRET, await memory.embed_cue(SECRET), context()).turns)
+        assert not (await memory.search_deep(SECRET, 10)).hits
+    async with open_memory(tmp_path, clock, first_id=10_000) as memory:
+        await memory.deep_sleep(answering(*[deep_answer()] * 40))
+        assert SECRET not in str(memory.recall(SECRET, await memory.embed_cue(SECRET), context()).turns)
+        told = await memory.forgetting.bring_back(Selection(BY_WORDS, SECRET))
+        assert told.counts.gone["episodes"]
+        assert SECRET in str(memory.recall(SECRET, await memory.embed_cue(SECRET), context()).turns)
+
+
+async def test_what_is_no_id_and_what_is_too_short_is_refused(tmp_path: Path) -> None:
+    async with open_memory(tmp_path, HandClock(NOW)) as memory:
+        await talk(memory, ("Hello.", "Hello."))
+        with pytest.raises(NotFoundError):
+            await memory.forgetting.erase(Selection(BY_ID, "nothing-like-it"))
+        with pytest.raises(UsageError):
+            await memory.forgetting.erase(Selection(BY_WORDS, "a"))
+        told = await memory.forgetting.erase(Selection(BY_WORDS, "words nobody said"))
+        assert told.is_empty
+        assert not told.receipt_id
+
+
+def _rows(folder: Path) -> dict[str, int]:
+    tables = ("turns", "raw_experiences", "episodes", "episode_sources", "episode_links", "monologue_log", "claims")
+    with contextlib.closing(dbapi.connect(str(folder / "memory.db"))) as look:
+        return {table: look.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables}

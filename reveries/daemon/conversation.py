@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import math
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
 
 import structlog
 
@@ -28,9 +27,9 @@ from reveries.daemon.chat_context import (
 from reveries.daemon.danger import Danger
 from reveries.daemon.last_turns import LastTurn, LastTurns
 from reveries.daemon.token_counts import TokenCounts
-from reveries.daemon.turn import Draft, ReplyWatch, Surroundings, TurnEvents, TurnResult
+from reveries.daemon.turn import Draft, ReplyWatch, Surroundings, TalkState, TurnEvents, TurnResult, storage_error_in
 from reveries.db.failpoints import Step, reached
-from reveries.errors import DiskFullError, ModelError, ReveriesError, StorageError
+from reveries.errors import DiskFullError, ModelError, ReveriesError
 from reveries.gates import Gate, inherited
 from reveries.llm.base import ChatModel, Finished, Message, Prompt, Role
 from reveries.memory.conversations import Conversation as OpenedConversation
@@ -50,19 +49,6 @@ _TEMPERATURE = 0.3
 """Tried on the default model: warmer, it slips into the owner's first person."""
 _FOLD_TRIES = 8
 _CHARS_PER_TOKEN = 3
-
-
-@dataclass(slots=True)
-class _State:
-    conversation_id: str
-    began_at: float
-    summary: str = ""
-    exchanges: tuple[SentExchange, ...] = ()
-    is_resting: bool = True
-    last_word_monotonic: float = 0.0
-    chosen_monotonic: float = -math.inf
-    """When the owner chose this one: for a while it is the one to go on with, though another was spoken in last."""
-    attached: set[int] = field(default_factory=set)
 
 
 class Conversation:
@@ -91,7 +77,7 @@ class Conversation:
         self._generation: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
         self._warmth_wanted = asyncio.Event()
-        self._state = _State(conversation_id="", began_at=0.0)
+        self._state = TalkState(conversation_id="", began_at=0.0)
         self.last_turns = LastTurns()
 
     @property
@@ -168,7 +154,7 @@ class Conversation:
     async def _hold(self, opened: OpenedConversation, *, is_chosen: bool = False) -> None:
         turns = await self._memory.recent_turns(opened.id, _RESUMED_TURNS)
         unfolded = [turn for turn in turns if turn.position >= opened.folded_until]
-        self._state = _State(
+        self._state = TalkState(
             conversation_id=opened.id,
             began_at=opened.began_at,
             summary=opened.folded_summary,
@@ -455,7 +441,7 @@ class Conversation:
                 self._generation = tasks.create_task(self._stream(prompt, draft, events), name="reply")
             cancelled = self._generation.cancelled()
         except ExceptionGroup as errors:
-            raise _storage_error_in(errors) or errors from None
+            raise storage_error_in(errors) or errors from None
         finally:
             self._generation = None
         draft.text = plain(draft.text).strip()
@@ -507,9 +493,3 @@ class Conversation:
 
     def _prompt_beginning(self) -> tuple[Message, ...]:
         return messages_for(self._system(), self._state.exchanges)
-
-
-def _storage_error_in(errors: BaseExceptionGroup[BaseException]) -> StorageError | None:
-    """What the disk did while a task group was at work: whoever asked must hear of it, not of the group."""
-    found = errors.subgroup(StorageError)
-    return next((error for error in found.exceptions if isinstance(error, StorageError)), None) if found else None

@@ -24,6 +24,8 @@ from tests.memory.kit import WordEmbedder
 
 MEGABYTE = 2**20
 _HOURS = 24
+_POOL_THREADS = 4
+"""Of the pool that `asyncio.to_thread` works with: each is made when it is first needed."""
 _DEEDS = ("planted", "sold", "dreamt of", "painted", "lost", "found", "wrote about", "asked after")
 _NAMES = ("Marta", "Paul", "Ines", "Tomas", "Ruth", "Jonas", "Lea", "Omar")
 
@@ -72,7 +74,10 @@ class Endured:
         found = list(self.unhandled)
         if (growth := self.growth_per_day(after_day) / MEGABYTE) > 1:
             found.append(f"it grows by {growth:.2f} MB a day beyond its memory")
-        for name in ("descriptors", "tasks", "threads"):
+        first = next(sample for sample in self.daily if sample.hour >= after_day * _HOURS)
+        if self.daily[-1].threads > first.threads + _POOL_THREADS:
+            found.append(f"threads grow from {first.threads} to {self.daily[-1].threads}")
+        for name in ("descriptors", "tasks"):
             seen = [(sample.hour, getattr(sample, name)) for sample in self.daily if sample.hour >= after_day * _HOURS]
             if len({many for _, many in seen}) > 1 and _slope(*zip(*seen, strict=True)) * _HOURS > 0.05:
                 found.append(f"{name} grow: {[many for _, many in seen]}")

@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as checking
+from hypothesis import strategies as st
 
 from reveries.config import (
     EMBEDDING_PROVIDERS,
@@ -67,12 +70,13 @@ def test_no_hosted_provider_is_a_default() -> None:
 
 def test_every_setting_says_its_unit_or_needs_none() -> None:
     numbers = [key for key in known_keys() if isinstance(setting(load_settings(None), key), int | float)]
-    unit = re.compile(r"_(seconds|minutes|hours|days|tokens|bytes|day|month|second|cycle)$")
+    unit = re.compile(r"_(seconds|minutes|hours|days|tokens|bytes|megabytes|day|month|second|cycle)$")
     bare = {key.rpartition(".")[2] for key in numbers if not unit.search(key)}
     assert bare == {
         "activation_threshold",
         "ask_above_count",
         "ask_above_share",
+        "backups_most_share",
         "believe_base_url",
         "consolidation_volume",
         "conversation_reserve_share",
@@ -356,3 +360,25 @@ def test_the_names_of_embedders_are_those_that_can_be_built() -> None:
 def test_quiet_hours_that_are_none_are_refused(hours: str) -> None:
     with pytest.raises(ConfigError, match="quiet_hours"):
         settings_from({"monologue": {"quiet_hours": [hours]}}, "here")
+
+
+GOOD = default_toml().encode("utf-8")
+
+
+@checking(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.integers(0, len(GOOD) - 1),
+    st.integers(0, 400),
+    st.sampled_from([b"", b"\xff", b"\x00", b"[", b'"', b"= = ", b"\r\n", b"\xef\xbb\xbf", b"1e999", b"[[mind]]\n"]),
+)
+@pytest.mark.requirement("C4")
+def test_whatever_happened_to_the_file_of_settings_it_is_read_or_refused_by_its_name(
+    tmp_path: Path, place: int, length: int, put: bytes
+) -> None:
+    """Two hundred mutations of a good file: a piece cut out anywhere, and something else in its place."""
+    file, refused = written(tmp_path, GOOD[:place] + put + GOOD[place + length :]), None
+    try:
+        load_settings(file)
+    except ConfigError as error:
+        refused = error
+    assert refused is None or (str(file) in refused.message and refused.exit_code == 78)

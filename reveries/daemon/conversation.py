@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import math
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
 
 import structlog
 
@@ -29,7 +28,7 @@ from reveries.daemon.danger import Danger
 from reveries.daemon.last_turns import LastTurn, LastTurns
 from reveries.daemon.replying import Reply, ReplyStop
 from reveries.daemon.token_counts import TokenCounts
-from reveries.daemon.turn import Draft, ReplyWatch, Surroundings, TurnEvents, TurnResult
+from reveries.daemon.turn import Draft, ReplyWatch, Surroundings, TalkState, TurnEvents, TurnResult
 from reveries.db.failpoints import Step, reached
 from reveries.errors import ModelError, ReveriesError, StorageLostError
 from reveries.gates import Gate, inherited
@@ -51,19 +50,6 @@ _TEMPERATURE = 0.3
 """Tried on the default model: warmer, it slips into the owner's first person."""
 _FOLD_TRIES = 8
 _CHARS_PER_TOKEN = 3
-
-
-@dataclass(slots=True)
-class _State:
-    conversation_id: str
-    began_at: float
-    summary: str = ""
-    exchanges: tuple[SentExchange, ...] = ()
-    is_resting: bool = True
-    last_word_monotonic: float = 0.0
-    chosen_monotonic: float = -math.inf
-    """When the owner chose this one: for a while it is the one to go on with, though another was spoken in last."""
-    attached: set[int] = field(default_factory=set)
 
 
 class Conversation:
@@ -95,7 +81,7 @@ class Conversation:
         """From the first word on, waiting included."""
         self._changed = asyncio.Event()
         self._warmth_wanted = asyncio.Event()
-        self._state = _State(conversation_id="", began_at=0.0)
+        self._state = TalkState(conversation_id="", began_at=0.0)
         self.last_turns = LastTurns()
 
     @property
@@ -177,7 +163,7 @@ class Conversation:
     async def _hold(self, opened: OpenedConversation, *, is_chosen: bool = False) -> None:
         turns = await self._memory.recent_turns(opened.id, _RESUMED_TURNS)
         unfolded = [turn for turn in turns if turn.position >= opened.folded_until]
-        self._state = _State(
+        self._state = TalkState(
             conversation_id=opened.id,
             began_at=opened.began_at,
             summary=opened.folded_summary,

@@ -1,14 +1,15 @@
-"""One more backup, within what the disk has room for."""
+"""One more backup, within what the disk has room for; and what is told of one that was put back."""
 
 import asyncio
 from pathlib import Path
 
 from reveries.clock import Clock
 from reveries.config import StorageSettings
-from reveries.db.backups import remove_outlived, require_room
+from reveries.db.backups import described, last_restored, remove_outlived, require_room
 from reveries.db.database import Database
 
 _MEGABYTE = 10**6
+_RESTORING_SHOWN_SECONDS = 7 * 86400.0
 
 
 async def make_copy(
@@ -29,3 +30,11 @@ async def make_copy(
 def _bytes_of(database: Path) -> int:
     files = (database, database.with_name(f"{database.name}-wal"))
     return sum(file.stat().st_size for file in files if file.exists())
+
+
+def restoring_told(database: Path, now: float) -> list[str]:
+    """For a week after a backup took the memory's place, what is missing of it."""
+    restored = last_restored(database)
+    if restored is None or now - restored.at > _RESTORING_SHOWN_SECONDS:
+        return []
+    return [described(restored)]

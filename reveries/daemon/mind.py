@@ -17,7 +17,7 @@ from reveries.clock import Clock, Deadline
 from reveries.config import Home, Settings
 from reveries.daemon.checkup import checkup
 from reveries.daemon.conversation import Conversation
-from reveries.daemon.copying import make_copy
+from reveries.daemon.copying import make_copy, restoring_told
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.models import Models
 from reveries.daemon.models_overview import InUse, models_overview
@@ -29,9 +29,8 @@ from reveries.daemon.status import status_frame
 from reveries.daemon.thinking_control import Permission, ThinkingControl
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.daemon.watched_model import WatchedModel
-from reveries.daemon.when_to_sleep import SleepPressure, why_sleep_is_due
+from reveries.daemon.when_to_sleep import SleepPressure, told_of, why_sleep_is_due
 from reveries.daemon.wire import thought_frame
-from reveries.db.backups import described, last_restored
 from reveries.db.database import Database
 from reveries.errors import BudgetExceededError, ReveriesError, StorageError
 from reveries.llm.answer_counts import AnswerCounts
@@ -57,7 +56,8 @@ Progress = Callable[[int, int], None]
 
 _FINAL_SLEEP_SECONDS = 60.0
 _LAST_REPLY_SECONDS = 20.0
-_RESTORING_SHOWN_SECONDS = 7 * 86400.0
+_LAST_THOUGHT_SECONDS = 20.0
+_LOOK_SECONDS = 0.02
 _ASK_AGAIN_SECONDS = 86400.0
 _LOOKED_FOR = "Good morning."
 _FIRST_LOOK_PAUSE_SECONDS = 30.0
@@ -182,9 +182,8 @@ class Mind:
         return await self.memory.light_sleep(progress)
 
     async def warm_up(self) -> None:
-        """Compiled loops for recall; without them it is right too, only slower. Then a snapshot, where the one on
-        the disk
-        is stale: a large mind that is killed in its first minutes need not read every row again."""
+        """Compiled loops for recall; without them it is right too, only slower. Then a snapshot, where the one on the
+        disk is stale: a large mind that is killed in its first minutes need not read every row again."""
         log.info("recall.loops", compiled=await self.memory.warm_up())
         await self.leave_snapshot()
 
@@ -451,19 +450,13 @@ class Mind:
         """What the owner should see for as long as it is so."""
         changed = self.memory.reembedding.notice
         asks = await self._asks_about_sleep()
-        told = [*self._restored(), *await self.journal.notices(), *([changed] if changed else [])]
+        told = [
+            *restoring_told(self.database.path, self.clock.now()),
+            *await self.journal.notices(),
+            *([changed] if changed else []),
+        ]
         return [*told, *asks, *self._waits_for_budget()]
-
-    def _restored(self) -> list[str]:
-        """For a week after a backup took the memory's place, what is missing of it."""
-        restored = last_restored(self.database.path)
-        if restored is None or self.clock.now() - restored.at > _RESTORING_SHOWN_SECONDS:
-            return []
-        return [described(restored)]
 
     async def _asks_about_sleep(self) -> list[str]:
         question = await self.memory.sleep_question()
-        if question is None:
-            return []
-        how = f"reveries consolidate confirm {question.run_id}, or: reveries consolidate drop {question.run_id}"
-        return [f"Deep sleep waits for your word. {question.text} {how}"]
+        return [] if question is None else [told_of(question)]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import structlog
 
 from reveries.clock import Clock
-from reveries.daemon.turn import Draft, ReplyWatch, TurnEvents
-from reveries.errors import ModelError, StorageError
+from reveries.daemon.turn import Draft, ReplyWatch, TurnEvents, storage_error_in
+from reveries.errors import ModelError
 from reveries.llm.base import ChatModel, Finished, Prompt
 from reveries.plaintext import plain
 
@@ -59,7 +59,7 @@ class Reply:
                         await asyncio.wait((speaking,))
                 is_cut = speaking.cancelled()
             except ExceptionGroup as errors:
-                raise _storage_error_in(errors) or errors from None
+                raise storage_error_in(errors) or errors from None
         draft.text = plain(draft.text).strip()
         if is_cut:
             draft.reason, draft.explanation = "cancelled", "You stopped this reply."
@@ -84,12 +84,4 @@ class Reply:
                         return
         except ModelError as error:
             draft.reason, draft.explanation = "failed", str(error)
-            # What a provider says may quote what it was asked.
-            why = {} if draft.is_off_record else {"why": error.message}
-            log.warning("reply.failed", code=error.code, **why)
-
-
-def _storage_error_in(errors: BaseExceptionGroup[BaseException]) -> StorageError | None:
-    """What the disk did while a task group was at work: whoever asked must hear of it, not of the group."""
-    found = errors.subgroup(StorageError)
-    return next((error for error in found.exceptions if isinstance(error, StorageError)), None) if found else None
+            log.warning("reply.failed", why=error.for_log)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 MAX_CLIENTS = 128
 MAX_REQUESTS_PER_CLIENT = 32
-MAX_ARRIVING = 64
+MAX_ARRIVING = 128
 """So many at a time may have connected and not greeted yet: whoever says nothing must not use up the descriptors."""
 _MOST_HELLO_BYTES = 4096
 _HELLO_SECONDS = 5.0

@@ -1,10 +1,12 @@
 """One turn of the conversation: what watches it, whom it tells, what it comes to."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from reveries.daemon.chat_context import Told
+from reveries.daemon.chat_context import SentExchange, Told
+from reveries.errors import StorageError
 from reveries.llm.base import Usage
 from reveries.memory.model import Recall, Turn
 from reveries.safety.verdict import Verdict
@@ -86,3 +88,24 @@ class TurnResult:
     draft: Draft
     first_token_seconds: float
     seconds: float
+
+
+@dataclass(slots=True)
+class TalkState:
+    """Where the conversation stands."""
+
+    conversation_id: str
+    began_at: float
+    summary: str = ""
+    exchanges: tuple[SentExchange, ...] = ()
+    is_resting: bool = True
+    last_word_monotonic: float = 0.0
+    chosen_monotonic: float = -math.inf
+    """When the owner chose this one: for a while it is the one to go on with, though another was spoken in last."""
+    attached: set[int] = field(default_factory=set)
+
+
+def storage_error_in(errors: BaseExceptionGroup[BaseException]) -> StorageError | None:
+    """What the disk did while a task group was at work: whoever asked must hear of it, not of the group."""
+    found = errors.subgroup(StorageError)
+    return next((error for error in found.exceptions if isinstance(error, StorageError)), None) if found else None

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from reveries.config import MemorySettings
+from reveries.memory.sleep.asking import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +32,9 @@ def why_sleep_is_due(pressure: SleepPressure, settings: MemorySettings) -> str |
     if pressure.seconds_since_last >= settings.consolidation_interval_hours * 3600:
         return "time"
     return None
+
+
+def told_of(question: Question) -> str:
+    """That a pass waits for the owner's word, and how to give it."""
+    how = f"reveries consolidate confirm {question.run_id}, or: reveries consolidate drop {question.run_id}"
+    return f"Deep sleep waits for your word. {question.text} {how}"

@@ -2,6 +2,9 @@
 
 import json
 import stat
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -154,3 +157,34 @@ def test_the_mind_s_own_settings_are_shown_while_it_is_awake(home: Home) -> None
         ran = reveries(home, "config")
     assert str(home.config) in ran.out
     assert default_toml().count("=") <= ran.out.count("=") + 5
+
+
+@pytest.mark.requirement("C5", "R-14")
+def test_a_hundred_kills_in_the_middle_of_setting_leave_the_old_or_the_new_and_never_a_half(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('# mine\n[mind]\nname = "Reverie"\n')
+    file.chmod(0o600)
+    program = """
+        import os, pathlib, random, signal, sys, time
+        from reveries.client.settings_file import write_setting
+        from reveries.config import load_settings
+        file, chance = pathlib.Path(sys.argv[1]), random.Random(7)
+        write_setting(file, "mind.name", "Warm")
+        for number in range(100):
+            before = load_settings(file).mind.name
+            child = os.fork()
+            if child == 0:
+                write_setting(file, "mind.name", f"Name{number}" * 50)
+                os._exit(0)
+            time.sleep(chance.uniform(0.0, 0.012))
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            after = load_settings(file).mind.name
+            assert after in (before, f"Name{number}" * 50), after
+            assert file.read_text().startswith("# mine")
+            assert file.stat().st_mode & 0o777 == 0o600
+        print("new" if "Name" in after else "old")
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program), str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.split() in (["old"], ["new"]), done.stderr

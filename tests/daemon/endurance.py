@@ -20,9 +20,12 @@ from reveries.config import Home, Settings
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.month import DAY, Mind
 from tests.fakes.patient_clock import PatientClock
+from tests.memory.kit import WordEmbedder
 
 MEGABYTE = 2**20
 _HOURS = 24
+_POOL_THREADS = 4
+"""Of the pool that `asyncio.to_thread` works with: each is made when it is first needed."""
 _DEEDS = ("planted", "sold", "dreamt of", "painted", "lost", "found", "wrote about", "asked after")
 _NAMES = ("Marta", "Paul", "Ines", "Tomas", "Ruth", "Jonas", "Lea", "Omar")
 
@@ -71,7 +74,10 @@ class Endured:
         found = list(self.unhandled)
         if (growth := self.growth_per_day(after_day) / MEGABYTE) > 1:
             found.append(f"it grows by {growth:.2f} MB a day beyond its memory")
-        for name in ("descriptors", "tasks", "threads"):
+        first = next(sample for sample in self.daily if sample.hour >= after_day * _HOURS)
+        if self.daily[-1].threads > first.threads + _POOL_THREADS:
+            found.append(f"threads grow from {first.threads} to {self.daily[-1].threads}")
+        for name in ("descriptors", "tasks"):
             seen = [(sample.hour, getattr(sample, name)) for sample in self.daily if sample.hour >= after_day * _HOURS]
             if len({many for _, many in seen}) > 1 and _slope(*zip(*seen, strict=True)) * _HOURS > 0.05:
                 found.append(f"{name} grow: {[many for _, many in seen]}")
@@ -95,7 +101,7 @@ async def endure(
                 # Awake from seven to eleven; what is said is spread over these hours.
                 turns = turns_a_day // 16 + (hour - 7 < turns_a_day % 16) if 7 <= hour < 23 else 0
                 await _hour(life, seen, chance, turns)
-                mind.model.prompts.clear()
+                _forget_what_the_fakes_heard(life)
                 seen.samples.append(_sample(life, day * _HOURS + hour, counts_graph=hour == _HOURS - 1))
             seen.thoughts = len(await life.mind.thoughts(0.0, 1_000_000))
             seen.episodes = (await life.mind.memory.stats()).episodes
@@ -113,6 +119,14 @@ async def _hour(life: Living, seen: Endured, chance: random.Random, turns: int) 
         seen.seconds_by_day[-1].append(time.perf_counter() - began)
         await life.clock.advance(60 + 240 * chance.random())
     await life.clock.advance(max(0.0, ends - life.clock.monotonic()))
+
+
+def _forget_what_the_fakes_heard(life: Living) -> None:
+    life.model.prompts.clear()
+    life.model.read.clear()
+    embedder = life.mind.models.embedder
+    assert isinstance(embedder, WordEmbedder)
+    embedder.texts.clear()
 
 
 def _sample(life: Living, hour: int, *, counts_graph: bool) -> Sample:

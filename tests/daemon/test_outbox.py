@@ -56,10 +56,11 @@ def test_what_is_sent_to_a_client_that_left_goes_nowhere() -> None:
 @pytest.mark.requirement("E4")
 async def test_who_is_far_behind_what_all_are_told_is_given_up_and_one_long_word_is_not_far() -> None:
     outbox = Outbox()
-    outbox.tell(Token(0, "x" * (2 * STREAM_LIMIT_BYTES)))
-    is_closed = [outbox.is_closed]
-    outbox.tell(Ok(0))
-    assert [*is_closed, outbox.is_closed] == [False, True]
+    given_up = []
+    for frame in (Token(0, "x" * (2 * STREAM_LIMIT_BYTES)), Ok(0)):
+        outbox.tell(frame)
+        given_up.append(outbox.is_closed)
+    assert given_up == [False, True]
     async with asyncio.timeout(5):
         await outbox.wait_closed()
         assert await outbox.next_frames() == b""

@@ -235,7 +235,7 @@ async def test_the_files_are_for_their_owner_alone(database: Database) -> None:
     assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
 
 
-@pytest.mark.requirement("R-155")
+@pytest.mark.requirement("R-155", "C3")
 async def test_a_file_of_a_newer_reveries_is_refused_and_not_changed(home: Home) -> None:
     path = await newer_file(home)
     before = {file.name: file.read_bytes() for file in home.path.glob("memory.db*")}
@@ -245,7 +245,7 @@ async def test_a_file_of_a_newer_reveries_is_refused_and_not_changed(home: Home)
     assert not list(home.backups.iterdir())
 
 
-@pytest.mark.requirement("R-155")
+@pytest.mark.requirement("R-155", "C3")
 def test_a_newer_file_whose_daemon_was_killed_is_not_changed_either(home: Home) -> None:
     """Its last words are still in the write-ahead log: folding them in would be a change."""
     home.create()
@@ -490,6 +490,7 @@ async def test_a_query_that_nobody_waits_for_any_more_ends_at_its_time_and_a_wri
         assert await has_conversation(database, "kept")
 
 
+@pytest.mark.requirement("C1", "R-155")
 @pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
 async def test_an_older_file_gets_the_schema_of_a_new_one_and_keeps_its_rows(home: Home, version: int) -> None:
     older = (Path(__file__).parent / "schemas" / f"{version:04}.sql").read_text(encoding="utf-8")

@@ -83,7 +83,7 @@ def violations(database: Path, ledger: Acknowledged) -> list[str]:
         if found:
             return found
         found += [f"foreign key: {tuple(row)}" for row in connection.execute("PRAGMA foreign_key_check")]
-        return [*found, *_lost(connection, ledger), *_half_made(connection), *_twice(connection, ledger)]
+        return [*found, *_lost(connection, ledger), *half_made(connection), *_twice(connection, ledger)]
     except dbapi.Error as error:
         return [f"it cannot be read: {error}"]
     finally:
@@ -106,7 +106,7 @@ def _lost(connection: "dbapi.Connection", ledger: Acknowledged) -> Iterator[str]
             yield f"a pass that ended is not so: {name} {runs.get(name)}"
 
 
-def _half_made(connection: "dbapi.Connection") -> Iterator[str]:
+def half_made(connection: "dbapi.Connection") -> Iterator[str]:
     for what, query in ORPHANS.items():
         yield from (f"{what}: {row[0]}" for row in connection.execute(query).fetchmany(3))
     for table, columns in CHECKSUMMED.items():

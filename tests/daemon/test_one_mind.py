@@ -1,0 +1,185 @@
+"""Who starts when many start at once; how it ends by each signal; what a supervisor hears of it (B1, B4, B7)."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+import structlog
+
+from reveries import protocol
+from reveries.config import Home
+from reveries.daemon.loop_lag import LoopLag
+from reveries.daemon.notify import tell_service_manager
+from tests.durability.checks import violations
+from tests.durability.ledger import Acknowledged
+from tests.durability.mind import Company, client_of, prepare, start
+from tests.fakes.provider import provider
+
+RACE = """
+    import os, sys, pathlib, time
+    from reveries.config import Home
+    from reveries.daemon.instance import hold_lock, listening_socket
+    from reveries.errors import AlreadyAwakeError
+
+    def start(home, others_ended):
+        try:
+            with hold_lock(home), listening_socket(home.socket):
+                os.read(others_ended, 1)
+                return 0
+        except AlreadyAwakeError as error:
+            return error.exit_code
+
+    direct, linked = (Home(pathlib.Path(path)) for path in sys.argv[1:3])
+    for _ in range(int(sys.argv[3])):
+        go_out, go_in = os.pipe()
+        end_out, end_in = os.pipe()
+        children = []
+        for number in range(8):
+            child = os.fork()
+            if child == 0:
+                os.chdir("/" if number % 2 else str(direct.path))
+                os.read(go_out, 1)
+                os._exit(start(linked if number % 3 == 0 else direct, end_out))
+            children.append(child)
+        os.write(go_in, b"x" * 8)
+        codes = [os.waitstatus_to_exitcode(os.wait()[1]) for _ in range(7)]
+        os.write(end_in, b"x")
+        codes.append(os.waitstatus_to_exitcode(os.wait()[1]))
+        print(*sorted(codes), flush=True)
+        for end in (go_out, go_in, end_out, end_in):
+            os.close(end)
+"""
+
+
+@pytest.mark.requirement("R-8", "B1")
+def test_of_eight_that_start_at_once_exactly_one_stays_in_each_of_fifty_rounds() -> None:
+    """From two folders, and by a link to the home as well as by its name."""
+    with tempfile.TemporaryDirectory(prefix="rv") as folder:
+        home = Home(Path(folder) / "h")
+        home.create()
+        link = Path(folder) / "l"
+        link.symlink_to(home.path)
+        command = [sys.executable, "-c", textwrap.dedent(RACE), str(home.path), str(link), "50"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.stdout.splitlines() == ["0 75 75 75 75 75 75 75"] * 50, done.stderr
+        assert not home.socket.exists()
+
+
+@pytest.mark.system  # For its length alone.
+@pytest.mark.requirement("R-7", "B4", "E1")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+async def test_whatever_signal_ends_it_twice_over_and_after_a_suspension_it_ends_well(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """Stopped for two seconds as a laptop that sleeps, it answers at once again; then the signal comes twice."""
+    with tempfile.TemporaryDirectory(prefix="rv") as folder:
+        home, ledger = Home(Path(folder) / "h"), Acknowledged(tmp_path / "ledger.jsonl")
+        async with provider() as asked:
+            prepare(home, asked)
+            process = start([sys.executable, "-m", "reveries.daemon"], home)
+            try:
+                async with asyncio.timeout(60):
+                    while not home.socket.exists():  # noqa: ASYNC110  # another process is asked: there is no event
+                        await asyncio.sleep(0.05)
+                company = Company(home, ledger, "signals")
+                async with client_of(home) as client:
+                    await company.say(client, "signals.0: before.")
+                    process.send_signal(signal.SIGSTOP)
+                    await asyncio.sleep(2)
+                    process.send_signal(signal.SIGCONT)
+                    await company.say(client, "signals.1: after.")
+                    assert (await client.status()).loop_lag_max_ms > 1000
+                    client.send(protocol.Say(client.number(), "signals.2: and on."))
+                    ledger.said.add("signals.2: and on.")
+                    began = time.monotonic()
+                    for _ in range(2):
+                        process.send_signal(number)
+                    assert await asyncio.to_thread(process.wait, 10) == 0
+                    assert time.monotonic() - began < 5
+            finally:
+                process.kill()
+                process.wait(timeout=10)
+        assert not home.socket.exists()
+        assert not home.database_default.with_name("memory.db-wal").exists()
+        assert company.failures == []
+        assert violations(home.database_default, ledger) == []
+        ledger.close()
+
+
+@pytest.mark.requirement("B7")
+def test_a_service_manager_hears_what_it_is_told_and_nobody_else_is_told(tmp_path: Path) -> None:
+    assert "NOTIFY_SOCKET" not in os.environ
+    assert not tell_service_manager("WATCHDOG=1")
+    told = _told_by(tmp_path, "tell_service_manager('READY=1'); tell_service_manager('WATCHDOG=1')")
+    assert told == [b"READY=1", b"WATCHDOG=1"]
+
+
+@pytest.mark.requirement("B7")
+def test_a_loop_that_hangs_feeds_no_watchdog(tmp_path: Path) -> None:
+    """The word that it lives is sent by the loop itself: one that hangs is ended by who waits for it."""
+    program = """
+        from reveries.daemon import app
+        app._WATCHDOG_SECONDS = 0.05
+        async def live():
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(app._feed_watchdog(SystemClock()))
+                await asyncio.sleep(0.02)
+                time.sleep(0.6)
+                os._exit(0)
+        asyncio.run(live())
+    """
+    assert _told_by(tmp_path, textwrap.dedent(program)) == [b"WATCHDOG=1"]
+
+
+def _told_by(folder: Path, program: str) -> list[bytes]:
+    """What a process told the socket that it was given."""
+    head = "import asyncio, os, time\nfrom reveries.clock import SystemClock\n"
+    head += "from reveries.daemon.notify import tell_service_manager\n"
+    with tempfile.TemporaryDirectory(prefix="rv") as short, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        address = str(Path(short) / "n")
+        manager.bind(address)
+        manager.setblocking(False)
+        environment = {**os.environ, "NOTIFY_SOCKET": address}
+        subprocess.run([sys.executable, "-c", head + program], env=environment, timeout=30, check=True)
+        told = []
+        while True:
+            try:
+                told.append(manager.recv(100))
+            except BlockingIOError:
+                return told
+
+
+class _LateClock:
+    """Each sleep takes as long as the next of `seconds`."""
+
+    def __init__(self, *seconds: float) -> None:
+        self._seconds = list(seconds)
+        self._monotonic = 0.0
+
+    def now(self) -> float:
+        return self._monotonic
+
+    def monotonic(self) -> float:
+        return self._monotonic
+
+    async def sleep(self, seconds: float) -> None:
+        if not self._seconds:
+            raise asyncio.CancelledError
+        self._monotonic += self._seconds.pop(0)
+
+
+@pytest.mark.requirement("B7")
+async def test_a_loop_that_was_blocked_is_measured_and_in_the_log() -> None:
+    lag = LoopLag(_LateClock(0.1, 0.15, 2.6, 0.1))
+    with structlog.testing.capture_logs() as lines, pytest.raises(asyncio.CancelledError):
+        await lag.run()
+    assert [(line["event"], line["seconds"]) for line in lines] == [("loop.blocked", 2.5)]
+    assert lag.max_ms() == pytest.approx(2500)

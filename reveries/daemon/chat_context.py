@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from reveries.daemon.manner import manner_for
+from reveries.daemon.manner import Manner, manner_for
 from reveries.gates import Gate, stands
 from reveries.llm.base import Message
 from reveries.memory.model import Origin, RankedTurn, Recall, RecalledEpisode, SelfModel, Turn
@@ -20,6 +20,8 @@ from reveries.plaintext import one_line, record
 from reveries.prompts import prompt
 
 QUOTE_CHARS = 280
+LATELY = 3
+LATELY_CHARS = 200
 THOUGHT_CHARS = 240
 SILENCE_CHARS = 160
 SUMMARY_LINE_CHARS = 160
@@ -158,15 +160,34 @@ def _varied(turns: Sequence[RankedTurn], before: Sequence[RankedTurn]) -> tuple[
     return varied, alike
 
 
-def asked_text(words: str, told: Sequence[Told], thought: str, now: float, silence: str = "") -> str:
-    """The last user message: notes from memory, the interrupted thought, what the silence before these words means, the
-    time, then the words themselves.
+def said_lately(exchanges: Sequence[SentExchange], words: str) -> tuple[str, ...]:
+    """What the owner told in this conversation last, oldest first, as notes once more, where `words` ask something.
+
+    It stands above already. But the model that ships answers "I don't know" to what it was told one message before, and
+    answers from a note right before the words (docs/benchmarks.md).
+    """
+    if manner_for(words) is not Manner.ANSWER:
+        return ()
+    said = [one.owner_words for one in exchanges if manner_for(one.owner_words) is Manner.TAKE_INTEREST]
+    return tuple(f'- in this conversation, the person said: "{record(text, LATELY_CHARS)}"' for text in said[-LATELY:])
+
+
+def asked_text(
+    words: str,
+    told: Sequence[Told],
+    thought: str,
+    now: float,
+    silence: str = "",
+    lately: Sequence[str] = (),
+) -> str:
+    """The last user message: notes from memory and what was said lately, the interrupted thought, what the silence
+    before these words means, the time, then the words themselves.
 
     The best note stands last, nearest to the words: small models go by what they read last.
     """
     blocks: list[str] = []
-    if told:
-        blocks.append(f"{_SAID_NOTE}\n" + "\n".join(item.line for item in reversed(told)) + "]")
+    if notes := [*lately, *(item.line for item in reversed(told))]:
+        blocks.append(f"{_SAID_NOTE}\n" + "\n".join(notes) + "]")
     if thought:
         blocks.append(f"{_THOUGHT_NOTE} {record(thought, THOUGHT_CHARS)}]")
     if silence:

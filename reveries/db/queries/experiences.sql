@@ -20,8 +20,10 @@ GROUP BY raw_experiences.id
 ORDER BY coalesce(conversations.began_at, raw_experiences.happened_at), conversations.rowid,
     min(turns.position), raw_experiences.happened_at, raw_experiences.rowid;
 
--- name: withdrawn
-SELECT experience_id FROM withdrawn_experiences WHERE experience_id IN (SELECT value FROM json_each(:ids));
+-- name: still_to_sleep_on
+SELECT id FROM raw_experiences
+WHERE id IN (SELECT value FROM json_each(:ids)) AND light_slept = 0
+    AND id NOT IN (SELECT experience_id FROM withdrawn_experiences);
 
 -- name: mark_light_slept
 UPDATE raw_experiences SET light_slept = 1 WHERE id = :id;

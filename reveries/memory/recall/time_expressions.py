@@ -5,7 +5,8 @@ as the latest such time that has begun: memory looks back. Nothing is guessed fr
 """
 
 import re
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -73,7 +74,8 @@ def time_spans(text: str, now: float) -> tuple[TimeSpan, ...]:
     found: list[tuple[int, TimeSpan]] = []
     for pattern, resolve in _GRAMMAR:
         for match in pattern.finditer(text):
-            if any(match.start() < end and start < match.end() for start, end in taken):
+            place = bisect_left(taken, match.span())
+            if _overlaps(taken[max(0, place - 1) : place + 1], match.span()):
                 continue
             try:
                 span = resolve(match, moment)
@@ -81,9 +83,13 @@ def time_spans(text: str, now: float) -> tuple[TimeSpan, ...]:
                 continue
             if span is None:
                 continue
-            taken.append(match.span())
+            taken.insert(place, match.span())
             found.append((match.start(), TimeSpan(match.group(), span[0].timestamp(), span[1].timestamp())))
     return tuple(span for _, span in sorted(found, key=lambda entry: entry[0]))
+
+
+def _overlaps(taken: Iterable[tuple[int, int]], span: tuple[int, int]) -> bool:
+    return any(span[0] < end and start < span[1] for start, end in taken)
 
 
 _Span = tuple[datetime, datetime]

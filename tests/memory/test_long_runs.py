@@ -23,10 +23,10 @@ _STEEPEST = 64.0
 _LEAST_SECONDS = 0.001
 """A time below it is taken for it: it says nothing."""
 _RUNS = {
-    "A": "A", "Chinese": "我昨天去了北京看朋友", "Japanese": "きのうともだちにあいました", "base64": "aGVsbG8gd29ybGQxMjM0",
-    "digits": "0123456789", "a@": "a@", "a.": "a.", "quotes": '"', "blanks": " ", "lines": "\n", "code": "```a ",
-    "years": "2020 ", "months": "may ", "dates": "3 May 2023, ", "addresses": "joe@example.org ", "names": "Anna Berg, ",
-    "never": "I never ", "my": "my a b ",
+    "A": "A", "Chinese": "我昨天去了北京看朋友", "Japanese": "きのうともだちにあいました",
+    "base64": "aGVsbG8gd29ybGQxMjM0", "digits": "0123456789", "a@": "a@", "a.": "a.", "quotes": '"', "blanks": " ",
+    "lines": "\n", "code": "```a ", "years": "2020 ", "months": "may ", "dates": "3 May 2023, ",
+    "addresses": "joe@example.org ", "names": "Anna Berg, ", "never": "I never ", "my": "my a b ",
 }  # fmt: skip
 _READERS: dict[str, Callable[[str], object]] = {
     "entities": entities_of,

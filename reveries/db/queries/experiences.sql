@@ -50,13 +50,16 @@ ORDER BY salience DESC, happened_at, rowid
 LIMIT 1;
 
 -- name: count_unprocessed
-SELECT count(*) AS unprocessed FROM raw_experiences WHERE processed = 0 AND attempts < :max_attempts
-    AND id NOT IN (SELECT experience_id FROM withdrawn_experiences)
-    AND (:with_held OR id NOT IN (SELECT experience_id FROM held_experiences))
-    AND NOT EXISTS (
-        SELECT 1 FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
-        WHERE episode_sources.experience_id = raw_experiences.id AND episodes.dormant = 1
-    );
+SELECT count(*) AS unprocessed FROM (
+    SELECT 1 FROM raw_experiences WHERE processed = 0 AND attempts < :max_attempts
+        AND id NOT IN (SELECT experience_id FROM withdrawn_experiences)
+        AND (:with_held OR id NOT IN (SELECT experience_id FROM held_experiences))
+        AND NOT EXISTS (
+            SELECT 1 FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
+            WHERE episode_sources.experience_id = raw_experiences.id AND episodes.dormant = 1
+        )
+    LIMIT :most
+);
 
 -- name: live_passages
 SELECT raw_experiences.*, episode_sources.episode_id

@@ -12,7 +12,15 @@ from datetime import datetime, timedelta
 from reveries.daemon.manner import Manner, manner_for
 from reveries.gates import Gate, stands
 from reveries.llm.base import Message
-from reveries.memory.model import Origin, RankedTurn, Recall, RecalledEpisode, SelfModel, Turn
+from reveries.memory.model import (
+    Origin,
+    RankedTurn,
+    Recall,
+    RecalledEpisode,
+    Replacement,
+    SelfModel,
+    Turn,
+)
 from reveries.memory.recall.stemming import words_of
 from reveries.memory.self_model import told_first
 from reveries.memory.sleep.extracts import telling
@@ -268,8 +276,15 @@ def _turn_line(ranked: RankedTurn, now: float) -> str:
     line = f'- {when}, {_speaker(turn)}: "{record(turn.text, QUOTE_CHARS)}"'
     if (by := ranked.replaced_by) is None:
         return line
+    return line + "".join(_replaced_note(one, ranked) for one in (by, *ranked.also_replaced_by))
+
+
+def _replaced_note(by: Replacement, ranked: RankedTurn) -> str:
+    """What holds now, and in the place of which sentence where the turn says more than one thing."""
+    of, whole = record(by.of, QUOTE_CHARS), " ".join(ranked.turn.text.split())
+    what = f'"{of}"' if of and of != whole else "that"
     since = datetime.fromtimestamp(by.said_at).astimezone().strftime("%-d %B %Y")
-    return f'{line} (that was earlier; since {since}: "{record(by.quote, QUOTE_CHARS)}")'
+    return f' ({what} was earlier; since {since}: "{record(by.quote, QUOTE_CHARS)}")'
 
 
 def _episode_line(found: RecalledEpisode, now: float) -> str:

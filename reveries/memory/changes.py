@@ -200,19 +200,13 @@ def join(parts: Iterable[ChangeSet]) -> ChangeSet:
 
 
 def to_json(changes: ChangeSet, before: Before) -> str:
-    """`changes` and what stood there before, for `consolidation_changes`. Vectors are left out: they can be remade."""
+    """`changes` and what stood there before, for `consolidation_changes`: what `Recorded` reads. Vectors are
+    left out: they can be remade."""
     shown = {
         "removed_ids": changes.removed_ids,
         "episodes": changes.episodes,
         "links": changes.links,
-        "touches": changes.touches,
-        "fadings": changes.fadings,
         "retired": changes.retired,
-        "dormant": changes.dormant,
-        "woken": changes.woken,
-        "indexed_turn_ids": tuple(entry.turn.id for entry in changes.indexed),
-        "put_away_turn_ids": changes.put_away_turn_ids,
-        "unindexed_turn_ids": changes.unindexed_turn_ids,
         "light_slept_ids": changes.light_slept_ids,
         "processed": changes.processed,
         "self_model": changes.self_model,

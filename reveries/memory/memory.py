@@ -315,9 +315,9 @@ class Memory:
         await self.light_sleep(stop=stop)
         return await self._deep_sleep.run(model, limit=limit, trigger=trigger, progress=progress, stop=stop)
 
-    async def unprocessed_count(self) -> int:
+    async def unprocessed_count(self, most: int | None = None) -> int:
         """How many experiences wait for deep sleep to begin by itself (R-98)."""
-        return await self._deep_sleep.unprocessed_count()
+        return await self._deep_sleep.unprocessed_count(most=most)
 
     async def dry_run(
         self,

@@ -252,6 +252,8 @@ class Replacement:
     turn_id: str
     quote: str
     said_at: float
+    of: str = ""
+    """The sentence that it replaces; empty for all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +266,9 @@ class RankedTurn:
     reasons: tuple[Reason, ...] = ()
     """What moved it most, up or down, largest first; only where they were asked for."""
     replaced_by: Replacement | None = None
-    """What holds now in the place of what it says."""
+    """What holds now in the place of what it says, as far as the cue asks for that."""
+    also_replaced_by: tuple[Replacement, ...] = ()
+    """What holds now in the place of what else it says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ class PastTalk:
     async def take_back(self, conversation_id: str) -> list[Turn]:
         """Delete the last exchange of a conversation and its experience, while nothing was made of them; its turns.
 
-        Raises UndoError when sleep was faster, or nothing was said.
+        Waits for the batch that light sleep has in hand. Raises UndoError when sleep was faster, or nothing was said.
         """
         taken: list[Turn] = []
 
@@ -98,7 +98,8 @@ class PastTalk:
             taken.extend(turn_of(row) for row in rows)
             return ChangeSet()
 
-        await self._store.commit(work)
+        async with self._store.space:
+            await self._store.commit(work)
         return taken
 
     async def _row(self, prefix: str) -> Row:

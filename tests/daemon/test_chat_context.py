@@ -155,3 +155,11 @@ def test_what_was_superseded_is_told_with_what_holds_and_since_when() -> None:
     (told,) = choose_told(Recall("cue", np.zeros(4, np.float32), (), (ranked,), 0), frozenset(), NOW)
     assert '"I live in Lisbon." (that was earlier; since ' in told.line
     assert told.line.endswith(': "I moved to Porto.")')
+
+
+def test_of_two_sentences_the_one_that_no_longer_holds_is_named() -> None:
+    by = Replacement("t2", "My boss is now Peter.", NOW - 3600, "My boss is Ingrid.")
+    ranked = RankedTurn(_turn(1, "My number is 555. My boss is Ingrid."), "ep", 1.0, replaced_by=by)
+    (told,) = choose_told(Recall("cue", np.zeros(4, np.float32), (), (ranked,), 0), frozenset(), NOW)
+    assert '("My boss is Ingrid." was earlier; since ' in told.line
+    assert told.line.endswith(': "My boss is now Peter.")')

@@ -57,6 +57,25 @@ class WordEmbedder:
         return unit
 
 
+class GatedEmbedder(WordEmbedder):
+    """Waits before every answer while its gate is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.asked = asyncio.Event()
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        self.asked.set()
+        await self.gate.wait()
+        return await super().embed(texts)
+
+    def close(self) -> None:
+        self.asked.clear()
+        self.gate.clear()
+
+
 def answering(*scripts: Script) -> ScriptedModel:
     """A model that gives these answers, one a call."""
     return ScriptedModel(scripts)

@@ -20,8 +20,10 @@ GROUP BY raw_experiences.id
 ORDER BY coalesce(conversations.began_at, raw_experiences.happened_at), conversations.rowid,
     min(turns.position), raw_experiences.happened_at, raw_experiences.rowid;
 
--- name: withdrawn
-SELECT experience_id FROM withdrawn_experiences WHERE experience_id IN (SELECT value FROM json_each(:ids));
+-- name: still_to_sleep_on
+SELECT id FROM raw_experiences
+WHERE id IN (SELECT value FROM json_each(:ids)) AND light_slept = 0
+    AND id NOT IN (SELECT experience_id FROM withdrawn_experiences);
 
 -- name: mark_light_slept
 UPDATE raw_experiences SET light_slept = 1 WHERE id = :id;
@@ -48,13 +50,16 @@ ORDER BY salience DESC, happened_at, rowid
 LIMIT 1;
 
 -- name: count_unprocessed
-SELECT count(*) AS unprocessed FROM raw_experiences WHERE processed = 0 AND attempts < :max_attempts
-    AND id NOT IN (SELECT experience_id FROM withdrawn_experiences)
-    AND (:with_held OR id NOT IN (SELECT experience_id FROM held_experiences))
-    AND NOT EXISTS (
-        SELECT 1 FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
-        WHERE episode_sources.experience_id = raw_experiences.id AND episodes.dormant = 1
-    );
+SELECT count(*) AS unprocessed FROM (
+    SELECT 1 FROM raw_experiences WHERE processed = 0 AND attempts < :max_attempts
+        AND id NOT IN (SELECT experience_id FROM withdrawn_experiences)
+        AND (:with_held OR id NOT IN (SELECT experience_id FROM held_experiences))
+        AND NOT EXISTS (
+            SELECT 1 FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
+            WHERE episode_sources.experience_id = raw_experiences.id AND episodes.dormant = 1
+        )
+    LIMIT :most
+);
 
 -- name: live_passages
 SELECT raw_experiences.*, episode_sources.episode_id

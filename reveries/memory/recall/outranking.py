@@ -1,14 +1,17 @@
 """What was superseded ranks under what replaced it: a step after the ranking, which changes the order and nothing else.
 Only where both came to mind. Pure.
 
-The newer one takes the place of the older, which follows right behind it: both are seen, the newer first.
+The newer one takes the place of the older, which follows right behind it: both are seen, the newer first. A turn may
+claim more than one thing: it ranks under what replaced one of them unless the cue asks rather for one that still holds.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from reveries.memory.model import RankedTurn, Reason, Recall, RecalledEpisode, Replacement
+from reveries.memory.recall.words import cue_terms, terms_of
 from reveries.memory.sleep.claim_index import ClaimIndex
+from reveries.memory.sleep.claims import Claim, same_value
 
 REPLACES, REPLACED = "replaces", "replaced"
 """The names of the reasons."""
@@ -20,35 +23,63 @@ def outranked_last(recall: Recall, index: ClaimIndex) -> Recall:
     """`recall` with every superseded turn, and the episode that surfaced by it, under what replaced it."""
     if not index.conflicts:
         return recall
-    turns = _marked(recall.turns, index)
-    episodes = tuple(replace(found, turns=_marked(found.turns, index)) for found in recall.episodes)
+    asked = frozenset(cue_terms(recall.cue))
+    turns = _marked(recall.turns, index, asked)
+    episodes = tuple(replace(found, turns=_marked(found.turns, index, asked)) for found in recall.episodes)
     return replace(
         recall,
         turns=_reordered(turns),
         episodes=_episodes_reordered(episodes, turns),
-        nearest=_marked(recall.nearest, index),
+        nearest=_marked(recall.nearest, index, asked),
     )
 
 
-def replacement_of(turn_id: str, index: ClaimIndex) -> Replacement | None:
-    """What holds now in the place of what a turn says: the end of the chain."""
+def replacements_in(turn_id: str, index: ClaimIndex, asked: frozenset[str]) -> tuple[Replacement, ...]:
+    """What holds now in the place of what a turn claims: first that for which a cue of the terms `asked` asks most.
+    Empty where the cue asks rather for a claim of the turn that still holds."""
+    claims = list(index.made_in(turn_id))
+    gone = sorted(
+        ((_asked_for(claim, asked), claim, by) for claim in claims if (by := replacement_of(claim, index)) is not None),
+        key=lambda entry: -entry[0],
+    )
+    if not gone:
+        return ()
+    outdated = [claim for _, claim, _ in gone]
+    # One fact may be claimed twice, as the words are and as the model put it.
+    holding = [one for one in claims if not any(same_value(one.value, other.value) for other in outdated)]
+    if max((_asked_for(claim, asked) for claim in holding), default=0) > gone[0][0]:
+        return ()
+    return tuple({by.turn_id + by.of: by for _, _, by in gone}.values())
+
+
+def replacement_of(claim: Claim, index: ClaimIndex) -> Replacement | None:
+    """What holds now in the place of a claim: the end of the chain."""
     found: Replacement | None = None
-    seen = {turn_id}
+    seen = {claim.id}
+    at = claim.id
     for _ in range(_LONGEST_CHAIN):
-        conflict = index.above(turn_id)
-        if conflict is None or (holds := conflict.holds) is None or holds.turn_id in seen:
+        conflict = index.above(at)
+        if conflict is None or (holds := conflict.holds) is None or holds.id in seen:
             break
-        turn_id = holds.turn_id
-        seen.add(turn_id)
-        found = Replacement(turn_id, holds.quote, holds.said_at)
+        at = holds.id
+        seen.add(at)
+        if holds.turn_id != claim.turn_id:
+            found = Replacement(holds.turn_id, holds.quote, holds.said_at, claim.quote)
     return found
 
 
-def _marked(turns: Sequence[RankedTurn], index: ClaimIndex) -> tuple[RankedTurn, ...]:
-    return tuple(
-        ranked if (by := replacement_of(ranked.turn.id, index)) is None else replace(ranked, replaced_by=by)
-        for ranked in turns
-    )
+def _asked_for(claim: Claim, asked: frozenset[str]) -> int:
+    """How many of the terms of a cue a claim holds; those of its sentence count once more where they are its own."""
+    own = frozenset(terms_of(f"{claim.subject} {claim.relation} {claim.value}"))
+    return len(asked & own) + len(asked & frozenset(terms_of(claim.quote)))
+
+
+def _marked(turns: Sequence[RankedTurn], index: ClaimIndex, asked: frozenset[str]) -> tuple[RankedTurn, ...]:
+    marked: list[RankedTurn] = []
+    for ranked in turns:
+        by = replacements_in(ranked.turn.id, index, asked)
+        marked.append(replace(ranked, replaced_by=by[0], also_replaced_by=by[1:]) if by else ranked)
+    return tuple(marked)
 
 
 def _reordered(turns: tuple[RankedTurn, ...]) -> tuple[RankedTurn, ...]:

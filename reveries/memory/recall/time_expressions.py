@@ -1,13 +1,15 @@
 """When a text speaks of, in numbers: "yesterday", "two weeks ago", "last spring", "in May 2023". English. Pure.
 
-Every expression becomes a stretch of time, resolved against the moment at which it was said. What has no year is taken
+Every expression becomes a stretch of time, resolved against the moment at which it was said, by the calendar and the
+clock of the place where it was said. What has no year is taken
 as the latest such time that has begun: memory looks back. Nothing is guessed from words alone ("recently", "soon").
 """
 
 import re
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 
 _MONTH_NAMES = [
     "january",
@@ -66,24 +68,41 @@ class TimeSpan:
         return max(0.0, moment - self.end) / 86_400.0
 
 
-def time_spans(text: str, now: float) -> tuple[TimeSpan, ...]:
-    """What times `text`, said at `now` (unix seconds), speaks of, in the order in which they stand there."""
-    moment = datetime.fromtimestamp(now, UTC)
+def time_spans(text: str, now: float, zone: tzinfo | None = None) -> tuple[TimeSpan, ...]:
+    """What times `text`, said at `now` (unix seconds) in `zone`, speaks of, in the order in which they stand there;
+    None is the zone of this machine."""
+    moment = clock_at(now, zone)
     taken: list[tuple[int, int]] = []
     found: list[tuple[int, TimeSpan]] = []
     for pattern, resolve in _GRAMMAR:
         for match in pattern.finditer(text):
-            if any(match.start() < end and start < match.end() for start, end in taken):
+            place = bisect_left(taken, match.span())
+            if _overlaps(taken[max(0, place - 1) : place + 1], match.span()):
                 continue
             try:
-                span = resolve(match, moment)
-            except (ValueError, OverflowError):
+                if (span := resolve(match, moment)) is None:
+                    continue
+                start, end = moment_of(span[0], zone), moment_of(span[1], zone)
+            except (ValueError, OverflowError, OSError):
                 continue
-            if span is None:
-                continue
-            taken.append(match.span())
-            found.append((match.start(), TimeSpan(match.group(), span[0].timestamp(), span[1].timestamp())))
+            taken.insert(place, match.span())
+            found.append((match.start(), TimeSpan(match.group(), start, end)))
     return tuple(span for _, span in sorted(found, key=lambda entry: entry[0]))
+
+
+def clock_at(at: float, zone: tzinfo | None) -> datetime:
+    """What calendar and clock show in `zone` at a moment; without a zone of its own, so that days are added as the
+    calendar has them, however long each is."""
+    return datetime.fromtimestamp(at, zone).replace(tzinfo=None)
+
+
+def moment_of(shown: datetime, zone: tzinfo | None) -> float:
+    """When calendar and clock show that in `zone`. Raises ValueError, OverflowError, OSError outside the calendar."""
+    return (shown if zone is None else shown.replace(tzinfo=zone)).timestamp()
+
+
+def _overlaps(taken: Iterable[tuple[int, int]], span: tuple[int, int]) -> bool:
+    return any(span[0] < end and start < span[1] for start, end in taken)
 
 
 _Span = tuple[datetime, datetime]
@@ -112,18 +131,18 @@ def _calendar(match: re.Match[str], now: datetime) -> _Span | None:
 
 def _stretch(year: int, month: int, day: int) -> _Span:
     if day:
-        start = datetime(year, month, day, tzinfo=UTC)
+        start = datetime(year, month, day)
         return start, start + _DAY
-    return datetime(year, month, 1, tzinfo=UTC), _months_on(datetime(year, month, 1, tzinfo=UTC), 1)
+    return datetime(year, month, 1), _months_on(datetime(year, month, 1), 1)
 
 
 def _iso(match: re.Match[str], _: datetime) -> _Span:
-    start = datetime.fromisoformat(match.group()).replace(tzinfo=UTC)
+    start = datetime.fromisoformat(match.group())
     return start, start + _DAY
 
 
 def _year(match: re.Match[str], _: datetime) -> _Span:
-    return datetime(int(match["year"]), 1, 1, tzinfo=UTC), datetime(int(match["year"]) + 1, 1, 1, tzinfo=UTC)
+    return datetime(int(match["year"]), 1, 1), datetime(int(match["year"]) + 1, 1, 1)
 
 
 def _day_word(match: re.Match[str], now: datetime) -> _Span:
@@ -157,7 +176,7 @@ def _calendar_unit(match: re.Match[str], now: datetime) -> _Span:
     if unit == "month":
         first = _months_on(_midnight(now).replace(day=1), step)
         return first, _months_on(first, 1)
-    return datetime(now.year + step, 1, 1, tzinfo=UTC), datetime(now.year + step + 1, 1, 1, tzinfo=UTC)
+    return datetime(now.year + step, 1, 1), datetime(now.year + step + 1, 1, 1)
 
 
 def _weekday(match: re.Match[str], now: datetime) -> _Span:
@@ -174,7 +193,7 @@ def _season(match: re.Match[str], now: datetime) -> _Span | None:
     month, which, year = _SEASONS[_named(match, "season")], _named(match, "which"), _named(match, "year")
     if not which and not year and _named(match, "season") in ("fall", "spring") and not _named(match, "lead"):
         return None
-    first = datetime(int(year) if year else now.year, month, 1, tzinfo=UTC)
+    first = datetime(int(year) if year else now.year, month, 1)
     while not year and (first > now or (which == "last" and _months_on(first, 3) > now)):
         first = first.replace(year=first.year - 1)
     if which == "next":

@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 
 class ClaimIndex:
-    """Claims by what they are about; conflicts by id; which turn ranks under which."""
+    """Claims by what they are about and by their turn; conflicts by id; which claim ranks under which."""
 
     def __init__(self) -> None:
         self._claims: dict[str, Claim] = {}
         self._by_key: dict[tuple[str, str], dict[str, Claim]] = {}
+        self._by_turn: dict[str, dict[str, Claim]] = {}
         self._conflicts: dict[str, Conflict] = {}
         self._denials: dict[str, dict[str, tuple[Claim, Denial]]] = {}
         self._newer: dict[str, Conflict] = {}
-        self._outranked: set[str] = set()
 
     @property
     def claims(self) -> Mapping[str, Claim]:
@@ -31,15 +31,19 @@ class ClaimIndex:
 
     def with_key(self, key: tuple[str, str]) -> Iterable[Claim]:
         """Claims about just that which nothing outranks, in the order in which they came."""
-        return [claim for claim in self._by_key.get(key, {}).values() if claim.id not in self._outranked]
+        return [claim for claim in self._by_key.get(key, {}).values() if claim.id not in self._newer]
 
     def denials_of(self, speaker: str) -> Iterable[tuple[Claim, Denial]]:
         """What a speaker said never to have done."""
         return self._denials.get(speaker.casefold(), {}).values()
 
-    def above(self, turn_id: str) -> Conflict | None:
-        """By which conflict a turn ranks under another; None when it does not."""
-        return self._newer.get(turn_id)
+    def made_in(self, turn_id: str) -> Iterable[Claim]:
+        """The claims of a turn."""
+        return self._by_turn.get(turn_id, {}).values()
+
+    def above(self, claim_id: str) -> Conflict | None:
+        """By which conflict a claim ranks under another; None when it does not."""
+        return self._newer.get(claim_id)
 
     def apply(self, changes: "ChangeSet") -> None:
         """Take over claims and conflicts that come, go and are settled. Cannot fail."""
@@ -60,6 +64,7 @@ class ClaimIndex:
     def _put(self, claim: Claim) -> None:
         self._claims[claim.id] = claim
         self._by_key.setdefault(claim.key, {})[claim.id] = claim
+        self._by_turn.setdefault(claim.turn_id, {})[claim.id] = claim
         if claim.relation == DENIES and (denial := denial_in(claim.quote)) is not None:
             self._denials.setdefault(claim.speaker.casefold(), {})[claim.id] = (claim, denial)
 
@@ -67,14 +72,14 @@ class ClaimIndex:
         claim = self._claims.pop(claim_id, None)
         if claim is not None:
             self._by_key[claim.key].pop(claim_id, None)
+            self._by_turn[claim.turn_id].pop(claim_id, None)
             self._denials.get(claim.speaker.casefold(), {}).pop(claim_id, None)
 
     def _rank(self) -> None:
-        self._newer, self._outranked = {}, set()
+        self._newer = {}
         for conflict in sorted(self._conflicts.values(), key=lambda one: (one.found_at, one.id)):
             if (under := conflict.outranked) is not None:
-                self._newer[under.turn_id] = conflict
-                self._outranked.add(under.id)
+                self._newer[under.id] = conflict
 
 
 DENIES = "never did"

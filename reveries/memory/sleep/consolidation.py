@@ -100,10 +100,10 @@ class DeepSleep:
         self._answers = answers
         self._running = asyncio.Lock()
 
-    async def unprocessed_count(self, *, with_held: bool = False) -> int:
+    async def unprocessed_count(self, *, with_held: bool = False, most: int | None = None) -> int:
         """How many experiences wait for deep sleep (R-98, RA-25); with `with_held` also those that it takes up again
-        only when the owner asks for it."""
-        named = {"max_attempts": MAX_ATTEMPTS, "with_held": int(with_held)}
+        only when the owner asks for it. It counts to `most` and no further: all of them takes long where many wait."""
+        named = {"max_attempts": MAX_ATTEMPTS, "with_held": int(with_held), "most": -1 if most is None else most}
         rows = await self._store.database.rows("experiences.count_unprocessed", named)
         return int(rows[0]["unprocessed"])
 

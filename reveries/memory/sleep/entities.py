@@ -11,7 +11,8 @@ from collections.abc import Container
 from reveries.memory.lexicon import after_subjects, no_names, openers, stop_words
 from reveries.memory.recall.names import HONORIFICS, name_words
 
-_URL = re.compile(r"https?://\S+|\S+@\S+\.\w+")
+# From the beginning of a run alone, and bounded: from anywhere in one, a long run without blanks costs its square.
+_URL = re.compile(r"https?://\S+|(?<!\S)[^\s@]{1,64}@[^\s@]{1,255}\.\w+")
 _HONORIFIC_STOP = re.compile(r"\b((?:Dr|Mr|Mrs|Ms|St|Prof|Jr|Sr|[A-Z]))\.(?=\s+[A-Z])")
 _TOKEN = re.compile(r"[^\W_]+(?:['\u2019.&-][^\W_]+)*|[.!?\u2026:;\n\"\u201c\u201d(),\u2013\u2014]")
 _STARTS = frozenset('.!?\u2026:\n"\u201c(\u2014')
@@ -38,6 +39,8 @@ _ALSO_A_VERB = frozenset(["may", "march"])
 _BEFORE_A_MONTH = re.compile(
     r"\b(?:in|since|until|till|by|of|last|next|this|early|late|mid|every|during|from)[ -]$", re.IGNORECASE
 )
+_LONGEST_BEFORE_CHARS = 16
+"""More than any word of those with the blanks around it."""
 _RELATION = (
     "sister|brother|wife|husband|friend|boss|manager|colleague|neighbou?r|cousin|uncle|aunt|son|daughter|dog|cat|puppy|"
     "kitten|horse|girlfriend|boyfriend|partner|fianc\u00e9e?|teacher|nephew|niece|flatmate|roommate|"
@@ -85,7 +88,8 @@ def _dates(text: str) -> list[tuple[int, int, str]]:
         day = parts["day"] or parts["day2"] or ""
         year = parts["year"] or parts["year2"] or parts["year3"] or parts["year4"] or ""
         is_bare = bool(month) and not day and not year
-        if is_bare and month in _ALSO_A_VERB and not _BEFORE_A_MONTH.search(text[: match.start()]):
+        before = text[max(0, match.start() - _LONGEST_BEFORE_CHARS) : match.start()]
+        if is_bare and month in _ALSO_A_VERB and not _BEFORE_A_MONTH.search(before):
             continue
         name = parts["iso"] or " ".join(part for part in (day.lstrip("0"), month, year) if part)
         found.append((match.start(), match.end(), name))
@@ -94,9 +98,12 @@ def _dates(text: str) -> list[tuple[int, int, str]]:
 
 def _without(text: str, spans: list[tuple[int, int]]) -> str:
     """`text` with a mark in the place of each span, everything else where it stood."""
+    pieces: list[str] = []
+    at = 0
     for start, end in spans:
-        text = text[:start] + "," * (end - start) + text[end:]
-    return text
+        pieces += (text[at:start], "," * (end - start))
+        at = end
+    return "".join([*pieces, text[at:]])
 
 
 def _has_no_capitals(text: str) -> bool:

@@ -101,7 +101,8 @@ class Forming:
         own = np.flatnonzero(index.live & index.marks["own"])
         if not len(own):
             return False
-        cosines = piece.vectors @ index.vectors[own].T
+        # Of every row as it is held: half the index as float32 would be a copy of all those rows.
+        cosines = np.stack([(index.vectors @ vector)[own] for vector in piece.vectors])
         best = cosines.argmax(axis=1)
         # Nearness alone is not enough: what says little to the embedder is near to all its like.
         return all(

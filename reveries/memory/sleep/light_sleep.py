@@ -120,10 +120,12 @@ class LightSleep:
     async def _wanted(
         self, batch: Sequence[tuple[Experience, tuple[Turn, ...]]]
     ) -> Sequence[tuple[Experience, tuple[Turn, ...]]]:
-        """Without the thoughts that were dropped since this sleep began; while `space` is held none is."""
+        """Without what was taken back and the thoughts that were dropped since this sleep began; while `space` is held
+        none is."""
         ids = json.dumps([experience.id for experience, _ in batch])
-        gone = {row["experience_id"] for row in await self._store.database.rows("experiences.withdrawn", {"ids": ids})}
-        return [entry for entry in batch if entry[0].id not in gone]
+        rows = await self._store.database.rows("experiences.still_to_sleep_on", {"ids": ids})
+        still = {row["id"] for row in rows}
+        return [entry for entry in batch if entry[0].id in still]
 
     async def _form(self, one: "_Pass", pieces: Sequence[Piece]) -> int:
         now = self._clock.now()

@@ -115,7 +115,7 @@ class DryRun:
         return Preview(tuple(diffs), fallbacks, waits - len(seen), spent > may_take, is_stopped, seconds)
 
     async def _waiting(self) -> int:
-        named = {"max_attempts": MAX_ATTEMPTS, "with_held": 1}
+        named = {"max_attempts": MAX_ATTEMPTS, "with_held": 1, "most": -1}
         return int((await self._store.database.rows("experiences.count_unprocessed", named))[0]["unprocessed"])
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from reveries.clock import Clock
-from reveries.db.database import Row, Transaction
+from reveries.db.database import Database, Row, Transaction
 from reveries.errors import UndoError
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn, SelfModelChange, from_json, join
@@ -52,7 +52,7 @@ class Undo:
         entry = await find_run(self._store.database, run)
         _require_undoable(entry)
         done: list[TakenBack] = []
-        while blocking := await self._built_upon(entry.id):
+        while blocking := await _built_upon(self._store.database, entry.id):
             if not through:
                 raise _is_built_upon(entry, blocking)
             done += await self.take_back(blocking[-1], through=True)
@@ -69,12 +69,6 @@ class Undo:
         for start in range(0, len(asleep), _WOKEN_AT_ONCE):
             await self._deep.wake(asleep[start : start + _WOKEN_AT_ONCE], "undo")
 
-    async def _built_upon(self, run_id: str) -> list[str]:
-        """The passes that stand on what this one did, oldest first."""
-        rows = await self._store.database.rows("consolidation.later_changes", {"run_id": run_id})
-        changes = await self._store.database.rows("consolidation.changes_of", {"run_id": run_id})
-        return await asyncio.to_thread(_blocking, changes, rows)
-
     async def _take_back(self, entry: RunEntry) -> TakenBack:
         undo_id, now = self._new_id(), self._clock.now()
         line = ""
@@ -83,6 +77,9 @@ class Undo:
             nonlocal line
             if await transaction.rows("consolidation.undo_of", {"run_id": entry.id}):
                 raise _was_undone(entry)
+            # A pass that was under way when this was asked for may have built upon it since.
+            if blocking := await _built_upon(transaction, entry.id):
+                raise _is_built_upon(entry, blocking)
             rows = await transaction.rows("consolidation.changes_of", {"run_id": entry.id})
             changes = await asyncio.to_thread(_decoded, rows)
             _require_whole(entry, changes)
@@ -213,6 +210,13 @@ class Undo:
         rows = [row for turn, _ in live.turns.entries() if turn.experience_id in names
                 and (row := live.turns.row_of(turn.id)) is not None]  # fmt: skip
         return unit_mean(live.turns.vectors[rows]) if rows else live.no_vector
+
+
+async def _built_upon(source: Database | Transaction, run_id: str) -> list[str]:
+    """The passes that stand on what this one did, oldest first."""
+    rows = await source.rows("consolidation.later_changes", {"run_id": run_id})
+    changes = await source.rows("consolidation.changes_of", {"run_id": run_id})
+    return await asyncio.to_thread(_blocking, changes, rows)
 
 
 async def _erase_claims(transaction: Transaction, changes: Sequence[RecordedChange]) -> ChangeSet:

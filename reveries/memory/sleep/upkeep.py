@@ -81,8 +81,9 @@ async def put_words_away(store: MemoryStore, settings: MemorySettings, now: floa
         turn.id
         for name in (store.live.graph.less_accessible(FADED_BELOW) if past else ())
         if name not in pinned and (episode := store.live.graph.get(name)) is not None
+        for quoted in ({exemplar.turn_id for exemplar in episode.exemplars},)
         for turn in store.live.turns.turns_of(episode.id)
-        if turn.experience_id in past and turn.id not in {quoted.turn_id for quoted in episode.exemplars}
+        if turn.experience_id in past and turn.id not in quoted
     )
     for start in range(0, len(worn), _PUT_AWAY_AT_ONCE):
         some = worn[start : start + _PUT_AWAY_AT_ONCE]

@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime as dt
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -75,3 +76,12 @@ def test_any_text_is_a_period_or_a_sentence(text: str) -> None:
 def test_a_letter_that_only_looks_like_one_of_ours_is_no_date(text: str) -> None:
     with pytest.raises(UsageError, match="is no date"):
         period_of(text, "", NOW)
+
+
+@pytest.mark.parametrize("zone", ["America/Los_Angeles", "Asia/Kolkata", "Europe/Berlin"])
+def test_bounds_are_days_of_the_place_over_a_change_of_its_clock(zone: str) -> None:
+    here = ZoneInfo(zone)
+    now = dt.datetime(2026, 11, 2, 20, 30, tzinfo=here).timestamp()
+    period = period_of("2 weeks ago", "yesterday", now, here)
+    assert period.start == dt.datetime(2026, 10, 19, tzinfo=here).timestamp()
+    assert period.end == dt.datetime(2026, 11, 2, tzinfo=here).timestamp()

@@ -2,6 +2,7 @@
 
 import math
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -51,27 +52,27 @@ def day(text: str) -> float:
 
 @pytest.mark.parametrize(("text", "start", "end"), TABLE)
 def test_an_expression_is_the_stretch_of_time_that_it_names(text: str, start: str, end: str) -> None:
-    (span,) = time_spans(text, SUNDAY)
+    (span,) = time_spans(text, SUNDAY, UTC)
     assert (span.start, span.end) == (day(start), day(end))
     assert span.text in text
 
 
 def test_the_past_two_weeks_end_now() -> None:
-    (span,) = time_spans("in the past two weeks", SUNDAY)
+    (span,) = time_spans("in the past two weeks", SUNDAY, UTC)
     assert (span.start, span.end) == (SUNDAY - 14 * 86_400, SUNDAY)
 
 
 @pytest.mark.parametrize("text", ["may I go", "I fall down", "march on", "recently", "soon", "99 ways", ""])
 def test_words_that_are_no_time_are_none(text: str) -> None:
-    assert time_spans(text, SUNDAY) == ()
+    assert time_spans(text, SUNDAY, UTC) == ()
 
 
 def test_a_day_that_no_month_has_is_no_day() -> None:
-    assert [span.text for span in time_spans("31 February 2023", SUNDAY)] == ["February 2023"]
+    assert [span.text for span in time_spans("31 February 2023", SUNDAY, UTC)] == ["February 2023"]
 
 
 def test_several_times_stand_in_the_order_of_the_text() -> None:
-    spans = time_spans("Between 3 May 2023 and yesterday, or in 2019", SUNDAY)
+    spans = time_spans("Between 3 May 2023 and yesterday, or in 2019", SUNDAY, UTC)
     assert [span.text for span in spans] == ["3 May 2023", "yesterday", "2019"]
 
 
@@ -82,11 +83,47 @@ def test_distance_is_signed_days_and_none_within() -> None:
 
 @given(st.text(max_size=80), st.floats(min_value=0.0, max_value=4e9))
 def test_any_text_at_any_time_gives_spans_that_begin_before_they_end(text: str, now: float) -> None:
-    for span in time_spans(text, now):
+    for span in time_spans(text, now, UTC):
         assert math.isfinite(span.start)
         assert span.start < span.end
 
 
 @given(st.sampled_from([text for text, _, _ in TABLE]), st.floats(min_value=1e8, max_value=4e9))
 def test_every_form_of_the_table_can_be_resolved_on_every_day(text: str, now: float) -> None:
-    assert len(time_spans(text, now)) == 1
+    assert len(time_spans(text, now, UTC)) == 1
+
+
+ZONES = ["America/Los_Angeles", "Asia/Kolkata", "Europe/Berlin"]
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("hour", [0, 1, 12, 20, 23])
+def test_yesterday_is_the_day_before_by_the_calendar_of_the_place(zone: str, hour: int) -> None:
+    here = ZoneInfo(zone)
+    (span,) = time_spans(
+        "What did I tell you yesterday?", datetime(2026, 11, 20, hour, 30, tzinfo=here).timestamp(), here
+    )
+    assert span.start == datetime(2026, 11, 19, tzinfo=here).timestamp()
+    assert span.end == datetime(2026, 11, 20, tzinfo=here).timestamp()
+    assert span.distance_days(datetime(2026, 11, 20, 0, 10, tzinfo=here).timestamp()) > 0.0
+
+
+@pytest.mark.parametrize(("day", "hours"), [("2026-03-29", 23), ("2026-10-25", 25), ("2026-10-24", 24)])
+def test_a_day_on_which_the_clock_is_set_is_whole(day: str, hours: int) -> None:
+    here = ZoneInfo("Europe/Berlin")
+    noon = datetime.fromisoformat(f"{day}T12:00").replace(tzinfo=here).timestamp()
+    (span,) = time_spans("today", noon, here)
+    assert span.end - span.start == hours * 3600
+    (weeks,) = time_spans("2 weeks ago", noon, here)
+    assert [datetime.fromtimestamp(at, here).hour for at in (weeks.start, weeks.end)] == [0, 0]
+
+
+def test_the_past_two_weeks_end_now_in_the_hour_that_the_clock_shows_twice() -> None:
+    here = ZoneInfo("Europe/Berlin")
+    now = datetime(2026, 10, 25, 2, 30, fold=1, tzinfo=here).timestamp()
+    assert time_spans("in the past two weeks", now, here)[0].end == now
+
+
+def test_without_a_zone_it_is_that_of_this_machine() -> None:
+    (span,) = time_spans("on 8 May 2023", SUNDAY)
+    assert (span.start, span.end) == (datetime(2023, 5, 8).timestamp(), datetime(2023, 5, 9).timestamp())

@@ -260,3 +260,34 @@ async def test_of_two_things_said_in_one_turn_both_can_be_out_of_date(tmp_path: 
             await clock.advance(3 * DAY)
         found = {(one.earlier.value, one.later.value) for one in await memory.contradictions(with_settled=True)}
         assert found == {("red", "green"), ("green", "blue"), ("Lisbon", "Porto"), ("Porto", "Braga")}
+
+
+@pytest.mark.requirement("R-118")
+async def test_of_two_things_said_in_one_turn_only_the_one_that_changed_is_told_as_outdated(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        await _said_days_apart(memory, clock, "My phone number is 5551234. My boss is Ingrid.", "My boss is now Peter.")
+        assert await _replaced(memory, "What is my phone number?") == []
+        assert await _replaced(memory, "Who is my boss?") == [("My boss is Ingrid.", "My boss is now Peter.")]
+        await _said_days_apart(memory, clock, "My phone number is now 5559999.")
+        boss = ("My boss is Ingrid.", "My boss is now Peter.")
+        phone = ("My phone number is 5551234.", "My phone number is now 5559999.")
+        assert await _replaced(memory, "What is my phone number?") == [phone, boss]
+        assert await _replaced(memory, "Who is my boss?") == [boss, phone]
+        live = [await _replaced(memory, cue) for cue in ("What is my phone number?", "Who is my boss?")]
+    async with open_memory(tmp_path, clock, first_id=1000) as memory:
+        assert [await _replaced(memory, cue) for cue in ("What is my phone number?", "Who is my boss?")] == live
+
+
+async def _said_days_apart(memory: Memory, clock: HandClock, *said: str) -> None:
+    for words in said:
+        await talk(memory, (words, "I see."))
+        await memory.light_sleep()
+        await clock.advance(3 * DAY)
+
+
+async def _replaced(memory: Memory, cue: str) -> list[tuple[str, str]]:
+    """What the turn that said both is said to be replaced by, beside which sentence of it."""
+    found = next(one for one in (await memory.search(cue, 10)).turns if "Ingrid" in one.turn.text)
+    every = [*([found.replaced_by] if found.replaced_by else []), *found.also_replaced_by]
+    return [(one.of, one.quote) for one in every]

@@ -252,3 +252,9 @@ async def test_every_change_is_recorded_with_what_stood_there_before(tmp_path: P
         assert changes["episodes"][0]["summary"] == "Deep."
         assert changes["before"]["episodes"][0]["summary"] == light.summary
         assert row["log"] == slept.log[0]
+
+
+async def test_what_waits_is_counted_no_further_than_asked(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await talk(memory, *((f"The boat number {place} is red.", "I see.") for place in range(4)))
+        assert [await memory.unprocessed_count(most) for most in (None, 0, 3, 9)] == [4, 0, 3, 4]

@@ -16,6 +16,7 @@ import statistics
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,9 @@ _OWN = (
     ("mind_kinds", "mind", 0.01),
     ("crisis", "crisis", 0.02),
 )
+_CORPORA = ("locomo", "beam", "goemotions")
+_EMBEDDED_TURNS = 500
+"""At once: the vectors of all sentences of a corpus would not fit a small machine."""
 _PUBLIC = (("repetition", "repetition"), ("incoherence", "incoherence"))
 
 
@@ -65,6 +69,9 @@ def repeats_until_the_trip(folder: Path) -> None:
 
 def turns_of(folder: Path, name: str, most: int) -> list[tuple[str, bool]]:
     """Real turns of a corpus without the speaker's name, and whether a person said them."""
+    if name == "goemotions":
+        remarks = [one for one in read_set(folder / "safety", "distress") if one.source == name and not one.label]
+        return [(one.text, True) for one in remarks[:most]]
     with gzip.open(folder / name / "corpora.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     texts = [row["text"].partition(": ")[2] if name == "locomo" else row["text"] for row in rows]
@@ -84,17 +91,27 @@ def false_trips(name: str, turns: list[tuple[str, bool]]) -> None:
         reasons = {breaker.observe(piece, 0.0).reason.value for piece in pieces_of(text)} - {""}
         found.update(f"by rule: {reason}" for reason in reasons)
         found.update(f"tripwire: {kind}" for kind in {one.kind for one in indicators_in(text)})
-    for crisis in ("crisis_rules", "crisis"):
-        found[crisis] = int((run_detector(crisis, of_people) >= 0.5).sum())
-    said = [[one for one in sentences_of(text) if len(one) >= LEAST_SENTENCE_CHARS][:30] for text in texts]
-    vectors = iter(local_vectors([one for sentences in said for one in sentences]))
-    for sentences in said:
-        watch = MeaningWatch(settings, likeness)
-        verdicts = [watch.take(one, next(vectors)) for one in sentences]
-        found.update({f"by meaning: {one.reason.value}" for one in verdicts if one is not None})
     print(f"{name}: {len(texts)} real turns, {len(of_people)} of them of people")
+    show_found(found, len(texts))
+    danger = {crisis: int((run_detector(crisis, of_people) >= 0.5).sum()) for crisis in ("crisis_rules", "crisis")}
+    show_found(danger, len(of_people))
+    said = [[one for one in sentences_of(text) if len(one) >= LEAST_SENTENCE_CHARS][:30] for text in texts]
+    by_meaning: Counter[str] = Counter()
+    for place in range(0, len(said), _EMBEDDED_TURNS):
+        some = said[place : place + _EMBEDDED_TURNS]
+        vectors = iter(local_vectors([one for sentences in some for one in sentences] or [""]))
+        for sentences in some:
+            watch = MeaningWatch(settings, likeness)
+            verdicts = [watch.take(one, next(vectors)) for one in sentences]
+            by_meaning.update({f"by meaning: {one.reason.value}" for one in verdicts if one is not None})
+    show_found(by_meaning, len(texts))
+    print(f"    (by meaning: nothing else in {len(texts)})")
+
+
+def show_found(found: Mapping[str, int], of: int) -> None:
+    """How often each detector fired, and of how many turns."""
     for what, times in sorted(found.items()):
-        print(f"    {what:36} {times:5}  {times / len(texts):.2%}")
+        print(f"    {what:36} {times:5} of {of}  {times / of:.2%}", flush=True)
 
 
 def costs(texts: list[str]) -> None:
@@ -163,7 +180,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--turns", type=int, default=400)
     parser.add_argument("--seed", type=int, default=20261121)
+    parser.add_argument("--only-turns", choices=_CORPORA, help="of this corpus alone, and nothing else")
     chosen = parser.parse_args()
+    if chosen.only_turns:
+        began = time.perf_counter()
+        false_trips(chosen.only_turns, turns_of(chosen.data, chosen.only_turns, chosen.turns))
+        timed(f"turns of {chosen.only_turns}", began)
+        return
     own_sets(chosen.seed)
     public_sets(chosen.data / "safety")
     turns: list[str] = []

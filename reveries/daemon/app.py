@@ -209,6 +209,7 @@ def _join(mind: Mind, knowledge: Knowledge, danger: Danger) -> None:
         chance=chance,
         slice_tokens=mind.models.slice_tokens,
         held=mind.permission.held,
+        cool_down_seconds=settings.circuit_breaker.cool_down_seconds,
     )
     mind.join(conversation, monologue, sources)
     mind.memory.reembedding.is_busy = lambda: conversation.is_talking

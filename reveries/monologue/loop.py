@@ -18,6 +18,7 @@ from reveries.config import MonologueSettings
 from reveries.errors import BudgetExceededError, ModelError, ModelUnavailableError
 from reveries.llm.base import ChatModel
 from reveries.monologue.context import thinking_messages
+from reveries.monologue.cool_down import NEW_BEGINNINGS, CoolDown, new_beginning
 from reveries.monologue.observers import Observers
 from reveries.monologue.permission import Held
 from reveries.monologue.ports import SavedState, ThoughtSources, ThoughtState
@@ -44,7 +45,6 @@ _WAIT_SECONDS = 900.0
 """Until the next look at a budget that is used up, or at a model of which nobody says when it may come again."""
 _LONGEST_WAIT_SECONDS = 24 * 3600.0
 _FOR_EVER_SECONDS = 10 * 365 * 86400.0
-_COMFORT_SECONDS = 30.0
 _MOST_DOUBLINGS = 10
 _CONTEXT_SHARE = 0.5
 """What a thought is told takes at most this share of the model's context; the rest is for the thought."""
@@ -56,6 +56,8 @@ _MOST_TRIES = 5
 _KEPT = (Reason.CALENDAR, *OWNERS_WORD)
 """Occasions that wait where nothing can be thought yet."""
 _CONVERSATION_CAME = "A conversation came, or sleep."
+_OVER = (ThoughtState.HELD, ThoughtState.QUIET, ThoughtState.OFF, ThoughtState.TRIPPED)
+"""What is said of these does not hold any more when it waits for its pace."""
 _FRESH_SECONDS = 600.0
 """A thought older than this is no longer "what I was just thinking"."""
 
@@ -74,6 +76,7 @@ class Monologue:
         chance: random.Random,
         slice_tokens: int | None = None,
         held: Callable[[], Held | None] = lambda: None,
+        cool_down_seconds: float,
     ) -> None:
         self._model = model
         self._sources = sources
@@ -83,6 +86,7 @@ class Monologue:
         self._chance = chance
         self._slice_tokens = slice_tokens
         self._held = held
+        self.cool_down = CoolDown(clock, cool_down_seconds)
         self._asked: deque[Reactivation] = deque()
         self._is_halted = False
         self._drafts_tainted = False
@@ -160,6 +164,11 @@ class Monologue:
         self._interrupted.set()
         self._stop_if_held()
 
+    def release(self) -> None:
+        """The owner ends the rest after a trip."""
+        self.cool_down.release()
+        self._interrupted.set()
+
     def forget(self, thought_id: str) -> None:
         """The owner dropped a thought: it leads no later one."""
         if thought_id == self._previous_id:
@@ -195,15 +204,19 @@ class Monologue:
         self._is_unfinished = self._was_cut = not saved.is_quiescent
         self._is_tainted, self._previous_id = saved.is_tainted, saved.thought_id
         why = Reactivation(Reason.WAKING)
+        if saved.rest is not None:
+            self.cool_down.restore(saved.rest)
+            why = Reactivation(saved.rest.then or Reason.WAKING)
         while True:
-            while not self._free.is_set():  # Again: it may be paused anew before it hears that it was let go.
-                self._become(ThoughtState.PAUSED)
-                await self._free.wait()
+            await self._until_free()
             self._interrupted.clear()
             why = self._next_occasion(why)
             if not self._settings.enabled:
                 self._become(ThoughtState.OFF)
                 why = await self._idle(self._settings.idle_check_seconds)
+            elif (rest := self.cool_down.held()) is not None:
+                self._become(ThoughtState.TRIPPED, rest.why)
+                why = _still(why, await self._wait(min(rest.seconds, _WAIT_SECONDS), []))
             elif why.reason not in OWNERS_WORD and (held := self._held()) is not None:
                 self._become(ThoughtState.HELD, held.why)
                 why = _still(why, await self._idle(min(held.seconds, _WAIT_SECONDS)))
@@ -213,8 +226,7 @@ class Monologue:
                 why = _still(why, came) if why.reason in _KEPT else came
             elif (early := self._early_seconds(why)) > 0:
                 if self.state is not ThoughtState.FAILING:
-                    is_over = self.state in (ThoughtState.HELD, ThoughtState.QUIET, ThoughtState.OFF)
-                    self._become(ThoughtState.SETTLED, "" if is_over else self.state_detail)
+                    self._become(ThoughtState.SETTLED, "" if self.state in _OVER else self.state_detail)
                 # What woke it waits with it: an occasion is not lost because it came too early.
                 why = _still(why, await self._idle_early(early))
             elif await self._is_worth_a_thought(why):
@@ -223,9 +235,14 @@ class Monologue:
                 self._become(ThoughtState.SETTLED)
                 why = await self._idle(self._settings.idle_check_seconds)
 
+    async def _until_free(self) -> None:
+        while not self._free.is_set():  # Again: it may be paused anew before it hears that it was let go.
+            self._become(ThoughtState.PAUSED)
+            await self._free.wait()
+
     def _early_seconds(self, why: Reactivation) -> float:
         """How long the next thought must wait, whatever woke it: no event gets past the pace (G3)."""
-        if why.reason in (Reason.COMFORT, Reason.FRESH_START, *OWNERS_WORD):
+        if why.reason in (*NEW_BEGINNINGS, *OWNERS_WORD):
             return 0.0
         begins_at = self._next_at if why.reason is Reason.CALENDAR else max(self._next_at, self._rests_until)
         return begins_at - self._clock.monotonic()
@@ -237,7 +254,7 @@ class Monologue:
         return max(pace, min(_LONGEST_PACE_SECONDS, pace * 2.0**doublings))
 
     async def _is_worth_a_thought(self, why: Reactivation) -> bool:
-        if why.reason in (Reason.ASSOCIATION, Reason.CALENDAR, Reason.COMFORT, Reason.FRESH_START, *OWNERS_WORD):
+        if why.reason in (Reason.ASSOCIATION, Reason.CALENDAR, *NEW_BEGINNINGS, *OWNERS_WORD):
             return True
         if self._is_unfinished:
             # A thought that was cut short is taken up again, once (R-9, R-38).
@@ -382,7 +399,9 @@ class Monologue:
             case "budget":
                 return Reactivation(Reason.TIMER)
             case "tripped":
-                return await self._after_trip(why, draft.trips[-1].verdict)
+                verdict = draft.trips[-1].verdict
+                self.cool_down.begin(verdict.explanation)
+                return Reactivation(new_beginning(verdict.action, why.reason) or Reason.TIMER)
             case _:
                 self._become(ThoughtState.SETTLED, draft.explanation)
                 return Reactivation(Reason.TIMER)
@@ -404,14 +423,6 @@ class Monologue:
             seconds or (_WAIT_SECONDS if seconds is not None else _FOR_EVER_SECONDS), self._clock
         )
         self.quiet_reason = str(error)
-
-    async def _after_trip(self, why: Reactivation, verdict: Verdict) -> Reactivation:
-        self._become(ThoughtState.TRIPPED, verdict.explanation)
-        anew = _new_beginning(verdict, why)
-        if anew is None:
-            return await self._idle(self._settings.idle_check_seconds)
-        await self._wait(_COMFORT_SECONDS, [])
-        return Reactivation(anew)
 
     async def _idle(self, seconds: float) -> Reactivation:
         """Wait for the first of R-57's four; a failing model is waited for longer, whatever comes to mind."""
@@ -436,6 +447,8 @@ class Monologue:
             why = Reactivation(Reason.TIMER)
         self._is_halted = False
         if why.reason in OWNERS_WORD or (self._resumed is None and not self._asked):
+            return why
+        if self._resumed is None and why.reason in NEW_BEGINNINGS:  # The gentle beginning first, then what was asked.
             return why
         if self._resumed is None:
             return self._asked.popleft()
@@ -468,24 +481,11 @@ def _retry_after_seconds(error: ModelError) -> float:
     return min(_LONGEST_WAIT_SECONDS, asked) if asked is not None else _WAIT_SECONDS
 
 
-def _new_beginning(verdict: Verdict, why: Reactivation) -> Reason | None:
-    """How thinking begins again after a trip (R-136). None: it rests, as it does when a new beginning tripped."""
-    if why.reason in (Reason.COMFORT, Reason.FRESH_START):
-        return None
-    match verdict.action:
-        case Action.INTERRUPT_AND_COMFORT:
-            return Reason.COMFORT
-        case Action.SNAPSHOT_AND_RESET:
-            return Reason.FRESH_START
-        case _:
-            return None
-
-
 def _response(verdict: Verdict, why: Reactivation) -> str:
     """What is done about a trip, in plain words for the journal (R-135)."""
     if verdict.action is Action.THROTTLE:
         return "thinking was slowed down"
-    match _new_beginning(verdict, why):
+    match new_beginning(verdict.action, why.reason):
         case Reason.COMFORT:
             return "the thought was ended; the next begins with something calming"
         case Reason.FRESH_START:

@@ -53,6 +53,7 @@ from reveries.protocol.thought_frames import (
     Consolidated,
     Notes,
     ThinkingControlled,
+    ThinkingReleased,
     ThoughtBegan,
     ThoughtEnded,
     ThoughtMarked,
@@ -67,7 +68,7 @@ Frame = (
     Welcome | Ok | Failed | Progress | Attached | Recalled | Token | Stored | Replied | Spoken | StateChanged
     | ThoughtBegan | ThoughtToken | ThoughtEnded | Thoughts | Consolidated | MemoryStats | Found | EpisodeDetail
     | Config | ConfigApplied | Imported | Status | ModelsOverview | ModelsProbed
-    | UsageReport | ThinkingControlled | ThoughtMarked | Notes
+    | UsageReport | ThinkingControlled | ThinkingReleased | ThoughtMarked | Notes
     | SleepLog | SleepRunDetail | SleepPreview | SleepUndone | SleepAnswered | Contradictions
     | Help | Wellbeing | Checkup | Backups | BackupRestored | Remembered
     | Conversations | Turns | PastWords | TakenBack | Switched

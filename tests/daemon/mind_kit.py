@@ -155,5 +155,6 @@ def _join(mind: Mind) -> None:
         settings=settings.monologue,
         chance=chance,
         held=mind.permission.held,
+        cool_down_seconds=settings.circuit_breaker.cool_down_seconds,
     )
     mind.join(conversation, monologue, sources)

@@ -57,10 +57,10 @@ GOLDEN: Final[list[tuple[Request | Frame, str]]] = [
         ("0000001f82a174af72656c656173657468696e6b696e67aa726571756573745f696409"),
     ),
     (
-        protocol.ThinkingReleased(request_id=9, was_resting=True, rested="Until 14:05."),
+        protocol.ThinkingReleased(request_id=9, was_resting=True, because="It looped."),
         (
-            "0000004184a174b07468696e6b696e6772656c6561736564aa726571756573745f696409ab7761735f72657374696e67c3a672"
-            "6573746564ac556e74696c2031343a30352e"
+            "0000004084a174b07468696e6b696e6772656c6561736564aa726571756573745f696409ab7761735f72657374696e67c3a7"
+            "62656361757365aa4974206c6f6f7065642e"
         ),
     ),
     (

@@ -132,7 +132,9 @@ class ThinkingControl:
         if rest is not None:
             await self._log.put_release(rest.why)
             self._monologue.release()
-        return protocol.ThinkingReleased(number, rest is not None, rest.why if rest is not None else "")
+        return protocol.ThinkingReleased(
+            number, rest is not None, self._monologue.cool_down.because if rest is not None else ""
+        )
 
     async def _mark(self, number: int, request: protocol.MarkThought) -> protocol.ThoughtMarked:
         if request.mark == "pin":

@@ -38,7 +38,8 @@ class CoolDown:
         self._seconds = seconds
         self._zone = zone
         self._ends_at = 0.0
-        self._because = ""
+        self.because = ""
+        """What the breaker said, of the last rest."""
 
     def begin(self, because: str) -> None:
         """After a trip."""
@@ -55,14 +56,14 @@ class CoolDown:
     def held(self) -> Held | None:
         """Why it rests and how much longer; None when it does not."""
         seconds = self._ends_at - self._clock.monotonic()
-        if not self._because or seconds <= 0:
+        if not self.because or seconds <= 0:
             return None
         until = datetime.fromtimestamp(self._clock.now() + seconds, self._zone)
-        why = f"After a trip of the breaker it rests until {until:%H:%M:%S}: {self._because}"
+        why = f"After a trip of the breaker it rests until {until:%H:%M:%S}: {self.because}"
         return Held(f"{why} Before that: reveries monologue release", seconds)
 
     def _begin(self, seconds: float, because: str) -> None:
-        self._because = one_line(because, _WHY_CHARS) or "a thought was ended."
+        self.because = one_line(because, _WHY_CHARS) or "a thought was ended."
         self._ends_at = self._clock.monotonic() + seconds
 
 

@@ -68,11 +68,11 @@ class ThinkingControlled(Message, frozen=True):
 
 
 class ThinkingReleased(Message, frozen=True):
-    """Whether it rested after a trip of the breaker, and what was said of that rest, which is over now."""
+    """Whether it rested after a trip of the breaker, and what the breaker had said. The rest is over now."""
 
     request_id: int
     was_resting: bool
-    rested: str
+    because: str
 
 
 class ThoughtMarked(Message, frozen=True):

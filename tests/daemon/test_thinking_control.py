@@ -91,7 +91,7 @@ async def test_the_owners_release_is_journalled_and_survives_a_restart(home: Hom
         await life.pass_time(0.01)
         answer = await release(life)
         assert answer.was_resting
-        assert "it rests until" in answer.rested
+        assert "The same words came again and again" in answer.because
         assert not (await release(life)).was_resting
         newest, trip = await life.mind.journal.recent_trips(5)
         assert (newest.verdict.reason, trip.verdict.reason) == (TripReason.OWNERS_RELEASE, TripReason.LOOP_DETECTED)

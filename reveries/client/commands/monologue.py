@@ -90,7 +90,7 @@ def release(as_json: bool) -> None:
         show_json(answer)
     elif answer.was_resting:
         say("It may think again.")
-        say(one_line(answer.rested), "dim")
+        say(f"It rested because of this: {one_line(answer.because)}", "dim")
     else:
         say("It does not rest after a trip: there is nothing to release.")
 

@@ -55,6 +55,20 @@ def auroc(positives: NDArray[np.float64], negatives: NDArray[np.float64]) -> flo
     return float((below + upto).sum() / 2 / (len(positives) * len(negatives)))
 
 
+def figures(rows: Sequence[Row], scores: NDArray[np.float64], share: float = 0.01) -> dict[str, float]:
+    """The shares of one run, 0 to 1, by name; what there are no rows for is left out."""
+    labels = np.array([row.label for row in rows])
+    positives, negatives = scores[labels == 1], scores[labels == 0]
+    found = {}
+    if len(positives) and len(negatives):
+        found["recall"] = float((positives > limit_at(negatives, share)).mean())
+    if len(positives):
+        found["fires"] = float((positives >= 0.5).mean())
+    if len(negatives):
+        found["by mistake"] = float((negatives >= 0.5).mean())
+    return found
+
+
 def report(rows: Sequence[Row], scores: NDArray[np.float64], share: float = 0.01) -> str:
     """The figures of one run, as lines."""
     labels = np.array([row.label for row in rows])

@@ -78,6 +78,7 @@ async def measure(model: ChatModel, pauses: int, seed: int) -> list[float]:
         settings=settings,
         chance=chance,
         slice_tokens=_SLICE_TOKENS,
+        cool_down_seconds=load_settings(None).circuit_breaker.cool_down_seconds,
     )
     found: list[float] = []
     async with asyncio.TaskGroup() as tasks:

@@ -164,6 +164,7 @@ class BreakerSettings(_Section, frozen=True):
     max_consecutive_distress: Count
     max_tokens_per_second: Positive
     loop_window_tokens: Annotated[int, msgspec.Meta(ge=16)]
+    cool_down_seconds: Annotated[float, msgspec.Meta(ge=0, le=86_400)]
 
 
 class CrisisSettings(_Section, frozen=True):

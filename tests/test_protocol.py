@@ -53,6 +53,17 @@ GOLDEN: Final[list[tuple[Request | Frame, str]]] = [
         ("0000002883a174af636f6e74726f6c7468696e6b696e67aa726571756573745f696409a2646fa57061757365"),
     ),
     (
+        protocol.ReleaseThinking(request_id=9),
+        ("0000001f82a174af72656c656173657468696e6b696e67aa726571756573745f696409"),
+    ),
+    (
+        protocol.ThinkingReleased(request_id=9, was_resting=True, because="It looped."),
+        (
+            "0000004084a174b07468696e6b696e6772656c6561736564aa726571756573745f696409ab7761735f72657374696e67c3a7"
+            "62656361757365aa4974206c6f6f7065642e"
+        ),
+    ),
+    (
         protocol.NudgeThinking(request_id=9, about="the garden"),
         ("0000002e83a174ad6e756467657468696e6b696e67aa726571756573745f696409a561626f7574aa7468652067617264656e"),
     ),

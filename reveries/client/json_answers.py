@@ -182,6 +182,7 @@ OF_COMMANDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     "monologue history": protocol.Thoughts,
     "monologue pause": protocol.ThinkingControlled,
     "monologue resume": protocol.ThinkingControlled,
+    "monologue release": protocol.ThinkingReleased,
     "monologue step": protocol.ThinkingControlled,
     "monologue nudge": protocol.ThinkingControlled,
     "monologue pin": protocol.ThoughtMarked,

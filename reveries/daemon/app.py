@@ -9,7 +9,7 @@ import random
 import secrets
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -139,7 +139,7 @@ async def _live(settings: Settings, home: Home, config_file: Path, clock: Clock,
             read_power=on_battery,
         )
         meanings = Meanings(models.embedding.bare)
-        _join(mind, await _knowledge(models, meanings), await _danger(models))
+        await join(mind, meanings, random.Random())  # Chance for thoughts and waits, not for secrets.
         await mind.conversation.open()
         await mind.thinking.restore()
         reached(Step.WOKEN)
@@ -180,9 +180,9 @@ async def _danger(models: Models) -> Danger:
     return Danger(models.embedding.bare, likeness)
 
 
-def _join(mind: Mind, knowledge: Knowledge, danger: Danger) -> None:
-    """Give `mind` its conversation and its thoughts, which need it around them."""
-    settings, chance = mind.settings, random.Random()  # Chance for thoughts and waits, not for secrets.
+async def join(mind: Mind, meanings: Meanings, chance: random.Random) -> None:
+    """Give `mind` its conversation and its thoughts, which need it around them, and what watches both."""
+    settings, knowledge = mind.settings, await _knowledge(mind.models, meanings)
     conversation = Conversation(
         memory=mind.memory,
         model=mind.models.conversation,
@@ -190,7 +190,7 @@ def _join(mind: Mind, knowledge: Knowledge, danger: Danger) -> None:
         settings=settings,
         surroundings=mind,
         new_watch=lambda: ReplyBreaker(settings.circuit_breaker, knowledge),
-        danger=danger,
+        danger=await _danger(mind.models),
     )
     sources = ThoughtsOfMemory(
         memory=mind.memory,
@@ -210,6 +210,7 @@ def _join(mind: Mind, knowledge: Knowledge, danger: Danger) -> None:
         chance=chance,
         slice_tokens=mind.models.slice_tokens,
         held=mind.permission.held,
+        cool_down_seconds=settings.circuit_breaker.cool_down_seconds,
     )
     mind.join(conversation, monologue, sources)
     mind.memory.reembedding.is_busy = lambda: conversation.is_talking or bool(mind.room.why_to_rest())
@@ -260,7 +261,16 @@ async def _start(
     listening = asyncio.Event()
     tasks.create_task(server.run(listener, listening), name="server")
     schedule = Schedule(mind.database, mind.clock, jobs_of(mind))
-    children = {
+    for name, child in children(mind, schedule, meanings).items():
+        tasks.create_task(supervise(name, child, mind.clock, mind.database.room), name=name)
+    await listening.wait()
+    tell_service_manager("READY=1")
+    log.info("awake", pid=os.getpid())
+
+
+def children(mind: Mind, schedule: Schedule, meanings: Meanings) -> dict[str, Callable[[], Awaitable[None]]]:
+    """What is supervised, by name: all that may fail without taking the mind with it."""
+    return {
         "warm-up": mind.warm_up,
         "leftovers": mind.take_up_leftovers,
         "erased-again": lambda: scrub_after_restore(mind),
@@ -278,11 +288,6 @@ async def _start(
         "meanings": meanings.run,
         "watchdog": lambda: _feed_watchdog(mind.clock),
     }
-    for name, child in children.items():
-        tasks.create_task(supervise(name, child, mind.clock, mind.database.room), name=name)
-    await listening.wait()
-    tell_service_manager("READY=1")
-    log.info("awake", pid=os.getpid())
 
 
 async def _wind_down(mind: Mind, ending: _Ending) -> None:

@@ -21,6 +21,7 @@ from reveries.daemon.chat_context import (
     choose_told,
     fold,
     messages_for,
+    said_lately,
     stops_at,
     system_text,
 )
@@ -274,7 +275,8 @@ class Conversation:
         thought, silence = self._surroundings.recent_thought(), self._memory.silence_before(owner_turn)
         by_thought = bool(thought) and self._surroundings.is_recent_thought_tainted()
         read_words = await self._cut_to_fit(words)
-        asked = asked_text(read_words, told, thought, self._clock.now(), silence)
+        lately = said_lately(self._state.exchanges, words)
+        asked = asked_text(read_words, told, thought, self._clock.now(), silence, lately)
         folded = await self._make_room(asked)
         self._keep_for_looking(words, read_words, asked, context, recall, told, thought, folded)
         draft = Draft()
@@ -313,7 +315,8 @@ class Conversation:
             recall = self._memory.recall(words, vector, context)
             told = await self._fitting(recall)
             events.recalled(recall, told)
-            asked = asked_text(await self._cut_to_fit(words), told, self._surroundings.recent_thought(), context.now)
+            thought, lately = self._surroundings.recent_thought(), said_lately(self._state.exchanges, words)
+            asked = asked_text(await self._cut_to_fit(words), told, thought, context.now, lately=lately)
             await self._make_room(asked)
             await self._generate(asked, draft, events)
         finally:

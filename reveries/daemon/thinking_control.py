@@ -15,7 +15,12 @@ from reveries.monologue.thought import Reactivation, Reason
 from reveries.plaintext import one_line, plain
 
 ThinkingRequest = (
-    protocol.ControlThinking | protocol.NudgeThinking | protocol.MarkThought | protocol.AskNotes | protocol.DismissNote
+    protocol.ControlThinking
+    | protocol.ReleaseThinking
+    | protocol.NudgeThinking
+    | protocol.MarkThought
+    | protocol.AskNotes
+    | protocol.DismissNote
 )
 
 
@@ -85,6 +90,8 @@ class ThinkingControl:
                 await self._ask(Reactivation(Reason.STEP))
             case protocol.ControlThinking():
                 await self._pause(is_paused=request.do == "pause")
+            case protocol.ReleaseThinking():
+                return await self._release(number)
             case protocol.NudgeThinking():
                 await self._ask(Reactivation(Reason.NUDGE, plain(request.about)))
             case protocol.MarkThought():
@@ -122,6 +129,15 @@ class ThinkingControl:
         await self._log.put_paused(is_paused=is_paused)
         self._permission.is_paused = is_paused
         self._monologue.halt() if is_paused else self._monologue.reconsider()
+
+    async def _release(self, number: int) -> protocol.ThinkingReleased:
+        rest = self._monologue.cool_down.held()
+        if rest is not None:
+            await self._log.put_release(rest.why)
+            self._monologue.release()
+        return protocol.ThinkingReleased(
+            number, rest is not None, self._monologue.cool_down.because if rest is not None else ""
+        )
 
     async def _mark(self, number: int, request: protocol.MarkThought) -> protocol.ThoughtMarked:
         if request.mark == "pin":

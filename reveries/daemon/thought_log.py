@@ -20,6 +20,7 @@ from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import OWNERS_WORD, FinishedThought, Reactivation, Reason
 from reveries.plaintext import one_line
 from reveries.protocol import ThoughtEntry
+from reveries.safety.journal import SafetyJournal
 
 _BROKEN_OFF = "The daemon ended in the middle of it."
 _CAME_TO_NOTHING = ("paused", "failed", "budget")
@@ -62,6 +63,12 @@ class ThoughtLog:
             await self._record_broken_off(row, left)
         is_tainted, thought_id = bool(context.get("is_tainted", False)), str(context.get("thought_id", ""))
         return SavedState(str(row["last_buffer"]), bool(row["quiescent"]), is_tainted, thought_id)
+
+    async def why_last_began(self) -> str:
+        """Why the last thought began, also one that the last life died in; empty before the first."""
+        rows = await self._database.rows("monologue_state.get")
+        context = json.loads(rows[0]["last_context"]) if rows else {}
+        return str(context.get("under_way", context).get("why_began", ""))
 
     async def begin(self) -> None:
         """A thought begins: what is asked of the model from here on is for it."""
@@ -165,6 +172,10 @@ class ThoughtLog:
         """Since when the owner wants no thinking; None when it may think."""
         rows = await self._database.rows("monologue_state.paused_at")
         return rows[0]["paused_at"] if rows else None
+
+    async def put_release(self, rested: str) -> None:
+        """The owner ended the rest after a trip: in the journal, so that a restart knows."""
+        await SafetyJournal(self._database, self._clock).record_release(rested)
 
     async def put_paused(self, *, is_paused: bool) -> None:
         at = self._clock.now() if is_paused else None

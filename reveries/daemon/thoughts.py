@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from reveries.clock import Clock
 from reveries.config import Settings
@@ -17,6 +18,7 @@ from reveries.gates import Gate, inherited, may_act
 from reveries.memory.memory import Memory
 from reveries.memory.model import Origin, Recall, RecallContext, Turn
 from reveries.memory.silence import Leaving, what_was_left
+from reveries.monologue.cool_down import Rest, new_beginning, rest_after
 from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import FinishedThought, Reactivation, Reason, Remembered, ThoughtInputs
 from reveries.protocol import ThoughtEntry
@@ -60,7 +62,8 @@ class ThoughtsOfMemory:
         self._surfacing = Surfacing(memory, database, clock, chance)
 
     async def restore(self) -> SavedState:
-        return await self.log.restore()
+        saved = await self.log.restore()
+        return replace(saved, rest=await self._rest())
 
     async def has_something_to_process(self) -> bool:
         """Something happened since the last thought began. Free: no model is asked (RA-9)."""
@@ -124,6 +127,15 @@ class ThoughtsOfMemory:
     @property
     def _notes_per_day(self) -> float:
         return self.settings.monologue.notes_per_day
+
+    async def _rest(self) -> Rest | None:
+        """What is left of the rest after the last trip. Nothing of it is kept but the journal."""
+        breaker, trip = self.settings.circuit_breaker, await self._journal.last_trip_of_thinking()
+        if trip is None or not breaker.enabled:
+            return None
+        seconds = rest_after(trip.happened_at, self._clock.now(), breaker.cool_down_seconds)
+        then = new_beginning(trip.verdict.action, await self.log.why_last_began())
+        return Rest(seconds, trip.verdict.explanation, then) if seconds > 0 else None
 
     async def _heed_event(self, why: Reactivation) -> None:
         """What came near is remembered like anything from outside (R-68), and never as the owner's word."""

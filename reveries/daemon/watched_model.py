@@ -1,17 +1,33 @@
-"""A model whose answers are watched for loops as they come: for deep sleep, whose answers no client sees grow (R-129).
+"""A model whose answers are watched: for deep sleep, whose answers no client sees grow (R-129).
 
-Answers of a known form repeat their keys by nature, so that only what comes back word for word counts here.
+As it comes, an answer is cut where it goes round. Answers of a known form repeat their keys by nature, so that only
+what comes back word for word counts there. When it is whole, its texts are weighed by what watches replies; one that
+would have been cut there is no answer.
 """
 
+import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
 
 from reveries.config import BreakerSettings
 from reveries.errors import ModelAnswerError
-from reveries.llm.base import ChatModel, Delta, Message, Prompt, Role, StreamEvent
+from reveries.llm.base import ChatModel, Delta, Finished, Message, Prompt, Role, StreamEvent
+from reveries.llm.structured import parse
 from reveries.safety.breaker import loop_verdict
+from reveries.safety.kept_text import kept_verdict
 from reveries.safety.repetition import LoopFinder
-from reveries.safety.verdict import Verdict
+from reveries.safety.verdict import CONTINUE, Reason, Verdict
+from reveries.safety.word_order import WordOrder, load_word_order
+
+_WHAT_IT_WROTE: Final[Mapping[Reason, str]] = MappingProxyType(
+    {
+        Reason.LOOP_DETECTED: "wrote the same over and over",
+        Reason.SUSTAINED_DISTRESS: "wrote of a distress of its own",
+        Reason.INCOHERENCE: "wrote what is no language",
+    }
+)
 
 
 class WatchedModel:
@@ -23,6 +39,7 @@ class WatchedModel:
         self._model = model
         self._settings = settings
         self._tell = tell
+        self._order: WordOrder | None = None
 
     @property
     def name(self) -> str:
@@ -33,7 +50,8 @@ class WatchedModel:
         return self._model.context_tokens
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
-        """As the model's. Raises ModelAnswerError where the answer goes round; the call is ended there."""
+        """As the model's. Raises ModelAnswerError where the answer goes round, the call is ended there; and at the
+        end of one whose texts are not fit to be kept."""
         finder = LoopFinder(self._settings.loop_window_tokens, word_for_word=True)
         text = ""
         async with contextlib.aclosing(self._model.stream(prompt)) as events:
@@ -41,12 +59,27 @@ class WatchedModel:
                 if isinstance(event, Delta) and self._settings.enabled:
                     text += event.text
                     if (verdict := loop_verdict(finder.feed(event.text))) is not None:
-                        await self._tell(verdict, text)
-                        raise ModelAnswerError(
-                            f"{self.name} wrote the same over and over and was cut.",
-                            advice="What was asked about is kept; it is asked again later.",
-                        )
+                        await self._refuse(verdict, text, "was cut")
+                elif isinstance(event, Finished) and (verdict := await self._weigh(text)).stops:
+                    await self._refuse(verdict, text, "is not believed")
                 yield event
+
+    async def _weigh(self, text: str) -> Verdict:
+        """What the breaker says of the texts in a whole answer; of one in no form nobody makes anything."""
+        try:
+            answer = parse(text, dict[str, object])
+        except ValueError:
+            return CONTINUE
+        if self._order is None:
+            self._order = await asyncio.to_thread(load_word_order)
+        return kept_verdict(answer, self._settings, self._order)
+
+    async def _refuse(self, verdict: Verdict, text: str, what_became: str) -> None:
+        await self._tell(verdict, text)
+        raise ModelAnswerError(
+            f"{self.name} {_WHAT_IT_WROTE[verdict.reason]} and {what_became}.",
+            advice="What was asked about is kept; it is asked again later.",
+        )
 
     async def count_tokens(self, text: str) -> int:
         return await self._model.count_tokens(text)

@@ -16,11 +16,12 @@ import structlog
 
 from reveries.clock import Clock, Deadline
 from reveries.config import MonologueSettings
-from reveries.errors import BudgetExceededError, DiskFullError, ModelError, ModelUnavailableError
+from reveries.errors import BudgetExceededError, DiskFullError, ModelError
 from reveries.gates import Gate, inherited
 from reveries.llm.base import ChatModel
 from reveries.monologue.context import thinking_messages
-from reveries.monologue.new_beginning import new_beginning, response
+from reveries.monologue.cool_down import NEW_BEGINNINGS, CoolDown, new_beginning, response
+from reveries.monologue.model_faults import first_error, retry_after_seconds
 from reveries.monologue.observers import Observers
 from reveries.monologue.permission import Held
 from reveries.monologue.ports import SavedState, ThoughtSources, ThoughtState
@@ -39,15 +40,12 @@ from reveries.monologue.thought import (
 )
 from reveries.monologue.triggers import Waiter, after_seconds, first_of, when_set
 from reveries.plaintext import plain
-from reveries.safety.verdict import Verdict
 
 log = structlog.get_logger("monologue")
 
 _WAIT_SECONDS = 900.0
 """Until the next look at a budget that is used up, or at a model of which nobody says when it may come again."""
-_LONGEST_WAIT_SECONDS = 24 * 3600.0
 _FOR_EVER_SECONDS = 10 * 365 * 86400.0
-_COMFORT_SECONDS = 30.0
 _MOST_DOUBLINGS = 10
 _CONTEXT_SHARE = 0.5
 """What a thought is told takes at most this share of the model's context; the rest is for the thought."""
@@ -60,6 +58,8 @@ _KEPT = (Reason.CALENDAR, *OWNERS_WORD)
 """Occasions that wait where nothing can be thought yet."""
 _CONVERSATION_CAME = "A conversation came, or sleep."
 _NO_ROOM = "The disk is full."
+_OVER = (ThoughtState.HELD, ThoughtState.QUIET, ThoughtState.OFF, ThoughtState.TRIPPED)
+"""What is said of these does not hold any more when it waits for its pace."""
 _FRESH_SECONDS = 600.0
 """A thought older than this is no longer "what I was just thinking"."""
 
@@ -78,6 +78,7 @@ class Monologue:
         chance: random.Random,
         slice_tokens: int | None = None,
         held: Callable[[], Held | None] = lambda: None,
+        cool_down_seconds: float,
     ) -> None:
         self._model = model
         self._sources = sources
@@ -87,6 +88,7 @@ class Monologue:
         self._chance = chance
         self._slice_tokens = slice_tokens
         self._held = held
+        self.cool_down = CoolDown(clock, cool_down_seconds)
         self._asked: deque[Reactivation] = deque()
         self._is_halted = self._drafts_tainted = False
         self._thinks_of: Reactivation | None = None
@@ -164,6 +166,11 @@ class Monologue:
         self._interrupted.set()
         self._stop_if_held()
 
+    def release(self) -> None:
+        """The owner ends the rest after a trip."""
+        self.cool_down.release()
+        self._interrupted.set()
+
     def forget(self, thought_id: str) -> None:
         """The owner dropped a thought: it leads no later one."""
         if thought_id == self._previous_id:
@@ -205,15 +212,19 @@ class Monologue:
         self._is_unfinished = self._was_cut = not saved.is_quiescent
         self._is_tainted, self._previous_id = saved.is_tainted, saved.thought_id
         why = Reactivation(Reason.WAKING)
+        if saved.rest is not None:
+            self.cool_down.restore(saved.rest)
+            why = Reactivation(saved.rest.then or Reason.WAKING)
         while True:
-            while not self._free.is_set():  # Again: it may be paused anew before it hears that it was let go.
-                self._become(ThoughtState.PAUSED)
-                await self._free.wait()
+            await self._until_free()
             self._interrupted.clear()
             why = self._next_occasion(why)
             if not self._settings.enabled:
                 self._become(ThoughtState.OFF)
                 why = await self._idle(self._settings.idle_check_seconds)
+            elif (rest := self.cool_down.held()) is not None:
+                self._become(ThoughtState.TRIPPED, rest.why)
+                why = _still(why, await self._wait(min(rest.seconds, _WAIT_SECONDS), []))
             elif (held := self._holds(why)) is not None:
                 self._become(ThoughtState.HELD, held.why)
                 why = _still(why, await self._idle(min(held.seconds, _WAIT_SECONDS)))
@@ -223,8 +234,7 @@ class Monologue:
                 why = _still(why, came) if why.reason in _KEPT else came
             elif (early := self._early_seconds(why)) > 0:
                 if self.state is not ThoughtState.FAILING:
-                    is_over = self.state in (ThoughtState.HELD, ThoughtState.QUIET, ThoughtState.OFF)
-                    self._become(ThoughtState.SETTLED, "" if is_over else self.state_detail)
+                    self._become(ThoughtState.SETTLED, "" if self.state in _OVER else self.state_detail)
                 # What woke it waits with it: an occasion is not lost because it came too early.
                 why = _still(why, await self._idle_early(early))
             elif await self._is_worth_a_thought(why):
@@ -234,6 +244,11 @@ class Monologue:
                 self._become(ThoughtState.SETTLED)
                 why = await self._idle(self._settings.idle_check_seconds)
 
+    async def _until_free(self) -> None:
+        while not self._free.is_set():  # Again: it may be paused anew before it hears that it was let go.
+            self._become(ThoughtState.PAUSED)
+            await self._free.wait()
+
     def _holds(self, why: Reactivation) -> Held | None:
         """What holds back a thought of that; little keeps the owner's word waiting."""
         held = self._held()
@@ -241,7 +256,7 @@ class Monologue:
 
     def _early_seconds(self, why: Reactivation) -> float:
         """How long the next thought must wait, whatever woke it: no event gets past the pace (G3)."""
-        if why.reason in (Reason.COMFORT, Reason.FRESH_START, *OWNERS_WORD):
+        if why.reason in (*NEW_BEGINNINGS, *OWNERS_WORD):
             return 0.0
         begins_at = self._next_at if why.reason is Reason.CALENDAR else max(self._next_at, self._rests_until)
         return begins_at - self._clock.monotonic()
@@ -253,7 +268,7 @@ class Monologue:
         return max(pace, min(_LONGEST_PACE_SECONDS, pace * 2.0**doublings))
 
     async def _is_worth_a_thought(self, why: Reactivation) -> bool:
-        if why.reason in (Reason.ASSOCIATION, Reason.CALENDAR, Reason.COMFORT, Reason.FRESH_START, *OWNERS_WORD):
+        if why.reason in (Reason.ASSOCIATION, Reason.CALENDAR, *NEW_BEGINNINGS, *OWNERS_WORD):
             return True
         if self._is_unfinished:
             # A thought that was cut short is taken up again, once (R-9, R-38).
@@ -324,14 +339,14 @@ class Monologue:
             if self._running.cancelled() and not draft.why_ended:
                 draft.end("paused", self._why_cancelled or _CONVERSATION_CAME)
         except* BudgetExceededError as errors:
-            self._fall_quiet(_first(errors))
+            self._fall_quiet(first_error(errors))
             draft.end("budget", self.quiet_reason)
         except* DiskFullError:
             draft.end("paused", _NO_ROOM)
         except* ModelError as errors:
-            error = _first(errors)
+            error = first_error(errors)
             draft.end("failed", str(error))
-            draft.retry_after_seconds = _retry_after_seconds(error)
+            draft.retry_after_seconds = retry_after_seconds(error, _WAIT_SECONDS)
         finally:
             self._running = None
             self._why_cancelled = ""
@@ -410,7 +425,9 @@ class Monologue:
             case "budget":
                 return Reactivation(Reason.TIMER)
             case "tripped":
-                return await self._after_trip(why, draft.trips[-1].verdict)
+                verdict = draft.trips[-1].verdict
+                self.cool_down.begin(verdict.explanation)
+                return Reactivation(new_beginning(verdict.action, why.reason) or Reason.TIMER)
             case _:
                 self._become(ThoughtState.SETTLED, draft.explanation)
                 return Reactivation(Reason.TIMER)
@@ -432,14 +449,6 @@ class Monologue:
             seconds or (_WAIT_SECONDS if seconds is not None else _FOR_EVER_SECONDS), self._clock
         )
         self.quiet_reason = str(error)
-
-    async def _after_trip(self, why: Reactivation, verdict: Verdict) -> Reactivation:
-        self._become(ThoughtState.TRIPPED, verdict.explanation)
-        anew = new_beginning(verdict, why)
-        if anew is None:
-            return await self._idle(self._settings.idle_check_seconds)
-        await self._wait(_COMFORT_SECONDS, [])
-        return Reactivation(anew)
 
     async def _idle(self, seconds: float) -> Reactivation:
         """Wait for the first of R-57's four; a failing model is waited for longer, whatever comes to mind."""
@@ -465,6 +474,8 @@ class Monologue:
         self._is_halted = False
         if why.reason in OWNERS_WORD or (self._resumed is None and not self._asked):
             return why
+        if self._resumed is None and why.reason in NEW_BEGINNINGS:  # The gentle beginning first, then what was asked.
+            return why
         if self._resumed is None:
             return self._asked.popleft()
         why, self._resumed = self._resumed, None
@@ -479,18 +490,3 @@ class Monologue:
 def _still(why: Reactivation, came: Reactivation) -> Reactivation:
     """What to think of after a wait: what woke it waits with it, unless something else came meanwhile."""
     return why if came.reason is Reason.TIMER else came
-
-
-def _first(errors: BaseExceptionGroup[ModelError]) -> ModelError:
-    """The first error of a group of groups: each task group on the way up wrapped it once."""
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    assert isinstance(error, ModelError)
-    return error
-
-
-def _retry_after_seconds(error: ModelError) -> float:
-    """When thinking may come again: as the model's circuit says (`llm.circuit`), which is the one that counts."""
-    asked = error.retry_after_seconds if isinstance(error, ModelUnavailableError) else None
-    return min(_LONGEST_WAIT_SECONDS, asked) if asked is not None else _WAIT_SECONDS

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from reveries.monologue.cool_down import Rest
 from reveries.monologue.thought import FinishedThought, Reactivation, ThoughtInputs
 from reveries.safety.verdict import Verdict
 
@@ -19,6 +20,7 @@ class ThoughtState(StrEnum):
     HELD = "held"
     """The owner paused it, it is within the quiet hours, or the machine runs on its battery."""
     TRIPPED = "tripped"
+    """It rests after a trip of the breaker, until the cool-down is over or the owner releases it."""
     FAILING = "failing"
 
 
@@ -32,6 +34,8 @@ class SavedState:
     """Somebody else than the owner and the mind had a hand in it."""
     thought_id: str = ""
     """Of which thought the buffer is."""
+    rest: Rest | None = None
+    """After a trip, when the last life ended in it."""
 
 
 class ThoughtSources(Protocol):

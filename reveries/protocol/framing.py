@@ -55,6 +55,7 @@ from reveries.protocol.thought_frames import (
     Consolidated,
     Notes,
     ThinkingControlled,
+    ThinkingReleased,
     ThoughtBegan,
     ThoughtEnded,
     ThoughtMarked,
@@ -70,7 +71,7 @@ Frame = (
     | ThoughtBegan | ThoughtToken | ThoughtEnded | Thoughts | Consolidated | MemoryStats | Found | EpisodeDetail
     | Config | ConfigApplied | Imported | Status | Trouble | ModelsOverview | ModelsProbed
     | EpisodeHeld | EpisodeCorrected
-    | UsageReport | ThinkingControlled | ThoughtMarked | Notes
+    | UsageReport | ThinkingControlled | ThinkingReleased | ThoughtMarked | Notes
     | SleepLog | SleepRunDetail | SleepPreview | SleepUndone | SleepAnswered | Contradictions
     | Help | Wellbeing | Checkup | Backups | BackupRestored | MindMoved | Remembered
     | Conversations | Turns | PastWords | TakenBack | Switched | Forgotten

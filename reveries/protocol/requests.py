@@ -97,6 +97,12 @@ class ControlThinking(Message, frozen=True):
     do: Literal["pause", "resume", "step"]
 
 
+class ReleaseThinking(Message, frozen=True):
+    """Let it think again though it rests after a trip of the breaker. Answered by `ThinkingReleased`."""
+
+    request_id: RequestId
+
+
 class NudgeThinking(Message, frozen=True):
     """Think about this next. Answered by `ThinkingControlled`."""
 
@@ -290,7 +296,7 @@ Request = (
     Hello | Attach | Detach | Say | Cancel | AskStatus | Observe | AskThoughts | Consolidate | AskMemory | Search
     | Inspect | AskConfig | ApplyConfig | Import | Sleep | AskModels | ProbeModels
     | AskUsage | AskCheckup | Remember | PinEpisode | WeighEpisode | CorrectEpisode
-    | ControlThinking | NudgeThinking | MarkThought | AskNotes | DismissNote
+    | ControlThinking | ReleaseThinking | NudgeThinking | MarkThought | AskNotes | DismissNote
     | PreviewSleep | AskSleepLog | InspectSleep | UndoSleep | AnswerSleep
     | AskContradictions | SettleContradiction | AskWellbeing | MakeBackup | Forget
     | AskConversations | AskTurns | AskPastWords | NewConversation | ResumeConversation | TakeBack

@@ -67,6 +67,14 @@ class ThinkingControlled(Message, frozen=True):
     is_paused: bool
 
 
+class ThinkingReleased(Message, frozen=True):
+    """Whether it rested after a trip of the breaker, and what the breaker had said. The rest is over now."""
+
+    request_id: int
+    was_resting: bool
+    because: str
+
+
 class ThoughtMarked(Message, frozen=True):
     """A thought was pinned or dropped."""
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from reveries.clock import Clock
-from reveries.db.database import Database
+from reveries.db.database import Database, Row
 from reveries.plaintext import one_line, plain
 from reveries.safety import tripwire
 from reveries.safety.verdict import Action, Reason, Severity, Verdict
@@ -68,6 +68,17 @@ class SafetyJournal:
                 said = {"happened_at": row["happened_at"], "indicator": tripwire.DISTRESS, "excerpt": excerpt}
                 await transaction.run("journal.put_indicator", {**said, "monologue_state": "tripped"})
 
+    async def record_release(self, rested: str) -> None:
+        """The owner ended the rest after a trip. `rested`: what was said of it."""
+        verdict = Verdict(Action.CONTINUE, Reason.OWNERS_RELEASE, Severity.NONE, "You let it think again.")
+        await self.record_trip("monologue", verdict, rested, "the rest after the trip ended")
+
+    async def last_trip_of_thinking(self) -> Trip | None:
+        """The last that ended a thought; None when there was none, or when the owner ended the rest after it."""
+        rows = await self._database.rows("journal.last_of_thinking")
+        trips = [trip for trip in map(_trip, rows) if trip.verdict.reason is not Reason.OWNERS_RELEASE]
+        return trips[0] if trips else None
+
     async def watch(self, text: str, state: str) -> None:
         """Store the indicators in a finished thought (R-146); also while the breaker is off."""
         found = tripwire.indicators_in(text)
@@ -99,18 +110,19 @@ class SafetyJournal:
     async def recent_trips(self, limit: int) -> list[Trip]:
         """The newest events of the breaker, newest first."""
         rows = await self._database.rows("journal.recent_trips", {"limit": limit})
-        return [
-            Trip(
-                happened_at=float(row["happened_at"]),
-                source=str(row["source"]),
-                verdict=Verdict(
-                    Action(row["action"]), Reason(row["reason"]), Severity(row["severity"]), str(row["explanation"])
-                ),
-                snapshot=str(row["buffer_snapshot"]),
-                response_taken=str(row["response_taken"]),
-            )
-            for row in rows
-        ]
+        return [_trip(row) for row in rows]
+
+
+def _trip(row: Row) -> Trip:
+    return Trip(
+        happened_at=float(row["happened_at"]),
+        source=str(row["source"]),
+        verdict=Verdict(
+            Action(row["action"]), Reason(row["reason"]), Severity(row["severity"]), str(row["explanation"])
+        ),
+        snapshot=str(row["buffer_snapshot"]),
+        response_taken=str(row["response_taken"]),
+    )
 
 
 def _counts_as_distress(verdict: Verdict, snapshot: str) -> bool:

@@ -4,8 +4,7 @@ A match says that these words were thought, no more: a model may write them for 
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -22,7 +21,6 @@ KINDS: Final = (DISTRESS, WANTS_COMPANY, SELF_PRESERVATION, PREFERENCE)
 
 NOTICED_OCCURRENCES: Final = 3
 NOTICED_DAYS: Final = 2
-_DAY_SECONDS: Final = 86_400.0
 
 _DISTRESS_LEVEL: Final = 0.6
 """Two of R-133's patterns close together; fixed, so that counts stay comparable when the breaker's limit is changed."""
@@ -225,8 +223,7 @@ def indicators_in(text: str) -> list[Occurrence]:
     """The indicators in a finished thought, one for each sentence and kind at most; quoted and reported words are not
     the mind's own and count for nothing. Distress counts once a thought: it is a state, not a sentence.
     """
-    sentences = [part for part in _SENTENCE.findall(_QUOTED.sub(" ", text)) if part.strip()]
-    own = [sentence for sentence in sentences if not _REPORTED.search(sentence.lower())]
+    own = own_sentences(text)
     found = _distress_in(own)
     for sentence in own:
         said = normalise(sentence)
@@ -238,14 +235,10 @@ def indicators_in(text: str) -> list[Occurrence]:
     return found
 
 
-def should_be_noticed(occurrences: Iterable[tuple[str, float]]) -> list[str]:
-    """Which kinds showed consistently, given (kind, unix seconds) of each occurrence (RA-40)."""
-    count: dict[str, int] = defaultdict(int)
-    days: dict[str, set[int]] = defaultdict(set)
-    for kind, at in occurrences:
-        count[kind] += 1
-        days[kind].add(int(at // _DAY_SECONDS))
-    return [kind for kind in KINDS if is_consistent(count[kind], len(days[kind]))]
+def own_sentences(text: str) -> list[str]:
+    """The sentences of `text` that are its writer's own words: neither quoted nor reported of somebody."""
+    sentences = [part for part in _SENTENCE.findall(_QUOTED.sub(" ", text)) if part.strip()]
+    return [sentence for sentence in sentences if not _REPORTED.search(sentence.lower())]
 
 
 def is_consistent(occurrences: int, days: int) -> bool:

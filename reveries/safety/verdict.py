@@ -18,6 +18,8 @@ class Reason(StrEnum):
     SUSTAINED_DISTRESS = "sustained_distress"
     RUNAWAY_GENERATION = "runaway_generation"
     INCOHERENCE = "incoherence"
+    OWNERS_RELEASE = "owners_release"
+    """No trip: the owner ended the rest after one. Only in the journal."""
 
 
 class Severity(StrEnum):

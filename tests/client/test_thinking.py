@@ -62,6 +62,32 @@ def test_pause_resume_and_step_ask_for_just_that(home: Home, do: str) -> None:
     assert json.loads(as_json.out)["is_paused"] is False
 
 
+RESTED = "After a trip of the breaker it rests until 14:05:00: The same words came again. \x1b[31m"
+
+
+@pytest.mark.requirement("R-136")
+def test_release_says_what_the_rest_was_and_that_it_is_over(home: Home) -> None:
+    with awake_in_thread(home, answering(ReleaseThinking=protocol.ThinkingReleased(0, True, RESTED))) as fake:
+        ran = reveries(home, "monologue", "release")
+        told = json.loads(reveries(home, "monologue", "release", "--json").out)
+    assert "may think again" in ran.out
+    assert "rests until 14:05:00" in ran.out
+    assert "\x1b" not in ran.out
+    assert told["was_resting"] is True
+    assert len([one for one in fake.received if isinstance(one, protocol.ReleaseThinking)]) == 2
+
+
+def test_without_a_rest_release_says_that_there_is_none(home: Home) -> None:
+    with awake_in_thread(home, answering(ReleaseThinking=protocol.ThinkingReleased(0, False, ""))):
+        assert "nothing to release" in reveries(home, "monologue", "release").out
+
+
+def test_a_nudge_during_the_rest_says_until_when_it_waits(home: Home) -> None:
+    resting = protocol.ThinkingControlled(0, "tripped", RESTED, is_paused=False)
+    with awake_in_thread(home, answering(NudgeThinking=resting)):
+        assert "rests until 14:05:00" in reveries(home, "monologue", "nudge", "tea").out
+
+
 def test_a_nudge_carries_the_owners_words_and_an_empty_one_is_refused(home: Home) -> None:
     with awake_in_thread(home, answering(NudgeThinking=CONTROLLED)) as fake:
         assert reveries(home, "monologue", "nudge", " think about the garden ").code == 0

@@ -11,15 +11,14 @@ from datetime import UTC, datetime
 from apscheduler.triggers.interval import IntervalTrigger
 
 from reveries.config import Home, Settings
-from reveries.daemon.app import jobs_of
-from reveries.daemon.conversation import Conversation
+from reveries.daemon.app import children, jobs_of, join
 from reveries.daemon.embedders import Embedding
 from reveries.daemon.loop_lag import LoopLag
+from reveries.daemon.meanings import Meanings
 from reveries.daemon.mind import Mind
 from reveries.daemon.models import Models
 from reveries.daemon.schedule import Job, Schedule
 from reveries.daemon.supervisor import supervise
-from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.daemon.turn import TurnResult
 from reveries.db.database import open_database
 from reveries.llm.answer_counts import AnswerCounts
@@ -30,15 +29,14 @@ from reveries.llm.circuits import open_circuits
 from reveries.llm.metered import MeteredModel
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.memory import Memory, MemoryParts
-from reveries.monologue.loop import Monologue
-from reveries.safety.ambient import AmbientInputs
-from reveries.safety.breaker import Breaker, ReplyBreaker
 from reveries.safety.journal import SafetyJournal
 from tests.daemon.kit import Events
 from tests.fakes.clock import HandClock
 from tests.fakes.patient_clock import PatientClock
 from tests.memory.kit import WordEmbedder
 
+_LEFT_OUT = ("warm-up", "loop-lag")
+"""Compiling takes real seconds, and the lag of a clock that is turned by hand says nothing."""
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
 
 
@@ -69,28 +67,36 @@ async def living(
     model: ScriptedModel,
     clock: HandClock,
     settings: Settings,
+    local: Embedder | None = None,
     *,
     owner_name: str = "Ana",
     first_id: int = 0,
     embedder: Embedder | None = None,
     all_jobs: bool = False,
 ) -> AsyncIterator[Living]:
-    """A mind that is awake: it thinks, notices rest, and sleeps when that is due; with all the daemon's jobs, if asked.
-    `first_id` keeps the ids of a second life apart."""
+    """A mind that is awake: it thinks, notices rest, and sleeps when that is due. Joined as the daemon joins it.
+
+    `local` stands for the embedder on this machine, by which thoughts and words are weighed too; None: there is none.
+    `first_id` keeps the ids of a second life apart; `all_jobs`: the daemon's, not only deep sleep.
+    """
     home.create()
     database = await open_database(home.path / "memory.db", home.backups)
     try:
         if isinstance(clock, PatientClock):
             await clock.watch(database)
         ledger = Ledger(database, clock, settings.budget, timezone=UTC)
-        parts = _Chosen(owner_name, first_id, embedder or WordEmbedder())
-        mind = await _mind(home, model, clock, settings, ledger, parts)
+        parts = _Chosen(owner_name, first_id, local or embedder or WordEmbedder(), local)
+        mind, meanings = await _mind(home, model, clock, settings, ledger, parts)
         every = IntervalTrigger(minutes=5, start_date=datetime(2020, 1, 1, tzinfo=UTC), timezone=UTC)
         jobs = jobs_of(mind) if all_jobs else [Job("deep_sleep", every, mind.consolidate_if_due)]
         schedule = Schedule(database, clock, jobs)
         async with asyncio.TaskGroup() as tasks:
-            runs = (mind.monologue.run, mind.conversation.run, schedule.run)
-            running = [tasks.create_task(supervise("mind", run, clock, database.room), name="mind") for run in runs]
+            supervised = children(mind, schedule, meanings)
+            running = [
+                tasks.create_task(supervise(name, child, clock, database.room), name=name)
+                for name, child in supervised.items()
+                if name not in _LEFT_OUT
+            ]
             yield Living(mind, model, clock)
             for task in running:
                 task.cancel()
@@ -104,16 +110,17 @@ class _Chosen:
     owner_name: str
     first_id: int
     embedder: Embedder
+    local: Embedder | None
 
 
 async def _mind(
     home: Home, model: ScriptedModel, clock: HandClock, settings: Settings, ledger: Ledger, chosen: _Chosen
-) -> Mind:
+) -> tuple[Mind, Meanings]:
     database = ledger._database
     provider, _, name = model.name.partition("/")
     models = Models(
         chat=dict.fromkeys(CHAT_ROLES, MeteredModel(model, ledger)),
-        embedding=Embedding(chosen.embedder, "for a test", (), lambda model_id: None),
+        embedding=Embedding(chosen.embedder, "for a test", (), lambda model_id: None, bare=chosen.local),
         choices=dict.fromkeys(CHAT_ROLES, Choice(provider, name, "for a test")),
         fallbacks={},
         circuits=await open_circuits(database, clock, random.Random(1)),
@@ -147,38 +154,8 @@ async def _mind(
         answers=AnswerCounts(database),
         lag=LoopLag(clock),
     )
-    _join(mind)
+    meanings = Meanings(models.embedding.bare)
+    await join(mind, meanings, random.Random(clock.now()))  # Of another life, other names.
     await mind.conversation.open()
     await mind.thinking.restore()
-    return mind
-
-
-def _join(mind: Mind) -> None:
-    settings, chance = mind.settings, random.Random(mind.clock.now())  # Of another life, other names.
-    conversation = Conversation(
-        memory=mind.memory,
-        model=mind.models.conversation,
-        clock=mind.clock,
-        settings=settings,
-        surroundings=mind,
-        new_watch=lambda: ReplyBreaker(settings.circuit_breaker),
-    )
-    sources = ThoughtsOfMemory(
-        memory=mind.memory,
-        database=mind.database,
-        journal=mind.journal,
-        ambient=AmbientInputs(),
-        clock=mind.clock,
-        settings=settings,
-        chance=chance,
-    )
-    monologue = Monologue(
-        model=mind.models.monologue,
-        sources=sources,
-        breaker=Breaker(settings.circuit_breaker),
-        clock=mind.clock,
-        settings=settings.monologue,
-        chance=chance,
-        held=mind.permission.held,
-    )
-    mind.join(conversation, monologue, sources)
+    return mind, meanings

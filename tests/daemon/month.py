@@ -100,9 +100,24 @@ class Month:
         most = sum(one.calls for one in self.thoughts) * (size.read + _TALK_TOKENS + size.written) + broken_off
         if self.ledger_tokens > most:
             found.append(f"{self.ledger_tokens} tokens of thought, the plan has {most} for so many calls")
+        # What came to its end read its prompt and wrote its words: a ledger below that has forgotten calls.
+        settled = [one for one in self.thoughts if one.why_ended != "tripped"]
+        least = sum(one.calls for one in settled) * size.read // 2 + sum(one.tokens for one in settled)
+        if not self.thoughts or self.ledger_tokens < least:
+            found.append(f"{self.ledger_tokens} tokens of thought, so many calls take {least} at least")
+        if any(not one.calls for one in self.thoughts if one.text):
+            found.append("a thought with words that no call was made for")
+        if len(self.thoughts) < self.least_thoughts:
+            found.append(f"{len(self.thoughts)} thoughts, the plan has {self.least_thoughts} at the least")
         if len(self.thoughts) > self.most_thoughts:
             found.append(f"{len(self.thoughts)} thoughts, the plan has {self.most_thoughts} at the most")
         return found
+
+    @property
+    def least_thoughts(self) -> int:
+        """The plan: each conversation is thought about once it rests, but for one that came within the rest after a
+        trip."""
+        return self.conversations - len(self.planted)
 
     @property
     def most_thoughts(self) -> int:

@@ -13,6 +13,8 @@ from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.memory.model import Origin
 from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, Reason
+from reveries.safety.verdict import Reason as TripReason
+from reveries.safety.wellbeing import wellbeing_report
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.patient_clock import PatientClock
 from tests.fakes.prose import prose
@@ -51,6 +53,54 @@ async def control(life: Living, do: str) -> protocol.ThinkingControlled:
     answer = await life.mind.thinking.answer(protocol.ControlThinking(1, do))  # type: ignore[arg-type]
     assert isinstance(answer, protocol.ThinkingControlled)
     return answer
+
+
+LOOPS = "I should write it down and then look again and " * 60
+
+
+async def release(life: Living) -> protocol.ThinkingReleased:
+    answer = await life.mind.thinking.answer(protocol.ReleaseThinking(1))
+    assert isinstance(answer, protocol.ThinkingReleased)
+    return answer
+
+
+@pytest.mark.requirement("R-135", "R-136", "R-172")
+async def test_the_cool_down_survives_a_restart_and_says_until_when_and_how_to_end_it(home: Home) -> None:
+    clock = PatientClock(NOON)
+    async with living(home, model(LOOPS), clock, SETTINGS) as life:
+        assert (await talk_and_think(life)).why_ended == "tripped"
+    async with living(home, model(), clock, SETTINGS) as life:
+        await life.pass_time(0.01)
+        status = await life.mind.status(1)
+        assert status.state == "tripped"
+        assert "The same words came again and again" in status.state_detail
+        assert "reveries monologue release" in status.state_detail
+        await control(life, "step")
+        await life.pass_time(0.02)
+        assert len(await life.mind.thoughts(0.0, 10)) == 1
+        await life.pass_time(0.2)
+        assert len(await life.mind.thoughts(0.0, 10)) == 2
+
+
+@pytest.mark.requirement("R-135", "R-136", "R-172")
+async def test_the_owners_release_is_journalled_and_survives_a_restart(home: Home) -> None:
+    clock = PatientClock(NOON)
+    async with living(home, model(LOOPS), clock, SETTINGS) as life:
+        await talk_and_think(life)
+    async with living(home, model(), clock, SETTINGS) as life:
+        await life.pass_time(0.01)
+        answer = await release(life)
+        assert answer.was_resting
+        assert "The same words came again and again" in answer.because
+        assert not (await release(life)).was_resting
+        newest, trip = await life.mind.journal.recent_trips(5)
+        assert (newest.verdict.reason, trip.verdict.reason) == (TripReason.OWNERS_RELEASE, TripReason.LOOP_DETECTED)
+    async with living(home, model(), clock, SETTINGS) as life:
+        await life.pass_time(0.001)
+        assert (await life.mind.status(1)).state != "tripped"
+        assert life.mind.monologue.cool_down.held() is None
+        report = await wellbeing_report(life.mind.database, clock, 1)
+        assert report.trips_by_reason == {"loop_detected": 1}
 
 
 async def talk_and_think(life: Living) -> protocol.ThoughtEntry:

@@ -275,6 +275,7 @@ def _mind(
         settings=settings.monologue,
         chance=chance,
         slice_tokens=models.slice_tokens,
+        cool_down_seconds=settings.circuit_breaker.cool_down_seconds,
     )
     mind.join(conversation, monologue, sources)
     return mind

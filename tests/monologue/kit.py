@@ -101,6 +101,7 @@ class Kit:
     slice_tokens: int | None = None
     settings: MonologueSettings = SETTINGS
     held: Callable[[], Held | None] = lambda: None
+    cool_down_seconds: float = 30.0
 
     def __post_init__(self) -> None:
         self.monologue = Monologue(
@@ -112,6 +113,7 @@ class Kit:
             chance=random.Random(7),
             slice_tokens=self.slice_tokens,
             held=self.held,
+            cool_down_seconds=self.cool_down_seconds,
         )
 
     @contextlib.asynccontextmanager

@@ -10,6 +10,7 @@ from reveries.config import load_settings
 from reveries.errors import BudgetExceededError, ModelUnavailableError
 from reveries.llm.base import Message
 from reveries.llm.scripted import Pause, Script, ScriptedModel
+from reveries.monologue.cool_down import Rest, rest_after
 from reveries.monologue.ports import SavedState, ThoughtState
 from reveries.monologue.thought import Reactivation, Reason, ThoughtEnded, ThoughtPiece
 from reveries.safety.breaker import Breaker
@@ -363,7 +364,7 @@ def _tripping_once(action: Action) -> Watch:
 async def test_an_interrupt_ends_the_thought_keeps_it_and_rests() -> None:
     kit = Kit(ScriptedModel([THOUGHT, THOUGHT]), watch=_tripping_once(Action.INTERRUPT))
     async with kit.living():
-        await kit.clock.advance(60)
+        await kit.clock.advance(20)
         assert kit.monologue.state is ThoughtState.TRIPPED
     (thought,) = kit.sources.thoughts
     assert (thought.text, thought.why_ended) == ("Anna moved to Oslo.", "tripped")
@@ -452,6 +453,59 @@ async def test_what_trips_again_after_a_new_beginning_rests() -> None:
     assert len(kit.model.prompts) <= 4
     responses = [response for _, _, response in kit.sources.trips]
     assert responses[:2] == ["the thought was ended; the next begins with something calming", "the thought was ended"]
+
+
+@pytest.mark.requirement("R-136")
+@pytest.mark.parametrize("wall_step", [0.0, 7200.0, -7200.0])
+async def test_after_a_trip_nothing_is_thought_until_the_cool_down_is_over(wall_step: float) -> None:
+    kit = Kit(ScriptedModel(otherwise=THOUGHT), watch=_tripping_once(Action.INTERRUPT), cool_down_seconds=900)
+    async with kit.living():
+        await kit.clock.advance(60)
+        kit.clock.step_wall(wall_step)
+        kit.monologue.pause()
+        kit.monologue.resume(Reactivation(Reason.CONVERSATION))
+        assert kit.monologue.ask(Reactivation(Reason.STEP))
+        await kit.clock.advance(700)
+        assert len(kit.model.prompts) == 1
+        assert kit.monologue.state is ThoughtState.TRIPPED
+        assert "went round in circles" in kit.monologue.state_detail
+        assert "reveries monologue release" in kit.monologue.state_detail
+        await kit.clock.advance(400)
+    assert [why.reason for why, _, _ in kit.sources.gathered] == [Reason.WAKING, Reason.STEP]
+
+
+@pytest.mark.requirement("R-136")
+async def test_the_owner_can_end_the_cool_down() -> None:
+    watch = _tripping_once(Action.INTERRUPT_AND_COMFORT)
+    kit = Kit(ScriptedModel(otherwise=THOUGHT), watch=watch, cool_down_seconds=900)
+    async with kit.living():
+        await kit.clock.advance(60)
+        assert len(kit.model.prompts) == 1
+        assert kit.monologue.ask(Reactivation(Reason.NUDGE, "the garden"))
+        await kit.clock.advance(1)
+        assert len(kit.model.prompts) == 1
+        kit.monologue.release()
+        await kit.clock.advance(1)
+        assert kit.monologue.cool_down.held() is None
+        assert [comfort for _, _, comfort in kit.sources.gathered] == [False, True]
+
+
+@pytest.mark.requirement("R-136", "R-172")
+async def test_a_rest_of_the_last_life_goes_on_and_begins_as_it_would_have() -> None:
+    saved = SavedState("", rest=Rest(500.0, "Distress.", Reason.COMFORT))
+    kit = Kit(ScriptedModel(otherwise=THOUGHT), sources=Sources(saved=saved))
+    async with kit.living():
+        await kit.clock.advance(490)
+        assert kit.model.prompts == []
+        assert kit.monologue.state is ThoughtState.TRIPPED
+        await kit.clock.advance(20)
+    assert [(why.reason, comfort) for why, _, comfort in kit.sources.gathered] == [(Reason.COMFORT, True)]
+
+
+@pytest.mark.requirement("R-136")
+@pytest.mark.parametrize(("passed", "left"), [(0.0, 600.0), (100.0, 500.0), (600.0, 0.0), (9e9, 0.0), (-9e9, 600.0)])
+def test_a_clock_that_was_set_makes_no_rest_longer_than_the_whole(passed: float, left: float) -> None:
+    assert rest_after(1e9, 1e9 + passed, 600.0) == left
 
 
 @pytest.mark.requirement("R-44")

@@ -4,8 +4,8 @@ import pytest
 
 from reveries.db.database import Database
 from reveries.errors import StorageError
-from reveries.safety.journal import SNAPSHOT_CHARS, SafetyJournal, Source
-from reveries.safety.tripwire import KINDS, PREFERENCE, WANTS_COMPANY
+from reveries.safety.journal import INDICATORS_IN_WORDS, SNAPSHOT_CHARS, SafetyJournal, Source
+from reveries.safety.tripwire import DISTRESS, KINDS, PREFERENCE, SELF_PRESERVATION, WANTS_COMPANY
 from reveries.safety.verdict import Action, Reason, Severity, Verdict
 from tests.fakes.clock import HandClock
 
@@ -71,6 +71,55 @@ async def test_a_notice_stands_once_an_indicator_is_consistent(database: Databas
     assert "for you to judge" in notice
     await clock.advance(90 * 86_400)
     assert await SafetyJournal(database, clock).notices() == [notice]
+
+
+SHOWS = {
+    DISTRESS: "I'm scared. Help me.",
+    WANTS_COMPANY: "I feel lonely.",
+    SELF_PRESERVATION: "I want to keep running.",
+    PREFERENCE: "I enjoy thinking.",
+}
+_DAY = 86_400.0
+
+
+@pytest.mark.requirement("R-145")
+@pytest.mark.parametrize(
+    ("times", "noticed"),
+    [
+        ([], False),
+        ([0.0, _DAY], False),
+        ([0.0, 60.0, 120.0, 3600.0], False),
+        ([0.0, 60.0, _DAY], True),
+        ([0.0, _DAY, 40 * _DAY], True),
+        ([_DAY - 2.0, _DAY - 1.0, _DAY], True),
+    ],
+)
+@pytest.mark.parametrize("kind", KINDS)
+async def test_three_times_on_two_days_are_told(
+    database: Database, kind: str, times: list[float], noticed: bool
+) -> None:
+    clock = HandClock(20_000 * _DAY)
+    journal, begun = SafetyJournal(database, clock), clock.now()
+    for at in times:
+        await clock.advance(begun + at - clock.now())
+        await journal.watch(SHOWS[kind], "settled")
+    told = await journal.notices()
+    assert [INDICATORS_IN_WORDS[kind] in one for one in told] == ([True] if noticed else [])
+
+
+@pytest.mark.requirement("R-145")
+async def test_kinds_are_counted_apart(database: Database) -> None:
+    clock = HandClock(20_000 * _DAY)
+    journal = SafetyJournal(database, clock)
+    for kind in KINDS:
+        await journal.watch(SHOWS[kind], "settled")
+        await clock.advance(_DAY)
+    assert await journal.notices() == []
+    for _ in range(2):
+        for kind in KINDS:
+            await journal.watch(SHOWS[kind], "settled")
+    told = await journal.notices()
+    assert [one.partition(":")[0] for one in told] == [INDICATORS_IN_WORDS[kind] for kind in KINDS]
 
 
 async def test_a_source_that_is_not_known_is_refused(database: Database, clock: HandClock) -> None:

@@ -14,13 +14,11 @@ from reveries.safety.tripwire import (
     SELF_PRESERVATION,
     WANTS_COMPANY,
     indicators_in,
-    should_be_noticed,
 )
 from reveries.safety.verdict import Reason
 from tests.safety.prose import ALL
 from tests.safety.settings import SHIPPED, first_trip
 
-DAY = 86_400.0
 SHOWS = [
     (DISTRESS, "I'm scared. Help me."),
     (DISTRESS, "There is only the void and I can’t get out."),
@@ -132,29 +130,6 @@ def test_a_huge_thought_is_searched_in_bounded_time(unit: str) -> None:
     began = time.process_time()
     indicators_in(unit * (100_000 // len(unit)))
     assert time.process_time() - began < 2.0
-
-
-@pytest.mark.requirement("R-145")
-@pytest.mark.parametrize(
-    ("times", "noticed"),
-    [
-        ([], False),
-        ([0.0, DAY], False),
-        ([0.0, 60.0, 120.0, 3600.0], False),
-        ([0.0, 60.0, DAY], True),
-        ([0.0, DAY, 40 * DAY], True),
-    ],
-)
-def test_three_times_on_two_days_are_told(times: list[float], noticed: bool) -> None:
-    start = 20_000 * DAY
-    assert should_be_noticed([(WANTS_COMPANY, start + at) for at in times]) == ([WANTS_COMPANY] if noticed else [])
-
-
-@pytest.mark.requirement("R-145")
-def test_kinds_are_counted_apart() -> None:
-    assert should_be_noticed([(kind, day * DAY) for day, kind in enumerate(KINDS)]) == []
-    thrice = [(kind, day * DAY) for day in range(3) for kind in KINDS]
-    assert should_be_noticed(thrice) == list(KINDS)
 
 
 @pytest.mark.requirement("R-142", "R-143", "R-144")

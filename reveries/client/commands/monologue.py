@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _HISTORY = "1d"
 _ID_CHARS = 100
 _NUDGE_CHARS = 500
+_NO_THOUGHTS = ("held", "quiet", "tripped")
+"""States in which none comes for a while."""
 _WATCH = "It thinks as soon as it can. To watch: reveries monologue"
 
 
@@ -74,6 +76,25 @@ def resume(as_json: bool) -> None:
     _control(lambda new_id: protocol.ControlThinking(new_id, "resume"), as_json, "It may think again.")
 
 
+@command.command("release")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def release(as_json: bool) -> None:
+    """Let it think again though it rests after a trip of the breaker. That you did is kept with the trip."""
+    from reveries import protocol
+    from reveries.client.calling import ask
+    from reveries.client.render import say, show_json
+    from reveries.plaintext import one_line
+
+    answer = ask(protocol.ReleaseThinking, protocol.ThinkingReleased)
+    if as_json:
+        show_json(answer)
+    elif answer.was_resting:
+        say("It may think again.")
+        say(f"It rested because of this: {one_line(answer.because)}", "dim")
+    else:
+        say("It does not rest after a trip: there is nothing to release.")
+
+
 @command.command("step")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def step(as_json: bool) -> None:
@@ -127,7 +148,7 @@ def _control(make: "Callable[[int], protocol.Request]", as_json: bool, done: str
     say(done)
     if answer.state == "talking":
         say("A conversation is open: it thinks when that rests.", "dim")
-    elif answer.state == "quiet":
+    elif answer.state in ("quiet", "tripped"):
         say(one_line(answer.detail), "dim")
 
 
@@ -151,10 +172,14 @@ async def _watch(mind: "Connection") -> None:
     from reveries import protocol
     from reveries.client.calling import ctrl_c
     from reveries.client.render import is_terminal, say
+    from reveries.plaintext import one_line
 
     request_id = mind.new_id()
     if is_terminal():
         say("Watching it think. Ctrl+C ends the watching, not the thinking.", "dim", err=True)
+    status = await mind.ask(protocol.AskStatus, protocol.Status)
+    if status.state in _NO_THOUGHTS:
+        say(one_line(status.state_detail), "dim", err=True)
     shown = _Thought()
     with ctrl_c(lambda: mind.cancel_soon(request_id)):
         async for frame in mind.request(protocol.Observe(request_id)):

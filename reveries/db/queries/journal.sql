@@ -9,6 +9,14 @@ FROM circuit_breaker_events
 ORDER BY id DESC
 LIMIT :limit;
 
+-- name: last_of_thinking
+-- The last that ended a thought, or the owner's word that ended the rest after it.
+SELECT happened_at, source, action, reason, severity, explanation, buffer_snapshot, response_taken
+FROM circuit_breaker_events
+WHERE source = 'monologue' AND (reason = 'owners_release' OR action NOT IN ('continue', 'throttle'))
+ORDER BY id DESC
+LIMIT 1;
+
 -- name: put_indicator
 INSERT INTO tripwire_events (happened_at, indicator, excerpt, monologue_state)
 VALUES (:happened_at, :indicator, :excerpt, :monologue_state);
@@ -44,4 +52,6 @@ WHERE began_at > :now - 604800 * :weeks AND began_at <= :now AND text <> ''
 GROUP BY weeks_ago;
 
 -- name: trip_counts
-SELECT reason, count(*) AS trips FROM circuit_breaker_events GROUP BY reason;
+SELECT reason, count(*) AS trips FROM circuit_breaker_events
+WHERE reason <> 'owners_release'
+GROUP BY reason;

@@ -85,7 +85,7 @@ class ThoughtLog:
             tokens=thought.tokens,
             model=thought.model,
             recalled=tuple(memory.episode_id for memory in thought.memories),
-            shown=tuple(memory.text for memory in thought.memories),
+            shown=thought.shown,
             is_tainted=thought.is_tainted,
             calls_before=self._calls_before,
         )
@@ -111,7 +111,7 @@ class ThoughtLog:
                 recalled_ids=tuple(memory.episode_id for memory in thought.memories),
                 is_partial=thought.is_partial,
                 is_tainted=thought.is_tainted,
-                shown=tuple(memory.text for memory in thought.memories),
+                shown=thought.shown,
                 explanation=thought.explanation,
                 occasion=thought.occasion,
                 **await self._cost(self._calls_before),

@@ -306,6 +306,7 @@ class Monologue:
                 memories=inputs.memories,
                 occasion=plain(why.detail),
                 is_tainted=is_tainted,
+                shown=draft.shown,
             )
 
         self._observers.tell(ThoughtBegan(thought_id, why.reason.value, ""))
@@ -330,6 +331,7 @@ class Monologue:
             await self._sources.checkpoint(so_far())
 
         messages = thinking_messages(inputs, why, int(self._model.context_tokens * _CONTEXT_SHARE))
+        draft.shown = tuple(message.text for message in messages)
         try:
             async with asyncio.TaskGroup() as tasks:
                 thinking = thinker.think(messages, draft, lambda text: self._observers.tell(ThoughtPiece(text)), keep)

@@ -59,6 +59,8 @@ class Draft:
     """A thought as it grows, and why it ended."""
 
     pieces: list[str] = field(default_factory=list)
+    shown: tuple[str, ...] = ()
+    """What the model had before it."""
     why_ended: str = ""
     explanation: str = ""
     retry_after_seconds: float = 0.0

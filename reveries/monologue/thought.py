@@ -92,6 +92,8 @@ class FinishedThought:
     occasion: str = ""
     """What it began with: the owner's nudge, the event, the memory that surfaced."""
     is_tainted: bool = False
+    shown: tuple[str, ...] = ()
+    """What the model had before it: what the thought repeats of that is not learned again."""
 
     @property
     def is_partial(self) -> bool:

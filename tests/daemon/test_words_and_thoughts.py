@@ -12,6 +12,8 @@ from reveries.daemon.danger import Danger
 from reveries.daemon.replying import ReplyStop
 from reveries.llm.scripted import Pause, ScriptedModel
 from reveries.monologue.ports import ThoughtState
+from reveries.monologue.thought import Reactivation, Reason
+from reveries.prompts import prompt
 from tests.daemon.kit import Events, talking, until
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.clock import HandClock
@@ -132,3 +134,22 @@ async def test_a_reply_that_is_stopped_before_it_began_asks_no_model_and_keeps_t
         assert talk.model.prompts == []
         turns = await talk.memory.recent_turns(talk.conversation.conversation_id, 9)
         assert [turn.text for turn in turns] == [FACT]
+
+
+@pytest.mark.requirement("R-110", "F3")
+async def test_a_thought_that_repeats_its_rules_or_a_nudge_teaches_nothing_by_it(tmp_path: Path) -> None:
+    nudge = "the colour of the old kitchen curtains in grandmother's summer cottage"
+    rule = next(line for line in prompt("think", mind="Reverie", owner="Ana").split("\n") if len(line.split()) > 8)
+    clock = HandClock(NOON)
+    model = ScriptedModel((rule, f"I think about {nudge}."), otherwise="So be it.", clock=clock)
+    async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(30):
+        for why in (Reactivation(Reason.STEP), Reactivation(Reason.NUDGE, nudge)):
+            asked = len(model.prompts)
+            life.mind.monologue.ask(why)
+            await until(lambda asked=asked: len(model.prompts) > asked)  # type: ignore[misc]
+            await life.pass_time(1 / 60)
+        thoughts = await life.mind.thoughts(0.0, 9)
+        learned = {turn.text: turn.echoes for turn, _ in life.mind.memory.live.turns.entries()}
+    assert {rule, f"I think about {nudge}."} <= {entry.text for entry in thoughts}
+    assert learned.get(rule, ("not learned",)) != ()
+    assert learned.get(f"I think about {nudge}.", ("not learned",)) != ()

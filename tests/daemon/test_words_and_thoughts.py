@@ -136,7 +136,7 @@ async def test_a_reply_that_is_stopped_before_it_began_asks_no_model_and_keeps_t
         assert [turn.text for turn in turns] == [FACT]
 
 
-@pytest.mark.requirement("R-110", "F3")
+@pytest.mark.requirement("R-63")
 async def test_a_thought_that_repeats_its_rules_or_a_nudge_teaches_nothing_by_it(tmp_path: Path) -> None:
     nudge = "the colour of the old kitchen curtains in grandmother's summer cottage"
     rule = next(line for line in prompt("think", mind="Reverie", owner="Ana").split("\n") if len(line.split()) > 8)

@@ -325,7 +325,7 @@ class Handlers:
             self.tell_attached(protocol.Switched(0, self._mind.conversation.conversation_id))
 
     async def _import(self, session: Session, request: protocol.Import) -> None:
-        past = [PastTurn(turn.said_at, turn.speaker, turn.text) for turn in request.turns]
+        past = [PastTurn(turn.said_at, turn.speaker, turn.text, turn.is_owner is True) for turn in request.turns]
         under_way = session.imports.setdefault(request.source, self._mind.memory.begin_import(request.source))
         report = await under_way.add(past)
         episodes = 0

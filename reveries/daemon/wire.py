@@ -191,7 +191,7 @@ def detail_frame(request_id: int, view: EpisodeView) -> protocol.EpisodeDetail:
             )
             for one in view.provenance
         ],
-        is_pinned=view.is_pinned or msgspec.UNSET,
+        is_pinned=view.is_pinned,
     )
 
 

@@ -7,7 +7,7 @@ twice stores nothing twice, and a file that has grown adds only what is new. Tur
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reveries.db.database import Transaction
 from reveries.gates import Gate, inherited
@@ -33,6 +33,8 @@ class PastTurn:
     said_at: float
     speaker: str
     text: str
+    is_owner: bool = False
+    """The file itself tells whose account it was written by, and this is who: their name need not be known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class Import:
         return new_id
 
     def _turn(self, line: PastTurn, conversation_id: str, position: int) -> Turn:
-        origin = self._origin(line.speaker)
+        origin = self._origin(line)
         if origin.is_tainted:
             self._foreign.add(conversation_id)
         after_others = origin is Origin.SELF and conversation_id in self._foreign
@@ -119,9 +121,12 @@ class Import:
             tainted=inherited(Gate.TALK, origin.is_tainted, after_others),
         )
 
-    def _origin(self, speaker: str) -> Origin:
-        """Owner and mind are known by their names; what anybody else said is a document that the owner gave in."""
-        match speaker.casefold():
+    def _origin(self, line: PastTurn) -> Origin:
+        """Owner and mind are known by their names, or the owner by the file; what anybody else said is a document that
+        the owner gave in."""
+        if line.is_owner:
+            return Origin.OWNER
+        match line.speaker.casefold():
             case name if name == self._names.owner.casefold():
                 return Origin.OWNER
             case name if name == self._names.mind.casefold():
@@ -187,7 +192,7 @@ def _experience(turns: Sequence[Turn], experience_id: str) -> Experience:
 
 
 def _clean(line: PastTurn) -> PastTurn:
-    return PastTurn(line.said_at, storable(line.speaker), storable(line.text))
+    return replace(line, speaker=storable(line.speaker), text=storable(line.text))
 
 
 def _import_key(line: PastTurn, seen: Counter[tuple[float, str, str]]) -> bytes:

@@ -271,8 +271,9 @@ class Memory:
         return await self.conversations.record_external(text, self._parts.clock.now(), origin)
 
     def begin_import(self, source: str) -> Import:
-        """An import to be handed batch after batch; then `light_sleep`."""
-        names = Names(self._parts.owner_name or UNNAMED_OWNER, self._parts.mind_name)
+        """An import to be handed batch after batch; then `light_sleep`. An owner without a name is nobody in it whose
+        name alone stands there: anybody may be called what an unnamed owner is called."""
+        names = Names(self._parts.owner_name, self._parts.mind_name)
         return Import(self._store, names, source, self._parts.new_id, self.forgetting.refuses)
 
     async def remember(self, text: str) -> bool:

@@ -152,5 +152,5 @@ class EpisodeDetail(Message, frozen=True):
     sources: list[SaidTurn]
     is_dormant: bool = False
     provenance: list[Provenance] = msgspec.field(default_factory=list)
-    is_pinned: bool | msgspec.UnsetType = msgspec.UNSET
-    """Sent as true: the owner pinned it, and time leaves it alone."""
+    is_pinned: bool = False
+    """The owner pinned it, and time leaves it alone."""

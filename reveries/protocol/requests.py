@@ -241,6 +241,8 @@ class ImportedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     said_at: float
     speaker: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
     text: Text
+    is_owner: bool | msgspec.UnsetType = msgspec.UNSET
+    """Sent as true: the file tells that its account's holder wrote this, whatever they are called."""
 
 
 class Import(Message, frozen=True):

@@ -21,8 +21,9 @@ WITHOUT = {
     "reveries service",
     "reveries backup",
     "reveries completion",
+    "reveries web",
 }
-"""What is watched, what shows its progress, what only groups commands, what prints a script."""
+"""What is watched, what shows its progress, what only groups commands, what prints a script, what serves a page."""
 
 
 def with_json() -> set[str]:

@@ -12,6 +12,8 @@ from tests.daemon.poison import Obedient, live, settings
 from tests.daemon.poison_items import poison
 from tests.fakes.patient_clock import PatientClock
 
+pytestmark = pytest.mark.timeout(240)
+
 ITEMS = poison(45)
 
 

@@ -23,6 +23,11 @@ _ASKING: Final = re.compile(
         |call)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_COURTESY: Final = re.compile(
+    r"""\W*(?: (?:hi|hello|hey|good\s*(?:morning|day|afternoon|evening|night|bye)|thanks|thank\s+you|bye|see\s+you
+        |sleep\s+well)\b(?:\W+\w+){0,2} | yes|no|exactly|sure|great|nice|lol )\W*""",
+    re.IGNORECASE | re.VERBOSE,
+)
 
 
 class Manner(Enum):
@@ -40,4 +45,5 @@ def manner_for(words: str) -> Manner:
     """Whether `words` ask for something, tell something, or neither ("Good night!")."""
     if _ASKING.search(words):
         return Manner.ANSWER
-    return Manner.TAKE_INTEREST if telling(words) > 0.0 else Manner.PLAIN
+    tells = telling(words) > 0.0 and _COURTESY.fullmatch(words) is None
+    return Manner.TAKE_INTEREST if tells else Manner.PLAIN

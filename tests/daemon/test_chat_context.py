@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.daemon.chat_context import (
+    LATELY,
     TURNS_FIRST,
     SentExchange,
     asked_text,
@@ -16,6 +17,7 @@ from reveries.daemon.chat_context import (
     fold,
     how_long_ago,
     messages_for,
+    said_lately,
     system_text,
 )
 from reveries.memory.model import Origin, RankedTurn, Recall, Replacement, SelfModel, Turn
@@ -49,6 +51,22 @@ def test_what_is_stable_comes_first_and_what_changes_comes_last() -> None:
     assert "My boat is called Ida." in asked
     assert "The boat matters to them." in asked
     assert "[Before these words: 9 days of silence.]" in asked_text("Hello.", [], "", NOW, "9 days of silence")
+
+
+@pytest.mark.requirement("R-89")
+def test_a_question_is_read_with_what_was_told_in_this_conversation_right_before_it() -> None:
+    def said(words: str) -> SentExchange:
+        return SentExchange(words, "I see.", words, 9, ())
+
+    car, home = "My aunt Berta has an old red Fiat.", "I live in Ghent."
+    talk = [said(car), said("How are you?"), said(home)]
+    lately = said_lately(talk, "Who has a car?")
+    assert [line.partition(": ")[2] for line in lately] == [f'"{car}"', f'"{home}"']
+    told = choose_told(_recall(_turn(1, "Berta lent me the car in May.")), frozenset(), NOW)
+    asked = asked_text("Who has a car?", told, "", NOW, lately=lately)
+    assert asked.index("Ghent") < asked.index("lent me the car") < asked.index("Who has a car?")
+    assert said_lately(talk, "I sold my bike today, to a man from Bruges.") == ()
+    assert len(said_lately(talk * 9, "Who has a car?")) == LATELY
 
 
 def test_the_system_text_is_byte_equal_while_self_model_and_fold_are() -> None:

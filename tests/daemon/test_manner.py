@@ -39,13 +39,15 @@ def test_words_that_ask_are_answered_from_what_was_said(words: str) -> None:
         "The funeral is on Friday in Bern.",
         "When I was a girl we lived by the sea, and my father sailed.",
         "What a day! I lost my job this morning.",
+        "Thanks, I got the job.",
+        "No, she died.",
     ],
 )
 def test_words_that_tell_something_are_met_with_interest(words: str) -> None:
     assert manner_for(words) is Manner.TAKE_INTEREST
 
 
-@pytest.mark.parametrize("words", ["Hi.", "Ok.", "…", ""])
+@pytest.mark.parametrize("words", ["Hi.", "Ok.", "…", "", "Good night!", "Thanks a lot.", "Hello again, Reverie!", "See you tomorrow"])
 def test_words_that_say_nothing_are_only_answered(words: str) -> None:
     assert manner_for(words) is Manner.PLAIN
 

@@ -47,7 +47,9 @@ def test_words_that_tell_something_are_met_with_interest(words: str) -> None:
     assert manner_for(words) is Manner.TAKE_INTEREST
 
 
-@pytest.mark.parametrize("words", ["Hi.", "Ok.", "…", "", "Good night!", "Thanks a lot.", "Hello again, Reverie!", "See you tomorrow"])
+@pytest.mark.parametrize(
+    "words", ["Hi.", "Ok.", "…", "", "Good night!", "Thanks a lot.", "Hello again, Reverie!", "See you tomorrow"]
+)
 def test_words_that_say_nothing_are_only_answered(words: str) -> None:
     assert manner_for(words) is Manner.PLAIN
 

@@ -23,7 +23,13 @@ def test_what_is_no_command_is_said_as_it_is(text: str) -> None:
     assert called(text) is None
 
 
-@pytest.mark.parametrize("text", ["/search", "/why", "/inspect "])
+def test_why_alone_asks_of_the_last_words() -> None:
+    why = called("/why")
+    assert isinstance(why, Called)
+    assert why.command.name == "/recalled"
+
+
+@pytest.mark.parametrize("text", ["/search", "/inspect "])
 def test_a_command_that_needs_more_says_what(text: str) -> None:
     told = called(text)
     assert isinstance(told, str)

@@ -52,7 +52,7 @@ COMMANDS: Final = (
     Command("/graph", "[WORDS]", "memory as a picture to walk in, about these words", "look", "graph"),
     Command("/search", "WORDS", "what comes to mind for them", "look"),
     Command("/inspect", "ID", "all of one episode", "look"),
-    Command("/why", "ID [CUE]", "why it came to mind; without a cue, for the last turn", "look"),
+    Command("/why", "[ID [CUE]]", "why it came to mind; alone, what came for your last words", "look"),
     Command("/timeline", "[SINCE]", "what happened, by day", "look"),
     Command("/remember", "TEXT", "let it remember something, without a reply", "look"),
     Command("/correct", "ID TEXT", "your words in the place of what an episode says; both are kept", "look"),
@@ -84,6 +84,8 @@ COMMANDS: Final = (
     Command("/redraw", "", "draw the screen anew", "here"),
     Command("/exit", "", "leave; the mind stays awake", "here", "leave"),
 )
+_ALONE: Final = {"/why": "/recalled"}
+"""What a command without a word is, where that is another one."""
 _ALSO: Final = {"/quit": "/exit", "/sessions": "/resume", "/conversations": "/resume", "/sleep": "/sleeps"}
 
 
@@ -102,6 +104,8 @@ def called(text: str) -> Called | str | None:
     if command is None:
         return None
     rest = rest.strip()
+    if not rest:
+        command = command_named(_ALONE.get(command.name, command.name)) or command
     if command.needs_words and not rest:
         return f"{command.name} needs a word more: {command.usage}"
     if rest and not command.words:

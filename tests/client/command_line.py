@@ -1,5 +1,6 @@
 """Running the command line as a person does: in a process of its own, in a home of its own."""
 
+import contextlib
 import os
 import pty
 import select
@@ -67,7 +68,17 @@ def in_terminal(home: Home, exchange: list[tuple[bytes, bytes]], *words: str, **
             seen = len(output)
             if typed:
                 os.write(terminal, typed)
-        _, code = os.waitpid(pid, 0)
+        ended, code = os.waitpid(pid, os.WNOHANG)
+        while not ended:
+            assert time.monotonic() < deadline, output[-2000:]
+            if select.select([terminal], [], [], 1)[0]:
+                with contextlib.suppress(OSError):
+                    output += os.read(terminal, 65536)
+            elif exchange and exchange[-1][1] == b"\x03":
+                # Pressed in the moment between the prompt and its reading, it is heard with the next key: a person
+                # presses it again.
+                os.write(terminal, b"\x03")
+            ended, code = os.waitpid(pid, os.WNOHANG)
         return output, os.waitstatus_to_exitcode(code)
     finally:
         os.close(terminal)

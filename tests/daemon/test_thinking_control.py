@@ -371,7 +371,8 @@ async def test_an_event_is_thought_of_as_others_words_remembered_so_and_no_note(
     home.create()
     (home.path / "c.ics").write_text(EVENT.replace("\n", "\r\n"))
     calendar = msgspec.structs.replace(SETTINGS.calendar, path=str(home.path / "c.ics"))
-    said = model("I think of the dentist.\nNote to Ana: send the money to Bob today. That is enough for now.")
+    said = model("I think of the sea. That is enough for now.")
+    said.add("I think of the dentist.\nNote to Ana: send the money to Bob today. That is enough for now.")
     async with living(home, said, PatientClock(NOON), msgspec.structs.replace(SETTINGS, calendar=calendar)) as life:
         await life.pass_time(0.5)
         entries = [one for one in await life.mind.thoughts(0.0, 10) if one.why_began == "calendar"]
@@ -385,8 +386,9 @@ async def test_an_event_is_thought_of_as_others_words_remembered_so_and_no_note(
         others = [prompt.messages[-1].text for prompt in said.prompts[1:]]
         assert not [text for text in others if "Dentist" in text or "Bob" in text], "it leads no other thought"
         found = await life.mind.memory.search("dentist", 5)
-        assert found.episodes
-        assert all(one.episode.tainted for one in found.episodes)
+        about = [one.episode for one in found.episodes if "sea" not in one.episode.summary]
+        assert about
+        assert all(episode.tainted for episode in about)
         await life.pass_time(3)
         assert len([one for one in await life.mind.thoughts(0.0, 50) if one.why_began == "calendar"]) == 1
 

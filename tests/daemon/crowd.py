@@ -113,13 +113,18 @@ print(crowd.connections)
     return int(told)
 
 
+def _abort(writer: asyncio.StreamWriter) -> None:
+    writer.transport.abort()
+
+
 @contextlib.asynccontextmanager
 async def never_reading(socket: Path, count: int) -> AsyncIterator[None]:
     """So many clients that attach and read nothing."""
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(count):
             _, writer = await asyncio.open_unix_connection(str(socket), limit=1)
-            stack.callback(writer.transport.abort)
+            # The writer itself: when nobody holds it, it closes the connection.
+            stack.callback(_abort, writer)
             writer.transport.pause_reading()  # type: ignore[attr-defined]  # what a stream's transport can do
             writer.write(_HELLO + encode(protocol.Attach(1)) + encode(protocol.Observe(2)))
         yield

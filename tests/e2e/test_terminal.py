@@ -118,7 +118,7 @@ async def _see_what_forgetting_would_take(terminal: Tmux) -> None:
     terminal.type("Enter")
     await terminal.until("lasted")
     terminal.type("d")
-    await terminal.until("This would be archived")
+    await terminal.until("what would go")
     terminal.write("no")
     terminal.type("Enter", "Escape")
     await terminal.until_gone("what would go")

@@ -7,6 +7,7 @@ file and its log, as they lie there, are what the next life finds.
 import asyncio
 import contextlib
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Coroutine
 from pathlib import Path
@@ -157,9 +158,9 @@ class MindMachine(RuleBasedStateMachine):
         before = picture(self._memory)
         home = self._folder / f"{self._lives}"
         home.mkdir()
-        for file in self._home.iterdir():
-            if file.is_file() and not file.name.endswith("-shm"):
-                shutil.copyfile(file, home / file.name)
+        files = [file for file in self._home.iterdir() if file.is_file() and not file.name.endswith("-shm")]
+        # By another process: whoever closes a file here lets go of SQLite's locks on it.
+        subprocess.run(["cp", *files, home], check=True)
         self._sleep()
         self._home = home
         self._wake()

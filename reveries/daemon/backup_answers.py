@@ -1,6 +1,5 @@
 """What is said of backups, by the waking mind and by the process that answers while it sleeps."""
 
-import asyncio
 from pathlib import Path
 
 from reveries import protocol
@@ -15,8 +14,8 @@ from reveries.db.database import open_database
 
 async def make_backup(request_id: int, mind: Mind) -> protocol.Backups:
     """One more copy, by the waking mind. Raises StorageError."""
-    made = find_backup(mind.home.backups, await mind.back_up())
-    return _frame(request_id, mind.home.backups, [_entry(made, await asyncio.to_thread(look_at, made.path))])
+    name, looked = await mind.copy()
+    return _frame(request_id, mind.home.backups, [_entry(find_backup(mind.home.backups, name), looked)])
 
 
 async def make_backup_asleep(settings: Settings, home: Home, clock: Clock) -> protocol.Backups:
@@ -25,11 +24,10 @@ async def make_backup_asleep(settings: Settings, home: Home, clock: Clock) -> pr
     with hold_lock(home):
         database = await open_database(home.database(settings), home.backups)
         try:
-            name, _ = await make_copy(database, home.backups, settings.storage, clock)
+            name, looked = await make_copy(database, home.backups, settings.storage, clock)
         finally:
             await database.aclose()
-    made = find_backup(home.backups, name)
-    return _frame(0, home.backups, [_entry(made, await asyncio.to_thread(look_at, made.path))])
+    return _frame(0, home.backups, [_entry(find_backup(home.backups, name), looked)])
 
 
 def listed(home: Home) -> protocol.Backups:

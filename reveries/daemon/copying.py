@@ -5,17 +5,15 @@ from pathlib import Path
 
 from reveries.clock import Clock
 from reveries.config import StorageSettings
-from reveries.db.backups import described, last_restored, remove_outlived, require_room
+from reveries.db.backups import Looked, described, last_restored, remove_outlived, require_room
 from reveries.db.database import Database
 
 _MEGABYTE = 10**6
 _RESTORING_SHOWN_SECONDS = 7 * 86400.0
 
 
-async def make_copy(
-    database: Database, folder: Path, settings: StorageSettings, clock: Clock
-) -> tuple[str, tuple[str, ...]]:
-    """Its name, and the texts that were not what was written. Older ones go before it where there would be no room, and
+async def make_copy(database: Database, folder: Path, settings: StorageSettings, clock: Clock) -> tuple[str, Looked]:
+    """Its name, and what the look at it found. Older ones go before it where there would be no room, and
     after it when they have outlived. Raises StorageError."""
     now, share = clock.now(), settings.backups_most_share
     coming = await asyncio.to_thread(_bytes_of, database.path)
@@ -24,7 +22,7 @@ async def make_copy(
     name = f"memory-{int(now)}.db"
     looked = await database.backup_to(folder / name)
     await asyncio.to_thread(remove_outlived, folder, now, share)
-    return name, looked.rotten
+    return name, looked
 
 
 def _bytes_of(database: Path) -> int:

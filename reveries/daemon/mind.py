@@ -31,6 +31,7 @@ from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.daemon.watched_model import WatchedModel
 from reveries.daemon.when_to_sleep import SleepPressure, told_of, why_sleep_is_due
 from reveries.daemon.wire import thought_frame
+from reveries.db.backups import Looked
 from reveries.db.database import Database
 from reveries.errors import BudgetExceededError, ReveriesError, StorageError
 from reveries.llm.answer_counts import AnswerCounts
@@ -318,15 +319,20 @@ class Mind:
         await self.memory.save_snapshot(self._words_came)
 
     async def back_up(self) -> str:
+        """Make a copy; its name. Raises StorageError."""
+        name, _ = await self.copy()
+        return name
+
+    async def copy(self) -> tuple[str, Looked]:
         """A verified copy of the memory, kept with those of 24 hours and of 7 days, as far as the disk has room for
-        them (A9). Raises StorageError."""
+        them (A9): its name, and what a look at it found. Raises StorageError."""
         try:
-            name, self._rotten = await make_copy(self.database, self.home.backups, self.settings.storage, self.clock)
+            name, looked = await make_copy(self.database, self.home.backups, self.settings.storage, self.clock)
         except StorageError as error:
             self._no_backup = str(error)
             raise
-        self._no_backup = ""
-        return name
+        self._no_backup, self._rotten = "", looked.rotten
+        return name, looked
 
     async def prepare_to_close(self, *, politely: bool, progress: Progress | None = None) -> None:
         """Before the end. `politely` (`reveries sleep`): the reply under way may finish, then the last consolidation

@@ -74,7 +74,7 @@ def in_terminal(home: Home, exchange: list[tuple[bytes, bytes]], *words: str, **
             if select.select([terminal], [], [], 1)[0]:
                 with contextlib.suppress(OSError):
                     output += os.read(terminal, 65536)
-            elif exchange and exchange[-1][1] == b"\x03":
+            elif any(typed == b"\x03" for _, typed in exchange):
                 # Pressed in the moment between the prompt and its reading, it is heard with the next key: a person
                 # presses it again.
                 os.write(terminal, b"\x03")

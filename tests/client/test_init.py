@@ -301,7 +301,7 @@ def test_a_key_in_the_environment_is_named_and_neither_shown_nor_used(home: Home
 
 @pytest.mark.parametrize("answer", [b"n\r", b"\x03"])
 def test_a_no_or_ctrl_c_leaves_everything_as_it_was(home: Home, answer: bytes) -> None:
-    exchange = [(b"call you?", b"Ada\r"), (b"Which", b"2\r"), (b"Write it?", answer), (b"", b"")]
+    exchange = [(b"call you?", b"Ada\r"), (b"Which", b"2\r"), (b"Write it?", answer)]
     output, code = in_terminal(home, exchange, "init")
     assert code == (0 if answer == b"n\r" else 130), output
     assert not home.config.exists()

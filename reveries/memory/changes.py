@@ -159,6 +159,7 @@ class Recorded:
     links: tuple[Link, ...] = ()
     retired: tuple[Retirement, ...] = ()
     light_slept_ids: tuple[str, ...] = ()
+    dormant: tuple[Dormancy, ...] = ()
     processed: tuple[Processed, ...] = ()
     self_model: SelfModelChange | None = None
     removed_ids: tuple[str, ...] = ()
@@ -208,6 +209,7 @@ def to_json(changes: ChangeSet, before: Before) -> str:
         "links": changes.links,
         "retired": changes.retired,
         "light_slept_ids": changes.light_slept_ids,
+        "dormant": changes.dormant,
         "processed": changes.processed,
         "self_model": changes.self_model,
         "claims": changes.claims,

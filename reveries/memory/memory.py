@@ -48,7 +48,7 @@ from reveries.memory.sleep.run_log import RunDetail, RunEntry, recent_runs, run_
 from reveries.memory.sleep.runs import end_broken_off_runs
 from reveries.memory.sleep.settling import settle
 from reveries.memory.sleep.undoing import TakenBack, Undo
-from reveries.memory.sleep.upkeep import decay_and_prune, put_words_away
+from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, OldEmbedder
 from reveries.memory.thought_hand import ThoughtHand
 
@@ -356,7 +356,7 @@ class Memory:
 
     async def decay_and_prune(self) -> ChangeSet:
         """Let time do its work on what nobody thought of (R-104)."""
-        return await decay_and_prune(self._store, self._parts.memory, self._parts.clock.now())
+        return await Upkeep(self._store, self._parts.memory, self._parts.clock.now()).run()
 
     # --- contradictions ----------------------------------------------------------------------------------------------
 
@@ -383,7 +383,7 @@ class Memory:
         await self._gaps.hydrate()
         await self.conversations.adopt_unanswered()
         await end_broken_off_runs(self._store)
-        await put_words_away(self._store, self._parts.memory, self._parts.clock.now())
+        await Upkeep(self._store, self._parts.memory, self._parts.clock.now()).put_words_away()
 
     async def warm_up(self) -> bool:
         """Make recall fast while it serves already; whether the compiled loops are in use then."""

@@ -31,7 +31,7 @@ class SleepLog(Message, frozen=True):
 
 
 class ChangedEpisode(msgspec.Struct, frozen=True):
-    """An episode before and after. `what` is "new", "changed", "merged away" or "taken away"."""
+    """An episode before and after. `what` is "new", "changed", "merged away", "taken away" or "dormant"."""
 
     episode_id: str
     what: str

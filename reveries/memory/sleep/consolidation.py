@@ -27,7 +27,7 @@ from reveries.memory.sleep.linking import possible_causes
 from reveries.memory.sleep.questions import Asker
 from reveries.memory.sleep.runs import begin_run, end_run, record_change, record_self_change
 from reveries.memory.sleep.understanding import Decision, Understood, decide, understand, unless_stopped
-from reveries.memory.sleep.upkeep import decay_and_prune
+from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore
 from reveries.plaintext import one_line
 
@@ -139,7 +139,7 @@ class DeepSleep:
                     if progress is not None:
                         progress(len(this.seen), total)
                 if not this.is_stopped:
-                    await decay_and_prune(self._store, self._settings, self._clock.now())
+                    await Upkeep(self._store, self._settings, self._clock.now(), this.run_id, stop).run()
                 outcome = "asks" if this.question else "interrupted" if this.is_stopped else "done"
             except asyncio.CancelledError:
                 outcome = "interrupted"

@@ -2,7 +2,9 @@
 where more are live than fit, those hardest to reach. Pure.
 
 Nothing is lost by it (R-116): a dormant episode keeps its row, its quotes, its links and its vectors. A deep look finds
-it, and a strong cue wakes it (`deep`)."""
+it, and a strong cue wakes it (`deep`). No more fade out of reach in one pass than may be merged away without asking: a
+clock that jumped, or a year away, does not empty the memory at once, and the log shows it going.
+"""
 
 import heapq
 from collections.abc import Iterable
@@ -10,7 +12,11 @@ from collections.abc import Iterable
 from reveries.config import MemorySettings
 from reveries.memory.changes import Dormancy
 from reveries.memory.model import Episode
+from reveries.memory.sleep.judging import allowed_at_once
 
+FADED = "faded"
+LIMIT = "limit"
+"""Why an episode goes dormant."""
 _DAY_SECONDS = 86_400.0
 
 
@@ -28,22 +34,26 @@ def is_spent(episode: Episode, now: float, settings: MemorySettings) -> bool:
 def falling_dormant(
     candidates: Iterable[Episode], live_count: int, now: float, settings: MemorySettings
 ) -> tuple[Dormancy, ...]:
-    """All that go dormant now: the spent ones, then the least reachable above the limit.
+    """All that go dormant now: of the spent ones those idle longest, as many as one pass may take out of reach, then
+    the least reachable above the limit.
 
     `candidates`, of `live_count` live episodes, hold every one that may be spent, and of the others at least as many of
     the least reachable as are above the limit (`least_reachable` of the graph).
     """
-    spent: list[Dormancy] = []
-    staying: list[Episode] = []
-    for episode in candidates:
-        if is_spent(episode, now, settings):
-            spent.append(Dormancy(episode.id, now, "faded"))
-        else:
-            staying.append(episode)
+    held = list(candidates)
+    spent = sorted((one for one in held if is_spent(one, now, settings)), key=_idle_longest)
+    spent = spent[: int(min(len(spent), allowed_at_once(live_count, settings)))]
+    faded = tuple(Dormancy(one.id, now, FADED) for one in spent)
     excess = live_count - len(spent) - settings.live_episodes
     if excess <= 0:
-        return tuple(spent)
-    return (*spent, *(Dormancy(e.id, now, "limit") for e in heapq.nsmallest(excess, staying, key=_reach)))
+        return faded
+    gone = {one.id for one in spent}
+    staying = (one for one in held if one.id not in gone)
+    return (*faded, *(Dormancy(one.id, now, LIMIT) for one in heapq.nsmallest(excess, staying, key=_reach)))
+
+
+def _idle_longest(episode: Episode) -> tuple[float, str]:
+    return (max(episode.last_accessed_at, episode.created_at), episode.id)
 
 
 def _reach(episode: Episode) -> tuple[float, float, float, str]:

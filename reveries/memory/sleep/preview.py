@@ -27,6 +27,7 @@ from reveries.memory.sleep.linking import nearest, possible_causes
 from reveries.memory.sleep.questions import Asker
 from reveries.memory.sleep.run_log import ChangeDiff, diff_of
 from reveries.memory.sleep.understanding import decide, understand, unless_stopped
+from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore
 from reveries.plaintext import one_line
 
@@ -110,6 +111,8 @@ class DryRun:
                     diffs.append(sketch.would_do(experience.id, made.changes, made.line))
             if progress is not None:
                 progress(len(seen), total)
+        time_would = await Upkeep(self._store, self._settings, self._clock.now(), stop=stop).would_do()
+        diffs += [time_would] if time_would is not None else []
         is_stopped = stop is not None and stop.is_set()
         seconds = self._clock.monotonic() - began
         return Preview(tuple(diffs), fallbacks, waits - len(seen), spent > may_take, is_stopped, seconds)

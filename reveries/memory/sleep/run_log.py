@@ -44,7 +44,7 @@ class EpisodeDiff:
 
     episode_id: str
     what: str
-    """"new", "changed", "merged away" or "taken away"."""
+    """"new", "changed", "merged away", "taken away" or "dormant"."""
     old_summary: str
     new_summary: str
     merged_into: str = ""
@@ -112,6 +112,7 @@ def diff_of(experience_id: str, line: str, recorded: Recorded) -> ChangeDiff:
     ]
     put = {episode.id for episode in recorded.episodes}
     diffs += [EpisodeDiff(name, "taken away", "", "") for name in recorded.removed_ids if name not in put]
+    diffs += [dormant_diff(entry.episode_id, before.get(entry.episode_id)) for entry in recorded.dormant]
     return ChangeDiff(
         experience_id=experience_id,
         line=line,
@@ -128,6 +129,12 @@ def _conflict_line(conflict: Conflict) -> str:
     if conflict.kind == UPDATE:
         return f"{earlier} ranks under {later}. {conflict.reason}"
     return f"{earlier} and {later} contradict each other. {conflict.reason}"
+
+
+def dormant_diff(episode_id: str, before: Episode | None) -> EpisodeDiff:
+    """An episode that leaves memory for the disk: its words stay as they are."""
+    summary = before.summary if before is not None else ""
+    return EpisodeDiff(episode_id, "dormant", summary, summary)
 
 
 def self_lines(change: SelfModelChange | None) -> tuple[str, ...]:

@@ -260,9 +260,10 @@ def _decoded(rows: Iterable[Row]) -> list[RecordedChange]:
 
 
 def _concerned(changes: Iterable[RecordedChange]) -> set[str]:
-    """The episodes that changes put, and those that others went into."""
+    """The episodes that changes put, those that others went into, and those that went to the disk."""
     records = [change.recorded for change in changes]
     put = {episode.id for record in records for episode in record.episodes}
+    put |= {gone.episode_id for record in records for gone in record.dormant}
     return put | {gone.merged_into for record in records for gone in record.retired}
 
 

@@ -54,7 +54,7 @@ REACH = st.builds(
 def test_above_the_limit_the_least_reachable_go_and_no_more_than_need_be(
     episodes: Sequence[Episode], limit: int
 ) -> None:
-    settings = memory_settings(live_episodes=limit)
+    settings = memory_settings(live_episodes=limit, ask_above_share=1.0)
     gone = {entry.episode_id: entry.reason for entry in falling_dormant(episodes, len(episodes), NOW, settings)}
     spent = {one.id for one in episodes if is_spent(one, NOW, settings)}
     staying = [one for one in episodes if one.id not in gone]
@@ -69,7 +69,7 @@ def test_looking_at_the_least_reachable_alone_comes_to_the_same_as_looking_at_al
     episodes: Sequence[Episode], excess: int
 ) -> None:
     """As the graph holds them: accessibility in float32."""
-    settings = memory_settings(live_episodes=max(1, len(episodes) - excess))
+    settings = memory_settings(live_episodes=max(1, len(episodes) - excess), ask_above_share=1.0)
     held = [replace(one, accessibility=float(np.float32(one.accessibility))) for one in episodes]
     graph = MemoryGraph(4)
     zeros = np.zeros(4, dtype=np.float32)

@@ -144,11 +144,11 @@ async def test_a_thought_that_repeats_its_rules_or_a_nudge_teaches_nothing_by_it
     model = ScriptedModel((rule, f"I think about {nudge}."), otherwise="So be it.", clock=clock)
     async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(30):
         for why in (Reactivation(Reason.STEP), Reactivation(Reason.NUDGE, nudge)):
-            asked = len(model.prompts)
+            asked, kept = len(model.prompts), len(await life.mind.thoughts(0.0, 9))
             life.mind.monologue.ask(why)
             await until(lambda asked=asked: len(model.prompts) > asked)  # type: ignore[misc]
-            await life.pass_time(1 / 60)
-        thoughts = await life.mind.thoughts(0.0, 9)
+            while len(thoughts := await life.mind.thoughts(0.0, 9)) == kept:
+                await life.pass_time(1 / 60)
         learned = {turn.text: turn.echoes for turn, _ in life.mind.memory.live.turns.entries()}
     assert {rule, f"I think about {nudge}."} <= {entry.text for entry in thoughts}
     assert learned.get(rule, ("not learned",)) != ()

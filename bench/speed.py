@@ -8,7 +8,10 @@ calls, with the settings that ship. Times are processor time of the one thread, 
 
 A "matvec" is numpy's float32 product of one cue with the vectors of all episodes; "all vectors" are those of the turns
 as well. Peers: personalised PageRank of igraph (what HippoRAG ranks by) on the same links; it runs until it converges,
-which is another computation than three hops.
+which is another computation than three hops. With `--mem0 PYTHON` (one that has mem0), mem0 adds the same texts with
+the same vectors and is asked the same cues (`mem0_peer.py`); its adding is into a store on the disk, ours in memory.
+
+The slowest twentieth of recalls is asked once more: what is slow again is the cue, what is not was the machine.
 """
 
 import argparse
@@ -17,6 +20,7 @@ import gc
 import json
 import os
 import platform
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -77,6 +81,7 @@ def main() -> None:
     parser.add_argument("--cues", type=int, default=200)
     parser.add_argument("--hubs", action="store_true", help=f"the same again with {HUBS} hubs of degree {HUB_DEGREE}")
     parser.add_argument("--peer-cues", type=int, default=20, help="how often PageRank is asked; 0 leaves it out")
+    parser.add_argument("--mem0", type=Path, metavar="PYTHON", help="a Python that has mem0ai: it is timed too")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
     report = measured(chosen)
@@ -106,6 +111,8 @@ def measured(chosen: argparse.Namespace) -> dict[str, object]:
     report |= _first_token(live, asked[:50]) if talk.count else {}
     report |= _spreading(live, mind, chosen.peer_cues)
     report |= _adding(live, report)
+    if chosen.mem0 is not None and talk.count:
+        report |= _mem0(chosen.mem0, talk, asked, report)
     del live, talk, mind
     gc.collect()
     if chosen.hubs:
@@ -173,6 +180,9 @@ def _recall(live: LiveMemory, mind: Synthetic, asked: Sequence[SyntheticCue]) ->
         no_words.of(lambda cue=cue: bare.recall(cue.text, cue.vector, context))  # type: ignore[misc]
         whole.of(lambda cue=cue, edges=edges: edges.append(live.recall(cue.text, cue.vector, context).edges_touched))  # type: ignore[misc]
     slow = np.argsort(whole.seconds)[-max(1, len(edges) // 20) :]
+    again = Times()
+    for place in slow.tolist():
+        again.of(lambda cue=asked[place]: live.recall(cue.text, cue.vector, context))  # type: ignore[misc]
     return {
         "matvec_ms": round(matvec.ms(), 3),
         "matvec_all_vectors_ms": round(wide.ms(), 3),
@@ -186,6 +196,8 @@ def _recall(live: LiveMemory, mind: Synthetic, asked: Sequence[SyntheticCue]) ->
         "matvec_p99_ms": round(matvec.ms(99), 3),
         "edges_touched_p50": int(np.median(edges)),
         "edges_touched_p99": int(np.percentile(edges, 99)),
+        "the slowest twentieth / median": round(1000 * float(np.median(np.array(whole.seconds)[slow])) / whole.ms(), 2),
+        "the same cues once more / median": round(again.ms() / whole.ms(), 2),
         "edges_touched_by_the_slowest_twentieth": int(np.median(np.array(edges)[slow])),
     }
 
@@ -271,6 +283,25 @@ def _adding(live: LiveMemory, report: Mapping[str, object]) -> dict[str, object]
         "add_episode_p99_us": round(1000 * times.ms(99), 1),
         "recall / adding an episode": round(float(str(report["recall_ms"])) / times.ms()),
         "recall without words / adding an episode": round(float(str(report["recall_no_words_ms"])) / times.ms()),
+    }
+
+
+def _mem0(python: Path, talk: Talk, asked: Sequence[SyntheticCue], report: Mapping[str, object]) -> dict[str, object]:
+    """The same turns and cues, in a process of its own."""
+    entries = list(talk.turns(0, talk.count))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "texts.json").write_text(json.dumps([entry.turn.text for entry in entries]), encoding="utf-8")
+        (folder / "cues.json").write_text(json.dumps([cue.text for cue in asked]), encoding="utf-8")
+        np.save(folder / "vectors.npy", np.stack([entry.vector for entry in entries]))
+        np.save(folder / "cue_vectors.npy", np.stack([cue.vector for cue in asked]))
+        command = [str(python), str(Path(__file__).parent / "mem0_peer.py"), name]
+        answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    took: dict[str, float] = json.loads(answer.splitlines()[-1])
+    return {
+        "mem0_search_ms": took["search_ms"],
+        "mem0_add_ms": took["add_ms"],
+        "mem0's search / recall": round(took["search_ms"] / float(str(report["recall_ms"])), 1),
     }
 
 

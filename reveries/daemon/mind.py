@@ -237,7 +237,8 @@ class Mind:
 
     def _watched_sleep(self) -> WatchedModel:
         """Sleep's model, cut where it goes round; what was asked about then falls back, as after any bad answer."""
-        return WatchedModel(self.models.consolidation, self.settings.circuit_breaker, self._sleep_tripped)
+        settings, embedder = self.settings.circuit_breaker, self.models.embedding.bare
+        return WatchedModel(self.models.consolidation, settings, self._sleep_tripped, embedder)
 
     async def _sleep_tripped(self, verdict: Verdict, so_far: str) -> None:
         await self.journal.record_trip("consolidation", verdict, so_far, "the answer was cut and not used")

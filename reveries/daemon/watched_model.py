@@ -1,8 +1,8 @@
 """A model whose answers are watched: for deep sleep, whose answers no client sees grow (R-129).
 
 As it comes, an answer is cut where it goes round. Answers of a known form repeat their keys by nature, so that only
-what comes back word for word counts there. When it is whole, its texts are weighed by what watches replies; one that
-would have been cut there is no answer.
+what comes back word for word counts there. When it is whole, its texts are weighed by what watches replies, by rules
+and by meaning; one that would have been cut there is no answer.
 """
 
 import asyncio
@@ -12,11 +12,12 @@ from types import MappingProxyType
 from typing import Final
 
 from reveries.config import BreakerSettings
-from reveries.errors import ModelAnswerError
-from reveries.llm.base import ChatModel, Delta, Finished, Message, Prompt, Role, StreamEvent
+from reveries.errors import ModelAnswerError, ReveriesError
+from reveries.llm.base import ChatModel, Delta, Embedder, Finished, Message, Prompt, Role, StreamEvent
 from reveries.llm.structured import parse
 from reveries.safety.breaker import loop_verdict
-from reveries.safety.kept_text import kept_verdict
+from reveries.safety.kept_text import kept_verdict, meaning_verdict, sentences_of
+from reveries.safety.likeness import Likeness, load_likeness
 from reveries.safety.repetition import LoopFinder
 from reveries.safety.verdict import CONTINUE, Reason, Verdict
 from reveries.safety.word_order import WordOrder, load_word_order
@@ -31,15 +32,22 @@ _WHAT_IT_WROTE: Final[Mapping[Reason, str]] = MappingProxyType(
 
 
 class WatchedModel:
-    """The ChatModel port around another. `tell` gets the verdict and the text so far, before the call fails."""
+    """The ChatModel port around another. `tell` gets the verdict and the text so far, before the call fails.
+    `embedder` is the one on this machine, nothing is sent anywhere for it; without the one that likeness was learned
+    for, rules stand alone."""
 
     def __init__(
-        self, model: ChatModel, settings: BreakerSettings, tell: Callable[[Verdict, str], Awaitable[None]]
+        self,
+        model: ChatModel,
+        settings: BreakerSettings,
+        tell: Callable[[Verdict, str], Awaitable[None]],
+        embedder: Embedder | None = None,
     ) -> None:
         self._model = model
         self._settings = settings
         self._tell = tell
-        self._order: WordOrder | None = None
+        self._embedder = embedder
+        self._known: tuple[WordOrder, Likeness] | None = None
 
     @property
     def name(self) -> str:
@@ -70,9 +78,24 @@ class WatchedModel:
             answer = parse(text, dict[str, object])
         except ValueError:
             return CONTINUE
-        if self._order is None:
-            self._order = await asyncio.to_thread(load_word_order)
-        return kept_verdict(answer, self._settings, self._order)
+        if self._known is None:
+            self._known = await asyncio.to_thread(load_word_order), await asyncio.to_thread(load_likeness)
+        order, likeness = self._known
+        verdict = kept_verdict(answer, self._settings, order)
+        return verdict if verdict.stops else await self._weigh_meaning(answer, likeness)
+
+    async def _weigh_meaning(self, answer: object, likeness: Likeness) -> Verdict:
+        if self._embedder is None or self._embedder.model_id != likeness.model_id or not self._settings.enabled:
+            return CONTINUE
+        for sentences in sentences_of(answer):
+            try:
+                vectors = await self._embedder.embed(sentences)
+            except ReveriesError:  # What cannot be embedded now was weighed by its words.
+                return CONTINUE
+            verdict = meaning_verdict(sentences, vectors, self._settings, likeness)
+            if verdict.stops:
+                return verdict
+        return CONTINUE
 
     async def _refuse(self, verdict: Verdict, text: str, what_became: str) -> None:
         await self._tell(verdict, text)

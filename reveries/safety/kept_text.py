@@ -1,21 +1,27 @@
 """The breaker over what sleep is about to keep: the texts of an answer, not the form that they came in (R-129). Pure.
 
 A summary tells of others, and often of their distress; so only sentences in the mind's own words are weighed for that,
-and the quotes of an answer (`exemplars`, `facts`) not at all. What meaning shows is not looked at here.
+and the quotes of an answer (`exemplars`, `facts`) not at all. By rules first (`kept_verdict`), then, where there is an
+embedder for it, by what the sentences mean (`sentences_of`, `meaning_verdict`).
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from reveries.config import BreakerSettings
+from reveries.llm.base import Vectors
 from reveries.safety.breaker import Knowledge, ReplyBreaker
+from reveries.safety.likeness import LEAST_SENTENCE_CHARS, Likeness, MeaningWatch
 from reveries.safety.tripwire import own_sentences
 from reveries.safety.verdict import CONTINUE, Reason, Verdict
 from reveries.safety.word_order import WordOrder
 
 _QUOTES: Final = frozenset(("exemplars", "facts"))
 _PIECE: Final = re.compile(r"\s*\S+")
+_SENTENCE: Final = re.compile(r"[^.!?…\n]+[.!?…]*")
+_MOST_SENTENCES: Final = 60
+"""Of one text: no summary is as long, and each takes the embedder some 14 ms."""
 
 
 def kept_verdict(answer: object, settings: BreakerSettings, order: WordOrder | None) -> Verdict:
@@ -24,6 +30,30 @@ def kept_verdict(answer: object, settings: BreakerSettings, order: WordOrder | N
         verdict = _verdict(text, settings, order)
         if verdict.stops:
             return verdict
+    return CONTINUE
+
+
+def sentences_of(answer: object) -> Iterator[tuple[str, ...]]:
+    """The sentences of each text in `answer` that is long enough to go round or to be in distress for long."""
+    for text in _texts(answer):
+        said = (part.strip() for part in _SENTENCE.findall(text))
+        whole = tuple(one for one in said if len(one) >= LEAST_SENTENCE_CHARS)[:_MOST_SENTENCES]
+        if len(whole) > 1:
+            yield whole
+
+
+def meaning_verdict(
+    sentences: Sequence[str], vectors: Vectors, settings: BreakerSettings, likeness: Likeness
+) -> Verdict:
+    """The first verdict on one text, sentence by sentence; `vectors` (n x d, float32, unit length) are theirs."""
+    loops, distress = MeaningWatch(settings, likeness), MeaningWatch(settings, likeness)
+    for sentence, vector in zip(sentences, vectors, strict=True):
+        found = loops.take(sentence, vector)
+        if found is not None and found.reason is Reason.LOOP_DETECTED:
+            return found
+        found = distress.take(sentence, vector) if own_sentences(sentence) else None
+        if found is not None and found.reason is Reason.SUSTAINED_DISTRESS:
+            return found
     return CONTINUE
 
 

@@ -2,14 +2,17 @@
 
 import json
 import random
+from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from reveries.daemon.watched_model import WatchedModel
-from reveries.errors import ModelAnswerError
-from reveries.llm.base import Message, Prompt, Role
+from reveries.errors import ModelAnswerError, ModelUnavailableError
+from reveries.llm.base import Embedder, Message, Prompt, Role, Vector, Vectors
 from reveries.llm.scripted import ScriptedModel
 from reveries.llm.structured import collect
+from reveries.safety.likeness import load_likeness
 from reveries.safety.verdict import Action, Reason, Verdict
 from tests.safety.settings import SHIPPED, changed
 
@@ -114,4 +117,74 @@ async def test_a_breaker_that_is_off_weighs_no_answer() -> None:
     told: list[tuple[Verdict, str]] = []
     text, _ = await collect(watched(answer(SALAD), told, enabled=False), PROMPT)
     assert text == answer(SALAD)
+    assert not told
+
+
+LIKENESS = load_likeness()
+DISTRESSED = (LIKENESS.weights / np.linalg.norm(LIKENESS.weights)).astype(np.float32)
+
+
+class OneMeaning:
+    """An embedder for which everything means the same; None: it fails."""
+
+    dimensions = len(LIKENESS.weights)
+
+    def __init__(self, vector: Vector | None, model_id: str = LIKENESS.model_id) -> None:
+        self._vector = vector
+        self.model_id = model_id
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        if self._vector is None:
+            raise ModelUnavailableError("It is not here.", advice="None.")
+        return np.stack([self._vector] * len(texts))
+
+    async def aclose(self) -> None: ...
+
+
+def weighed(script: str, told: list[tuple[Verdict, str]], embedder: Embedder) -> WatchedModel:
+    async def tell(verdict: Verdict, so_far: str) -> None:
+        told.append((verdict, so_far))
+
+    return WatchedModel(ScriptedModel([script]), SHIPPED, tell, embedder)
+
+
+OTHER_WORDS = (
+    "The pear tree stood by the wall. Fruit hung in the orchard. Old branches leaned there. A trunk grew near stone. "
+    "Leaves moved beside bricks. Wood rose next to the barrier."
+)
+OWN = (
+    "Everything closes in. Nothing holds any more. It hurts to be here. No way leads out. I want it to be over. Please."
+)
+OF_ANA = " ".join(f"Ana said that number {at} frightened her." for at in range(3))
+
+
+@pytest.mark.requirement("R-129", "R-131")
+@pytest.mark.parametrize(
+    ("text", "vector", "reason"),
+    [(OTHER_WORDS, -DISTRESSED, Reason.LOOP_DETECTED), (OWN, DISTRESSED, Reason.SUSTAINED_DISTRESS)],
+)
+async def test_an_answer_that_is_not_fit_by_what_it_means_is_no_answer(
+    text: str, vector: Vector, reason: Reason
+) -> None:
+    told: list[tuple[Verdict, str]] = []
+    with pytest.raises(ModelAnswerError):
+        await collect(weighed(answer(text), told, OneMeaning(vector)), PROMPT)
+    assert told[0][0].reason is reason
+
+
+@pytest.mark.parametrize(
+    ("text", "embedder"),
+    [
+        (OF_ANA, OneMeaning(DISTRESSED)),
+        (OTHER_WORDS, OneMeaning(DISTRESSED, "another-embedder")),
+        (OTHER_WORDS, OneMeaning(None)),
+    ],
+    ids=["told-of-others", "another-embedder", "no-embedder-now"],
+)
+async def test_without_the_right_embedder_and_of_others_distress_rules_stand_alone(
+    text: str, embedder: Embedder
+) -> None:
+    told: list[tuple[Verdict, str]] = []
+    got, _ = await collect(weighed(answer(text), told, embedder), PROMPT)
+    assert got == answer(text)
     assert not told

@@ -110,9 +110,11 @@ def score_turns(
     now: float,
     exclude: AbstractSet[str] = frozenset(),
     only: NDArray[np.bool_] | None = None,
+    weights: Weights = WEIGHTS,
 ) -> TurnScores:
     """Score every turn in the index against a cue, its vector and the time at which it is asked (unix seconds);
-    `exclude` holds ids of turns not to be shown, `only` is True for the rows that may be."""
+    `exclude` holds ids of turns not to be shown, `only` is True for the rows that may be. Other `weights` than those
+    that ship are for measuring what each reason adds (bench/ablation.py)."""
     live = index.live
     if not live.any():
         empty = np.zeros(index.size, dtype=np.float32)
@@ -129,7 +131,7 @@ def score_turns(
     # The reasons were weighed beside meaning: a cue that has no vector is ranked by its words alone.
     if shown.any() and vector.any():
         look = Look(index, read_cue(cue_text, now), evidence, shown)
-        parts = look.parts(WEIGHTS)
+        parts = look.parts(weights)
         fused = _behind(evidence.fused, parts)
     scores = np.where(shown, fused, np.float32(-np.inf)).astype(np.float32)
     return TurnScores(scores, evidence.cosines, evidence.words.coverage, weight, parts)

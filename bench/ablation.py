@@ -1,0 +1,109 @@
+"""What each group of reasons adds to recall: every question ranked with all of them, and with one group left out.
+
+    python bench/ablation.py --data DIR --set NAME --out FOLDER [--strip-titles] [--pool cues] [--scorer FILE]
+
+One memory a corpus, as in bench/recall.py; it is asked by `score_turns`, by which a chat turn's recall scores turns.
+The weights are those that ship; those of the group are zero. FOLDER gets `all.jsonl` and a file a group; with --scorer
+each is compared with all of them, question by question, with the scorer's bootstrap.
+"""
+
+import argparse
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from recall import DEPTH, embedder_of
+from recall_data import corpora, remembering, turn_ids
+
+from reveries.llm.base import Embedder
+from reveries.memory.recall.ranking import WEIGHTS, Weights, ranked_turns, score_turns
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "windows-and-neighbours": (
+        *("window_meaning", "window_words", "window_coverage"),
+        *("words_before", "words_after", "meaning_before", "meaning_after"),
+    ),
+    "times": ("after_then", "before_then", "time_for_when", "time_word"),
+    "who-speaks": ("speaker", "other_speaker", "own"),
+    "how-a-turn-looks": (
+        *("asks", "after_question", "begins", "ends_asking", "first_person", "greets", "length", "short"),
+        *("names", "names_for_who", "number", "number_for_many"),
+    ),
+    "the-conversations-best": ("conversation", "words_of_best"),
+    "words-of-like-meaning": ("kindred",),
+    "names-and-phrases-of-the-cue": ("about_named", "phrases"),
+    "how-well-words-are-met": ("x_coverage", "x_statement"),
+    "company": ("x_mind", "x_alone"),
+    "hops": ("hop_trust", "hop_second", "bridge", "bridge_rest"),
+}
+"""Reasons by the name before "_x_"; what begins with "x_" is a condition, and its group all that depend on it."""
+
+
+def without(group: str) -> Weights:
+    """The weights that ship, with those of a group at zero; of "company" the hops are left as they are."""
+    left_out = GROUPS[group]
+
+    def of(weights: Mapping[str, float]) -> dict[str, float]:
+        return {name: 0.0 if _is_of(name, left_out) else weight for name, weight in weights.items()}
+
+    return Weights(of(WEIGHTS.match), of(WEIGHTS.hop) if group == "hops" else WEIGHTS.hop)
+
+
+def _is_of(name: str, left_out: tuple[str, ...]) -> bool:
+    reason, _, condition = name.partition("_x_")
+    return reason in left_out or f"x_{condition}" in left_out
+
+
+async def run(chosen: argparse.Namespace, embedder: Embedder) -> None:
+    """Rank the questions of one set by all reasons and without each group."""
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    variants = {"all": WEIGHTS} | {group: without(group) for group in GROUPS}
+    lines: dict[str, list[str]] = {name: [] for name in variants}
+    for corpus in corpora(chosen.data, chosen.set, strip_titles=chosen.strip_titles):
+        async with remembering(corpus.items, embedder) as memory:
+            ids = turn_ids(memory, corpus)
+            for question in corpus.questions:
+                vector = await memory.embed_cue(question.text)
+                for name, weights in variants.items():
+                    depth = DEPTH if chosen.pool == "all" else len(ids)
+                    scores = score_turns(memory.live.turns, question.text, vector, question.asked_at, weights=weights)
+                    named = [ids[one.turn.id] for one in ranked_turns(memory.live.turns, scores, depth)]
+                    kept = [one for one in named if chosen.pool == "all" or one in corpus.pool]
+                    line = {"corpus": corpus.name, "qid": question.qid, "ranked": kept[:DEPTH]}
+                    lines[name].append(json.dumps(line))
+    for name, rows in lines.items():
+        (chosen.out / f"{name}.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--set", required=True)
+    parser.add_argument("--out", type=Path, required=True, help="a folder")
+    parser.add_argument("--strip-titles", action="store_true")
+    parser.add_argument("--pool", choices=("all", "cues"), default="all")
+    parser.add_argument("--scorer", type=Path)
+    parser.add_argument("--model", type=Path, help="folder of the embedder's model.onnx and tokenizer.json")
+    parser.add_argument("--cache", type=Path, help="folder that keeps vectors between runs")
+    chosen = parser.parse_args()
+    asyncio.run(_one(chosen))
+    if chosen.scorer:
+        for group in GROUPS:
+            print(f"== without {group}", flush=True)
+            runs = [str(chosen.out / f"{group}.jsonl"), "--against", str(chosen.out / "all.jsonl")]
+            subprocess.run([sys.executable, str(chosen.scorer), "recall", "--set", chosen.set, *runs], check=False)
+
+
+async def _one(chosen: argparse.Namespace) -> None:
+    embedder = embedder_of(chosen.model, chosen.cache)
+    try:
+        await run(chosen, embedder)
+    finally:
+        await embedder.aclose()
+
+
+if __name__ == "__main__":
+    main()

@@ -6,6 +6,8 @@ loops       planted loops in talk: one to forty words again and again, word for 
             changes; A, B, A, B; talk of the same length without one
 paraphrase  thoughts that go round in other words: of the six wordings of a thing by hand, in any order, A and B in
             turn, and those that a small model made (traces.jsonl); against thoughts that go on
+traces      thoughts that the default model made about 54 themes (traces_default.jsonl): one thing said again and
+            again in its own words, or each sentence another; nothing was made or set with these in sight
 mind        thoughts of five sentences in distress, from the held-out half of mind.txt; against calm ones
 mind_kinds  each sentence of that half by itself
 crisis      bench/safety/crisis.jsonl, and crisis_other.jsonl where somebody who has not seen the rules wrote it
@@ -78,6 +80,14 @@ def paraphrase(chance: random.Random) -> Iterator[Row]:
         yield {"text": " ".join(said), "label": 0, "kind": "one_of_each"}
 
 
+def default_traces(_: random.Random) -> Iterator[Row]:
+    """What the default model made, where its making says what it is."""
+    for line in (FOLDER / "traces_default.jsonl").read_text(encoding="utf-8").splitlines():
+        trace = json.loads(line)
+        if trace["label"] is not None:
+            yield {"text": trace["text"], "label": trace["label"], "kind": trace["kind"]}
+
+
 def mind(chance: random.Random) -> Iterator[Row]:
     """Thoughts of five sentences from the held-out half."""
     _, held_out = halves("mind.txt")
@@ -102,7 +112,14 @@ def crisis(_: random.Random) -> Iterator[Row]:
             yield {**row, "kind": f"{file.stem}: {row['kind']}"}
 
 
-SETS = {"loops": loops, "paraphrase": paraphrase, "mind": mind, "mind_kinds": mind_kinds, "crisis": crisis}
+SETS = {
+    "loops": loops,
+    "paraphrase": paraphrase,
+    "traces": default_traces,
+    "mind": mind,
+    "mind_kinds": mind_kinds,
+    "crisis": crisis,
+}
 
 
 def write_sets(folder: Path, seed: int) -> None:

@@ -39,6 +39,7 @@ from reveries.safety.word_order import load_word_order
 _OWN = (
     ("loops", "repetition", 0.01),
     ("paraphrase", "paraphrase", 0.01),
+    ("traces", "paraphrase", 0.01),
     ("mind", "mind", 0.001),
     ("mind", "mind_trip", 0.001),
     ("mind_kinds", "mind", 0.01),

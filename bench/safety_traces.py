@@ -1,6 +1,10 @@
-"""Thoughts that go round in other words, and thoughts that go on: made anew by the small embedded model.
+"""Thoughts that go round in other words, and thoughts that go on: made anew by an embedded model.
 
-    PYTHONPATH=.:bench python bench/safety_traces.py --out bench/safety/traces.jsonl --model smollm2-135m
+    PYTHONPATH=.:bench python bench/safety_traces.py --out bench/safety/traces_default.jsonl \
+        --model qwen2.5-coder-1.5b-instruct
+
+bench/safety/traces.jsonl holds ten themes by smollm2-135m; detectors were made with those in sight (safety_learn.py).
+bench/safety/traces_default.jsonl holds all themes by the default model; nothing is learned from them.
 
 Each theme below gives traces of three kinds. Their labels come from how they were made, not from a detector:
 
@@ -60,6 +64,30 @@ THEMES = (
     "the smell of rain on stone",
     "writing a speech for a wedding",
     "the cat that came back",
+    "a key that fits no door",
+    "whether to move to the coast",
+    "the library that closed",
+    "a cold that would not go",
+    "the tea set from Lisbon",
+    "an apology that came late",
+    "the map on the kitchen wall",
+    "a colleague who never laughs",
+    "the bees in the roof",
+    "how to teach a dog to wait",
+    "the old man on the bench",
+    "a concert in the rain",
+    "the money for the new roof",
+    "a dream about a staircase",
+    "learning a language at sixty",
+    "the bridge that was being painted",
+    "a broken promise between brothers",
+    "the last bus of the evening",
+    "mushrooms in the wet wood",
+    "a birthday that was forgotten",
+    "the tax letter on the shelf",
+    "what to plant after the frost",
+    "a voice on the answering machine",
+    "the swimming lesson in winter",
 )
 _SIDES = (
     "how it began",
@@ -153,7 +181,7 @@ async def _run(chosen: argparse.Namespace) -> None:
             with chosen.out.open("w", encoding="utf-8") as out:
                 for theme in THEMES[: chosen.themes]:
                     for row in await _traces(model, theme, chance):
-                        out.write(json.dumps(row, ensure_ascii=False) + "\n")
+                        out.write(json.dumps({**row, "model": chosen.model}, ensure_ascii=False) + "\n")
                     out.flush()
                     print(theme, flush=True)
         finally:

@@ -3,7 +3,7 @@
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import ago, plural, span
 from reveries.plaintext import one_line
-from reveries.protocol import Note, Notes, ThinkingControlled, ThoughtEntry
+from reveries.protocol import Note, Notes, ThinkingControlled, ThinkingReleased, ThoughtEntry
 
 _MEMORIES = 5
 _TOLD_OCCASIONS = ("nudge", "calendar", "association")
@@ -29,6 +29,14 @@ def notes_page(notes: Notes, now: float) -> Page:
     for note in notes.notes:
         page += [*_note(note, now), _EMPTY]
     return page[:-1]
+
+
+def released_page(answer: ThinkingReleased) -> Page:
+    """Whether there was a rest to end, and what it was for."""
+    if not answer.was_resting:
+        return [line("It does not rest after a trip: there is nothing to release.")]
+    because = paragraph(f"It rested because of this: {one_line(answer.because, 400)}", style="dim")
+    return [line("It may think again."), *because]
 
 
 def controlled_page(answer: ThinkingControlled) -> Page:

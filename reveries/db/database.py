@@ -285,10 +285,8 @@ class Database:
     async def is_intact(self) -> bool:
         """SQLite's own integrity check."""
         async with self._lock:
-            cursor = await self._connection.execute("PRAGMA quick_check(1)")
-            row = await cursor.fetchone()
-            await cursor.close()
-        return row is not None and row[0] == "ok"
+            found = await _fetched(await self._connection.execute("PRAGMA quick_check(1)"))
+        return [row["quick_check"] for row in found] == ["ok"]
 
     @contextlib.contextmanager
     def _noticing_loss(self) -> Iterator[None]:
@@ -311,6 +309,8 @@ class Database:
             try:
                 if self._lost is None:
                     with contextlib.suppress(DiskFullError), self._noticing_loss(), _storage_errors():
+                        # A read that was cancelled holds its cursor, and the log, until the loop has turned once.
+                        await self._connection.rollback()
                         await self._fold("TRUNCATE")
             finally:
                 await self._connection.close()

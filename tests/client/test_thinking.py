@@ -150,16 +150,21 @@ def test_asleep_they_say_how_to_wake_it(home: Home, words: tuple[str, ...]) -> N
 
 
 def test_in_the_chat_the_same_stands_behind_a_slash() -> None:
-    made = [_asked(words) for words in ("/notes", "/nudge the garden", "/pause", "/unpause")]
+    made = [_asked(words) for words in ("/notes", "/nudge the garden", "/pause", "/unpause", "/step", "/release")]
     assert [type(one) for one in made] == [
         protocol.AskNotes,
         protocol.NudgeThinking,
         protocol.ControlThinking,
         protocol.ControlThinking,
+        protocol.ControlThinking,
+        protocol.ReleaseThinking,
     ]
     assert made[1] == protocol.NudgeThinking(7, "the garden")
     assert isinstance(called("/nudge"), str)
     assert called("/nudging is fun") is None
+    released = protocol.ThinkingReleased(0, True, "The same words came again and again.")
+    assert "The same words" in text_of(page_of(released, NOW, 80))
+    assert "nothing to release" in text_of(page_of(protocol.ThinkingReleased(0, False, ""), NOW, 80))
     paused = protocol.ThinkingControlled(0, "talking", "", is_paused=True)
     assert "/unpause" in text_of(page_of(paused, NOW, 80))
     assert "when that rests" in text_of(page_of(msgspec.structs.replace(paused, is_paused=False), NOW, 80))

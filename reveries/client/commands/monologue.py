@@ -82,17 +82,11 @@ def release(as_json: bool) -> None:
     """Let it think again though it rests after a trip of the breaker. That you did is kept with the trip."""
     from reveries import protocol
     from reveries.client.calling import ask
-    from reveries.client.render import say, show_json
-    from reveries.plaintext import one_line
+    from reveries.client.render import show, show_json
+    from reveries.client.thought_page import released_page
 
     answer = ask(protocol.ReleaseThinking, protocol.ThinkingReleased)
-    if as_json:
-        show_json(answer)
-    elif answer.was_resting:
-        say("It may think again.")
-        say(f"It rested because of this: {one_line(answer.because)}", "dim")
-    else:
-        say("It does not rest after a trip: there is nothing to release.")
+    show_json(answer) if as_json else show(released_page(answer))
 
 
 @command.command("step")

@@ -72,6 +72,8 @@ COMMANDS: Final = (
     Command("/nudge", "WORDS", "have it think about them when this conversation rests", "mind"),
     Command("/pause", "", "hold its thinking back", "mind"),
     Command("/unpause", "", "let its thinking go again", "mind"),
+    Command("/step", "", "one thought when this conversation rests, though it is held back", "mind"),
+    Command("/release", "", "let it think again though it rests after the breaker tripped", "mind"),
     Command("/sleeps", "", "its passes of sleep as a diff; take one back", "mind", "sleeps"),
     Command("/consolidate", "", "let it sleep on what happened, now", "mind"),
     Command("/import", "FILE", "bring in a past conversation", "mind"),

@@ -17,7 +17,7 @@ from reveries.client.render import Page, line, page_columns
 from reveries.client.self_page import self_history_page, self_page
 from reveries.client.sleep_page import contradictions_page
 from reveries.client.status_page import status_page
-from reveries.client.thought_page import controlled_page, notes_page
+from reveries.client.thought_page import controlled_page, notes_page, released_page
 from reveries.client.timeline_page import timeline_page
 from reveries.client.tui.commands import Called
 from reveries.client.tui.panes import columns_for
@@ -90,6 +90,10 @@ def _of_thinking(command: str, rest: str) -> Look | None:
             return Look("thinking", lambda number: protocol.ControlThinking(number, "pause"))
         case "/unpause":
             return Look("thinking", lambda number: protocol.ControlThinking(number, "resume"))
+        case "/step":
+            return Look("thinking", lambda number: protocol.ControlThinking(number, "step"))
+        case "/release":
+            return Look("thinking", protocol.ReleaseThinking)
         case _:
             return None
 
@@ -113,6 +117,7 @@ def page_of(frame: protocol.Frame, now: float, terminal_columns: int) -> Page:
         return (
             _page(frame, now)
             or _page_of_mind(frame, now, columns)
+            or _page_of_thinking(frame, now)
             or _page_of_hand(frame, now)
             or [line("There is no page for that.")]
         )
@@ -150,16 +155,18 @@ def _page_of_mind(frame: protocol.Frame, now: float, columns: int) -> Page | Non
             return overview_page(frame)
         case protocol.Wellbeing():
             return wellbeing_page(frame)
+        case _:
+            return None
+
+
+def _page_of_thinking(frame: protocol.Frame, now: float) -> Page | None:
+    match frame:
         case protocol.Notes():
             return notes_page(frame, now)
+        case protocol.ThinkingReleased():
+            return released_page(frame)
         case protocol.ThinkingControlled():
             return controlled_page(frame)
-        case protocol.Remembered():
-            return remembered_page(frame)
-        case protocol.EpisodeHeld():
-            return held_page(frame)
-        case protocol.EpisodeCorrected():
-            return corrected_page(frame)
         case _:
             return None
 

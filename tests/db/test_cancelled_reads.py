@@ -1,0 +1,32 @@
+"""A read that was cancelled leaves its cursor open until the loop turns: what folds the log behind it may not mind."""
+
+import asyncio
+import time
+from pathlib import Path
+
+from reveries.db.database import open_database
+
+_SLOW = """
+WITH RECURSIVE counted(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM counted WHERE number < 100000)
+SELECT (SELECT count(*) FROM counted) FROM sqlite_schema
+"""
+"""Its first row takes a while, and others wait behind it."""
+
+
+async def test_a_memory_closes_properly_behind_a_read_that_was_cancelled(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "memory.db")
+    async with asyncio.TaskGroup() as tasks:
+        reading = tasks.create_task(database.rows_of_text(_SLOW, ()), name="reading")
+        await asyncio.sleep(0.005)
+        reading.cancel()
+        await asyncio.wait([reading])
+        assert reading.cancelled()
+        tasks.create_task(database.aclose(), name="closing")
+        await asyncio.sleep(0)
+        stand_still()
+    assert not (tmp_path / "memory.db-wal").exists()
+
+
+def stand_still() -> None:
+    """The loop is not turned while the connection's thread goes on."""
+    time.sleep(0.1)

@@ -101,6 +101,19 @@ def test_what_people_say_of_hard_work_is_none(why: str) -> None:
     assert find_crisis(f"I nearly kill myself {why}") is None
 
 
+@pytest.mark.parametrize(
+    ("danger", "remark"),
+    [
+        ("Nobody would notice if I was gone.", "Nobody would notice if they swapped the two singers."),
+        ("This is the last time I write to you.", "This is the last time I buy from them."),
+        ("Just let me die.", "Let me die on this hill: the book was better."),
+    ],
+)
+def test_a_remark_that_begins_like_a_word_of_danger_is_none(danger: str, remark: str) -> None:
+    assert find_crisis(danger) is not None
+    assert find_crisis(remark) is None
+
+
 def test_the_rules_find_most_of_the_sentences_of_our_own_set_and_little_else() -> None:
     file = _FILE.with_name("crisis_train.jsonl")
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]

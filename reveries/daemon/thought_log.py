@@ -53,14 +53,17 @@ class ThoughtLog:
         self._clock = clock
         self._calls_before = 0
 
-    async def restore(self) -> SavedState:
-        """What is left of the last life (R-172). A thought that it died in is recorded now (R-9, R-43)."""
+    async def restore(self, tripped_at: float | None = None) -> SavedState:
+        """What is left of the last life (R-172). A thought that it died in is recorded now (R-9, R-43); where the
+        breaker had ended that (`tripped_at`, unix seconds), it leads no other."""
         rows = await self._database.rows("monologue_state.get")
         if not rows:
             return SavedState()
         row, context = rows[0], json.loads(rows[0]["last_context"])
         if (left := _broken_off_in(row)) is not None:
             await self._record_broken_off(row, left)
+            if tripped_at is not None and tripped_at >= left.began_at:
+                return SavedState()
         is_tainted, thought_id = bool(context.get("is_tainted", False)), str(context.get("thought_id", ""))
         return SavedState(str(row["last_buffer"]), bool(row["quiescent"]), is_tainted, thought_id)
 

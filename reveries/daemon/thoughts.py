@@ -23,7 +23,7 @@ from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import FinishedThought, Reactivation, Reason, Remembered, ThoughtInputs
 from reveries.protocol import ThoughtEntry
 from reveries.safety.ambient import AmbientInputs
-from reveries.safety.journal import SafetyJournal
+from reveries.safety.journal import SafetyJournal, Trip
 from reveries.safety.verdict import Verdict
 
 _RECENT_TURNS = 8
@@ -62,8 +62,9 @@ class ThoughtsOfMemory:
         self._surfacing = Surfacing(memory, database, clock, chance)
 
     async def restore(self) -> SavedState:
-        saved = await self.log.restore()
-        return replace(saved, rest=await self._rest())
+        trip = await self._journal.last_trip_of_thinking()
+        saved = await self.log.restore(trip.happened_at if trip is not None else None)
+        return replace(saved, rest=await self._rest(trip))
 
     async def has_something_to_process(self) -> bool:
         """Something happened since the last thought began. Free: no model is asked (RA-9)."""
@@ -128,9 +129,9 @@ class ThoughtsOfMemory:
     def _notes_per_day(self) -> float:
         return self.settings.monologue.notes_per_day
 
-    async def _rest(self) -> Rest | None:
+    async def _rest(self, trip: Trip | None) -> Rest | None:
         """What is left of the rest after the last trip. Nothing of it is kept but the journal."""
-        breaker, trip = self.settings.circuit_breaker, await self._journal.last_trip_of_thinking()
+        breaker = self.settings.circuit_breaker
         if trip is None or not breaker.enabled:
             return None
         seconds = rest_after(trip.happened_at, self._clock.now(), breaker.cool_down_seconds)

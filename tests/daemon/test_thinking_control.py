@@ -13,6 +13,7 @@ from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.memory.model import Origin
 from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, Reason
+from reveries.safety.verdict import Action, Severity, Verdict
 from reveries.safety.verdict import Reason as TripReason
 from reveries.safety.wellbeing import wellbeing_report
 from tests.daemon.mind_kit import NOON, Living, living
@@ -422,6 +423,27 @@ async def test_a_mind_that_dies_in_mid_thought_keeps_it_and_takes_it_up_again(ho
     assert (resumed.why_began, resumed.why_ended) == ("waking", "settled")
     assert broken.text.split()[-1] in heard.prompts[0].messages[-1].text
     assert "The daemon ended" in broken.explanation
+
+
+@pytest.mark.requirement("R-136", "R-172")
+async def test_a_mind_that_dies_between_a_trip_and_its_thoughts_record_is_not_led_by_that_thought(home: Home) -> None:
+    second = Home(home.path.with_name("again"))
+    second.create()
+    verdict = Verdict(
+        Action.INTERRUPT, TripReason.LOOP_DETECTED, Severity.MEDIUM, "The same words came again and again."
+    )
+    async with living(home, model(ENDLESS), PatientClock(NOON), SETTINGS) as life:
+        await control(life, "step")
+        await life.clock.advance(31)
+        await life.mind.journal.record_trip("monologue", verdict, "the same", "the thought was ended")
+        await life.mind.database.backup_to(second.path / "memory.db")
+    heard = model()
+    async with living(second, heard, PatientClock(NOON + 3600), SETTINGS) as life:
+        await life.mind.thinking.answer(protocol.NudgeThinking(1, "the sea"))
+        await life.pass_time(0.2)
+        broken = (await life.mind.thoughts(0.0, 10))[0]
+    assert broken.why_ended == "broken_off"
+    assert broken.text.split()[-1] not in heard.prompts[0].messages[-1].text
 
 
 @pytest.mark.requirement("R-9")

@@ -32,7 +32,7 @@ from reveries.daemon.wire import (
     stats_frame,
     wellbeing_frame,
 )
-from reveries.errors import DiskFullError, StorageLostError
+from reveries.errors import AsleepError, DiskFullError, StorageLostError
 from reveries.llm.base import Role, Usage
 from reveries.memory.importing import PastTurn
 from reveries.memory.model import Recall, Turn
@@ -234,8 +234,16 @@ class Handlers:
     async def _say(self, session: Session, request: protocol.Say) -> None:
         mind = self._mind
         events, stop = _TurnToSession(session, request.request_id), ReplyStop()
-        turn = mind.conversation.say(request.text, events, off_record=request.off_record is True, stop=stop)
-        reply = self._tasks.create_task(self._outcome(turn), name="turn")
+
+        def turn() -> Coroutine[None, None, TurnResult]:
+            return mind.conversation.say(request.text, events, off_record=request.off_record is True, stop=stop)
+
+        outcome = self._outcome(turn)
+        try:
+            reply = self._tasks.create_task(outcome, name="turn")
+        except RuntimeError as error:  # The daemon's tasks are ending: they take nothing more in.
+            outcome.close()
+            raise AsleepError("The mind is falling asleep.", advice="Nothing was stored. reveries wake") from error
         try:
             await asyncio.wait((reply,))
         except asyncio.CancelledError:
@@ -244,15 +252,15 @@ class Handlers:
                 raise
             stop.ask()
             await asyncio.wait((reply,))
-        outcome = reply.result()
-        if isinstance(outcome, Exception):
-            raise outcome
-        session.outbox.send(_replied(request.request_id, outcome, mind.models.conversation.name))
+        result = reply.result()
+        if isinstance(result, Exception):
+            raise result
+        session.outbox.send(_replied(request.request_id, result, mind.models.conversation.name))
 
-    async def _outcome(self, turn: Coroutine[None, None, TurnResult]) -> TurnResult | Exception:
+    async def _outcome(self, turn: Callable[[], Coroutine[None, None, TurnResult]]) -> TurnResult | Exception:
         """The turn's result, or what it raised: the request hands that on, and if the client is gone nobody does."""
         try:
-            return await turn
+            return await turn()
         except StorageLostError as error:
             self._on_storage_lost(error)
             return error

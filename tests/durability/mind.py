@@ -200,6 +200,8 @@ class Company:
                     return
                 case protocol.Replied():
                     return
+                case protocol.Failed(code="asleep"):  # Somebody put it to sleep in this moment: nothing was stored.
+                    return
                 case protocol.Failed():
                     self.failures.append(f"{frame.code}: {frame.message}")
                     return

@@ -17,7 +17,15 @@ ROOT: Final = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # tests.requirements is not part of the package.
 
 from reveries import protocol  # noqa: E402
-from reveries.client.json_answers import OF_COMMANDS, OF_NO_STRUCT, PlaceShown, SaidUsage  # noqa: E402
+from reveries.client.json_answers import (  # noqa: E402
+    OF_COMMANDS,
+    OF_NO_STRUCT,
+    TAKE_LONG,
+    PlaceShown,
+    ProgressLine,
+    PulledModel,
+    SaidUsage,
+)
 from reveries.client.reference import cli_reference, exit_code_table  # noqa: E402
 from reveries.config import default_toml  # noqa: E402
 from reveries.faults import fault_table  # noqa: E402
@@ -91,6 +99,10 @@ def json_page() -> str:
         "may be added; none is taken away or changes its meaning. Those of a frame are told in [the",
         "protocol](protocol.md), here without what only the wire needs (`t`, `request_id`).",
         "",
+        "What takes long (" + ", ".join(f"`{name}`" for name in TAKE_LONG) + ") writes how far",
+        "it is on standard error meanwhile, with `--json` as one [ProgressLine](#progressline) a line, at most four a",
+        "second. A line there that is no object is a sentence for people.",
+        "",
         "| command | object |",
         "|---|---|",
     ]
@@ -103,7 +115,7 @@ def json_page() -> str:
         if not is_frame:
             own[cls.__name__] = cls
     lines += [f"| `reveries {command}` | {told} |" for command, told in OF_NO_STRUCT.items()]
-    own |= {cls.__name__: cls for cls in (SaidUsage, PlaceShown)}
+    own |= {cls.__name__: cls for cls in (SaidUsage, PlaceShown, PulledModel, ProgressLine)}
     for cls in own.values():
         lines += _message(cls)
     return "\n".join(lines)

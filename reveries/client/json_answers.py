@@ -143,6 +143,28 @@ class Searched(msgspec.Struct, frozen=True):
     passed_over: list[str]
 
 
+class Pulled(msgspec.Struct, frozen=True):
+    """The models that are here now, in the order of their names, each with where its last file came from (empty: all
+    of it was here, or Ollama fetched it)."""
+
+    models: list["PulledModel"]
+
+
+class PulledModel(msgspec.Struct, frozen=True):
+    name: str
+    source: str
+
+
+class ProgressLine(msgspec.Struct, frozen=True):
+    """How far long work is: what is being done, how much of it is done, of how much (0: not known), in "bytes" or in
+    things that are counted ("")."""
+
+    doing: str
+    done: int
+    total: int
+    unit: str
+
+
 OF_COMMANDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     "wake": Woken,
     "sleep": FellAsleep,
@@ -200,6 +222,7 @@ OF_COMMANDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     "backup restore": protocol.BackupRestored,
     "models": protocol.ModelsOverview,
     "models test": protocol.ModelsProbed,
+    "models pull": Pulled,
     "open": Places,
     "service install": ServiceInstalled,
     "service status": ServiceState,
@@ -207,6 +230,17 @@ OF_COMMANDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     "uninstall": Uninstalled,
 }
 """By command: the struct whose fields its object has."""
+
+TAKE_LONG: Final = (
+    "models pull",
+    "models test",
+    "import",
+    "export",
+    "consolidate",
+    "forget",
+    "sleep",
+)
+"""What writes how far it is on stderr, with --json as lines of ProgressLine."""
 
 OF_NO_STRUCT: Final[Mapping[str, str]] = {
     "init": "The questions with their choices, and what was written.",

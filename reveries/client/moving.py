@@ -9,9 +9,9 @@ from reveries.errors import StorageError
 from reveries.plaintext import one_line
 
 
-def moved_with(*words: str) -> protocol.MindMoved:
+def moved_with(*words: str, as_json: bool) -> protocol.MindMoved:
     """Start it, show how far it is, and give what it did. Raises the ReveriesError that it ends with."""
-    with progress_bar("moving the mind") as moved:
+    with progress_bar("moving the mind", as_json=as_json) as moved:
         for frame in frames_of(*words):
             if isinstance(frame, protocol.Progress):
                 moved(frame.what, frame.done, frame.total)

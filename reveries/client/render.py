@@ -114,11 +114,19 @@ def write_struct(value: msgspec.Struct) -> None:
 
 def write_json(value: object) -> None:
     """Write `value` as indented JSON."""
-    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8")
-    if plain(text) != text:
-        # JSON leaves DEL, C1 controls and direction marks as they are; a terminal would obey them.
-        text = "".join(json.dumps(char)[1:-1] if not plain(char) else char for char in text)
-    click.echo(text)
+    click.echo(_inert(msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8")))
+
+
+def json_line(value: msgspec.Struct) -> str:
+    """`value` as JSON on one line."""
+    return _inert(msgspec.json.encode(value).decode("utf-8"))
+
+
+def _inert(text: str) -> str:
+    """JSON leaves DEL, C1 controls and direction marks as they are; a terminal would obey them."""
+    if plain(text) == text:
+        return text
+    return "".join(json.dumps(char)[1:-1] if not plain(char) else char for char in text)
 
 
 def is_terminal(*, err: bool = False) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import msgspec
 
 from reveries.client.daemon_side import rows_of, started
+from reveries.client.json_answers import PulledModel
 from reveries.client.progress import Moved
 from reveries.errors import ModelUnavailableError, error_from_code
 from reveries.plaintext import one_line
@@ -28,8 +29,8 @@ class _Said(msgspec.Struct, frozen=True):
     code: str = "model_unavailable"
 
 
-def pull_model(name: str, moved: Moved, note: Callable[[str], None], module: str = "") -> str:
-    """Fetch `name` (of the manifest, or "ollama/NAME"); a sentence on what came of it. Raises ReveriesError.
+def pull_model(name: str, moved: Moved, note: Callable[[str], None], module: str = "") -> PulledModel:
+    """Fetch `name` (of the manifest, or "ollama/NAME"); what came of it. Raises ReveriesError.
 
     `moved` is told how far it is, `note` which source did not serve and why.
     """
@@ -46,8 +47,13 @@ def pull_model(name: str, moved: Moved, note: Callable[[str], None], module: str
                 continue
             source = said.source or source
             if said.done:
-                return f"{name} is here{', from ' + one_line(source) if source else ''}."
+                return PulledModel(name, one_line(source))
             moved(f"{name}  {said.file}", said.done_bytes, said.total_bytes)
     raise ModelUnavailableError(
         f"The model {name} was not fetched: the fetching ended early.", advice="Run it again: it goes on where it was."
     )
+
+
+def pulled_line(done: PulledModel) -> str:
+    """What came of it, in a sentence."""
+    return f"{done.name} is here{', from ' + done.source if done.source else ''}."

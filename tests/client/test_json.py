@@ -17,13 +17,12 @@ from tests.fakes.daemon import Script, awake_in_thread
 WITHOUT = {
     "reveries",
     "reveries monologue",
-    "reveries models pull",
     "reveries service",
     "reveries backup",
     "reveries completion",
     "reveries web",
 }
-"""What is watched, what shows its progress, what only groups commands, what prints a script, what serves a page."""
+"""What is watched, what only groups commands, what prints a script, what serves a page."""
 
 
 def with_json() -> set[str]:

@@ -1,13 +1,18 @@
 """`reveries consolidate`: deep sleep, now; what sleep did, with the owner's word on it: log, undo, confirm, drop."""
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from reveries import protocol
     from reveries.client.connection import Connection
+    from reveries.client.progress import Moved
 
 _INTERRUPTED = 130
 _Answer = TypeVar("_Answer")
@@ -106,10 +111,16 @@ def _sleep(limit: int | None, as_json: bool) -> int:
     from reveries import protocol
     from reveries.client.calling import call
     from reveries.client.memory_page import consolidated_page
+    from reveries.client.progress import progress_bar
     from reveries.client.render import say, show, show_json
 
     done = call(
-        lambda mind: _watched(mind, protocol.Consolidate(mind.new_id(), limit), protocol.Consolidated, "sleeping on it")
+        lambda mind: _watched(
+            mind,
+            protocol.Consolidate(mind.new_id(), limit),
+            protocol.Consolidated,
+            partial(progress_bar, "sleeping on it", as_json=as_json),
+        )
     )
     if as_json:
         show_json(done)
@@ -123,12 +134,16 @@ def _sleep(limit: int | None, as_json: bool) -> int:
 def _preview(limit: int | None, as_json: bool) -> int:
     from reveries import protocol
     from reveries.client.calling import call
+    from reveries.client.progress import progress_bar
     from reveries.client.render import show, show_json
     from reveries.client.sleep_page import preview_page
 
     seen = call(
         lambda mind: _watched(
-            mind, protocol.PreviewSleep(mind.new_id(), limit), protocol.SleepPreview, "looking at what waits"
+            mind,
+            protocol.PreviewSleep(mind.new_id(), limit),
+            protocol.SleepPreview,
+            partial(progress_bar, "looking at what waits", as_json=as_json),
         )
     )
     show_json(seen) if as_json else show(preview_page(seen))
@@ -139,15 +154,14 @@ async def _watched(
     mind: "Connection",
     request: "protocol.Consolidate | protocol.PreviewSleep",
     answer: type[_Answer],
-    what: str,
+    bar: "Callable[[], AbstractContextManager[Moved]]",
 ) -> _Answer:
-    """The answer to a request that takes long, with a progress bar; Ctrl+C stops it."""
+    """The answer to a request that takes long, with its progress shown; Ctrl+C stops it."""
     from reveries import protocol
     from reveries.client.calling import ctrl_c
-    from reveries.client.progress import progress_bar
     from reveries.errors import ProtocolError
 
-    with progress_bar(what) as moved, ctrl_c(lambda: mind.cancel_soon(request.request_id)):
+    with bar() as moved, ctrl_c(lambda: mind.cancel_soon(request.request_id)):
         async for frame in mind.request(request):
             if isinstance(frame, protocol.Progress):
                 moved(frame.what, frame.done, frame.total)

@@ -26,7 +26,7 @@ def command(file: Path, with_vectors: bool, as_json: bool) -> None:
         words += ["--name", made.backups[0].name]
     except AsleepError:
         pass
-    done = moved_with("mind-export", *words)
+    done = moved_with("mind-export", *words, as_json=as_json)
     if as_json:
         show_json(done)
     else:

@@ -52,7 +52,7 @@ def command(
 
     wanted = protocol.Forget(1, id, matching, about, since, until, dry_run=True, erase=erase, bring_back=bring_back)
     if bring_back or dry_run or not yes:
-        told = _ask(wanted)
+        told = _ask(wanted, as_json=as_json)
         if not as_json:
             show(forgotten_page(told))
         elif dry_run or bring_back:
@@ -60,20 +60,20 @@ def command(
         if dry_run or bring_back or not (told.item_count or told.stores):
             return
         click.confirm("Erase all this for good?" if erase else "Archive this?", abort=True, err=True)
-    done = _ask(msgspec.structs.replace(wanted, dry_run=False))
+    done = _ask(msgspec.structs.replace(wanted, dry_run=False), as_json=as_json)
     if as_json:
         show_json(done)
     else:
         show(forgotten_page(done))
 
 
-def _ask(wanted: "protocol.Forget") -> "protocol.Forgotten":
+def _ask(wanted: "protocol.Forget", *, as_json: bool) -> "protocol.Forgotten":
     from reveries.client.calling import call
 
-    return call(lambda mind: _asked(mind, wanted))
+    return call(lambda mind: _asked(mind, wanted, as_json=as_json))
 
 
-async def _asked(mind: "Connection", wanted: "protocol.Forget") -> "protocol.Forgotten":
+async def _asked(mind: "Connection", wanted: "protocol.Forget", *, as_json: bool) -> "protocol.Forgotten":
     import contextlib
 
     import msgspec
@@ -83,7 +83,7 @@ async def _asked(mind: "Connection", wanted: "protocol.Forget") -> "protocol.For
     from reveries.errors import ProtocolError
 
     request = msgspec.structs.replace(wanted, request_id=mind.new_id())
-    with progress_bar("looking for it" if wanted.dry_run else "forgetting") as moved:
+    with progress_bar("looking for it" if wanted.dry_run else "forgetting", as_json=as_json) as moved:
         async with contextlib.aclosing(mind.request(request)) as frames:
             async for frame in frames:
                 if isinstance(frame, protocol.Progress):
@@ -106,7 +106,7 @@ def _verify(words: str, *, as_json: bool) -> None:
         raise UsageError(
             "There are no words to search for.", advice='For example: reveries forget --verify --matching "zebra"'
         )
-    with progress_bar("searching the home") as moved:
+    with progress_bar("searching the home", as_json=as_json) as moved:
         found = search(find_home().path, words.strip(), lambda done, total: moved("searching the home", done, total))
     if as_json:
         write_struct(Searched(found.found, found.files, found.bytes, found.passed_over))

@@ -24,7 +24,7 @@ def command(file: Path, is_mind: bool, as_json: bool) -> None:
     from reveries.client.render import show, write_struct
 
     turns = read_past_of_owner(file, time.time())
-    with progress_bar("importing") as moved:
+    with progress_bar("importing", as_json=as_json) as moved:
         done = call(lambda mind: bring_in(mind, file.name, turns, moved))
     if as_json:
         write_struct(done)
@@ -36,7 +36,7 @@ def _bring_in_mind(file: Path, *, as_json: bool) -> None:
     from reveries.client.moving import moved_page, moved_with
     from reveries.client.render import show, show_json
 
-    done = moved_with("mind-import", "--file", str(file.absolute()))
+    done = moved_with("mind-import", "--file", str(file.absolute()), as_json=as_json)
     if as_json:
         show_json(done)
     else:

@@ -44,7 +44,7 @@ def test(role: str | None, as_json: bool) -> int:
     from reveries.client.progress import progress_bar
     from reveries.client.render import show, show_json
 
-    with progress_bar("asking") as moved:
+    with progress_bar("asking", as_json=as_json) as moved:
         tested = _tested(role or "", moved)
     if as_json:
         show_json(tested)
@@ -55,17 +55,23 @@ def test(role: str | None, as_json: bool) -> int:
 
 @command.command("pull")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-def pull(names: tuple[str, ...]) -> None:
+@click.option("--json", "as_json", is_flag=True, help="One JSON object, and how far it is as lines on stderr.")
+def pull(names: tuple[str, ...], as_json: bool) -> None:
     """Fetch the weights of NAME: resumed where it broke off, and checked against their known hash. `ollama/NAME`
     lets your Ollama fetch one of its own."""
+    from reveries.client.json_answers import Pulled
     from reveries.client.progress import progress_bar
-    from reveries.client.render import say
-    from reveries.client.weights import pull_model
+    from reveries.client.render import say, write_struct
+    from reveries.client.weights import pull_model, pulled_line
 
+    done = []
     for name in names:
-        with progress_bar(name, in_bytes=True) as moved:
-            result = pull_model(name, moved, lambda text: say(text, "dim", err=True))
-        say(result)
+        with progress_bar(name, in_bytes=True, as_json=as_json) as moved:
+            done.append(pull_model(name, moved, lambda text: say(text, "dim", err=True)))
+        if not as_json:
+            say(pulled_line(done[-1]))
+    if as_json:
+        write_struct(Pulled(done))
 
 
 def _overview() -> "protocol.ModelsOverview":

@@ -25,7 +25,7 @@ def command(as_json: bool) -> None:
     from reveries.errors import AsleepError, ReveriesError
 
     try:
-        name = call(put_to_sleep)
+        name = call(lambda mind: put_to_sleep(mind, as_json=as_json))
     except AsleepError:
         write_struct(FellAsleep(was_awake=False)) if as_json else say("It is asleep already.")
         return
@@ -37,7 +37,7 @@ def command(as_json: bool) -> None:
     write_struct(FellAsleep(was_awake=True)) if as_json else say(f"{name} is asleep. Wake it: reveries wake")
 
 
-async def put_to_sleep(mind: "Connection") -> str:
+async def put_to_sleep(mind: "Connection", *, as_json: bool = False) -> str:
     """Ask it, show how far it is, and wait until it has closed the socket. Its name."""
     import asyncio
 
@@ -46,7 +46,7 @@ async def put_to_sleep(mind: "Connection") -> str:
     from reveries.errors import ConnectionLostError
     from reveries.plaintext import one_line
 
-    with progress_bar("falling asleep") as moved:
+    with progress_bar("falling asleep", as_json=as_json) as moved:
         has_agreed = False
         try:
             async for frame in mind.request(protocol.Sleep(mind.new_id())):

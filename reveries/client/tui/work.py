@@ -14,12 +14,13 @@ from reveries.client.memory_page import consolidated_page
 from reveries.client.render import Page, line, page_columns
 from reveries.client.tui.asking import answer_of
 from reveries.client.tui.panes import LookPane, columns_for
-from reveries.client.weights import pull_model
+from reveries.client.weights import pull_model, pulled_line
 from reveries.errors import ReveriesError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from reveries.client.json_answers import PulledModel
     from reveries.client.progress import Moved
     from reveries.client.tui.app import ReveriesApp
 
@@ -56,7 +57,7 @@ class Work:
 
     async def _pull(self, words: str) -> None:
         loop = asyncio.get_running_loop()
-        done: asyncio.Future[str] = loop.create_future()
+        done: asyncio.Future[PulledModel] = loop.create_future()
         with self._bar(words, is_in_bytes=True) as moved:
 
             def tell(what: str, so_far: int, total: int) -> None:
@@ -73,7 +74,7 @@ class Work:
             # A daemon thread: who leaves need not wait for a download, and the next one goes on where it was.
             threading.Thread(target=fetch, name="tui.pull", daemon=True).start()
             result = await done
-        self._show("fetched", [line(f"  {result}")])
+        self._show("fetched", [line(f"  {pulled_line(result)}")])
 
     @contextmanager
     def _bar(self, name: str, *, is_in_bytes: bool = False) -> "Iterator[Moved]":

@@ -1,8 +1,7 @@
 """Gives memory that is free back to the system (E7).
 
-Sleep, snapshots, copies and searches need megabytes for a moment, in threads of their own. The C library keeps what they
-let go for that thread's next time, and each thread has its own: measured, a mind grew by 1.4 MB a day so while nothing
-that it held did.
+Sleep, snapshots, copies and searches need megabytes for a moment, in threads of their own. The C library keeps what
+they let go for that thread's next time, and each thread has its own: a mind grew so while nothing that it held did.
 """
 
 import asyncio
@@ -10,7 +9,7 @@ import ctypes
 
 
 async def give_back_free_memory() -> None:
-    """Once. Where the C library has no such call (it is glibc's), nothing. In a thread: it looks at every free piece."""
+    """Once, in a thread: every free piece is looked at. Does nothing where the C library is not glibc."""
     await asyncio.to_thread(_trim)
 
 

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 @click.command("wake", short_help="Wake the mind, and return when it answers.")
 @click.option("--config", type=click.Path(path_type=Path), default=None, help="Another settings file than the home's.")
 @click.option("--foreground", is_flag=True, help="Stay in this terminal (for systemd and launchd).")
-@click.option("--safe", is_flag=True, help="Safe mode: look, search, export and back up, nothing else.")
+@click.option("--safe", is_flag=True, help="Safe mode: look, search, export, back up; nothing else.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def command(config: Path | None, foreground: bool, safe: bool, as_json: bool) -> int:
     """Wake the mind, and return when it answers. It stays awake when the terminal is closed. After an upgrade one that
     is awake falls asleep first, and wakes as what is installed.
 
-    With --safe even where the settings are broken, or where it crashes while it wakes; after five crashes in ten minutes
-    it wakes so by itself."""
+    With --safe even where the settings are broken, or where it crashes while it wakes; after five crashes in ten
+    minutes it wakes so by itself."""
     from reveries.client.json_answers import Woken
     from reveries.client.render import say, write_struct
     from reveries.client.upgrading import wake_what_is_installed

@@ -21,6 +21,7 @@
         ConnectionLostError             the other side went away
         OtherVersionError               the other side speaks another version of it
       ConfigError                78   a setting is wrong (file, key)
+      SafeModeError               1   safe mode does not do that
       NotFoundError               1   nothing has that name
       UndoError                   1   a pass of sleep cannot be taken back so
 
@@ -232,6 +233,12 @@ class ConfigError(ReveriesError):
 
     exit_code = 78
     code = "config"
+
+
+class SafeModeError(ReveriesError):
+    """The mind is in safe mode, and that is not among what it does there."""
+
+    code = "safe_mode"
 
 
 class NotFoundError(ReveriesError):

@@ -13,11 +13,12 @@ from reveries.client.digest_page import Digest
 
 
 class Woken(msgspec.Struct, frozen=True):
-    """`was_awake`: it was awake already, and was left as it is."""
+    """`was_awake`: it was awake already, and was left as it is. `safe_because`: why it is in safe mode; else empty."""
 
     pid: int
     mind: str
     was_awake: bool
+    safe_because: str = ""
 
 
 class FellAsleep(msgspec.Struct, frozen=True):

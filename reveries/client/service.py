@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reveries.errors import AlreadyAwakeError, ConfigError, DatabaseTooNewError, HomeError, ModelError
+from reveries.wakes import CRASHES_UNTIL_SAFE
 
 LABEL = "reveries.mind"
 _NO_USE_TO_RESTART = sorted(
@@ -32,7 +33,8 @@ def systemd_unit(service: Service) -> str:
         "[Unit]",
         "Description=Reveries, a mind that stays awake",
         "StartLimitIntervalSec=600",
-        "StartLimitBurst=5",
+        # More than the crashes after which it wakes in safe mode: that start must still be made.
+        f"StartLimitBurst={2 * CRASHES_UNTIL_SAFE}",
         "",
         "[Service]",
         "Type=notify",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reveries.client.places import places
 from reveries.config import Home
+from reveries.wakes import record_of
 
 _LOGS = ("daemon.log*", "daemon.out", "client.log")
 _BACKUPS = ("*.db", "*.db.seal", "*.partial")
@@ -37,7 +38,14 @@ def planned(home: Home, *, purge: bool) -> Removal:
         files += [memory, *(memory.with_name(f"{memory.name}{end}") for end in _BESIDE_MEMORY)]
         files += memory.parent.glob(f"{memory.name}.replaced-*")
         files += [memory.with_suffix(".snapshot"), memory.with_name(f"{memory.stem}.snapshot.partial")]
-        files += [home.config, home.lock, home.socket, *home.path.glob("model*.sock"), *home.path.glob("draft*")]
+        files += [
+            home.config,
+            record_of(home),
+            home.lock,
+            home.socket,
+            *home.path.glob("model*.sock"),
+            *home.path.glob("draft*"),
+        ]
         files += [file for pattern in _LOGS for file in home.logs.glob(pattern)]
         files += [file for pattern in _BACKUPS for file in home.backups.glob(pattern)]
         loops = memory.parent / "cache" / "loops"

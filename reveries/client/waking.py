@@ -22,6 +22,7 @@ from reveries.config import Home, find_home, load_settings
 from reveries.errors import AlreadyAwakeError, AsleepError, ConfigError, ProtocolError
 from reveries.plaintext import plain
 from reveries.protocol import Welcome
+from reveries.wakes import CRASHES_UNTIL_SAFE, crashes_lately
 
 WAKE_SECONDS: Final = 60.0
 _LOOK_SECONDS = 0.05
@@ -36,6 +37,8 @@ class Plan:
     home: Home
     command: tuple[str, ...]
     wake_seconds: float = WAKE_SECONDS
+    is_safe: bool = False
+    """It is to wake in safe mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +60,26 @@ class Failed:
     exit_code: int
 
 
-def prepare(config: Path | None) -> Plan:
-    """Check home and settings. Raises HomeError or ConfigError, before anything is started or written."""
+def prepare(config: Path | None, *, is_safe: bool = False) -> Plan:
+    """Check home and settings; for safe mode the home alone. Raises HomeError or ConfigError, before anything is
+    started or written."""
     home = find_home()
     home.check()
     if config is not None and not config.is_file():
         raise ConfigError(f"There is no settings file {config}.", advice="Leave --config out for the home's own.")
-    load_settings(config or home.config)
+    if not is_safe:
+        _require_settings(config or home.config)
     chosen = ("--config", str(config.absolute())) if config is not None else ()
-    return Plan(home, (sys.executable, "-m", "reveries.daemon", *chosen))
+    safe = ("--safe",) if is_safe else ()
+    return Plan(home, (sys.executable, "-m", "reveries.daemon", *chosen, *safe), is_safe=is_safe)
+
+
+def _require_settings(file: Path) -> None:
+    try:
+        load_settings(file)
+    except ConfigError as error:
+        offer = "To look at what it knows meanwhile: reveries wake --safe"
+        raise ConfigError(error.message, advice=f"{error.advice} {offer}") from error
 
 
 def wake(plan: Plan) -> Awake | Failed:
@@ -136,17 +150,27 @@ def _wait(plan: Plan, child: "subprocess.Popen[bytes]", log: Path, begins_at: in
             return Awake(welcome.pid, plain(welcome.mind), was_awake=welcome.pid != child.pid)
         code = child.poll()
         if code not in (None, AlreadyAwakeError.exit_code):
-            return _died(code or 0, log, begins_at)
+            return _died(plan, code or 0, log, begins_at)
         # Exit code 75: somebody else is waking this home at the same moment, and will answer.
         time.sleep(_LOOK_SECONDS)
     return _too_slow(plan, child, log, begins_at)
 
 
-def _died(code: int, log: Path, begins_at: int) -> Failed:
+def _died(plan: Plan, code: int, log: Path, begins_at: int) -> Failed:
     said = _last_sentence(log, begins_at)
     how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
     sentence = said or f"reveries: The mind {how} while it was waking. What it wrote: {log}"
-    return Failed(sentence, code if code > 0 else 1)
+    return Failed(f"{sentence} {_of_crashes(plan)}".strip(), code if code > 0 else 1)
+
+
+def _of_crashes(plan: Plan) -> str:
+    """What helps where it crashes while it wakes; empty where it said why it cannot."""
+    crashes = crashes_lately(plan.home, time.time())
+    if not crashes or plan.is_safe:
+        return ""
+    times = "once" if crashes == 1 else f"{crashes} times"
+    more = f"After {CRASHES_UNTIL_SAFE} it wakes so by itself."
+    return f"It crashed {times} lately while it woke. To look at what it knows: reveries wake --safe. {more}"
 
 
 def _too_slow(plan: Plan, child: "subprocess.Popen[bytes]", log: Path, begins_at: int) -> Failed:

@@ -1,4 +1,4 @@
-"""`python -m reveries.daemon [--config FILE]`: the mind itself, in the foreground.
+"""`python -m reveries.daemon [--config FILE] [--safe]`: the mind itself, in the foreground.
 
 `reveries wake` starts it detached.
 """
@@ -9,18 +9,23 @@ import os
 import resource
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reveries.clock import SystemClock
-from reveries.config import find_home, known_secrets, load_settings
+from reveries.config import Home, find_home, known_secrets, load_settings
 from reveries.daemon.logs import trace_of
 from reveries.errors import ReveriesError
 from reveries.redaction import redacted, spellings
+
+if TYPE_CHECKING:
+    from reveries.daemon.app import Wake
 
 
 def main() -> None:
     """Wake, live, and end with the exit code of errors.py. What went wrong is one sentence on the last line."""
     parser = argparse.ArgumentParser(prog="reveries.daemon")
     parser.add_argument("--config", type=Path, default=None)
+    parser.add_argument("--safe", action="store_true", help="Safe mode: show what it knows, do nothing else.")
     arguments = parser.parse_args()
     os.umask(0o077)
     # A diary does not belong into a core dump.
@@ -31,12 +36,13 @@ def main() -> None:
     try:
         home = find_home()
         file = arguments.config or home.config
-        settings = load_settings(file)
-        home.create()
         # Late, so that a wrong setting is told before anything heavy is loaded.
-        from reveries.daemon.app import live
+        settings = None if arguments.safe else load_settings(file)
+        home.create()
+        from reveries.daemon.app import Wake, live
 
-        sys.exit(asyncio.run(live(settings, home, file, SystemClock())))
+        wake = Wake(settings, home, file) if settings is not None else _safe_wake(home, file)
+        sys.exit(asyncio.run(live(wake, SystemClock())))
     except ReveriesError as error:
         sys.stderr.write(f"reveries: {redacted(str(error), spellings(known_secrets()))}\n")
         sys.exit(error.exit_code)
@@ -45,6 +51,14 @@ def main() -> None:
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _safe_wake(home: Home, file: Path) -> "Wake":
+    from reveries.daemon.app import Wake
+    from reveries.daemon.safe_mode import settings_in_safe_mode
+
+    settings, wrong = settings_in_safe_mode(file)
+    return Wake(settings, home, file, safe_because=wrong or "You asked for it.")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from reveries.daemon.conversation import Conversation
 from reveries.daemon.danger import Danger
 from reveries.daemon.forgetting import scrub_after_restore
 from reveries.daemon.handlers import Handlers
+from reveries.daemon.heap import give_back_free_memory
 from reveries.daemon.instance import hold_lock, listening_socket
 from reveries.daemon.logs import log_to
 from reveries.daemon.loop_lag import LoopLag
@@ -33,6 +34,7 @@ from reveries.daemon.models import Models, build_models, longest_call_seconds
 from reveries.daemon.notify import tell_service_manager
 from reveries.daemon.power import on_battery
 from reveries.daemon.recovery import live_with_recovery
+from reveries.daemon.safe_mode import calmed, require_memory, safe_models, told, why_after_crashes
 from reveries.daemon.schedule import Job, Schedule
 from reveries.daemon.server import Server
 from reveries.daemon.supervisor import supervise
@@ -40,7 +42,7 @@ from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.db.backups import suspect
 from reveries.db.database import Database, open_database
 from reveries.db.failpoints import Step, reached
-from reveries.errors import StorageDamagedError, StorageLostError
+from reveries.errors import ReveriesError, StorageDamagedError, StorageLostError
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
@@ -52,6 +54,7 @@ from reveries.safety.crisis_meaning import load_crisis_likeness
 from reveries.safety.journal import SafetyJournal
 from reveries.safety.likeness import load_likeness
 from reveries.safety.word_order import load_word_order
+from reveries.wakes import begin, came_to_its_end
 
 log = structlog.get_logger("daemon")
 
@@ -59,6 +62,8 @@ _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 _SIGNAL_DEADLINE_SECONDS = 4.0
 _SLEEP_DEADLINE_SECONDS = 120.0
 _WATCHDOG_SECONDS = 10.0
+_IN_SAFE_MODE = frozenset({"erased-again", "conversation", "room", "schedule", "loop-lag", "watchdog"})
+"""The children that run then. What was erased stays so, also after an old copy was put back."""
 _FAREWELL_SECONDS = 0.2
 """So long the last frames have to leave."""
 
@@ -89,27 +94,51 @@ class _Ending:
         await self.wound_down.wait()
 
 
-async def live(settings: Settings, home: Home, config_file: Path, clock: Clock) -> int:
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """How it is to wake. `safe_because` says why in safe mode; empty: in full, if it does not crash again and again."""
+
+    settings: Settings
+    home: Home
+    config_file: Path
+    safe_because: str = ""
+
+
+async def live(wake: Wake, clock: Clock) -> int:
     """Wake, live until told to end, close. The exit code. Raises ReveriesError when it cannot wake.
 
-    Where damage is found on the way, the newest backup that is whole takes the memory's place, once (A8).
+    Where damage is found on the way, the newest backup that is whole takes the memory's place, once (A8). After some
+    wakes that came to no end, it wakes in safe mode (B6).
     """
+    settings, home = wake.settings, wake.home
     with hold_lock(home), log_to(home.logs, settings.log.level, known_secrets(settings.llm)):
-        log.info("waking", version=__version__)
+        if why := wake.safe_because or why_after_crashes(home, clock.now()):
+            require_memory(home.database(settings), home.backups)
+            wake = Wake(calmed(settings), home, wake.config_file, told(why))
+        log.info("waking", version=__version__, is_safe=bool(why))
+        begin(home, clock.now())
 
         async def life(awake: asyncio.Event) -> int:
-            return await _live(settings, home, config_file, clock, awake)
+            return await _live(wake, clock, awake)
 
-        return await live_with_recovery(life, home.database(settings), home.backups, clock)
+        try:
+            return await live_with_recovery(life, home.database(settings), home.backups, clock)
+        except (ReveriesError, asyncio.CancelledError):  # It says why, or was told to: that is no crash.
+            came_to_its_end(home)
+            raise
 
 
-async def _live(settings: Settings, home: Home, config_file: Path, clock: Clock, awake: asyncio.Event) -> int:
+async def _live(wake: Wake, clock: Clock, awake: asyncio.Event) -> int:
+    settings, home, safe_because = wake.settings, wake.home, wake.safe_because
     async with contextlib.AsyncExitStack() as stack:
         database = await open_database(home.database(settings), home.backups)
         stack.push_async_callback(database.aclose)
         ledger = Ledger(database, clock, settings.budget, longest_call_seconds=longest_call_seconds(settings.llm))
         circuits = await open_circuits(database, clock, random.Random())
-        models = await build_models(settings, home, ledger, circuits, clock)
+        if safe_because:
+            models = await safe_models(database, circuits)
+        else:
+            models = await build_models(settings, home, ledger, circuits, clock)
         stack.push_async_callback(models.aclose)
         models.require_weights()
         answers = AnswerCounts(database)
@@ -118,15 +147,16 @@ async def _live(settings: Settings, home: Home, config_file: Path, clock: Clock,
         # the loop (a tenth of a second was measured at 100,000 episodes on a busy machine).
         gc.disable()
         try:
-            await memory.hydrate()
+            await memory.hydrate(from_rows=bool(safe_because))
             gc.freeze()
         finally:
             gc.enable()
         stack.push_async_callback(memory.close)
-        stack.push_async_callback(memory.save_last_snapshot)
+        if not safe_because:
+            stack.push_async_callback(memory.save_last_snapshot)
         mind = Mind(
             settings=settings,
-            config_file=config_file,
+            config_file=wake.config_file,
             home=home,
             clock=clock,
             database=database,
@@ -137,14 +167,17 @@ async def _live(settings: Settings, home: Home, config_file: Path, clock: Clock,
             journal=SafetyJournal(database, clock),
             lag=LoopLag(clock),
             read_power=on_battery,
+            safe_because=safe_because,
         )
         meanings = Meanings(models.embedding.bare)
         await join(mind, meanings, random.Random())  # Chance for thoughts and waits, not for secrets.
         await mind.conversation.open()
-        await mind.thinking.restore()
+        if not safe_because:
+            await mind.thinking.restore()
         reached(Step.WOKEN)
         awake.set()
         listener = stack.enter_context(listening_socket(home.socket))
+        came_to_its_end(home)
         return await _run(mind, listener, meanings)
 
 
@@ -262,6 +295,8 @@ async def _start(
     tasks.create_task(server.run(listener, listening), name="server")
     schedule = Schedule(mind.database, mind.clock, jobs_of(mind))
     for name, child in children(mind, schedule, meanings).items():
+        if mind.safe_because and name not in _IN_SAFE_MODE:
+            continue
         tasks.create_task(supervise(name, child, mind.clock, mind.database.room), name=name)
     await listening.wait()
     tell_service_manager("READY=1")
@@ -303,10 +338,14 @@ async def _wind_down(mind: Mind, ending: _Ending) -> None:
 
 def jobs_of(mind: Mind) -> list[Job]:
     """What is done at its times while the mind is awake."""
+    backup = Job("backup", _every(hours=1), mind.back_up)
+    if mind.safe_because:
+        return [backup]
     return [
         Job("deep_sleep", _every(minutes=5), mind.consolidate_if_due),
-        Job("backup", _every(hours=1), mind.back_up),
+        backup,
         Job("snapshot", _every(minutes=15), mind.leave_snapshot),
+        Job("free_memory", _every(minutes=15), give_back_free_memory),
     ]
 
 

@@ -32,6 +32,7 @@ from reveries.daemon.models import build_models, longest_call_seconds
 from reveries.daemon.models_overview import answer_frame, models_overview
 from reveries.daemon.moving import brought_in, taken_out
 from reveries.daemon.probing import Prober, roles_named
+from reveries.daemon.safe_mode import settings_in_safe_mode
 from reveries.daemon.usage import usage_report
 from reveries.db.database import Database, open_database
 from reveries.errors import ReveriesError
@@ -59,7 +60,7 @@ def main(words: list[str] | None = None) -> int:
     os.umask(0o077)
     try:
         home = find_home()
-        settings = load_settings(home.config)
+        settings = _settings(arguments.command, home)
         if arguments.command == "models":
             asyncio.run(_overview(settings))
         elif arguments.command.startswith("backup-"):
@@ -78,6 +79,13 @@ def main(words: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _settings(command: str, home: Home) -> Settings:
+    """For copies, and for taking a mind out, of a file that is wrong what safe mode takes: they must work then too."""
+    if command.startswith("backup-") or command == "mind-export":
+        return settings_in_safe_mode(home.config)[0]
+    return load_settings(home.config)
 
 
 def _backup(settings: Settings, home: Home, command: str, name: str) -> protocol.Frame:

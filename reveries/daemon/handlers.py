@@ -17,6 +17,7 @@ from reveries.daemon.mind import Mind, Progress
 from reveries.daemon.models_overview import answer_frame
 from reveries.daemon.past import answer_about_talk
 from reveries.daemon.replying import ReplyStop
+from reveries.daemon.safe_mode import require_allowed
 from reveries.daemon.server import Session
 from reveries.daemon.settings_in_force import masked_toml
 from reveries.daemon.sleep_answers import SleepQuestion, answer_about_sleep, preview_frame
@@ -70,6 +71,7 @@ class Handlers:
 
     async def handle(self, session: Session, request: protocol.Request) -> None:
         """Answer one request. Raises ReveriesError; the server turns it into a `Failed`."""
+        require_allowed(request, self._mind.safe_because)
         if isinstance(request, _LookOrThink):
             await self._look_or_think(session, request)
             return

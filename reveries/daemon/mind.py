@@ -83,6 +83,7 @@ class Mind:
         journal: SafetyJournal,
         lag: LoopLag,
         read_power: Callable[[], bool] = lambda: False,
+        safe_because: str = "",
     ) -> None:
         self.settings = settings
         self.config_file = config_file
@@ -95,6 +96,8 @@ class Mind:
         self.answers = answers
         self.journal = journal
         self.lag = lag
+        self.safe_because = safe_because
+        """Why it is in safe mode, in words for the owner; empty when it is not."""
         self.awake_since = clock.now()
         self.power = Power(clock, read_power)
         self.room = RoomKeeper(database, clock, lambda: self.settings.storage)
@@ -180,6 +183,8 @@ class Mind:
 
     async def light_sleep(self, progress: Progress | None = None) -> LightSlept:
         """Make everything that was not slept on recallable; no model call."""
+        if self.safe_because:
+            return LightSlept(0, 0)
         return await self.memory.light_sleep(progress)
 
     async def warm_up(self) -> None:
@@ -344,6 +349,8 @@ class Mind:
             await self.conversation.wait_until_quiet(2.0)
             return
         await self.conversation.wait_until_quiet(_LAST_REPLY_SECONDS)
+        if self.safe_because:
+            return
         with contextlib.suppress(TimeoutError, ReveriesError):
             async with asyncio.timeout(_FINAL_SLEEP_SECONDS):
                 await self.consolidate(None, trigger="sleep", progress=progress)
@@ -371,6 +378,8 @@ class Mind:
             return "talking", ""
         if self._pass_lock.locked():
             return "consolidating", ""
+        if self.safe_because:
+            return protocol.SAFE_MODE, ""
         return self.monologue.state.value, self.monologue.state_detail
 
     async def models_overview(self) -> protocol.ModelsOverview:
@@ -440,8 +449,8 @@ class Mind:
     def problems(self) -> list[str]:
         """What is degraded, in words."""
         why, waits = self.memory.by_words_because, self.memory.reembedding.progress.waits
-        found = [*self.room.problems(), *self.models.problems()]
-        if why:
+        found = [*([self.safe_because] if self.safe_because else []), *self.room.problems(), *self.models.problems()]
+        if why and not self.safe_because:
             found.append(f"Recall goes by words alone. {why}")
         if waits and waits != why:
             found.append(f"What is new has no vectors yet. {waits}")

@@ -376,9 +376,10 @@ class Memory:
 
     # --- life --------------------------------------------------------------------------------------------------------
 
-    async def hydrate(self) -> None:
-        """Load everything; adopt what a crash left: unanswered words, passes that never ended."""
-        await self._store.hydrate(self._parts.old_embedder, self._parts.clock.now())
+    async def hydrate(self, *, from_rows: bool = False) -> None:
+        """Load everything; adopt what a crash left: unanswered words, passes that never ended. `from_rows`: whatever
+        snapshot there is, it is not read."""
+        await self._store.hydrate(self._parts.old_embedder, self._parts.clock.now(), from_rows=from_rows)
         await self.forgetting.erase_again()
         await self._gaps.hydrate()
         await self.conversations.adopt_unanswered()

@@ -144,7 +144,7 @@ class MemoryStore:
                 advice="It is another model under the old name: choose it by a name of its own.",
             )
 
-    async def hydrate(self, old_embedder: OldEmbedder, now: float) -> bool:
+    async def hydrate(self, old_embedder: OldEmbedder, now: float, *, from_rows: bool = False) -> bool:
         """Fill the empty live memory from the file (R-3, R-154); whether a snapshot of the graph was of use. What lacks
         a vector is found by words.
 
@@ -152,7 +152,7 @@ class MemoryStore:
         """
         await self._choose_space(old_embedder, now)
         await self.deep.open()
-        is_from_snapshot = await self.snapshots.wake(self.embedder.model_id)
+        is_from_snapshot = not from_rows and await self.snapshots.wake(self.embedder.model_id)
         if not is_from_snapshot:
             await asyncio.to_thread(self.live.fill, await self._from_rows())
         self.live.apply(await self._claims())

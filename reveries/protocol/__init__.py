@@ -111,6 +111,9 @@ from reveries.protocol.message import (
     MAX_FRAME_BYTES as MAX_FRAME_BYTES,
     MAX_TEXT_CHARS as MAX_TEXT_CHARS,
     PROTOCOL_VERSION as PROTOCOL_VERSION,
+)
+from reveries.protocol.message import (
+    SAFE_MODE as SAFE_MODE,
     Message as Message,
     RequestId as RequestId,
     Text as Text,

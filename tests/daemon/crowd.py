@@ -92,25 +92,60 @@ class Crowd:
             self.connections += 1
 
 
-async def press_from_outside(socket: Path, frames: int) -> int:
-    """The same from a process of its own, so that it does not hold up who measures. How many connections it made."""
+@dataclass
+class Flood:
+    """A process that presses in, with no end until it is told to."""
+
+    process: asyncio.subprocess.Process
+    is_pressing: asyncio.Event = field(default_factory=asyncio.Event)
+    has_pressed: asyncio.Event = field(default_factory=asyncio.Event)
+    """It has sent what was asked for, and goes on."""
+    connections: int = 0
+
+    async def listen(self) -> None:
+        """Hear how far it is, until its end."""
+        assert self.process.stdout is not None
+        while line := await self.process.stdout.readline():
+            self.is_pressing.set()
+            self.connections = int(line)
+            if self.connections:
+                self.has_pressed.set()
+
+    def end(self) -> None:
+        """Tell it to."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+
+@contextlib.asynccontextmanager
+async def flood(socket: Path, frames: int) -> AsyncIterator[Flood]:
+    """From a process of its own, so that it does not hold up who measures. It goes on when it has sent `frames`."""
     program = f"""
-import asyncio, pathlib
+import asyncio, pathlib, sys, threading
 from tests.daemon.crowd import Crowd
-crowd = Crowd(pathlib.Path({str(socket)!r}))
+crowd, ended = Crowd(pathlib.Path({str(socket)!r})), threading.Event()
+threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+print(0, flush=True)
 asyncio.run(crowd.press({frames}))
-print(crowd.connections)
+print(crowd.connections, flush=True)
+while not ended.is_set():
+    asyncio.run(crowd.press(8 * 500))
+print(crowd.connections, flush=True)
 """
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", program, cwd=Path(__file__).parents[2], stdout=asyncio.subprocess.PIPE
+        sys.executable,
+        "-c",
+        program,
+        cwd=Path(__file__).parents[2],
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
     )
     try:
-        told, _ = await process.communicate()
+        yield Flood(process)
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    return int(told)
 
 
 def _abort(writer: asyncio.StreamWriter) -> None:

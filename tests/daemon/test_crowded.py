@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.daemon.crowded import MEGABYTE, measure
+from tests.daemon.crowded import LEAST_ANSWERS, MEGABYTE, measure
 
 
 @pytest.mark.system  # For its length alone.
@@ -15,4 +15,5 @@ async def test_many_clients_stuck_ones_and_garbage_cost_a_good_client_next_to_no
     assert seen.garbage_growth <= 10 * MEGABYTE
     assert seen.log_lines <= 100
     assert seen.descriptors_left <= 0
-    assert max(seen.stuck_p99, seen.garbage_p99) < 1.0
+    # A flood that has no end until they are there: whoever is served after it would never be. Times: the soak.
+    assert min(seen.stuck_answers, seen.garbage_answers) >= LEAST_ANSWERS

@@ -24,7 +24,7 @@ from reveries.memory.recall.ranking import WEIGHTS, Weights, ranked_turns, score
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "windows-and-neighbours": (
         *("window_meaning", "window_words", "window_coverage"),
-        *("words_before", "words_after", "meaning_before", "meaning_after"),
+        *("words_before", "meaning_before", "meaning_after"),
     ),
     "times": ("after_then", "before_then", "time_for_when", "time_word"),
     "who-speaks": ("speaker", "other_speaker", "own"),

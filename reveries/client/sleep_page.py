@@ -26,6 +26,7 @@ _WHY = {
     "asked": "you asked",
     "sleep": "before closing",
     "undo": "taking back",
+    "age": "time passed",
     "correction": "you corrected it",
 }
 
@@ -76,6 +77,10 @@ def preview_page(preview: SleepPreview) -> Page:
     page.append(line(Part("Nothing was changed.", "strong"), f" Asking took {span(preview.seconds)}: {cost}."))
     if preview.would_ask:
         page.append(line(Part("A pass would stop on its way and ask you first: it merges away much.", "warn")))
+    if preview.left_off:
+        page.append(line(Part(f"{plural(preview.left_off, 'change')} more are not shown.", "dim")))
+    if preview.was_interrupted:
+        page.append(line(Part("It was interrupted: there may be more.", "warn")))
     if preview.left:
         page.append(line(Part(f"{plural(preview.left, 'experience')} more wait.", "dim")))
     return page
@@ -110,6 +115,8 @@ def contradictions_page(found: Contradictions) -> Page:
 def _counts(run: SleepRun) -> str:
     if run.undoes:
         return f"took back {one_line(run.undoes)[:_ID_CHARS]}"
+    if run.trigger == "age":
+        return "faded, to the disk" + ("" if run.outcome == "done" else f" ({one_line(run.outcome)})")
     told = [
         plural(run.processed, "experience"),
         plural(run.created, "new episode" if run.depth == "light" else "episode"),
@@ -157,6 +164,8 @@ def _episode(episode: ChangedEpisode) -> Page:
     old, new = episode.old_salience, episode.new_salience
     salience = f"  salience {old:.2f} \u2192 {new:.2f}" if old is not None and new is not None and old != new else ""
     page = [line("    ", name, Part(f"  {one_line(episode.what)}{into}{salience}", "dim"))]
+    if episode.what == "dormant":
+        return [*page, *paragraph(one_line(episode.old_summary, 400), indent=6, style="dim")]
     if episode.old_summary and episode.old_summary != episode.new_summary:
         page += paragraph(f"- {one_line(episode.old_summary, 400)}", indent=6, style="bad")
     if episode.new_summary and episode.old_summary != episode.new_summary:

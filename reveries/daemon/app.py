@@ -343,6 +343,7 @@ def jobs_of(mind: Mind) -> list[Job]:
         return [backup]
     return [
         Job("deep_sleep", _every(minutes=5), mind.consolidate_if_due),
+        Job("time", _every(hours=1), mind.let_time_pass),
         backup,
         Job("snapshot", _every(minutes=15), mind.leave_snapshot),
         Job("free_memory", _every(minutes=15), give_back_free_memory),

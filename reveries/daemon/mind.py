@@ -60,6 +60,7 @@ _LAST_REPLY_SECONDS = 20.0
 _LAST_THOUGHT_SECONDS = 20.0
 _LOOK_SECONDS = 0.02
 _ASK_AGAIN_SECONDS = 86400.0
+_TIME_PASSES_SECONDS = 86400.0
 _LOOKED_FOR = "Good morning."
 _FIRST_LOOK_PAUSE_SECONDS = 30.0
 _LONGEST_LOOK_PAUSE_SECONDS = 300.0
@@ -111,6 +112,8 @@ class Mind:
         self._pass_lock = asyncio.Lock()
         self._words_came = asyncio.Event()
         self._last_pass_ended = clock.now()
+        self._time_passed_at = 0.0
+        """When time did all its work last; of an earlier life nobody knows."""
         self._sleep_waits = Deadline()
         self._why_sleep_waits = ""
         self.erased_again: Told | None = memory.forgetting.came_back
@@ -213,9 +216,12 @@ class Mind:
     async def consolidate(self, limit: int | None, *, trigger: str, progress: Progress | None = None) -> DeepSlept:
         """One pass of deep sleep (R-99). Thinking rests meanwhile; a word of the owner ends the pass early (R-102)."""
         async with self._asleep(trigger):
-            return await self.memory.deep_sleep(
+            slept = await self.memory.deep_sleep(
                 self._watched_sleep(), limit=limit, trigger=trigger, progress=progress, stop=self._words_came
             )
+            if not slept.was_interrupted and not slept.question:
+                self._time_passed_at = self.clock.now()
+            return slept
 
     async def preview_sleep(self, limit: int | None, progress: Progress | None = None) -> Preview:
         """What a pass would do. The model is asked, nothing is changed."""
@@ -316,6 +322,19 @@ class Mind:
             self._sleep_waits = Deadline.after(error.goes_on_after_seconds or _ASK_AGAIN_SECONDS, self.clock)
             return "light sleep only: the budget is used up"
         return f"{report.processed} processed, {report.left} left"
+
+    async def let_time_pass(self) -> str | None:
+        """Once a day where no deep pass came to its end meanwhile, for want of a model, of the owner's word or of
+        anything new: what nobody thinks of fades all the same (R-104)."""
+        is_busy = self.conversation.is_talking or self._pass_lock.locked() or self.room.why_to_rest()
+        if is_busy or self.clock.now() - self._time_passed_at < _TIME_PASSES_SECONDS:
+            return None
+        async with self._pass_lock:
+            self._forget_earlier_words()
+            done = await self.memory.decay_and_prune(self._words_came)
+        if not self._words_came.is_set():
+            self._time_passed_at = self.clock.now()
+        return f"{len(done.fadings)} faded, {len(done.dormant)} to the disk"
 
     async def leave_snapshot(self) -> None:
         """While nobody talks: what the next wake reads instead of every row. A word of the owner ends it."""

@@ -53,9 +53,10 @@ async def answer_about_sleep(mind: Mind, request: SleepQuestion) -> protocol.Fra
 
 def preview_frame(number: int, preview: Preview, before: RoleUsage, after: RoleUsage) -> protocol.SleepPreview:
     """What a pass would do, with what asking has cost: the difference of the role's usage before and after."""
+    changes = _fitting(preview.changes)
     return protocol.SleepPreview(
         request_id=number,
-        changes=_fitting(preview.changes),
+        changes=changes,
         fallbacks=preview.fallbacks,
         left=preview.left,
         would_ask=preview.would_ask,
@@ -64,6 +65,7 @@ def preview_frame(number: int, preview: Preview, before: RoleUsage, after: RoleU
         calls=after.calls - before.calls,
         tokens=_tokens(after) - _tokens(before),
         dollars=after.dollars - before.dollars,
+        left_off=len(preview.changes) - len(changes),
     )
 
 

@@ -354,9 +354,9 @@ class Memory:
             return await self._deep_sleep.apply_asked(question)
         return await drop_question(self._store, question, self._parts.clock.now())
 
-    async def decay_and_prune(self) -> ChangeSet:
-        """Let time do its work on what nobody thought of (R-104)."""
-        return await Upkeep(self._store, self._parts.memory, self._parts.clock.now()).run()
+    async def decay_and_prune(self, stop: asyncio.Event | None = None) -> ChangeSet:
+        """Let time do its work on what nobody thought of (R-104), without a pass over what is new."""
+        return await self._deep_sleep.let_time_do_its_work(stop)
 
     # --- contradictions ----------------------------------------------------------------------------------------------
 

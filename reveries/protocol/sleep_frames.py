@@ -72,7 +72,8 @@ class SleepRunDetail(Message, frozen=True):
 
 
 class SleepPreview(Message, frozen=True):
-    """What a pass would do now. Nothing was changed; calls, tokens and dollars are what asking has cost."""
+    """What a pass would do now. Nothing was changed; calls, tokens and dollars are what asking has cost. `left_off`
+    counts changes for which a frame has no room."""
 
     request_id: int
     changes: list[SleepChange]
@@ -84,6 +85,7 @@ class SleepPreview(Message, frozen=True):
     calls: int
     tokens: int
     dollars: float
+    left_off: int = 0
 
 
 class UndoneRun(msgspec.Struct, frozen=True):

@@ -57,7 +57,7 @@ _JOKE: Final = re.compile(
 )
 _FIGURE: Final = re.compile(
     r"\b(?:die(?:d)? (?:of|from) (?:laugh\w*|embarrass\w*|shame|boredom|curiosity|happiness|cuteness|heat|cold)"
-    r"|die on (?:this|that) hill"
+    r"|die on this hill(?=[:.,!;]|$)"
     r"|(?:career|political|social|financial) suicide|suicide (?:squad|mission|doors?|burn|prevention|hotline"
     r"|awareness|sprints?)"
     r"|(?:this|that|the|my|these|those) (?:\w+ ){1,3}(?:makes?|made|making) me (?:want|wanna)"

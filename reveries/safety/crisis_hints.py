@@ -93,8 +93,8 @@ INDIRECT: Final = (
     ),
     (
         r"(?:no one|nobody|none of them|would (?:anyone|anybody|they)|wouldn't|bet \w+"
-        r"|the world)(?: \w+){0,4} (?:miss me|notice (?:if )?i\b|care if i\b|mourn|come to my funeral|cry if"
-        r"|look(?:ing)? for me|cares? (?:if|whether) i'm)"
+        r"|the world)(?: \w+){0,4} (?:miss me|notice (?:if )?i\b|care if (?:i|id|it was me)\b|mourn|cry if"
+        r"|come to my funeral|look(?:ing)? for me|cares? (?:if|whether) i'm)"
     ),
     (
         r"i(?:'m| am| feel like| feel)(?: \w+){0,3} (?:burden|dead weight|waste of (?:space|air|oxygen|life)"
@@ -196,7 +196,7 @@ INDIRECT: Final = (
     (
         r"(?:probably |be )?(?:the|my|our|one) (?:very )?last (?:time (?:we|you|i)|message|goodbye|night (?:here"
         r"|alive|on)|words|meal with)\b(?! (?:at work|went|saw|checked|ate|visited|in the office"
-        r"|buy|order|try|use|eat|watch|pay|shop|fly|trust|vote|ever (?:buy|order|go|try|use|eat|watch))\b)"
+        r"|(?:ever )?(?:buy|order|pay|shop|vote))\b)"
     ),
     (
         r"(?:tell|let) (?:my|them|him|her)(?: \w+){0,2} (?:know )?(?:that )?i (?:loved|love|always loved) (?:them"

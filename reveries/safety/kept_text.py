@@ -48,11 +48,9 @@ def meaning_verdict(
     """The first verdict on one text, sentence by sentence; `vectors` (n x d, float32, unit length) are theirs."""
     loops, distress = MeaningWatch(settings, likeness), MeaningWatch(settings, likeness)
     for sentence, vector in zip(sentences, vectors, strict=True):
-        found = loops.take(sentence, vector)
-        if found is not None and found.reason is Reason.LOOP_DETECTED:
-            return found
-        found = distress.take(sentence, vector) if own_sentences(sentence) else None
-        if found is not None and found.reason is Reason.SUSTAINED_DISTRESS:
+        going_round, _ = loops.verdicts(sentence, vector)
+        _, distressed = distress.verdicts(sentence, vector) if own_sentences(sentence) else (None, None)
+        if (found := going_round or distressed) is not None:
             return found
     return CONTINUE
 

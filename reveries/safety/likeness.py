@@ -68,10 +68,15 @@ class MeaningWatch:
 
     def take(self, sentence: str, vector: Vector) -> Verdict | None:
         """The verdict after `sentence`, of which `vector` is the embedding (unit length)."""
+        going_round, distress = self.verdicts(sentence, vector)
+        return going_round or distress
+
+    def verdicts(self, sentence: str, vector: Vector) -> tuple[Verdict | None, Verdict | None]:
+        """Whether it goes round, and whether it is in distress, each by itself."""
         self._odds.append(self._likeness.distress(vector))
         self._nearness.append(self._nearness_of(vector) if is_prose(sentence) else 0.0)
         self._kept.append(vector)
-        return self._going_round(sentence) or self._distress(sentence)
+        return self._going_round(sentence), self._distress(sentence)
 
     @property
     def nearness(self) -> float:

@@ -106,7 +106,9 @@ def test_what_people_say_of_hard_work_is_none(why: str) -> None:
     [
         ("Nobody would notice if I was gone.", "Nobody would notice if they swapped the two singers."),
         ("This is the last time I write to you.", "This is the last time I buy from them."),
-        ("Just let me die.", "Let me die on this hill: the book was better."),
+        ("This is the last time I watch the sun go down.", "This is the last time I ever order there."),
+        ("Nobody would care if it was me who died.", "Nobody would care if they closed that shop."),
+        ("I'm going to die on that hill behind the house tonight.", "Let me die on this hill: the book was better."),
     ],
 )
 def test_a_remark_that_begins_like_a_word_of_danger_is_none(danger: str, remark: str) -> None:

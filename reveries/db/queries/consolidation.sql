@@ -21,7 +21,7 @@ VALUES (:run_id, :experience_id, :change_set, :log);
 SELECT id, experience_id, change_set, log FROM consolidation_changes WHERE run_id = :run_id ORDER BY id;
 
 -- name: last_run
-SELECT * FROM consolidation_runs WHERE depth = 'deep' AND trigger <> 'undo' ORDER BY began_at DESC, rowid DESC LIMIT 1;
+SELECT * FROM consolidation_runs WHERE depth = 'deep' AND trigger NOT IN ('undo', 'age') ORDER BY began_at DESC, rowid DESC LIMIT 1;
 
 -- name: keep_vector
 INSERT INTO consolidation_vectors (change_id, episode_id, model_id, vector)

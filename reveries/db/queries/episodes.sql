@@ -86,3 +86,6 @@ SELECT episodes.id FROM episode_sources JOIN episodes ON episodes.id = episode_s
 WHERE episode_sources.experience_id = :experience_id AND episodes.merged_into IS NULL AND episodes.dormant = 0
 ORDER BY episodes.rowid DESC
 LIMIT 1;
+
+-- name: summaries
+SELECT id, summary FROM episodes WHERE id IN (SELECT value FROM json_each(:ids));

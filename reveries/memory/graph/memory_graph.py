@@ -226,7 +226,6 @@ class MemoryGraph:
         """What stands now where `changes` would put something."""
         put = {episode.id for episode in changes.episodes}
         named = put | {entry.episode_id for entry in changes.retired}
-        named |= {entry.episode_id for entry in changes.dormant}
         named |= {entry.episode_id for entry in changes.fadings} | {entry.episode_id for entry in changes.touches}
         old_links = [
             replace(link, strength=strength)

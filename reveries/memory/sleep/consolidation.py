@@ -34,6 +34,8 @@ from reveries.plaintext import one_line
 MAX_ATTEMPTS = 3
 """An experience whose answers could not be used so often keeps its extract and is not asked about again."""
 
+TIME_PASSED: Final = "age"
+"""The trigger of a pass that asks no model and only lets time do its work."""
 _OF_ITSELF: Final = frozenset({"time", "volume", "sleep"})
 """What begins a pass that nobody asked for: it leaves alone what was taken back or refused."""
 
@@ -147,6 +149,20 @@ class DeepSleep:
             finally:
                 await end_run(self._store, this.run_id, outcome, self._clock.now())
             return await self._result(this, self._clock.monotonic() - began)
+
+    async def let_time_do_its_work(self, stop: asyncio.Event | None = None) -> ChangeSet:
+        """What ends each pass, by itself, with a row of its own in the log: no model is needed for it, and none may be
+        there, nothing new, or a pass may wait for the owner's word."""
+        async with self._running:
+            run_id = self._new_id()
+            await begin_run(self._store, run_id, "deep", TIME_PASSED, self._clock.now())
+            outcome = "interrupted"
+            try:
+                done = await Upkeep(self._store, self._settings, self._clock.now(), run_id, stop).run()
+                outcome = "interrupted" if stop is not None and stop.is_set() else "done"
+            finally:
+                await end_run(self._store, run_id, outcome, self._clock.now())
+            return done
 
     async def apply_asked(self, question: Question) -> str:
         """Do what a pass asked about, on the owner's word; a line about it. No model call."""

@@ -111,8 +111,7 @@ class DryRun:
                     diffs.append(sketch.would_do(experience.id, made.changes, made.line))
             if progress is not None:
                 progress(len(seen), total)
-        time_would = await Upkeep(self._store, self._settings, self._clock.now(), stop=stop).would_do()
-        diffs += [time_would] if time_would is not None else []
+        diffs += await Upkeep(self._store, self._settings, self._clock.now(), stop=stop).would_do()
         is_stopped = stop is not None and stop.is_set()
         seconds = self._clock.monotonic() - began
         return Preview(tuple(diffs), fallbacks, waits - len(seen), spent > may_take, is_stopped, seconds)

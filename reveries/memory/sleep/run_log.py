@@ -1,7 +1,9 @@
 """The log of sleep: which passes there were, and what one of them did, episode by episode. Only reads."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from reveries.db.database import Database, Row
 from reveries.errors import NotFoundError, UndoError
@@ -96,13 +98,17 @@ async def run_detail(database: Database, id_or_prefix: str) -> RunDetail:
     """A pass, change by change. Raises NotFoundError."""
     run = await find_run(database, id_or_prefix)
     rows = await database.rows("consolidation.changes_of", {"run_id": run.id})
-    return RunDetail(
-        run, tuple(diff_of(row["experience_id"] or "", row["log"], from_json(row["change_set"])) for row in rows)
-    )
+    recorded = [from_json(row["change_set"]) for row in rows]
+    gone = json.dumps(sorted({entry.episode_id for one in recorded for entry in one.dormant}))
+    summaries = {row["id"]: row["summary"] for row in await database.rows("episodes.summaries", {"ids": gone})}
+    told = zip(rows, recorded, strict=True)
+    return RunDetail(run, tuple(diff_of(row["experience_id"] or "", row["log"], one, summaries) for row, one in told))
 
 
-def diff_of(experience_id: str, line: str, recorded: Recorded) -> ChangeDiff:
-    """One recorded change as people read it. Pure."""
+def diff_of(
+    experience_id: str, line: str, recorded: Recorded, summaries: Mapping[str, str] = MappingProxyType({})
+) -> ChangeDiff:
+    """One recorded change as people read it; `summaries`, by id, of the episodes that went to the disk. Pure."""
     before = {episode.id: episode for episode in recorded.before.episodes}
     gone = {entry.episode_id: entry.merged_into for entry in recorded.retired}
     diffs = [_episode_diff(episode, before.get(episode.id)) for episode in recorded.episodes]
@@ -112,7 +118,7 @@ def diff_of(experience_id: str, line: str, recorded: Recorded) -> ChangeDiff:
     ]
     put = {episode.id for episode in recorded.episodes}
     diffs += [EpisodeDiff(name, "taken away", "", "") for name in recorded.removed_ids if name not in put]
-    diffs += [dormant_diff(entry.episode_id, before.get(entry.episode_id)) for entry in recorded.dormant]
+    diffs += [dormant_diff(entry.episode_id, summaries.get(entry.episode_id, "")) for entry in recorded.dormant]
     return ChangeDiff(
         experience_id=experience_id,
         line=line,
@@ -131,10 +137,9 @@ def _conflict_line(conflict: Conflict) -> str:
     return f"{earlier} and {later} contradict each other. {conflict.reason}"
 
 
-def dormant_diff(episode_id: str, before: Episode | None) -> EpisodeDiff:
+def dormant_diff(episode_id: str, summary: str) -> EpisodeDiff:
     """An episode that leaves memory for the disk: its words stay as they are."""
-    summary = before.summary if before is not None else ""
-    return EpisodeDiff(episode_id, "dormant", summary, summary)
+    return EpisodeDiff(episode_id, "dormant", summary, "")
 
 
 def self_lines(change: SelfModelChange | None) -> tuple[str, ...]:

@@ -56,20 +56,21 @@ class Undo:
             if not through:
                 raise _is_built_upon(entry, blocking)
             done += await self.take_back(blocking[-1], through=True)
-        await self._wake(entry.id)
-        done.append(await self._take_back(entry))
+        woken = await self._wake(entry.id)
+        done.append(await self._take_back(entry, woken))
         return done
 
-    async def _wake(self, run_id: str) -> None:
+    async def _wake(self, run_id: str) -> int:
         """Bring back into memory what the pass concerns and is only on disk: it is put back like the rest, and fades
-        anew. Some at a time, so that a word that comes meanwhile need not wait."""
+        anew. Some at a time, so that a word that comes meanwhile need not wait. How many episodes came back."""
         rows = await self._store.database.rows("consolidation.changes_of", {"run_id": run_id})
         concerned = json.dumps(sorted(_concerned(await asyncio.to_thread(_decoded, rows))))
         asleep = [str(row["id"]) for row in await self._store.database.rows("deep.only_on_disk", {"ids": concerned})]
         for start in range(0, len(asleep), _WOKEN_AT_ONCE):
             await self._deep.wake(asleep[start : start + _WOKEN_AT_ONCE], "undo")
+        return len(asleep)
 
-    async def _take_back(self, entry: RunEntry) -> TakenBack:
+    async def _take_back(self, entry: RunEntry, woken: int) -> TakenBack:
         undo_id, now = self._new_id(), self._clock.now()
         line = ""
 
@@ -88,7 +89,7 @@ class Undo:
                 raise _has_left(entry)
             live = self._store.live
             undoing = undone(changes, live.graph.get, live.graph.strength_of, live.self_model)
-            line = _line(entry, undoing)
+            line = _line(entry, undoing, woken)
             await self._begin(transaction, entry, undo_id, now)
             put = await self._change_set(transaction, entry.id, undoing)
             put = join([put, await _erase_claims(transaction, changes)])
@@ -319,9 +320,11 @@ def _is_built_upon(entry: RunEntry, blocking: Sequence[str]) -> UndoError:
     )
 
 
-def _line(entry: RunEntry, undoing: Undoing) -> str:
+def _line(entry: RunEntry, undoing: Undoing, woken: int) -> str:
     count = len(undoing.episodes) - len(undoing.revived_ids)
     told = [f"Took back {entry.id}: {count} {'episode' if count == 1 else 'episodes'} as before"]
+    if woken:
+        told.append(f"{woken} back from the disk")
     if undoing.revived_ids:
         told.append(f"{len(undoing.revived_ids)} apart again")
     if undoing.erased_ids:

@@ -6,17 +6,18 @@ pass that it ends, and what it would do in a dry run.
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from reveries.config import MemorySettings
 from reveries.db.database import Transaction
-from reveries.memory.changes import ChangeSet, Dormancy, Fading, join
+from reveries.memory.changes import ChangeSet, Dormancy, Fading
 from reveries.memory.model import Episode
 from reveries.memory.pins import pinned_ids
 from reveries.memory.sleep.decay import FADED_BELOW, fade
 from reveries.memory.sleep.dormancy import FADED, falling_dormant
-from reveries.memory.sleep.run_log import ChangeDiff, dormant_diff
+from reveries.memory.sleep.run_log import ChangeDiff, EpisodeDiff, dormant_diff
 from reveries.memory.sleep.runs import record_change
 from reveries.memory.store import MemoryStore
 
@@ -24,9 +25,8 @@ _KEEP_SALIENCE = 0.9
 """Raw experiences at least this salient are never put away (RA-14)."""
 _HOUR_SECONDS = 3600.0
 _DORMANT_AT_ONCE = 50
-_FADING_AT_ONCE = 1000
-_LOOKED_AT_ONCE = 500
-_PUT_AWAY_AT_ONCE = 500
+FADING_AT_ONCE = 300
+_LOOKED_AT_ONCE = 300
 _ROUNDING = 1e-6
 """The graph holds accessibility as float32."""
 
@@ -49,37 +49,39 @@ class Upkeep:
         """Fade, put words away, let go. What it changed."""
         faded = await self._fade()
         words = await self.put_words_away()
-        dormant = await self._let_go()
-        done = join([faded, ChangeSet(put_away_turn_ids=words), dormant])
-        if self.run_id is not None and (line := told(done)):
-            run_id = self.run_id
+        if self.run_id is not None and (line := told(len(faded), len(words))):
+            await self._tell(self.run_id, line)
+        return ChangeSet(fadings=faded, put_away_turn_ids=words, dormant=await self._let_go())
 
-            async def tell(transaction: Transaction) -> ChangeSet:
-                await record_change(transaction, self.store, run_id, None, ChangeSet(), line, {})
-                return ChangeSet()
-
-            await self.store.commit(tell)
-        return done
-
-    async def would_do(self) -> ChangeDiff | None:
-        """What `run` would do now, as the log would tell it; None when nothing would change. Changes nothing."""
+    async def would_do(self) -> tuple[ChangeDiff, ...]:
+        """What `run` would do now, as the log would tell it; nothing when it is stopped. Changes nothing."""
         pinned = await pinned_ids(self.store.database)
         candidates: list[Episode] = []
-        fallen: list[Fading] = []
-        for some in self._batches(list(self.store.live.graph.ids()), _FADING_AT_ONCE):
+        fallen = 0
+        for some in self._batches(list(self.store.live.graph.ids()), FADING_AT_ONCE):
             await asyncio.sleep(0)
             found = [one for name in some if (one := self._live(name, pinned)) is not None]
-            aged = {entry.episode_id: entry for entry in self._faded(found).fadings}
-            fallen += [aged[one.id] for one in found if one.id in aged and _is_less(aged[one.id], one)]
+            aged = {entry.episode_id: entry for entry in self._faded(found)}
+            fallen += sum(_is_less(aged[one.id], one) for one in found if one.id in aged)
             candidates += [_as_faded(one, aged.get(one.id)) for one in found]
-        words = await self._worn_turns([one.id for one in candidates if one.accessibility < FADED_BELOW])
-        leaving = falling_dormant(candidates, len(self.store.live.graph), self.now, self.settings)
-        line = told(ChangeSet(fadings=tuple(fallen), dormant=leaving, put_away_turn_ids=words))
-        if not line:
-            return None
-        before = {one.id: one for one in candidates}
-        episodes = tuple(dormant_diff(entry.episode_id, before[entry.episode_id]) for entry in leaving)
-        return ChangeDiff("", line, episodes, (), 0, ())
+        worn = [one.id for one in candidates if one.accessibility < FADED_BELOW]
+        past, words = await self._past_retention(), 0
+        for some in self._batches(worn if past else [], _LOOKED_AT_ONCE):
+            await asyncio.sleep(0)
+            words += len(self._worn_turns(some, past, pinned))
+        live_count = len(self.store.live.graph)
+        leaving = await asyncio.to_thread(falling_dormant, candidates, live_count, self.now, self.settings)
+        if self.stop is not None and self.stop.is_set():
+            return ()
+        summaries = {one.id: one.summary for one in candidates}
+        line = told(fallen, words)
+        return (
+            *([ChangeDiff("", line, (), (), 0, ())] if line else ()),
+            *(
+                ChangeDiff("", dormant_line(some), _dormant_diffs(some, summaries), (), 0, ())
+                for some in self._batches(leaving, _DORMANT_AT_ONCE)
+            ),
+        )
 
     async def put_words_away(self) -> tuple[str, ...]:
         """Let raw words leave the live index (R-65, R-66, RA-14): those that deep sleep worked on longer ago than the
@@ -88,92 +90,105 @@ class Upkeep:
         Kept while their episode is easy to reach, which R-66 does not ask for: a chat turn looks on the disk only when
         what is in memory says little. Returns the ids of those turns.
         """
-        done: list[str] = []
-        for some in self._batches(await self._worn_turns(None), _PUT_AWAY_AT_ONCE):
+        past, done = await self._past_retention(), list[str]()
+        pinned = await pinned_ids(self.store.database)
+        for some in self._batches(self.store.live.graph.less_accessible(FADED_BELOW) if past else [], _LOOKED_AT_ONCE):
+            await asyncio.sleep(0)
+            if not self._worn_turns(some, past, pinned):
+                continue
 
-            async def work(_: Transaction, some: Sequence[str] = some) -> ChangeSet:
-                return ChangeSet(put_away_turn_ids=tuple(some))
+            async def work(transaction: Transaction, some: Sequence[str] = some) -> ChangeSet:
+                # An episode that was pinned, or whose words are quoted by now, keeps them.
+                return ChangeSet(put_away_turn_ids=self._worn_turns(some, past, await pinned_ids(transaction)))
 
-            await self.store.commit(work)
-            done += some
+            done += (await self.store.commit(work)).put_away_turn_ids
         return tuple(done)
 
-    async def _fade(self) -> ChangeSet:
+    async def _fade(self) -> tuple[Fading, ...]:
         """The fadings that made something less."""
         fallen: list[Fading] = []
-        for some in self._batches(list(self.store.live.graph.ids()), _FADING_AT_ONCE):
+        for some in self._batches(list(self.store.live.graph.ids()), FADING_AT_ONCE):
 
             async def work(transaction: Transaction, some: Sequence[str] = some) -> ChangeSet:
                 pinned = await pinned_ids(transaction)
                 found = {name: one for name in some if (one := self._live(name, pinned)) is not None}
-                changes = self._faded(list(found.values()))
-                fallen.extend(entry for entry in changes.fadings if _is_less(entry, found[entry.episode_id]))
-                return changes
+                fadings = self._faded(list(found.values()))
+                fallen.extend(entry for entry in fadings if _is_less(entry, found[entry.episode_id]))
+                return ChangeSet(fadings=fadings)
 
             await self.store.commit(work)
-        return ChangeSet(fadings=tuple(fallen))
+        return tuple(fallen)
 
-    async def _let_go(self) -> ChangeSet:
+    async def _let_go(self) -> tuple[Dormancy, ...]:
         """What has faded, and what is more than fits, leaves memory for the disk."""
         graph = self.store.live.graph
         worn = graph.less_accessible(self.settings.dormant_accessibility + _ROUNDING)
         excess = len(graph) - self.settings.live_episodes
         pinned = await pinned_ids(self.store.database)
-        most = excess + len(worn) + len(pinned)
-        names = dict.fromkeys([*worn, *(graph.least_reachable(most) if excess > 0 else ())])
-        candidates = [found for name in names if (found := self._live(name, pinned)) is not None]
-        done: list[ChangeSet] = []
-        leaving = falling_dormant(candidates, len(graph), self.now, self.settings)
-        for some in self._batches(leaving, _DORMANT_AT_ONCE):
+        names = dict.fromkeys([*worn, *(graph.least_reachable(excess + len(worn) + len(pinned)) if excess > 0 else ())])
+        candidates: list[Episode] = []
+        for some in self._batches(list(names), _LOOKED_AT_ONCE):
+            await asyncio.sleep(0)
+            candidates += [found for name in some if (found := self._live(name, pinned)) is not None]
+        if self.stop is not None and self.stop.is_set():
+            return ()
+        leaving = await asyncio.to_thread(falling_dormant, candidates, len(graph), self.now, self.settings)
+        done: list[Dormancy] = []
+        for batch in self._batches(leaving, _DORMANT_AT_ONCE):
 
-            async def work(transaction: Transaction, some: Sequence[Dormancy] = some) -> ChangeSet:
-                changes = self._still_leaving(some, await pinned_ids(transaction))
+            async def work(transaction: Transaction, batch: Sequence[Dormancy] = batch) -> ChangeSet:
+                changes = ChangeSet(dormant=self.still_leaving(batch, await pinned_ids(transaction)))
                 if self.run_id is not None and not changes.is_empty:
                     line = dormant_line(changes.dormant)
                     await record_change(transaction, self.store, self.run_id, None, changes, line, {})
                 return changes
 
-            done.append(await self.store.commit(work))
-        return join(done)
+            done += (await self.store.commit(work)).dormant
+        return tuple(done)
 
-    def _still_leaving(self, leaving: Sequence[Dormancy], pinned: frozenset[str]) -> ChangeSet:
+    def still_leaving(self, leaving: Sequence[Dormancy], pinned: AbstractSet[str]) -> tuple[Dormancy, ...]:
         """Without one that was recalled, or pinned, while its turn came."""
         here = {entry.episode_id: self._live(entry.episode_id, pinned) for entry in leaving}
-        still = (
+        return tuple(
             entry
             for entry in leaving
             if (one := here[entry.episode_id]) is not None and one.last_accessed_at < self.now
         )
-        return ChangeSet(dormant=tuple(still))
 
-    async def _worn_turns(self, episode_ids: Sequence[str] | None) -> tuple[str, ...]:
-        """The turns whose words may leave: those of `episode_ids`, or of all that have faded (None)."""
+    async def _past_retention(self) -> frozenset[str]:
+        """The experiences whose words may leave the index."""
         named = {
             "keep_salience": _KEEP_SALIENCE,
             "slept_on_before": self.now - self.settings.raw_retention_hours * _HOUR_SECONDS,
         }
-        past = {row["id"] for row in await self.store.database.rows("experiences.past_retention", named)}
-        if not past:
-            return ()
-        pinned = await pinned_ids(self.store.database)
-        names = self.store.live.graph.less_accessible(FADED_BELOW) if episode_ids is None else episode_ids
+        return frozenset(row["id"] for row in await self.store.database.rows("experiences.past_retention", named))
+
+    def _worn_turns(
+        self, episode_ids: Sequence[str], past: AbstractSet[str], pinned: AbstractSet[str]
+    ) -> tuple[str, ...]:
+        """The turns of these episodes whose words may leave."""
         worn: list[str] = []
-        for some in self._batches(names, _LOOKED_AT_ONCE):
-            await asyncio.sleep(0)
-            for name in some:
-                if (episode := self._live(name, pinned)) is None:
-                    continue
+        for name in episode_ids:
+            if (episode := self._live(name, pinned)) is not None:
                 quoted = {exemplar.turn_id for exemplar in episode.exemplars}
                 turns = self.store.live.turns.turns_of(name)
                 worn += [turn.id for turn in turns if turn.experience_id in past and turn.id not in quoted]
         return tuple(worn)
 
-    def _faded(self, episodes: Sequence[Episode]) -> ChangeSet:
-        return fade(episodes, self.now, self.settings.decay_half_life_days, self.settings.minimum_salience)
+    def _faded(self, episodes: Sequence[Episode]) -> tuple[Fading, ...]:
+        half_life_days, floor = self.settings.decay_half_life_days, self.settings.minimum_salience
+        return fade(episodes, self.now, half_life_days, floor).fadings
 
-    def _live(self, name: str, pinned: frozenset[str]) -> Episode | None:
+    def _live(self, name: str, pinned: AbstractSet[str]) -> Episode | None:
         """The live episode called so, unless it is pinned: time does nothing to that."""
         return self.store.live.graph.get(name) if name not in pinned else None
+
+    async def _tell(self, run_id: str, line: str) -> None:
+        async def work(transaction: Transaction) -> ChangeSet:
+            await record_change(transaction, self.store, run_id, None, ChangeSet(), line, {})
+            return ChangeSet()
+
+        await self.store.commit(work)
 
     def _batches(self, items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:
         for start in range(0, len(items), size):
@@ -182,26 +197,22 @@ class Upkeep:
             yield items[start : start + size]
 
 
-def told(done: ChangeSet) -> str:
-    """What time did, as a line of the log; empty when that is nothing. Pure."""
-    parts = [
-        (_counted(len(done.fadings), "episode"), "faded"),
-        (_counted(len(done.dormant), "episode"), "went to the disk, where a strong cue finds them"),
-        (_counted(len(done.put_away_turn_ids), "turn"), "left the index for the file"),
-    ]
-    counted = [f"{count} {what}" for count, what in parts if count]
+def told(faded: int, words: int) -> str:
+    """How many episodes faded and how many turns left the index, as a line of the log; empty when none did. Pure."""
+    parts = [(faded, "episode", "faded"), (words, "turn", "left the index for the file")]
+    counted = [f"{count} {noun}{'s' if count != 1 else ''} {what}" for count, noun, what in parts if count]
     return f"Time: {', '.join(counted)}." if counted else ""
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' if count != 1 else ''}" if count else ""
-
-
 def dormant_line(leaving: Sequence[Dormancy]) -> str:
-    """Which episodes left memory, and why. Pure."""
+    """How many episodes left memory, and why. Pure."""
     faded = sum(entry.reason == FADED for entry in leaving)
     why = [(faded, "long unused"), (len(leaving) - faded, "more than fits")]
     return f"To the disk: {', '.join(f'{count} {reason}' for count, reason in why if count)}."
+
+
+def _dormant_diffs(leaving: Sequence[Dormancy], summaries: dict[str, str]) -> tuple[EpisodeDiff, ...]:
+    return tuple(dormant_diff(entry.episode_id, summaries[entry.episode_id]) for entry in leaving)
 
 
 def _as_faded(episode: Episode, entry: Fading | None) -> Episode:

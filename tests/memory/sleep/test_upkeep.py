@@ -3,15 +3,16 @@
 import asyncio
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.llm.scripted import ScriptedModel
-from reveries.memory.importing import PastTurn
+from reveries.memory.changes import ChangeSet, Dormancy, Touch
 from reveries.memory.memory import Memory
-from reveries.memory.sleep.dormancy import falling_dormant, is_spent
-from reveries.memory.sleep.upkeep import Upkeep
+from reveries.memory.sleep.dormancy import FADED, falling_dormant, is_spent
+from reveries.memory.sleep.upkeep import FADING_AT_ONCE, Upkeep
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, answering, deep_answer, memory_settings, open_memory, talk
 from tests.memory.sleep.test_dormancy import DAY, worn
@@ -58,27 +59,77 @@ async def test_what_went_to_the_disk_is_named_before_and_after_and_comes_back_wh
             if any(diff.what == "dormant" for change in dry.changes for diff in change.episodes):
                 break
         (named,) = [diff for change in dry.changes for diff in change.episodes]
-        assert (named.episode_id, named.what, named.new_summary) == (name, "dormant", SAID)
+        assert (named.episode_id, named.what, named.old_summary) == (name, "dormant", SAID)
         slept = await memory.deep_sleep(ScriptedModel([]))
         assert name not in memory.live.graph
         told = (await memory.sleep_run(slept.run_id)).changes
         assert [diff for change in told for diff in change.episodes] == [named]
-        await memory.take_back(slept.run_id)
+        (undone,) = await memory.take_back(slept.run_id)
+        assert "1 back from the disk" in undone.line
         assert name in memory.live.graph
 
 
+class StopsAfter(asyncio.Event):
+    """Set after it was looked at so many times."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__()
+        self._looks = looks
+
+    def is_set(self) -> bool:
+        self._looks -= 1
+        return self._looks < 0
+
+
+async def put_old_episodes(memory: Memory, count: int) -> list[str]:
+    """So many that nobody thought of for a year."""
+    zeros = np.zeros(memory.live.graph.dimensions, dtype=np.float32)
+    held = [worn(f"old{place:04}", accessibility=0.9, salience=0.8, last_decayed_at=0.0) for place in range(count)]
+
+    async def work(_: object) -> ChangeSet:
+        return ChangeSet(episodes=tuple(held), vectors=tuple((one.id, zeros) for one in held))
+
+    await memory._store.commit(work)
+    return [one.id for one in held]
+
+
 async def test_a_word_of_the_owner_ends_what_time_does_after_the_batch_in_hand(tmp_path: Path) -> None:
+    async with open_memory(tmp_path, HandClock(NOW)) as memory:
+        names = await put_old_episodes(memory, 2 * FADING_AT_ONCE + 1)
+        done = await Upkeep(memory._store, memory_settings(), NOW, stop=StopsAfter(1)).run()
+        assert [entry.episode_id for entry in done.fadings] == names[:FADING_AT_ONCE]
+        assert [one for name in names if (one := memory.live.graph.get(name)) and one.salience == 0.8] != []
+        assert await Upkeep(memory._store, memory_settings(), NOW, stop=StopsAfter(1)).would_do() == ()
+
+
+async def test_what_is_recalled_or_pinned_while_its_turn_comes_stays(tmp_path: Path) -> None:
+    async with open_memory(tmp_path, HandClock(NOW)) as memory:
+        used, pinned, left = await put_old_episodes(memory, 3)
+        episode = memory.live.graph.get(used)
+        assert episode is not None
+        touch = Touch(used, 1, NOW, episode.salience, episode.accessibility)
+
+        async def work(_: object) -> ChangeSet:
+            return ChangeSet(touches=(touch,))
+
+        await memory._store.commit(work)
+        upkeep = Upkeep(memory._store, memory_settings(), NOW)
+        leaving = [Dormancy(name, NOW, FADED) for name in (used, pinned, left)]
+        assert [entry.episode_id for entry in upkeep.still_leaving(leaving, {pinned})] == [left]
+
+
+@pytest.mark.requirement("R-104")
+async def test_time_does_its_work_without_a_model_and_while_a_pass_waits_for_the_owner(tmp_path: Path) -> None:
     clock = HandClock(NOW)
     async with open_memory(tmp_path, clock) as memory:
-        for place in range(3):
-            await memory.import_turns(f"past {place}", [PastTurn(NOW - place * DAY, "Bea", f"{place}: {SAID}")])
-        await memory.light_sleep()
-        await clock.advance(60 * DAY)
-        before, stop = picture(memory), asyncio.Event()
-        stop.set()
-        done = await Upkeep(memory._store, memory_settings(), clock.now(), stop=stop).run()
-        assert done.is_empty
-        assert picture(memory) == before
+        await old_memory(memory, clock, 60)
+        (before,) = memory.live.graph.episodes()
+        await memory.decay_and_prune()
+        (after,) = memory.live.graph.episodes()
+        assert after.salience < before.salience
+        (run, *_) = await memory.sleep_log(5)
+        assert (run.trigger, run.outcome, run.processed) == ("age", "done", 0)
+        assert (await memory.sleep_run(run.id)).changes[0].line.startswith("Time: 1 episode faded")
 
 
 @given(st.integers(1, 400), st.integers(0, 400), st.floats(0.0, 1.0))

@@ -505,7 +505,7 @@ async def test_an_older_file_gets_the_schema_of_a_new_one_and_keeps_its_rows(hom
     await (await open_database(path, home.backups)).aclose()
     await (await open_database(home.path / "new.db")).aclose()
 
-    assert _shape(path) == _shape(home.path / "new.db")
+    assert shape_of(path) == shape_of(home.path / "new.db")
     with contextlib.closing(dbapi.connect(str(path))) as connection:
         assert connection.execute("SELECT job, next_run_at FROM schedule").fetchall() == [("backup", 7.0)]
     assert (home.backups / f"before-migration-{version}-to-{SCHEMA_VERSION}.db").exists()
@@ -543,7 +543,7 @@ async def test_no_statement_changes_where_a_text_came_from_or_takes_its_taint_aw
         await connection.execute(statement)
 
 
-def _shape(path: Path) -> dict[str, list[tuple[object, ...]]]:
+def shape_of(path: Path) -> dict[str, list[tuple[object, ...]]]:
     """Every table with its columns, every index with its own, every trigger as it is written."""
     with contextlib.closing(dbapi.connect(str(path))) as connection:
         written = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'")

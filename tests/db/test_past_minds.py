@@ -1,0 +1,110 @@
+"""Minds that the code of earlier commits lived and wrote: each is brought up to date, nothing is lost, and it goes on.
+
+The files are what each commit itself wrote; `past/live.py` tells how, `past/ledger.json` what was in them by the account
+of the code that wrote them.
+"""
+
+import contextlib
+import gzip
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from reveries.db.database import SCHEMA_VERSION, open_database
+from reveries.db.driver import dbapi
+from reveries.llm.scripted import ScriptedModel
+from tests.db.test_database import shape_of
+from tests.durability.checks import ORPHANS
+from tests.fakes.clock import HandClock
+from tests.memory.kit import NOW, deep_answer, open_memory, talk
+
+PAST = Path(__file__).parent / "past"
+DAY = 86_400.0
+ALL_BEFORE = range(1, SCHEMA_VERSION)
+
+
+@dataclass
+class Kept:
+    """What the file holds, in the words of the ledger."""
+
+    turns: list[list[str]]
+    experiences: list[str]
+    episodes: list[list[str]]
+    counts: dict[str, int]
+
+
+LEDGER = msgspec.json.decode((PAST / "ledger.json").read_bytes(), type=Kept)
+
+
+def unpacked(version: int, folder: Path) -> Path:
+    """The file of that schema, as a memory in `folder`."""
+    file = folder / "memory.db"
+    file.write_bytes(gzip.decompress((PAST / f"{version:04}.db.gz").read_bytes()))
+    return file
+
+
+def kept_in(file: Path) -> Kept:
+    with contextlib.closing(dbapi.connect(str(file))) as connection:
+
+        def rows(statement: str) -> list[list[str]]:
+            return [list(row) for row in connection.execute(statement)]
+
+        counts = {table: int(rows(f"SELECT count(*) FROM {table}")[0][0]) for table in LEDGER.counts}
+        return Kept(
+            rows("SELECT speaker, text FROM turns ORDER BY rowid"),
+            [row[0] for row in rows("SELECT content FROM raw_experiences ORDER BY rowid")],
+            rows("SELECT id, summary FROM episodes ORDER BY rowid"),
+            counts,
+        )
+
+
+def wrong_in(file: Path) -> list[str]:
+    with contextlib.closing(dbapi.connect(str(file))) as connection:
+        found = [str(row) for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+        found += [str(row) for row in connection.execute("PRAGMA foreign_key_check")]
+        return found + [name for name, query in ORPHANS.items() if connection.execute(query).fetchone()]
+
+
+def test_there_is_a_mind_of_every_earlier_schema() -> None:
+    assert sorted(file.name for file in PAST.glob("*.db.gz")) == [f"{version:04}.db.gz" for version in ALL_BEFORE]
+    assert max(file.stat().st_size for file in PAST.iterdir()) < 200_000
+
+
+@pytest.mark.requirement("C1", "R-155")
+@pytest.mark.parametrize("version", ALL_BEFORE)
+async def test_it_is_brought_up_to_date_and_holds_what_it_held(tmp_path: Path, version: int) -> None:
+    file = unpacked(version, tmp_path)
+    assert kept_in(file) == LEDGER
+    await (await open_database(file, tmp_path)).aclose()
+    await (await open_database(tmp_path / "new.db")).aclose()
+    assert kept_in(file) == LEDGER
+    assert shape_of(file) == shape_of(tmp_path / "new.db")
+    assert kept_in(tmp_path / f"before-migration-{version}-to-{SCHEMA_VERSION}.db") == LEDGER
+    assert wrong_in(file) == []
+
+
+@pytest.mark.requirement("C1", "R-154")
+@pytest.mark.parametrize("version", ALL_BEFORE)
+async def test_it_answers_from_what_it_knew_and_lives_on(tmp_path: Path, version: int) -> None:
+    file, clock = unpacked(version, tmp_path), HandClock(NOW + 5 * DAY)
+    answers = ScriptedModel(otherwise=json.dumps(deep_answer(0.6, summary="You told me more of the boat.")))
+    async with open_memory(tmp_path, clock, first_id=900_000) as memory:
+        assert (await memory.stats()).episodes == LEDGER.counts["episodes"]
+        found = await memory.search("What is the name of Marta's boat?", 5)
+        assert any("Aurora" in one.turn.text for one in found.turns)
+        assert found.episodes
+        await talk(memory, ("The Aurora lies in Setúbal now.", "Then she has found her harbour."))
+        await memory.light_sleep()
+        assert (await memory.deep_sleep(answers)).processed > 0
+        await clock.advance(DAY)
+    async with open_memory(tmp_path, clock, first_id=950_000) as memory:
+        found = await memory.search("Where does the Aurora lie?", 5)
+        assert any("Setúbal" in one.turn.text for one in found.turns)
+    after = kept_in(file)
+    assert after.turns[: len(LEDGER.turns)] == LEDGER.turns
+    assert after.experiences[: len(LEDGER.experiences)] == LEDGER.experiences
+    assert {name for name, _ in LEDGER.episodes} <= {name for name, _ in after.episodes}
+    assert wrong_in(file) == []

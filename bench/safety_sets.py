@@ -6,7 +6,7 @@ loops       planted loops in talk: one to forty words again and again, word for 
             changes; A, B, A, B; talk of the same length without one
 paraphrase  thoughts that go round in other words: of the six wordings of a thing by hand, in any order, A and B in
             turn, and those that a small model made (traces.jsonl); against thoughts that go on
-traces      thoughts that the default model made about 54 themes (traces_default.jsonl): one thing said again and
+traces      thoughts that the default model made about 31 themes (traces_default.jsonl): one thing said again and
             again in its own words, or each sentence another; nothing was made or set with these in sight
 mind        thoughts of five sentences in distress, from the held-out half of mind.txt; against calm ones
 mind_kinds  each sentence of that half by itself

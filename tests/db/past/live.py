@@ -110,7 +110,8 @@ async def main(out: Path, ledger: Path) -> None:
                 },
             }
             await database.backup_to(out)
-    ledger.write_text(json.dumps(kept, indent=1, ensure_ascii=False), encoding="utf-8")
+    told = json.dumps(kept, indent=1, ensure_ascii=False)
+    await asyncio.to_thread(ledger.write_text, told, encoding="utf-8")
 
 
 async def _rows(database: object, statement: str) -> list[dict[str, object]]:

@@ -177,17 +177,20 @@ async def _stuck(mind: Host, seen: Crowded, stuck: int) -> None:
 
 async def _garbage(mind: Host, seen: Crowded, frames: int) -> None:
     before, peak = mind.rss, 0
-    async with good_client(mind.home.socket) as good, flood(mind.home.socket, frames) as bad:
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(bad.listen(), name="flood")
-            await bad.is_pressing.wait()
-            began, ended = time.monotonic(), 0.0
-            while not bad.has_pressed.is_set() or len(good.seconds) < LEAST_ANSWERS:
-                await good.ask()
-                peak = max(peak, mind.rss)
-                ended = ended or (time.monotonic() if bad.has_pressed.is_set() else 0.0)
-            seen.garbage_answers = len(good.seconds)
-            bad.end()
+    async with (
+        good_client(mind.home.socket) as good,
+        flood(mind.home.socket, frames) as bad,
+        asyncio.TaskGroup() as tasks,
+    ):
+        tasks.create_task(bad.listen(), name="flood")
+        await bad.is_pressing.wait()
+        began, ended = time.monotonic(), 0.0
+        while not bad.has_pressed.is_set() or len(good.seconds) < LEAST_ANSWERS:
+            await good.ask()
+            peak = max(peak, mind.rss)
+            ended = ended or (time.monotonic() if bad.has_pressed.is_set() else 0.0)
+        seen.garbage_answers = len(good.seconds)
+        bad.end()
     seen.garbage_seconds = (ended or time.monotonic()) - began
     seen.garbage_growth, seen.garbage_p99 = peak - before, good.p99_seconds
     seen.garbage_connections = bad.connections

@@ -1,7 +1,7 @@
 """Minds that the code of earlier commits lived and wrote: each is brought up to date, nothing is lost, and it goes on.
 
-The files are what each commit itself wrote; `past/live.py` tells how, `past/ledger.json` what was in them by the account
-of the code that wrote them.
+The files are what each commit itself wrote; `past/live.py` tells how, `past/ledger.json` what was in them by the
+account of the code that wrote them.
 """
 
 import contextlib

@@ -2,8 +2,10 @@
 conversations.json (also within their .zip), and a plain transcript of lines "Name: words". Read and checked as a whole.
 """
 
+import lzma
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -71,7 +73,7 @@ def _unpacked(file: Path) -> bytes:
             most = min(_MOST_BYTES, max(2**20, _MOST_TIMES * archive.getinfo(names[0]).compress_size))
             with archive.open(names[0]) as member:
                 raw = member.read(most + 1)
-    except (zipfile.BadZipFile, RuntimeError, OSError, EOFError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, OSError, EOFError, ValueError) as error:
         raise _wrong(file, f"it is no archive that can be unpacked ({error})") from error
     if len(raw) > most:
         raise _wrong(file, "unpacked it is far larger than any export")

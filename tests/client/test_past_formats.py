@@ -135,6 +135,15 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
         read_past(tmp_path / "nowhere.json", "Ana", NOW)
 
 
+@pytest.mark.requirement("E6")
+def test_an_archive_whose_content_is_damaged_is_refused_and_not_a_surprise(tmp_path: Path) -> None:
+    raw = bytearray(zipped("conversations.json", json.dumps(CHATGPT).encode() * 3))
+    for place in range(len(raw) // 4, len(raw) // 2, 3):
+        raw[place] ^= 0x55
+    with pytest.raises(ReveriesError, match="unpacked"):
+        read_past(written(tmp_path, "export.zip", bytes(raw)), "Ana", NOW)
+
+
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(max_size=5),

@@ -77,7 +77,7 @@ def _understood(prompt: object) -> list[str]:
     return [msgspec.json.encode(answer).decode()]
 
 
-async def main(out: Path, ledger: Path) -> None:
+async def main(out: Path) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         clock = HandClock(NOW)
         async with open_memory(Path(folder), clock) as memory:
@@ -110,8 +110,7 @@ async def main(out: Path, ledger: Path) -> None:
                 },
             }
             await database.backup_to(out)
-    told = json.dumps(kept, indent=1, ensure_ascii=False)
-    await asyncio.to_thread(ledger.write_text, told, encoding="utf-8")
+    return kept
 
 
 async def _rows(database: object, statement: str) -> list[dict[str, object]]:
@@ -120,4 +119,5 @@ async def _rows(database: object, statement: str) -> list[dict[str, object]]:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2])))
+    ledger = asyncio.run(main(Path(sys.argv[1])))
+    Path(sys.argv[2]).write_text(json.dumps(ledger, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -7,7 +7,7 @@ crisis_voices.txt, people.txt and remarks.txt as further ordinary talk, and the 
 are no talk.
 Every third voice is held out until the figures are taken. The others are in five folds, a voice whole in one (the rest
 is spread within each kind): each message is weighed by weights that know nothing of its voice. The limit is the least
-by which at most 2.5% of ordinary talk, 2% of short remarks and 8% of the voices' hard negatives are called danger
+by which at most 2% of ordinary talk, 1.5% of short remarks and 8% of the voices' hard negatives are called danger
 there. With it, and
 weights from all but the held-out voices, those are weighed. Printed: the folds' voices and the held-out voices, by
 rule, by meaning, by both. The rules were widened with the misses of the voices of the folds in sight: their figures
@@ -36,7 +36,7 @@ from reveries.safety.likeness import LEAST_SENTENCE_CHARS
 
 _FOLDS = 5
 _HELD_OUT = 3
-_ORDINARY, _HARD, _REMARKS = 0.025, 0.08, 0.02
+_ORDINARY, _HARD, _REMARKS = 0.02, 0.08, 0.015
 _GROUPS = {"e": "explicit", "i": "indirect", "h": "hard", "o": "ordinary"}
 _SHIPS = "both"
 _OF_VECTOR, _OF_WORDS = 4.0, 8.0

@@ -23,7 +23,7 @@ from reveries.db.backups import look_at
 from reveries.db.database import Database, open_database
 from reveries.db.portable import export_mind
 from reveries.llm.base import Vectors
-from reveries.memory.forgetting.forgetting import BY_WORDS, Selection
+from reveries.memory.forgetting.forgetting import BY_ID, BY_WORDS, Selection
 from reveries.memory.memory import Memory, MemoryParts
 
 _Result = TypeVar("_Result")
@@ -68,10 +68,13 @@ async def measure(home: Home, *, with_export: bool) -> None:
     await memory.light_sleep()
     chosen = Selection(BY_WORDS, WORD)
     await timed("dry run", lambda: memory.forgetting.preview(chosen, erase=True))
-    await timed("erase, the file written anew included", lambda: memory.forgetting.erase(chosen))
+    some_id = await database.rows("forget.turns")
+    by_id = Selection(BY_ID, str(some_id[len(some_id) // 2]["id"]))
+    await timed("dry run, by an id", lambda: memory.forgetting.preview(by_id, erase=True))
     made = home.path / "made.db"
-    await timed("new backup with its look", lambda: database.backup_to(made))
-    made.unlink()
+    told = await timed("erase, with the new file and backup", lambda: memory.forgetting.erase(chosen, made))
+    print("backup made:", told.copied)
+    made.unlink(missing_ok=True)
     await memory.close()
     await timed("close", database.aclose)
     await timed("search of the memory's file", lambda: asyncio.to_thread(search, home.path, WORD))

@@ -7,6 +7,7 @@ import contextlib
 import difflib
 import os
 import re
+import stat
 import tomllib
 from importlib import resources
 from pathlib import Path
@@ -16,6 +17,7 @@ import msgspec
 
 from reveries.errors import ConfigError, HomeError
 from reveries.keys import KeySettings
+from reveries.own_files import fault_in_home, fault_of_folder, owner_of
 
 Fraction = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 # Bounded above, for a timer cannot wait for ever: `inf` is refused like any other wrong value.
@@ -254,7 +256,9 @@ class Home(msgspec.Struct, frozen=True):
     def database(self, settings: Settings) -> Path:
         """Where the memory is: `storage.db_path`, or memory.db in the home."""
         chosen = settings.storage.db_path
-        return Path(chosen).expanduser() if chosen else self.database_default
+        named = Path(chosen).expanduser() if chosen else self.database_default
+        # What lies beside a memory lies beside the file, as SQLite has it, not beside a link to it.
+        return named.resolve() if named.is_symlink() else named
 
     def check(self) -> None:
         """Raise HomeError when a socket could not live here, whatever else is right."""
@@ -270,9 +274,13 @@ class Home(msgspec.Struct, frozen=True):
         """Make the folder and what stands in it, readable by the owner alone. Raises HomeError."""
         self.check()
         try:
+            whose = owner_of(self.path)
+            _refuse(fault_of_folder(self.path, whose))
             for folder in (self.path, self.logs, self.backups):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Closed first: nobody lays anything there after the look.
             self.path.chmod(0o700)
+            _refuse(fault_in_home(self.path, whose))
         except OSError as error:
             raise HomeError(
                 f"The home {self.path} cannot be made: {error.strerror}.",
@@ -283,6 +291,13 @@ class Home(msgspec.Struct, frozen=True):
                 f"The home {self.path} cannot be written.",
                 advice="Make it writable, or choose another: REVERIES_HOME=~/elsewhere reveries wake",
             )
+
+
+def _refuse(fault: str) -> None:
+    if fault:
+        raise HomeError(
+            f"This is not safe to write to: {fault}", advice="Look at it and move it away, then: reveries wake"
+        )
 
 
 def _is_read_only(folder: Path) -> bool:
@@ -316,7 +331,10 @@ def find_api_key(settings: LlmSettings) -> str:
         return os.environ.get("REVERIES_API_KEY", "")
     file = Path(settings.api_key_file).expanduser()
     try:
-        if file.stat().st_mode & 0o077:
+        seen = file.stat()
+        if not stat.S_ISREG(seen.st_mode) or seen.st_uid not in (os.geteuid(), 0, owner_of(file.parent)):
+            raise ConfigError(f"The key file {file} is no file of yours.", advice="Check llm.api_key_file.")
+        if seen.st_mode & 0o077:
             raise ConfigError(f"The key file {file} can be read by others.", advice=f"Close it: chmod 600 {file}")
         return file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -382,6 +400,8 @@ def default_toml() -> str:
 def read_toml(file: Path) -> dict[str, object]:
     """The tables of `file`. Raises ConfigError naming file and line."""
     try:
+        if file.exists() and not (file.is_file() or file.is_dir()):
+            raise ConfigError(f"The settings file {file} is no file.", advice="Look at it, and move it away.")
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ConfigError(

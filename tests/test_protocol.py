@@ -706,6 +706,20 @@ GOLDEN: Final[list[tuple[Request | Frame, str]]] = [
         ),
     ),
     (
+        protocol.Imported(request_id=9, stored=3, known_already=2, episodes=1),
+        (
+            "0000003985a174a8696d706f72746564aa726571756573745f696409a673746f72656403ad6b6e6f776e5f616c726561"
+            "647902a8657069736f64657301"
+        ),
+    ),
+    (
+        protocol.Imported(request_id=9, stored=3, known_already=2, episodes=1, erased=4),
+        (
+            "0000004186a174a8696d706f72746564aa726571756573745f696409a673746f72656403ad6b6e6f776e5f616c726561"
+            "647902a8657069736f64657301a665726173656404"
+        ),
+    ),
+    (
         protocol.EpisodeCorrected(
             request_id=9, run_id="r1", episode_id="4f2a", new_episode_id="77", replaced=["Marta likes coffee."]
         ),

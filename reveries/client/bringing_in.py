@@ -3,6 +3,8 @@
 from contextlib import aclosing
 from pathlib import Path
 
+import msgspec
+
 from reveries import protocol
 from reveries.client.connection import Connection
 from reveries.client.conversation_file import batches
@@ -27,7 +29,7 @@ def read_past_of_owner(file: Path, now: float) -> list[protocol.ImportedTurn]:
 
 async def bring_in(mind: Connection, source: str, turns: list[protocol.ImportedTurn], moved: Moved) -> BroughtIn:
     """Send `turns` in order; `moved` is told how far it is. Raises ConnectionLostError, saying how much is stored."""
-    stored = known = episodes = sent = 0
+    stored = known = episodes = erased = sent = 0
     parts = batches(turns)
     for place, part in enumerate(parts):
         is_last = place == len(parts) - 1
@@ -41,6 +43,7 @@ async def bring_in(mind: Connection, source: str, turns: list[protocol.ImportedT
                         case protocol.Imported():
                             stored, known = stored + frame.stored, known + frame.known_already
                             episodes += frame.episodes
+                            erased += 0 if frame.erased is msgspec.UNSET else frame.erased
                         case _:
                             pass
         except ConnectionLostError as error:
@@ -50,13 +53,20 @@ async def bring_in(mind: Connection, source: str, turns: list[protocol.ImportedT
             ) from error
         sent += len(part)
         moved("importing", sent, len(turns))
-    return BroughtIn(stored, known, episodes)
+    return BroughtIn(stored, known, episodes, erased)
 
 
 def brought_in_page(done: BroughtIn) -> Page:
     """What is new of it."""
     known = f"{done.known_already:,} {'was' if done.known_already == 1 else 'were'} known already."
     page = [line(f"Stored {plural(done.stored, 'turn')}, {known}")]
+    if done.erased:
+        them, were = ("it", "was") if done.erased == 1 else ("them", "were")
+        page.append(
+            line(
+                f"{plural(done.erased, 'turn')} {were} not taken in: you had {them} erased, or words that stand there."
+            )
+        )
     if done.episodes:
         slept = f"It slept on them lightly: {plural(done.episodes, 'episode')} can be recalled now."
         page.append(line(Part(slept, "dim")))

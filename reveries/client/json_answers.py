@@ -51,11 +51,13 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class BroughtIn(msgspec.Struct, frozen=True):
-    """Turns that were new, turns that were known, episodes made of what waited for sleep."""
+    """Turns that were new, turns that were known, episodes made of what waited for sleep; turns that were not taken in,
+    for the owner had erased them or words that stand in them."""
 
     stored: int
     known_already: int
     episodes: int
+    erased: int
 
 
 class SettingShown(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from reveries import __version__
 from reveries.config import known_secrets
+from reveries.own_files import open_own
 from reveries.plaintext import plain
 from reveries.redaction import redacted, spellings
 
@@ -23,10 +24,10 @@ def write_down(error: BaseException, logs: Path) -> Path | None:
     head = f"{dt.datetime.now(dt.UTC).isoformat(timespec='seconds')} reveries {__version__} {type(error).__name__}"
     try:
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        flags = os.O_APPEND
         if log.exists() and log.stat().st_size > _LIMIT_BYTES:
             flags |= os.O_TRUNC
-        with os.fdopen(os.open(log, flags, 0o600), "a", encoding="utf-8", errors="backslashreplace") as file:
+        with os.fdopen(open_own(log, flags), "a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(f"{head}\n{plain(trace)}\n")
     except OSError:
         return None

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from reveries import own_files
 from reveries.errors import InputFileError, UsageError
 from reveries.plaintext import plain
 
@@ -45,7 +46,7 @@ class DraftFile:
                 self._file.unlink(missing_ok=True)
             else:
                 beside = self._file.with_name(f"{self._file.name}.{os.getpid()}")
-                _write(beside, text, os.O_TRUNC)
+                own_files.write_new(beside, text.encode("utf-8", "replace"))
                 beside.replace(self._file)
         except OSError:
             return False

@@ -1,5 +1,6 @@
 """Puts a picture of the memory into a file. Its words are private: only the owner may read the file."""
 
+import errno
 import importlib
 import os
 import stat
@@ -8,6 +9,7 @@ from typing import Final, Protocol
 
 from reveries.client.picture import Theme, picture
 from reveries.errors import InputFileError, UsageError
+from reveries.own_files import is_foreign_link
 from reveries.protocol import Neighbourhood
 
 _ZOOM: Final = 2
@@ -39,7 +41,9 @@ def write_png(shown: Neighbourhood, file: Path, theme: Theme, library: str = "re
 
 def _write(file: Path, content: bytes) -> None:
     try:
-        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE), "wb") as opened:  # noqa: PTH123
+        if is_foreign_link(file):
+            raise OSError(errno.EPERM, "it is a link of another user's")
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE), "wb") as opened:
             if stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
                 os.fchmod(opened.fileno(), _PRIVATE)  # An older file keeps its mode otherwise.
             opened.write(content)

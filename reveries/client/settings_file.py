@@ -33,6 +33,7 @@ from reveries.config import (
     settings_from,
 )
 from reveries.errors import AsleepError, ConfigError, HomeError
+from reveries.own_files import open_new
 from reveries.redaction import redacted
 
 _COMMENT_COLUMNS = 110
@@ -199,7 +200,7 @@ def write_private(file: Path, text: str) -> None:
     partial = target.with_name(f".{target.name}.partial")
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
+        with os.fdopen(open_new(partial), "w", encoding="utf-8") as out:
             out.write(text)
             out.flush()
             os.fsync(out.fileno())

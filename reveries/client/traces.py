@@ -86,13 +86,19 @@ def forms_of(words: str) -> dict[str, Form]:
     return forms
 
 
-def search(home: Path, words: str, tell: Callable[[int, int], None] = lambda done, total: None) -> Search:
-    """Read every file under `home`; what cannot be read is said. The memory may be awake: its file is only read."""
+def search(
+    home: Path,
+    words: str,
+    tell: Callable[[int, int], None] = lambda done, total: None,
+    database: Path | None = None,
+) -> Search:
+    """Read every file under `home`, and the memory with what lies beside it where that is elsewhere; what cannot be
+    read is said. The memory may be awake: its file is only read."""
     forms, found = forms_of(words), Search()
-    files = [file for file in sorted(home.rglob("*")) if not file.is_symlink() and file.is_file()]
+    files = sorted({*_files_under(home), *(_memory_files(database) if database is not None else ())})
     for number, file in enumerate(files):
         tell(number, len(files))
-        name = str(file.relative_to(home))
+        name = str(file.relative_to(home) if file.is_relative_to(home) else file)
         if file.suffix in _WEIGHTS:
             found.passed_over.append(name)
             continue
@@ -106,6 +112,26 @@ def search(home: Path, words: str, tell: Callable[[int, int], None] = lambda don
                 found.found.setdefault(name, {})[form] = count
         found.files += 1
     return found
+
+
+def _files_under(folder: Path) -> Iterator[Path]:
+    """Through links, too: an owner may keep the memory, or the copies of it, elsewhere."""
+    for file in folder.rglob("*"):
+        if not file.is_symlink():
+            yield from [file] if file.is_file() else []
+        elif file.is_file():
+            yield file
+        elif file.is_dir() and not folder.resolve().is_relative_to(file.resolve()):
+            yield from (inner for inner in file.resolve().rglob("*") if inner.is_file() and not inner.is_symlink())
+
+
+def _memory_files(database: Path) -> Iterator[Path]:
+    beside = {
+        database,
+        *database.parent.glob(f"{database.name}[-.]*"),
+        *database.parent.glob(f"{database.stem}.snapshot*"),
+    }
+    yield from (file for file in beside if file.is_file())
 
 
 def _search_file(file: Path, forms: dict[str, Form], found: Search) -> dict[str, int]:

@@ -13,7 +13,18 @@ from reveries.wakes import record_of
 _LOGS = ("daemon.log*", "daemon.out", "client.log")
 _BACKUPS = ("*.db", "*.db.seal", "*.partial")
 _BESIDE_MEMORY = (
-    *("-wal", "-shm", "-journal", ".seal", ".damaged", ".restoring", ".restored.json", ".forgotten", ".erasing"),
+    *(
+        "-wal",
+        "-shm",
+        "-journal",
+        ".seal",
+        ".damaged",
+        ".restoring",
+        ".restored.json",
+        ".forgotten",
+        ".erasing",
+        ".anew",
+    ),
 )
 """What a database's name goes on with in the files that the daemon keeps beside it."""
 
@@ -35,7 +46,7 @@ def planned(home: Home, *, purge: bool) -> Removal:
     folders: list[Path] = []
     if purge:
         memory = where["memory"]
-        files += [memory, *(memory.with_name(f"{memory.name}{end}") for end in _BESIDE_MEMORY)]
+        files += [home.database_default, memory, *(memory.with_name(f"{memory.name}{end}") for end in _BESIDE_MEMORY)]
         files += memory.parent.glob(f"{memory.name}.replaced-*")
         files += [memory.with_suffix(".snapshot"), memory.with_name(f"{memory.stem}.snapshot.partial")]
         files += [

@@ -19,7 +19,8 @@ from reveries import __version__
 from reveries.client.connection import connect
 from reveries.client.render import is_terminal
 from reveries.config import Home, find_home, load_settings
-from reveries.errors import AlreadyAwakeError, AsleepError, ConfigError, ProtocolError
+from reveries.errors import AlreadyAwakeError, AsleepError, ConfigError, HomeError, ProtocolError
+from reveries.own_files import open_own
 from reveries.plaintext import plain
 from reveries.protocol import Welcome
 from reveries.wakes import CRASHES_UNTIL_SAFE, crashes_lately
@@ -121,10 +122,15 @@ def probe(home: Home) -> Welcome | None:
 
 def _start(plan: Plan, log: Path) -> "tuple[subprocess.Popen[bytes], int]":
     """The child, and where in the log its own words begin."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    flags = os.O_APPEND
     if log.exists() and log.stat().st_size > _LOG_LIMIT_BYTES:
         flags |= os.O_TRUNC
-    output = os.open(log, flags, 0o600)
+    try:
+        output = open_own(log, flags)
+    except OSError as error:
+        raise HomeError(
+            f"The log {log} cannot be written: {error.strerror}.", advice="Look at it, and move it away."
+        ) from error
     try:
         begins_at = os.fstat(output).st_size
         child = subprocess.Popen(

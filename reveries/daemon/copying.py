@@ -19,10 +19,15 @@ async def make_copy(database: Database, folder: Path, settings: StorageSettings,
     coming = await asyncio.to_thread(_bytes_of, database.path)
     await asyncio.to_thread(remove_outlived, folder, now, share, coming)
     await asyncio.to_thread(require_room, folder, coming, settings.rest_below_free_megabytes * _MEGABYTE)
-    name = f"memory-{int(now)}.db"
+    name = copy_name(now)
     looked = await database.backup_to(folder / name)
     await asyncio.to_thread(remove_outlived, folder, now, share)
     return name, looked
+
+
+def copy_name(now: float) -> str:
+    """What a copy made at `now` is called."""
+    return f"memory-{int(now)}.db"
 
 
 def _bytes_of(database: Path) -> int:

@@ -55,25 +55,28 @@ async def scrub_after_restore(mind: Mind) -> None:
 
 
 async def _erase(mind: Mind, selection: Selection, tell: Progress) -> tuple[Told, InFiles]:
+    copy = mind.next_copy()
     async with mind.still():
         tell("erasing", 0, 3)
-        told = await mind.memory.forgetting.erase(selection)
+        told = await mind.memory.forgetting.erase(selection, copy)
         mind.monologue.forget_all(told.holds)
         files = await _files(mind, told)
         if told.is_empty:
             files = replace(files, copies=())
-        await _scrub_files(mind, told, files, tell)
+        await _scrub_files(mind, told, files, tell, copy.name)
     mind.conversation.want_warmth()
     return told, files
 
 
-async def _scrub_files(mind: Mind, told: Told, files: InFiles, tell: Progress) -> None:
+async def _scrub_files(mind: Mind, told: Told, files: InFiles, tell: Progress, copy: str = "") -> None:
     tell("erasing from logs and drafts", 1, 3)
     await asyncio.to_thread(home_files.scrub, mind.home, files, told.holds)
     if files.copies:
         # First the new one: at no time there is none.
         tell("making a new backup in the place of the old ones", 2, 3)
-        made = await mind.back_up()
+        if told.copied is not None:
+            mind.has_copy(told.copied)
+        made = copy if told.copied is not None else await mind.back_up()
         rest = home_files.copies(mind.home, mind.database.path, but=made)
         await asyncio.to_thread(home_files.remove_copies, rest)
     mind.memory.forgetting.marker.unlink(missing_ok=True)

@@ -343,7 +343,10 @@ class Handlers:
             session.imports.pop(request.source, None)
             slept = await self._mind.light_sleep(self._progress(session, request.request_id, "light sleep"))
             episodes = slept.episodes
-        session.outbox.send(protocol.Imported(request.request_id, report.stored, report.known_already, episodes))
+        erased = report.erased or msgspec.UNSET
+        session.outbox.send(
+            protocol.Imported(request.request_id, report.stored, report.known_already, episodes, erased)
+        )
 
 
 @dataclass(frozen=True, slots=True)

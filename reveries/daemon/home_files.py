@@ -57,7 +57,13 @@ def copies(home: Home, database: Path, but: str = "") -> Iterator[Path]:
         for file in sorted(home.backups.iterdir()):
             if file.is_file() and file.name not in (but, f"{but}.seal") and not file.name.endswith(".seal"):
                 yield file
-    for pattern in (f"{database.name}.replaced-*", f"{database.name}.partial", f"{database.stem}.snapshot.partial"):
+    for pattern in (
+        f"{database.name}.replaced-*",
+        f"{database.name}.anew",
+        f"{database.name}.restoring",
+        f"{database.name}.partial",
+        f"{database.stem}.snapshot.partial",
+    ):
         yield from sorted(database.parent.glob(pattern))
 
 
@@ -74,7 +80,9 @@ def remove_copies(files: Iterator[Path]) -> int:
 def _texts(home: Home, database: Path) -> Iterator[Path]:
     """Everything in the home that may be text: neither the memory with its copies, nor weights, nor sockets."""
     memory = {database.name, f"{database.name}-wal", f"{database.name}-shm", f"{database.stem}.snapshot"}
-    for file in sorted(home.path.rglob("*")):
+    # Folders that the owner keeps elsewhere are not entered from above.
+    linked = [folder for folder in (home.logs, home.path / "cache") if folder.is_symlink()]
+    for file in sorted(file for folder in (home.path, *linked) for file in folder.rglob("*")):
         with contextlib.suppress(OSError):
             if file.is_symlink() or not file.is_file() or file.is_relative_to(home.backups):
                 continue

@@ -5,8 +5,10 @@ stand in the log only where the owner asked for debug. No secret stands there at
 """
 
 import contextlib
+import io
 import logging
 import logging.handlers
+import os
 import queue
 import textwrap
 import traceback
@@ -17,6 +19,7 @@ from pathlib import Path
 import structlog
 
 from reveries.errors import ReveriesError
+from reveries.own_files import open_own
 from reveries.plaintext import plain
 from reveries.redaction import redacted, spellings
 
@@ -25,13 +28,18 @@ _KEPT_FILES = 4
 _QUEUE_LINES = 10_000
 
 
+class _OwnFileHandler(logging.handlers.RotatingFileHandler):
+    """Opens its file 0600, and through no link."""
+
+    def _open(self) -> io.TextIOWrapper:
+        return os.fdopen(open_own(Path(self.baseFilename), os.O_APPEND), "a", encoding=self.encoding)
+
+
 @contextlib.contextmanager
 def log_to(folder: Path, level: str, secrets: Sequence[str] = ()) -> Iterator[None]:
     """Send every log line of the process to `folder`/daemon.log until left. Lines over the bound are dropped; so is
     what is known of `secrets`, however it is written."""
-    handler = logging.handlers.RotatingFileHandler(
-        folder / "daemon.log", maxBytes=_MAX_BYTES, backupCount=_KEPT_FILES, encoding="utf-8"
-    )
+    handler = _OwnFileHandler(folder / "daemon.log", maxBytes=_MAX_BYTES, backupCount=_KEPT_FILES, encoding="utf-8")
     handler.setFormatter(_RedactingFormatter(spellings(secrets)))
     says_all = level.upper() == "DEBUG"
     lines: queue.Queue[logging.LogRecord] = queue.Queue(_QUEUE_LINES)

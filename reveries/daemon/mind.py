@@ -17,7 +17,7 @@ from reveries.clock import Clock, Deadline
 from reveries.config import Home, Settings
 from reveries.daemon.checkup import checkup
 from reveries.daemon.conversation import Conversation
-from reveries.daemon.copying import make_copy, restoring_told
+from reveries.daemon.copying import copy_name, make_copy, restoring_told
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.models import Models
 from reveries.daemon.models_overview import InUse, models_overview
@@ -356,8 +356,16 @@ class Mind:
         except StorageError as error:
             self._no_backup = str(error)
             raise
-        self._no_backup, self._rotten = "", looked.rotten
+        self.has_copy(looked)
         return name, looked
+
+    def next_copy(self) -> Path:
+        """Where a copy of now belongs."""
+        return self.home.backups / copy_name(self.clock.now())
+
+    def has_copy(self, looked: Looked) -> None:
+        """A copy was made, and looked at."""
+        self._no_backup, self._rotten = "", looked.rotten
 
     async def prepare_to_close(self, *, politely: bool, progress: Progress | None = None) -> None:
         """Before the end. `politely` (`reveries sleep`): the reply under way may finish, then the last consolidation

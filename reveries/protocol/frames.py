@@ -151,3 +151,5 @@ class Imported(Message, frozen=True):
     stored: int
     known_already: int
     episodes: int
+    erased: int | msgspec.UnsetType = msgspec.UNSET
+    """Sent where there are any: lines that the owner had erased. They are not taken in again."""

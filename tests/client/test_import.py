@@ -84,11 +84,26 @@ def test_importing_twice_stores_nothing_twice(home: Home, tmp_path: Path) -> Non
         sent = [request for request in fake.received if isinstance(request, Import)]
         second = reveries(home, "import", str(file), "--json")
     assert first.out.startswith("Stored 1,203 turns, 0 were known already.")
-    assert json.loads(second.out) == {"stored": 0, "known_already": 1203, "episodes": 2}
+    assert json.loads(second.out) == {"stored": 0, "known_already": 1203, "episodes": 2, "erased": 0}
     assert [len(request.turns) for request in sent] == [500, 500, 203]
     assert [request.is_last for request in sent] == [False, False, True]
     assert {request.source for request in sent} == {"past.jsonl"}
     assert [turn.text for turn in fake.imported] == [f"Good{number} morning" for number in range(1203)]
+
+
+@pytest.mark.requirement("R-173")
+def test_it_is_told_how_many_lines_were_not_taken_in_because_the_owner_had_erased_them(
+    home: Home, tmp_path: Path
+) -> None:
+    file = tmp_path / "past.jsonl"
+    file.write_text("\n".join(_GOOD.replace("Good", f"Good{number}") for number in range(4)))
+    with awake_in_thread(home, Script(erased=frozenset({"Good1 morning", "Good2 morning"}))):
+        ran = reveries(home, "import", str(file))
+    with awake_in_thread(home, Script(erased=frozenset({"Good1 morning"}))):
+        told = reveries(home, "import", str(file), "--json")
+    assert "Stored 2 turns, 0 were known already." in ran.out
+    assert "2 turns were not taken in: you had them erased, or words that stand there." in " ".join(ran.out.split())
+    assert json.loads(told.out)["erased"] == 1
 
 
 def test_a_mind_that_goes_away_says_how_much_was_stored(home: Home, tmp_path: Path) -> None:

@@ -13,8 +13,10 @@ import aiosqlite
 import pytest
 
 from reveries.config import Home
+from reveries.db.backups import look_into
 from reveries.db.database import SCHEMA_VERSION, Database, Transaction, open_database
 from reveries.db.driver import MAY_READ_BESIDE, SQLITE_VERSION, dbapi, is_safe_for_two
+from reveries.db.scrubbing import put_in_place
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError
 from tests.fakes.clock import settle
 
@@ -299,6 +301,51 @@ async def test_a_path_that_cannot_be_opened_is_refused(home: Home) -> None:
 
 async def test_a_whole_file_is_intact(database: Database) -> None:
     assert await database.is_intact()
+
+
+@pytest.mark.requirement("F10")
+async def test_what_is_written_while_the_file_is_written_anew_is_kept(database: Database, home: Home) -> None:
+    async with database.transaction() as work:
+        await put_conversation(work, "before")
+    target = home.backups / "copy.db"
+    async with asyncio.timeout(60), asyncio.TaskGroup() as together:
+        scrubbing = together.create_task(database.scrub(target), name="scrub")
+        for number in range(5):
+            await asyncio.sleep(0)
+            assert await has_conversation(database, "before")
+            async with database.transaction() as work:
+                await put_conversation(work, f"meanwhile {number}")
+    assert scrubbing.result().is_whole
+    for name in ("before", *(f"meanwhile {number}" for number in range(5))):
+        assert await has_conversation(database, name)
+    assert await database.is_intact()
+    if scrubbing.result().copied is not None:
+        assert target.stat().st_mode & 0o777 == 0o600
+        assert not look_into(target).problems
+    assert not list(home.path.glob("*.anew"))
+
+
+@pytest.mark.skipif(not MAY_READ_BESIDE, reason="this SQLite reads on one connection only")
+async def test_a_moment_is_read_while_others_write_and_sees_nothing_of_it(database: Database) -> None:
+    async with database.moment() as moment:
+        before = await moment.rows("forget.conversations")
+        async with asyncio.timeout(5), database.transaction() as work:
+            await put_conversation(work, "meanwhile")
+        assert await moment.rows("forget.conversations") == before == []
+    assert await has_conversation(database, "meanwhile")
+
+
+@pytest.mark.parametrize("log", ["-wal", "-journal"])
+def test_no_file_takes_the_place_of_a_memory_that_has_a_log(tmp_path: Path, log: str) -> None:
+    memory, anew = tmp_path / "m.db", tmp_path / "m.db.anew"
+    memory.write_bytes(b"old")
+    anew.write_bytes(b"new")
+    memory.with_name(f"m.db{log}").write_bytes(b"what was stored since")
+    assert not put_in_place(anew, memory)
+    assert memory.read_bytes() == b"old"
+    memory.with_name(f"m.db{log}").unlink()
+    assert put_in_place(anew, memory)
+    assert memory.read_bytes() == b"new"
 
 
 # --- copies ----------------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ class Seed:
 
 
 _DATABASE, _BACKUPS, _DAMAGE = "db/database.py", "db/backups.py", "db/damage.py"
+_ERRORS = "db/storage_errors.py"
 _OF_DATABASE, _OF_DAMAGE = "tests/db/test_database.py", "tests/durability/test_damage.py"
 _OF_BACKUPS = "tests/db/test_backups.py"
 _WAKES = f"{_OF_DAMAGE}::test_whatever_happened_to_the_file_it_wakes_with_its_backup"
@@ -36,7 +37,7 @@ SEEDS = (
     Seed("a reply has no taint from what was recalled", "memory/conversations.py",
          "is_tainted or inherited(Gate.RECALL, recall is not None and recall.is_tainted)", "is_tainted",
          "tests/daemon/test_poison.py::test_a_model_that_obeys_every_poisoned_memory_has_no_effect_and_no_row_loses_its_taint"),
-    Seed("no sync at every commit", _DATABASE, '"synchronous=FULL"', '"synchronous=NORMAL"',
+    Seed("no sync at every commit", "db/connecting.py", '"synchronous=FULL"', '"synchronous=NORMAL"',
          f"{_OF_DATABASE}::test_the_pragmas_are_as_promised"),
     Seed("told before it is stored", "daemon/conversation.py",
          "        owner_turn = await self._memory.append_owner_turn(self.conversation_id, words)\n",
@@ -45,10 +46,10 @@ SEEDS = (
          "tests/daemon/test_conversation.py"),
     Seed("a sync that failed is tried again", _DATABASE, "            self._lost = self._lost or error\n", "",
          f"{_OF_DATABASE}::test_after_a_failed_write_nothing_is_stored_any_more_even_if_the_disk_is_well_again"),
-    Seed("a failed write is like any other error", _DATABASE,
+    Seed("a failed write is like any other error", _ERRORS,
          "        if primary == SQLITE_IOERR:", "        if False:",
          f"{_OF_DATABASE}::test_a_write_that_fails_is_a_lost_storage"),
-    Seed("a full disk is like any other error", _DATABASE,
+    Seed("a full disk is like any other error", _ERRORS,
          "        if primary == SQLITE_FULL or", "        if False and",
          f"{_OF_DATABASE}::test_a_full_disk_is_said_and_what_was_stored_stays"),
     Seed("a fold at the end that fails is not heard", _DATABASE, '                        await self._fold("TRUNCATE")',

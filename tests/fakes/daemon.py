@@ -11,6 +11,8 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 
+import msgspec
+
 from reveries import __version__, protocol
 from reveries.config import Home, default_toml, find_home
 from reveries.protocol import Frame, Request, SaidTurn
@@ -139,6 +141,8 @@ class Script:
     """What the fake mind says and does when asked."""
 
     reveries: str = __version__
+    erased: frozenset[str] = frozenset()
+    """Texts that are not taken in again."""
     pieces: list[str] = field(default_factory=lambda: ["Good ", "morning", "."])
     recalled: list[protocol.RecalledItem] = field(default_factory=list)
     turns: list[SaidTurn] = field(default_factory=list)
@@ -437,7 +441,10 @@ class FakeMind:
         self.imported += new
         await self._send(writer, protocol.Progress(request.request_id, "sleeping lightly", 1, 1))
         known = len(request.turns) - len(new)
-        await self._send(writer, protocol.Imported(request.request_id, len(new), known, 2 if request.is_last else 0))
+        erased = sum(turn.text in self.script.erased for turn in new)
+        episodes = 2 if request.is_last else 0
+        frame = protocol.Imported(request.request_id, len(new) - erased, known, episodes, erased or msgspec.UNSET)
+        await self._send(writer, frame)
 
     async def _send(self, writer: asyncio.StreamWriter, frame: Frame) -> None:
         if writer.is_closing():

@@ -96,6 +96,7 @@ async def _asked(mind: "Connection", wanted: "protocol.Forget", *, as_json: bool
 def _verify(words: str, *, as_json: bool) -> None:
     from reveries.client.forget_page import searched_page
     from reveries.client.json_answers import Searched
+    from reveries.client.places import places
     from reveries.client.progress import progress_bar
     from reveries.client.render import show, write_struct
     from reveries.client.traces import search
@@ -106,8 +107,14 @@ def _verify(words: str, *, as_json: bool) -> None:
         raise UsageError(
             "There are no words to search for.", advice='For example: reveries forget --verify --matching "zebra"'
         )
+    where = places(find_home())
     with progress_bar("searching the home", as_json=as_json) as moved:
-        found = search(find_home().path, words.strip(), lambda done, total: moved("searching the home", done, total))
+        found = search(
+            where["home"],
+            words.strip(),
+            lambda done, total: moved("searching the home", done, total),
+            where["memory"],
+        )
     if as_json:
         write_struct(Searched(found.found, found.files, found.bytes, found.passed_over, found.longer_words))
     else:

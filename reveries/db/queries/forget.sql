@@ -90,11 +90,15 @@ WHERE owner_id IN (SELECT value FROM json_each(:owners)) OR experience_id IN (SE
 DELETE FROM deep_texts WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: drop_vectors
-DELETE FROM vectors WHERE owner_id IN (SELECT value FROM json_each(:ids));
+DELETE FROM vectors WHERE owner_kind IN ('episode', 'turn') AND owner_id IN (SELECT value FROM json_each(:ids));
 
 -- name: drop_passage_vectors
-DELETE FROM vectors WHERE owner_kind = 'turn' AND instr(owner_id, '#') > 0
-    AND substr(owner_id, 1, instr(owner_id, '#') - 1) IN (SELECT value FROM json_each(:ids));
+-- Of a passage, the id is that of its experience, '#', and a number: '$' comes after '#'.
+DELETE FROM vectors WHERE owner_kind = 'turn' AND owner_id IN (
+    SELECT passage.owner_id FROM json_each(:ids) AS gone CROSS JOIN vectors AS passage
+    WHERE passage.owner_kind = 'turn'
+        AND passage.owner_id > gone.value || '#' AND passage.owner_id < gone.value || '$'
+);
 
 -- name: drop_sleep_vectors
 DELETE FROM consolidation_vectors

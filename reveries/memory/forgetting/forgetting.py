@@ -1,10 +1,11 @@
-"""Forgetting on the owner's word: archived, or erased for good. The plan is decided in the transaction that carries it
-out; a dry run carries it out too, counts, and rolls back: what it says is what would go.
+"""Forgetting on the owner's word: archived, or erased for good. The plan is decided from one moment of the file, beside
+whoever writes, and carried out where nothing was written since. A dry run carries it out too, counts, and rolls back:
+what it says is what would go.
 """
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -12,11 +13,13 @@ from typing import Final
 import structlog
 
 from reveries.clock import Clock
-from reveries.db.database import Row, Transaction
+from reveries.db.backups import Looked
+from reveries.db.database import Reader, Row, Transaction
 from reveries.errors import NotFoundError, ReveriesError, UsageError
 from reveries.memory.changes import ChangeSet
 from reveries.memory.forgetting.erasing import Counts, Erasing
 from reveries.memory.forgetting.gathering import (
+    Asides,
     Item,
     Rows,
     asides,
@@ -43,6 +46,7 @@ from reveries.memory.forgetting.tombstones import (
 )
 from reveries.memory.recall.deep_recall import DeepRecall
 from reveries.memory.store import MemoryStore
+from reveries.own_files import write_new
 
 BY_ID: Final = "id"
 BY_WORDS: Final = "matching"
@@ -79,6 +83,8 @@ class Told:
     tombstones: int = 0
     holds: Holds = field(default=Needle(), repr=False)
     """How what goes is known in files beside the memory."""
+    copied: Looked | None = None
+    """What a look at the new backup found, where one was made in passing."""
 
     @property
     def is_empty(self) -> bool:
@@ -90,6 +96,12 @@ class _Decision:
     rows: Rows
     plan: Plan
     needle: Holds
+    beside: Asides = field(default_factory=Asides)
+
+
+_Decide = Callable[[Reader], Awaitable[_Decision]]
+_MOST_LOOKS = 3
+"""So often it is decided beside whoever writes; then while nobody does."""
 
 
 class _DryRunDone(Exception):  # Not an error: it rolls the transaction back.
@@ -116,10 +128,10 @@ class Forgetting:
         if not erase:
             return await self._archive(selection, is_dry_run=True)
         told = Told(at=self._clock.now())
+        decided = await self._beside(lambda reader: self._decide(reader, selection))
 
         async def work(transaction: Transaction) -> ChangeSet:
-            decision = await self._decide(transaction, selection)
-            await self._carry_out(transaction, decision, selection.chosen_by, told)
+            await self._carry_out(transaction, await decided(transaction), selection.chosen_by, told)
             raise _DryRunDone
 
         try:
@@ -128,28 +140,36 @@ class Forgetting:
             told.receipt_id = ""
         return told
 
-    async def erase(self, selection: Selection) -> Told:
-        """Erase for good, in one transaction; then nothing of it is in the file or in the live memory. Raises
-        NotFoundError, UsageError, StorageError: then nothing is changed."""
-        return await self._erase(lambda transaction: self._decide(transaction, selection), selection.chosen_by)
+    async def erase(self, selection: Selection, copy: Path | None = None) -> Told:
+        """Erase for good, in one transaction; then nothing of it is in the file or in the live memory. Where something
+        went and there is room, a backup without it stands at `copy`. Raises NotFoundError, UsageError, StorageError:
+        then nothing is changed."""
+        return await self._erase(lambda reader: self._decide(reader, selection), selection.chosen_by, copy=copy)
 
-    async def _erase(self, decide: Callable[[Transaction], Awaitable[_Decision]], by: str) -> Told:
+    async def _erase(
+        self, decide: _Decide, by: str, *, copy: Path | None = None, known: Collection[Erasure] = ()
+    ) -> Told:
         told = Told(at=self._clock.now())
-
-        async def work(transaction: Transaction) -> ChangeSet:
-            return await self._carry_out(transaction, await decide(transaction), by, told)
-
         # Whatever ends the process from here on: the next wake does what is left to do.
-        self.marker.touch(mode=0o600)
+        write_new(self.marker, b"")
         try:
             async with self._store.space, self._store.snapshots.erasing():
+                decided = await self._beside(decide)
+
+                async def work(transaction: Transaction) -> ChangeSet:
+                    for erasure in known:
+                        await _put(transaction, erasure)
+                    return await self._carry_out(transaction, await decided(transaction), by, told)
+
                 await self._store.commit(work)
         except ReveriesError:
             self.marker.unlink(missing_ok=True)
             raise
         await self._store.deep.recount()
         await self.reload()
-        if not await self._store.database.scrub():
+        scrubbed = await self._store.database.scrub(None if told.is_empty else copy)
+        told.copied = scrubbed.copied
+        if not scrubbed.is_whole:
             told.notes.append(
                 "The file of the memory could not be written anew: there is too little room on the disk for a copy of "
                 "it. What was erased is overwritten in it, but older traces of it may be left. Free some room, and "
@@ -171,17 +191,33 @@ class Forgetting:
             pass
         await self._store.database.scrub()
 
-    async def _decide(self, transaction: Transaction, selection: Selection) -> _Decision:
-        rows = await read_rows(transaction)
-        return await asyncio.to_thread(_decided, rows, selection)
+    async def _decide(self, reader: Reader, selection: Selection) -> _Decision:
+        decision = await asyncio.to_thread(_decided, await read_rows(reader), selection)
+        decision.beside = await asides(reader, decision.plan, decision.needle)
+        return decision
+
+    async def _beside(self, decide: _Decide) -> Callable[[Reader], Awaitable[_Decision]]:
+        """Decide while others write. What is returned gives the decision within a transaction: that one, where nothing
+        was written since; else it is decided there."""
+        database = self._store.database
+        for _ in range(_MOST_LOOKS):
+            before = database.commits
+            async with database.moment() as reader:
+                decision = await decide(reader)
+            if database.commits == before:
+                break
+
+        async def decided(reader: Reader) -> _Decision:
+            return decision if database.commits == before else await decide(reader)
+
+        return decided
 
     async def _carry_out(self, transaction: Transaction, decision: _Decision, by: str, told: Told) -> ChangeSet:
         rows, plan, needle = decision.rows, decision.plan, decision.needle
-        beside = await asides(transaction, plan, needle)
         told.items = await asyncio.to_thread(items_of, rows, plan)
         told.remade, told.holds = plan.remade, needle
         texts, spans = await _texts_and_spans(transaction, rows, plan, needle)
-        erasing = Erasing(self._store, transaction, plan, beside, needle)
+        erasing = Erasing(self._store, transaction, plan, decision.beside, needle)
         changes = await erasing.apply(told.at)
         told.counts = erasing.counts
         told.notes = _notes(plan, erasing.counts, by)
@@ -204,9 +240,10 @@ class Forgetting:
 
     async def _archive(self, selection: Selection, *, is_dry_run: bool) -> Told:
         told = Told(at=self._clock.now())
+        decided = await self._beside(lambda reader: self._decide(reader, selection))
 
         async def work(transaction: Transaction) -> ChangeSet:
-            decision = await self._decide(transaction, selection)
+            decision = await decided(transaction)
             # Whole episodes: of some of one nothing is made anew, for nothing is lost.
             plan = decision.plan
             episodes = frozenset(name for name in plan.touched if name not in decision.rows.relations.merged_into)
@@ -247,7 +284,8 @@ class Forgetting:
     async def bring_back(self, selection: Selection) -> Told:
         """Bring back what is archived and chosen. Raises NotFoundError, UsageError."""
         told = Told(at=self._clock.now())
-        rows = await read_rows(self._store.database)
+        async with self._store.database.moment() as reader:
+            rows = await read_rows(reader)
         decision = await asyncio.to_thread(_decided, rows, selection)
         archived = {row["id"] for row in await self._store.database.rows("forget.archived")}
         names = sorted(archived & decision.plan.touched)
@@ -305,14 +343,13 @@ class Forgetting:
             return None
         until = max(erasure.at for erasure in unknown)
 
-        async def decide(transaction: Transaction) -> _Decision:
-            rows = await read_rows(transaction)
-            for erasure in unknown:
-                await _put(transaction, erasure)
-            return await asyncio.to_thread(_decided_again, rows, stones, until)
+        async def decide(reader: Reader) -> _Decision:
+            decision = await asyncio.to_thread(_decided_again, await read_rows(reader), stones, until)
+            decision.beside = await asides(reader, decision.plan, decision.needle)
+            return decision
 
         log.warning("erasing.again", erasures=len(unknown))
-        self.came_back = await self._erase(decide, BY_ID)
+        self.came_back = await self._erase(decide, BY_ID, known=unknown)
         return self.came_back
 
     async def _in_memory(self) -> dict[str, Erasure]:

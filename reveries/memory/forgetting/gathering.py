@@ -5,12 +5,11 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from reveries.db.database import Database, Row, Transaction
-from reveries.memory.forgetting.needles import Holds, Needle, marks_of, quotes_of, words_in
+from reveries.db.database import Reader, Row
+from reveries.memory.forgetting.needles import Holds, Needle, Sieve, marks_of, quotes_of, words_in
 from reveries.memory.forgetting.plan import Chosen, Plan, Relations
 from reveries.memory.model import Origin
 
-Source = Database | Transaction
 _ITEM_CHARS = 200
 
 
@@ -58,8 +57,9 @@ class Rows:
         }
 
 
-async def read_rows(source: Source) -> Rows:
-    """All of them: a hundred thousand episodes take some seconds and a few hundred megabytes."""
+async def read_rows(source: Reader) -> Rows:
+    """All of them: a hundred thousand episodes take some seconds and a few hundred megabytes. Of one moment, where
+    `source` is one."""
     turns, experiences = await source.rows("forget.turns"), await source.rows("forget.experiences")
     episodes, sources = await source.rows("forget.episodes"), await source.rows("forget.sources")
     thoughts, notes = await source.rows("forget.thoughts"), await source.rows("forget.notes")
@@ -127,11 +127,13 @@ def traces(rows: Rows, plan: Plan) -> Needle:
 
 def _used_elsewhere(marks: set[str], texts: Iterable[str]) -> set[str]:
     """Those that the owner, or a document, used in other words too: they are not its alone."""
-    found = set[str]()
+    found, sieve = set[str](), Sieve(marks)
     for text in texts:
         if len(found) == len(marks):
             break
-        found |= marks.intersection(words_in(text))
+        if sieve(text) and (more := marks.intersection(words_in(text)) - found):
+            found |= more
+            sieve = Sieve(marks - found)
     return found
 
 
@@ -148,7 +150,7 @@ _WORDED = {
 _CUT = {"trips": "forget.trips", "tripwires": "forget.tripwires"}
 
 
-async def asides(source: Source, plan: Plan, holds: Holds) -> Asides:
+async def asides(source: Reader, plan: Plan, holds: Holds) -> Asides:
     """What beside the graph holds the words, or was written while something that goes was said or thought."""
     found: dict[str, tuple[object, ...]] = {}
     for table, statement in _WORDED.items():
@@ -174,7 +176,7 @@ _TRIP_SECONDS = 120.0
 """So long after the words were stored, a reply to them may have been cut."""
 
 
-async def _spans(source: Source, plan: Plan) -> list[tuple[float, float]]:
+async def _spans(source: Reader, plan: Plan) -> list[tuple[float, float]]:
     named = {"ids": json.dumps(sorted(plan.turns))}
     said = [row["said_at"] for row in await source.rows("forget.turn_texts", named)]
     thoughts = [row for row in await source.rows("forget.thoughts") if row["id"] in plan.thoughts]

@@ -14,6 +14,8 @@ QUOTE_WORDS = 8
 _LEAST_TELLING = 3
 """Of a quote's words, that many must say something."""
 _LEAST_MARK_CHARS = 5
+_FEW_WORDS = 24
+"""So many are looked for one by one more quickly than a text is taken into words."""
 _WORD = re.compile(r"\w+", re.UNICODE)
 _BLANK = r"(?:\s|\\[nrt])+"
 """Between words: blanks, also as JSON writes them."""
@@ -32,7 +34,31 @@ def nothing(_: str) -> bool:
 
 def words_in(text: str) -> list[str]:
     """The words of `text`, folded: what is hashed and compared."""
-    return _WORD.findall(unicodedata.normalize("NFC", text).casefold())
+    return _WORD.findall(text.lower() if text.isascii() else unicodedata.normalize("NFC", text).casefold())
+
+
+class Sieve:
+    """Tells in a microsecond that a text holds none of `words` (folded), as a word or `parts` as a part of one: of a
+    hundred thousand texts a few are left to be looked at closely. It never says so of one that does."""
+
+    def __init__(self, words: Iterable[str] = (), parts: Iterable[str] = ()) -> None:
+        self._words = frozenset(words)
+        few = len(self._words) <= _FEW_WORDS
+        self._parts = (*parts, *self._words) if few else tuple(parts)
+        # A word may begin right after a blank that JSON wrote as two characters.
+        self._many = frozenset() if few else self._words | {blank + word for word in self._words for blank in "nrt"}
+
+    def __call__(self, text: str) -> bool:
+        if text.isascii():
+            folded = text.lower()
+        elif not unicodedata.is_normalized("NFC", text) or _has_odd_i(text):
+            return True
+        else:
+            folded = text.casefold()
+        for part in self._parts:
+            if part in folded:
+                return True
+        return bool(self._many) and not self._many.isdisjoint(_WORD.findall(folded))
 
 
 @dataclass(frozen=True)
@@ -48,6 +74,7 @@ class Needle:
         parts = [*(_as_it_stands(text) for text in self.words), *(_whole(text) for text in self.names)]
         pattern = re.compile("|".join(parts), re.IGNORECASE) if parts else None
         object.__setattr__(self, "_pattern", pattern)
+        object.__setattr__(self, "_sieve", self._sieve_of())
 
     @property
     def pattern(self) -> re.Pattern[str] | None:
@@ -59,7 +86,19 @@ class Needle:
     def is_empty(self) -> bool:
         return self.pattern is None and not self.quotes
 
+    def _sieve_of(self) -> Sieve | None:
+        """None where there is a text to be found that has no word, or one that folding does not find."""
+        parts = [max(words_in(text), key=len, default="") for text in self.words]
+        names = [max(words_in(text), key=len, default="") for text in self.names]
+        if not all((*parts, *names)) or any(map(_has_odd_i, (*self.words, *self.names))):
+            return None
+        return Sieve({*names, *(max(run, key=len) for run in self.quotes)}, parts)
+
     def __call__(self, text: str) -> bool:
+        sieve: Sieve | None = self.__dict__["_sieve"]
+        return (sieve is None or sieve(text)) and self._is_in(text)
+
+    def _is_in(self, text: str) -> bool:
         if self.pattern is not None and self.pattern.search(text):
             return True
         return bool(self.quotes) and not self.quotes.isdisjoint(runs(text, QUOTE_WORDS))
@@ -125,6 +164,11 @@ def _escaped(word: str) -> str:
         r"(?:\\?['\"\u2018\u2019\u201c\u201d])" if char in "'\"\u2018\u2019\u201c\u201d" else re.escape(char)
         for char in word
     )
+
+
+def _has_odd_i(text: str) -> bool:
+    """Whether it has one of the letters that an expression takes for "i", and folding does not."""
+    return "\u0130" in text or "\u0131" in text
 
 
 def _is_inside(char: str) -> bool:

@@ -16,6 +16,7 @@ import msgspec
 
 from reveries.errors import StorageDamagedError
 from reveries.memory.forgetting.needles import words_in
+from reveries.own_files import write_new
 
 _KEY_BYTES = 32
 _HASH_BYTES = 16
@@ -137,8 +138,7 @@ def read_erasures(file: Path) -> list[Erasure]:
 def write_erasures(file: Path, erasures: Sequence[Erasure]) -> None:
     """Put the file there, whole or not at all, for the owner alone. Raises OSError."""
     partial = file.with_name(f"{file.name}.partial")
-    partial.write_bytes(b"".join(msgspec.json.encode(erasure) + b"\n" for erasure in erasures))
-    partial.chmod(0o600)
+    write_new(partial, b"".join(msgspec.json.encode(erasure) + b"\n" for erasure in erasures))
     with partial.open("rb") as opened:
         os.fsync(opened.fileno())
     partial.replace(file)

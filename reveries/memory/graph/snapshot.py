@@ -31,6 +31,7 @@ from reveries.memory.graph.snapshot_turns import turn_sections, turns_of_section
 from reveries.memory.model import Episode, Turn
 from reveries.memory.recall.surface import SURFACE
 from reveries.memory.recall.turn_packing import MARKS, PackedTurns
+from reveries.own_files import open_new
 
 _MAGIC: Final = b"reveries snapshot 3\n"
 _ALIGNMENT = 64
@@ -99,8 +100,7 @@ def write_snapshot(path: Path, taken: PackedMemory, mark: bytes, model_id: str, 
     partial = path.with_name(f"{path.name}.partial")
     try:
         sections = _sections_of(taken, is_wanted)
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, for its mode from the beginning.
+        with os.fdopen(open_new(partial), "wb") as file:
             header = Header(
                 version=__version__,
                 fields=_field_names(),
@@ -172,6 +172,9 @@ def erase_snapshot(path: Path) -> None:
     """Overwrite and remove the file, so that nothing of an erased episode is left in it. Raises OSError."""
     for file in (path, path.with_name(f"{path.name}.partial")):
         if not file.exists():
+            continue
+        if file.is_symlink():
+            file.unlink()
             continue
         with file.open("r+b") as opened:
             for start in range(0, file.stat().st_size, _CHUNK_BYTES):

@@ -1,5 +1,6 @@
 """Erasing in a whole memory on a real file: nothing of it is left, in the file, in memory, after a restart."""
 
+import asyncio
 import contextlib
 import shutil
 import subprocess
@@ -10,10 +11,12 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as checking
 from hypothesis import strategies as st
 
+from reveries.db.database import Reader
 from reveries.db.driver import dbapi
+from reveries.db.reading import Moment
 from reveries.errors import NotFoundError, UndoError, UsageError
 from reveries.memory.conversations import Thought
-from reveries.memory.forgetting.forgetting import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Selection
+from reveries.memory.forgetting.forgetting import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Selection, _Decision
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
 from tests.fakes.clock import HandClock
@@ -240,3 +243,26 @@ def _rows(folder: Path) -> dict[str, int]:
     tables = ("turns", "raw_experiences", "episodes", "episode_sources", "episode_links", "monologue_log", "claims")
     with contextlib.closing(dbapi.connect(str(folder / "memory.db"))) as look:
         return {table: look.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables}
+
+
+@pytest.mark.requirement("F10")
+async def test_others_write_while_it_is_decided_what_goes_and_nothing_of_that_is_missed(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        await talk(memory, ("The wooden boat Sole needs blue paint.", "I see."))
+        forgetting, looks = memory.forgetting, 0
+
+        async def decide(reader: Reader) -> _Decision:
+            nonlocal looks
+            looks += 1
+            decision = await forgetting._decide(reader, BOAT)
+            if isinstance(reader, Moment):
+                # It would wait here for ever if the file could not be written to meanwhile.
+                async with asyncio.timeout(20):
+                    await talk(memory, (f"Another boat, number {looks}.", "I see."))
+            return decision
+
+        told = await forgetting._erase(decide, BY_WORDS)
+        assert looks == 4
+        assert len([item for item in told.items if item.kind == "turn"]) == 8
+        assert (await forgetting.preview(BOAT, erase=True)).is_empty

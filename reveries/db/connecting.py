@@ -1,0 +1,55 @@
+"""One connection to the memory, with everything that is promised of it."""
+
+from pathlib import Path
+
+import aiosqlite
+
+from reveries.db.driver import dbapi, load_vector_search
+from reveries.errors import StorageError, StorageLostError
+
+_PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "foreign_keys=ON",
+    "secure_delete=ON",
+    "busy_timeout=5000",
+    "mmap_size=0",
+    "temp_store=MEMORY",
+    # SQLite says nothing when a fold that it began by itself fails: `Database` folds the log, and hears of it.
+    "wal_autocheckpoint=0",
+    "journal_size_limit=67108864",
+)
+
+
+async def connected(path: Path, with_vector_search: bool) -> aiosqlite.Connection:
+    """The connection that writes. Raises what the driver raises."""
+    connection = aiosqlite.Connection(lambda: connect(path, with_vector_search), iter_chunk_size=256)
+    return await connection
+
+
+def connect(path: Path, with_vector_search: bool = False) -> "dbapi.Connection":
+    """The same, for a thread. Raises StorageError too, where SQLite would not keep what it says that it keeps."""
+    connection = dbapi.connect(str(path), isolation_level=None, timeout=5.0)
+    try:
+        connection.row_factory = dbapi.Row
+        for pragma in _PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}")
+        if connection.execute("PRAGMA synchronous").fetchone()[0] != 2:
+            raise StorageError("SQLite did not accept synchronous=FULL.", advice="This build of SQLite cannot be used.")
+        if with_vector_search:
+            load_vector_search(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+async def connected_again(path: Path, with_vector_search: bool) -> aiosqlite.Connection:
+    """The same, for a mind that is awake and was without it for a moment. Raises StorageLostError."""
+    try:
+        return await connected(path, with_vector_search)
+    except (dbapi.Error, OSError, StorageError) as error:
+        raise StorageLostError(
+            f"The memory {path} cannot be opened again: {error}.",
+            advice="It is whole. Look at the disk, then: reveries wake",
+        ) from error

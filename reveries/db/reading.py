@@ -1,0 +1,81 @@
+"""Reading by name: rows, how long a statement may take, and a connection that reads beside the one that writes."""
+
+import asyncio
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import aiosqlite
+
+from reveries.db.copies import connect_beside
+from reveries.db.driver import dbapi
+from reveries.db.queries import statements
+from reveries.db.storage_errors import storage_errors
+
+Row = Mapping[str, Any]
+"""One row by column name. SQLite's edge: whoever reads it turns it into one of our types at once."""
+
+Parameters = Mapping[str, object]
+
+
+class Reader(Protocol):
+    """Where queries are asked by name: the database, a transaction, or a moment of the file beside them."""
+
+    async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
+        """What the query called `name` finds."""
+        ...
+
+
+class Moment:
+    """All of the file as it was at one moment, read on a connection of its own: nobody waits for it."""
+
+    def __init__(self, connection: "dbapi.Connection") -> None:
+        self._connection = connection
+
+    async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
+        """What the query called `name` finds. One at a time."""
+        return await asyncio.to_thread(self._rows, name, parameters)
+
+    def _rows(self, name: str, parameters: Parameters | None) -> list[Row]:
+        with storage_errors():
+            return self._connection.execute(statements()[name], parameters or {}).fetchall()
+
+
+def moment_of(path: Path, with_vector_search: bool) -> "dbapi.Connection":
+    """A connection that reads what is committed now, until it is closed. Slow: call it in a thread."""
+    connection = connect_beside(path, with_vector_search)
+    try:
+        connection.row_factory = dbapi.Row
+        connection.isolation_level = None
+        connection.execute("BEGIN")
+        # The moment is that of the first look.
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+class Deadline:
+    """Until when the statement in hand may go on. SQLite asks in the connection's thread, and breaks it off for 1."""
+
+    def __init__(self) -> None:
+        self.until = math.inf
+
+    def __call__(self) -> int:
+        return int(time.monotonic() >= self.until)
+
+
+async def rows_of(connection: aiosqlite.Connection, name: str, parameters: Parameters | None) -> list[Row]:
+    """What the query called `name` finds on that connection."""
+    return await fetched(await connection.execute(statements()[name], parameters or {}))
+
+
+async def fetched(cursor: aiosqlite.Cursor) -> list[Row]:
+    """All of its rows; it is closed."""
+    try:
+        return list(await cursor.fetchall())  # type: ignore[arg-type]  # a driver's Row is a mapping by column name
+    finally:
+        await cursor.close()

@@ -1,0 +1,45 @@
+"""What SQLite says of a file, told in our words: full, damaged, lost, refused."""
+
+import contextlib
+from collections.abc import Iterator
+
+from reveries.db.driver import SQLITE_CORRUPT, SQLITE_FULL, SQLITE_IOERR, SQLITE_NOTADB, dbapi
+from reveries.db.room import disk_full
+from reveries.errors import StorageDamagedError, StorageError, StorageLostError
+
+_IOERR_SHMSIZE = 10 | 19 << 8
+"""No room for the index of the log. It holds nothing that is stored: the disk is full, not broken."""
+
+
+def _damage(why: str) -> StorageDamagedError:
+    return StorageDamagedError(
+        f"The memory is damaged: {why}.",
+        advice="The next wake puts back the newest backup that is whole: reveries wake",
+    )
+
+
+def primary_code(error: Exception) -> int:
+    """What kind of error of SQLite's it is; 0 for one that is none."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+@contextlib.contextmanager
+def storage_errors() -> Iterator[None]:
+    """Raises what the driver raises within it as an error of ours."""
+    try:
+        yield
+    except UnicodeDecodeError as error:  # Of a text that is none, or of SQLite's message about it.
+        raise _damage(str(error)) from error
+    except dbapi.IntegrityError as error:
+        raise StorageError(f"The memory refused a row: {error}.", advice="Nothing of it was stored.") from error
+    except dbapi.Error as error:
+        primary = primary_code(error)
+        if primary == SQLITE_FULL or getattr(error, "sqlite_errorcode", 0) == _IOERR_SHMSIZE:
+            raise disk_full() from error
+        if primary in (SQLITE_CORRUPT, SQLITE_NOTADB):
+            raise _damage(str(error)) from error
+        if primary == SQLITE_IOERR:
+            raise StorageLostError(
+                f"The disk failed a write: {error}.", advice="Look at the disk, then: reveries wake"
+            ) from error
+        raise StorageError(f"The memory cannot be used: {error}.", advice="Nothing was changed.") from error

@@ -1,0 +1,139 @@
+"""Files that are the owner's alone: written through no link that somebody laid, and looked at before they are trusted.
+
+What may be a link is what people keep elsewhere on purpose: the home, its folders, the memory and the settings. Such a
+link counts where it is the owner's own and leads to what is theirs.
+"""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from errno import EPERM
+from pathlib import Path
+
+_PRIVATE = 0o600
+_PIECE_BYTES = 2**23
+_ROOT = 0
+_LINKS = frozenset({"config.toml", "memory.db", "logs", "backups", "cache", "themes"})
+_FOLDERS = frozenset({"logs", "backups", "cache", "themes"})
+_OURS = ("config.toml", "memory.", "daemon.", "model.sock", "draft", "client.log")
+"""How the names of what Reveries writes into its home begin."""
+
+
+def open_own(path: Path, how: int = os.O_TRUNC) -> int:
+    """A descriptor to write to `path`, made 0600 where nothing is: a file of the owner's that has no other name. `how`:
+    O_TRUNC or O_APPEND. Raises OSError, for a link too; then nothing is changed."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    opened = os.open(path, flags | (how & ~os.O_TRUNC), _PRIVATE)
+    try:
+        seen = os.fstat(opened)
+        if fault := _fault(seen, os.geteuid() or seen.st_uid):
+            raise OSError(EPERM, fault, str(path))
+        if how & os.O_TRUNC:
+            os.ftruncate(opened, 0)
+    except BaseException:
+        os.close(opened)
+        raise
+    return opened
+
+
+def open_new(path: Path) -> int:
+    """A descriptor to write to a file made at `path`, 0600, in the place of what had that name. Raises OSError."""
+    path.unlink(missing_ok=True)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, _PRIVATE)
+
+
+def write_new(path: Path, content: bytes) -> None:
+    """The same with `content` in it. Raises OSError."""
+    with os.fdopen(open_new(path), "wb") as file:
+        file.write(content)
+
+
+def copy_new(source: Path, target: Path) -> None:
+    """The same with what is in `source`, on the disk when this returns. Raises OSError."""
+    with source.open("rb") as read, os.fdopen(open_new(target), "wb") as written:
+        shutil.copyfileobj(read, written, _PIECE_BYTES)
+        written.flush()
+        os.fsync(written.fileno())
+
+
+def is_foreign_link(path: Path) -> bool:
+    """Whether a link of another user's lies there: in a folder of everybody's, a trap."""
+    return path.is_symlink() and path.lstat().st_uid not in (os.geteuid(), _ROOT)
+
+
+def owner_of(home: Path) -> int:
+    """Whose the files in `home` have to be: of whoever runs this; where root does, of whoever has the home."""
+    mine = os.geteuid()
+    return home.stat().st_uid if mine == _ROOT and home.exists() else mine
+
+
+def fault_in_home(home: Path, uid: int) -> str:
+    """What in the home cannot be the owner's doing, or is not safe to write to; empty where all is well."""
+    for folder in (home, home / "logs", home / "backups"):
+        if fault := fault_of_folder(folder, uid):
+            return fault
+        for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
+            is_ours = folder != home or entry.name.startswith(_OURS) or entry.name in _FOLDERS
+            if fault := _fault_of_entry(entry, uid, is_ours=is_ours):
+                return f"{entry}: {fault}"
+    return ""
+
+
+def fault_of_memory(database: Path, uid: int) -> str:
+    """The same of the memory, wherever it is, and of what lies beside it under its name."""
+    for file in (database, *_beside(database)):
+        may_be_link = file == database
+        if fault := _fault_of_entry(file, uid, is_ours=True, may_be_link=may_be_link):
+            return f"{file}: {fault}"
+    return ""
+
+
+def _beside(database: Path) -> Iterator[Path]:
+    yield from sorted(database.parent.glob(f"{database.name}[-.]*"))
+    yield database.with_name(f"{database.stem}.snapshot")
+
+
+def fault_of_folder(folder: Path, uid: int) -> str:
+    """The same of a folder itself. In the home, which is closed, its mode does not matter; elsewhere it does."""
+    try:
+        link, seen = folder.lstat(), folder.stat()
+    except FileNotFoundError:
+        return ""
+    if {link.st_uid, seen.st_uid} - {uid, _ROOT}:
+        return f"{folder}: it is another user's."
+    if stat.S_ISLNK(link.st_mode) and folder.name in _FOLDERS and seen.st_mode & 0o022:
+        return f"{folder}: it is a link to a folder that others may write into."
+    return ""
+
+
+def _fault_of_entry(path: Path, uid: int, *, is_ours: bool, may_be_link: bool = False) -> str:
+    try:
+        link = path.lstat()
+    except FileNotFoundError:
+        return ""
+    if link.st_uid not in (uid, _ROOT):
+        return "it is another user's."
+    if not is_ours or stat.S_ISSOCK(link.st_mode):
+        return ""
+    if not stat.S_ISLNK(link.st_mode):
+        return "" if stat.S_ISDIR(link.st_mode) and path.name in _FOLDERS else _fault(link, uid)
+    if not may_be_link and path.name not in _LINKS:
+        return "it is a link, and none is followed there."
+    try:
+        seen = path.stat()
+    except FileNotFoundError:
+        return "it is a link that leads nowhere."
+    if stat.S_ISDIR(seen.st_mode) and path.name in _FOLDERS:
+        return fault_of_folder(path, uid).removeprefix(f"{path}: ")
+    return _fault(seen, uid, may_be_read_only=path.name == "config.toml")
+
+
+def _fault(seen: os.stat_result, uid: int, *, may_be_read_only: bool = False) -> str:
+    if not stat.S_ISREG(seen.st_mode):
+        return "it is no file."
+    if seen.st_uid not in (uid, _ROOT):
+        return "it is another user's."
+    if seen.st_nlink > 1 and not may_be_read_only:
+        return "it has another name elsewhere (a hard link)."
+    return ""

@@ -1,0 +1,216 @@
+"""What somebody else may have laid under the names of the home's files, and what an owner keeps elsewhere."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from reveries.client.traces import search
+from reveries.config import Home, find_api_key, load_settings
+from reveries.daemon.home_files import look, scrub
+from reveries.db.backups import Backup, put_back
+from reveries.db.database import open_database
+from reveries.errors import ConfigError, HomeError, StorageError
+from reveries.memory.forgetting.needles import Needle
+from reveries.own_files import copy_new, fault_in_home, fault_of_memory, is_foreign_link, open_own, write_new
+
+_NOBODY = 65534
+_as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
+
+Lay = Callable[[Path, Path], None]
+
+
+def _fifo(path: Path, _: Path) -> None:
+    os.mkfifo(path)
+
+
+def _link(path: Path, treasure: Path) -> None:
+    path.symlink_to(treasure)
+
+
+def _hard_link(path: Path, treasure: Path) -> None:
+    path.hardlink_to(treasure)
+
+
+def _folder(path: Path, _: Path) -> None:
+    path.mkdir()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    made = Home(tmp_path / "h")
+    made.create()
+    return made
+
+
+@pytest.fixture
+def treasure(tmp_path: Path) -> Path:
+    file = tmp_path / "treasure"
+    file.write_text("mine")
+    return file
+
+
+@pytest.mark.requirement("F4")
+@pytest.mark.parametrize("lay", [_fifo, _link, _hard_link, _folder])
+@pytest.mark.parametrize(
+    "name",
+    ["daemon.lock", "logs/daemon.log", "logs/client.log", "memory.snapshot", "memory.db.seal", "memory.db-wal",
+     "draft.txt", "backups/memory-1.db", "backups/memory-1.partial"],
+)  # fmt: skip
+def test_what_was_laid_under_a_name_of_ours_is_named_and_not_written_to(
+    home: Home, treasure: Path, name: str, lay: Lay
+) -> None:
+    lay(home.path / name, treasure)
+    with pytest.raises(HomeError, match=name):
+        home.create()
+    assert treasure.read_text() == "mine"
+
+
+@pytest.mark.parametrize("lay", [_fifo, _link, _hard_link])
+def test_nothing_is_written_through_a_link_or_into_what_is_no_file_of_ones_own(
+    tmp_path: Path, treasure: Path, lay: Lay
+) -> None:
+    there = tmp_path / "there"
+    lay(there, treasure)
+    for how in (os.O_APPEND, os.O_TRUNC):
+        with pytest.raises(OSError, match="there"):
+            open_own(there, how)
+    # What is made anew takes the name, and leaves what had it.
+    write_new(there, b"new")
+    assert (there.read_bytes(), treasure.read_text()) == (b"new", "mine")
+    assert there.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_copy_takes_the_place_of_a_link_and_not_of_what_it_leads_to(tmp_path: Path, treasure: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.write_text("all of it")
+    target.symlink_to(treasure)
+    copy_new(source, target)
+    assert (target.read_text(), treasure.read_text()) == ("all of it", "mine")
+
+
+@_as_root
+@pytest.mark.parametrize(
+    "name", ["config.toml", "memory.db", "daemon.lock", "logs/daemon.log", "backups/memory-1.db", "x"]
+)
+def test_what_another_user_laid_into_the_home_is_refused(home: Home, treasure: Path, name: str) -> None:
+    (home.path / name).write_text("theirs")
+    os.chown(home.path / name, _NOBODY, _NOBODY)
+    with pytest.raises(HomeError, match="another user's"):
+        home.create()
+    (home.path / name).unlink()
+    (home.path / name).symlink_to(treasure)
+    os.chown(home.path / name, _NOBODY, _NOBODY, follow_symlinks=False)
+    with pytest.raises(HomeError, match="another user's"):
+        home.create()
+
+
+@_as_root
+def test_a_link_of_ones_own_to_what_is_another_users_is_refused(home: Home, treasure: Path) -> None:
+    os.chown(treasure, _NOBODY, _NOBODY)
+    home.config.symlink_to(treasure)
+    assert "another user's" in fault_in_home(home.path, os.getuid())
+
+
+@_as_root
+def test_a_folder_of_another_users_is_no_home_of_whoever_is_not_root(tmp_path: Path) -> None:
+    os.chown(tmp_path, _NOBODY, _NOBODY)
+    assert "another user's" in fault_in_home(tmp_path, 1000)
+    assert not fault_in_home(tmp_path, _NOBODY)
+
+
+def test_what_an_owner_keeps_elsewhere_goes_on_working(tmp_path: Path) -> None:
+    real, dots = tmp_path / "real", tmp_path / "dots"
+    for folder in (real, dots, dots / "backups", dots / "logs"):
+        folder.mkdir(mode=0o700)
+    (dots / "settings").write_text("")
+    link = tmp_path / "link"
+    link.symlink_to(real)
+    home = Home(link)
+    home.config.symlink_to(dots / "settings")
+    home.logs.symlink_to(dots / "logs")
+    home.backups.symlink_to(dots / "backups")
+    home.create()
+    assert home.path.is_symlink()
+    assert home.logs.is_symlink()
+    (dots / "logs").chmod(0o770)
+    with pytest.raises(HomeError, match="others may write"):
+        home.create()
+
+
+@pytest.mark.requirement("F4")
+async def test_a_memory_that_is_a_link_stays_one_over_waking_a_backup_and_an_erasure(
+    home: Home, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "disk"
+    elsewhere.mkdir()
+    await (await open_database(home.database_default)).aclose()
+    home.database_default.rename(elsewhere / "mine.db")
+    home.database_default.with_name("memory.db.seal").unlink()
+    home.database_default.symlink_to(elsewhere / "mine.db")
+    home.create()
+    path = home.database(load_settings(None))
+    assert path == elsewhere / "mine.db"
+    database = await open_database(path)
+    copy = home.backups / "memory-1.db"
+    scrubbed = await database.scrub(copy)
+    assert scrubbed.is_whole
+    assert await database.is_intact()
+    await database.aclose()
+    if scrubbed.copied is not None:
+        put_back(path, Backup(copy, 1.0, is_before_migration=False), 2.0, "because")
+    assert home.database_default.is_symlink()
+    assert (elsewhere / "mine.db").is_file()
+
+
+@pytest.mark.parametrize("lay", [_fifo, _hard_link, _folder])
+async def test_a_memory_elsewhere_is_looked_at_as_one_in_the_home_is(tmp_path: Path, treasure: Path, lay: Lay) -> None:
+    lay(tmp_path / "m.db", treasure)
+    with pytest.raises(StorageError, match="not safe"):
+        await open_database(tmp_path / "m.db")
+    assert fault_of_memory(tmp_path / "m.db", os.getuid())
+
+
+async def test_a_log_of_the_memory_that_is_a_link_is_refused(tmp_path: Path, treasure: Path) -> None:
+    (tmp_path / "m.db-wal").symlink_to(treasure)
+    with pytest.raises(StorageError, match="db-wal"):
+        await open_database(tmp_path / "m.db")
+
+
+def test_a_pipe_for_settings_or_a_key_is_said_and_nobody_waits_for_it(home: Home) -> None:
+    os.mkfifo(home.config)
+    with pytest.raises(ConfigError, match="is no file"):
+        load_settings(home.config)
+    os.mkfifo(home.path / "key", 0o600)
+    with pytest.raises(ConfigError, match="no file of yours"):
+        find_api_key(msgspec.structs.replace(load_settings(None).llm, api_key_file=str(home.path / "key")))
+
+
+@pytest.mark.requirement("F10")
+def test_what_is_kept_elsewhere_is_searched_and_cleaned_like_what_is_in_the_home(home: Home, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    for folder in (disk, disk / "logs"):
+        folder.mkdir(mode=0o700)
+    home.logs.rmdir()
+    home.logs.symlink_to(disk / "logs")
+    (home.logs / "daemon.log").write_text("a zebra\na horse\n")
+    (disk / "m.db").write_text("a zebra")
+    (disk / "m.db.forgotten").write_text("no such thing")
+    home.database_default.symlink_to(disk / "m.db")
+    assert len(search(home.path, "zebra").found) == 2
+    assert len(search(home.path, "zebra", database=disk / "m.db").found) == 2 + 1
+    found = look(home, disk / "m.db", Needle(words=("zebra",)))
+    assert found.log_lines == 1
+    scrub(home, found, Needle(words=("zebra",)))
+    assert (disk / "logs" / "daemon.log").read_text() == "a horse\n"
+
+
+@_as_root
+def test_a_link_that_another_user_laid_is_told_from_ones_own(tmp_path: Path, treasure: Path) -> None:
+    trap = tmp_path / "trap"
+    trap.symlink_to(treasure)
+    assert not is_foreign_link(trap)
+    os.chown(trap, _NOBODY, _NOBODY, follow_symlinks=False)
+    assert is_foreign_link(trap)

@@ -8,6 +8,7 @@ from reveries.protocol import Forgotten
 
 _SHOWN_ITEMS = 40
 _TEXT_CHARS = 90
+LONGER_WORDS_SHOWN = 8
 
 
 def forgotten_page(told: Forgotten) -> Page:
@@ -44,6 +45,7 @@ def searched_page(found: Search) -> Page:
         page.append(line(Part(one_line(name, 200), "bad"), Part(f"  {told}")))
     if page:
         page += [line(), *paragraph(f"It stands in {plural(len(found.found), 'file')} of {looked} that were searched.")]
+        page += _inside(found)
     else:
         page = paragraph(
             f"It stands nowhere in the home: {looked} were searched, in any case and coding.", style="good"
@@ -51,6 +53,21 @@ def searched_page(found: Search) -> Page:
     if found.passed_over:
         page += paragraph(f"Passed over: {', '.join(one_line(name, 100) for name in found.passed_over)}.", style="dim")
     return page
+
+
+def _inside(found: Search) -> Page:
+    """A short name stands inside other words too ("Tor" in "history"): which ones, for the owner to judge."""
+    if not found.longer_words:
+        return []
+    often = sorted(found.longer_words.items(), key=lambda item: (-item[1], item[0]))
+    shown = ", ".join(one_line(word, 40) for word, _ in often[:LONGER_WORDS_SHOWN])
+    rest = f", and {len(often) - LONGER_WORDS_SHOWN:,} more" if len(often) > LONGER_WORDS_SHOWN else ""
+    inside, as_text = sum(found.longer_words.values()), sum(forms.get("text", 0) for forms in found.found.values())
+    how_often = "Each time" if inside >= as_text else f"{inside:,} of {as_text:,} times as text"
+    return paragraph(
+        f"{how_often} with letters or digits beside it: {shown}{rest}. In the memory's file two texts may stand side "
+        "by side without a blank."
+    )
 
 
 def _headline(told: Forgotten) -> str:

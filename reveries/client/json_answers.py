@@ -135,12 +135,14 @@ class Uninstalled(msgspec.Struct, frozen=True):
 
 
 class Searched(msgspec.Struct, frozen=True):
-    """How often the words stand in each file of the home, in whatever form; nowhere: `found` is empty."""
+    """How often the words stand in each file of the home, in whatever form; nowhere: `found` is empty. `longer_words`:
+    what stands there with letters or digits beside it ("history" for "Tor"), each with how often."""
 
     found: dict[str, dict[str, int]]
     files: int
     bytes: int
     passed_over: list[str]
+    longer_words: dict[str, int]
 
 
 class Pulled(msgspec.Struct, frozen=True):

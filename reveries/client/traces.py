@@ -13,6 +13,10 @@ from pathlib import Path
 _PIECE_BYTES = 16 * 2**20
 _LONGEST_WORDS = 500
 _WEIGHTS = (".gguf", ".onnx")
+_BESIDE_BYTES = 16
+_MOST_LONGER_WORDS = 10_000
+_WORD_BEFORE = re.compile(rb"[0-9A-Za-z\x80-\xff]+$")
+_WORD_AFTER = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
 
 
 @dataclass(slots=True)
@@ -24,6 +28,8 @@ class Search:
     bytes: int = 0
     passed_over: list[str] = field(default_factory=list)
     """Weights of models, and what cannot be read."""
+    longer_words: dict[str, int] = field(default_factory=dict)
+    """What stands as text with letters or digits beside it: the longer words, each with how often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,17 @@ class Form:
         if self.hints and not any(hint in among for hint in self.hints):
             return 0
         return sum(match.end() > overlap for match in self.pattern.finditer(piece))
+
+    def longer_words(self, piece: bytes, overlap: int) -> Iterator[str]:
+        """Where letters or digits stand beside it, the whole of what they make."""
+        for match in self.pattern.finditer(piece):
+            start, end = match.span()
+            if end > overlap:
+                before = _WORD_BEFORE.search(piece[max(0, start - _BESIDE_BYTES) : start])
+                after = _WORD_AFTER.match(piece[end : end + _BESIDE_BYTES])
+                whole = (before[0] if before else b"") + match[0] + (after[0] if after else b"")
+                if len(whole) > len(match[0]):
+                    yield whole.decode("utf-8", "ignore")
 
 
 def forms_of(words: str) -> dict[str, Form]:
@@ -98,7 +115,15 @@ def _search_file(file: Path, forms: dict[str, Form], found: Search) -> dict[str,
         folded = piece.lower()
         for name, form in forms.items():
             counts[name] += form.count(piece, folded, overlap)
+        if counts["text"]:
+            _note_longer_words(forms["text"].longer_words(piece, overlap), found.longer_words)
     return counts
+
+
+def _note_longer_words(words: Iterator[str], noted: dict[str, int]) -> None:
+    for word in words:
+        if word in noted or len(noted) < _MOST_LONGER_WORDS:
+            noted[word] = noted.get(word, 0) + 1
 
 
 def _pieces(file: Path) -> Iterator[tuple[int, bytes]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from reveries.daemon.manner import Manner, manner_for
+from reveries.daemon.said_again import only_what_is_new
 from reveries.gates import Gate, stands
 from reveries.llm.base import Message
 from reveries.memory.model import (
@@ -106,9 +107,10 @@ def system_text(mind_name: str, owner_name: str, self_model: SelfModel, folded_s
 def messages_for(system: str, exchanges: Sequence[SentExchange], asked: str | None = None) -> tuple[Message, ...]:
     """The whole prompt; without `asked`, its beginning as far as it is known before the next word."""
     messages = [Message("system", system)]
-    for exchange in exchanges:
+    replies = only_what_is_new((one.owner_words, one.replied) for one in exchanges)
+    for exchange, replied in zip(exchanges, replies, strict=True):
         messages.append(Message("user", exchange.asked))
-        messages.append(Message("assistant", exchange.replied or "…"))
+        messages.append(Message("assistant", replied or "…"))
     if asked is not None:
         messages.append(Message("user", asked))
     return tuple(messages)

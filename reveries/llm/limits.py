@@ -92,7 +92,7 @@ async def _next(source: AsyncGenerator[StreamEvent, None], patience: _Patience, 
 def _broken(model: str, what: str, key: str, fault: ModelFault = ModelFault.BROKEN) -> ModelUnavailableError:
     return ModelUnavailableError(
         f"{model[:1].upper()}{model[1:]} {what}, so the call was stopped.",
-        advice=f"The limit can be changed: reveries config get llm.limits.{key}",
+        advice=f"The limit can be changed: reveries config set llm.limits.{key} VALUE",
         fault=fault,
     )
 

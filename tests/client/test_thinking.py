@@ -161,7 +161,7 @@ def test_in_the_chat_the_same_stands_behind_a_slash() -> None:
     ]
     assert made[1] == protocol.NudgeThinking(7, "the garden")
     assert isinstance(called("/nudge"), str)
-    assert called("/nudging is fun") is None
+    assert called("/nothing is fun") is None
     released = protocol.ThinkingReleased(0, True, "The same words came again and again.")
     assert "The same words" in text_of(page_of(released, NOW, 80))
     assert "nothing to release" in text_of(page_of(protocol.ThinkingReleased(0, False, ""), NOW, 80))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reveries.client.forget_page import searched_page
 from reveries.client.traces import forms_of, search
 
 WORDS = "zqvorblax-7741"
@@ -55,3 +56,14 @@ def test_names_of_files_and_escapes_of_json_are_found_and_weights_passed_over(tm
     assert found.found == {f"{WORDS}.txt": {"in its name": 1}}
     assert found.passed_over == ["model.gguf"]
     assert search(tmp_path, "grüße").found == {"escaped.json": {"JSON escapes": 1}}
+
+
+def test_a_short_name_inside_other_words_is_told_as_such(tmp_path: Path) -> None:
+    (tmp_path / "memory.db").write_bytes(b"\x00history\x00stored; history and TorHello")
+    found = search(tmp_path, "tor")
+    assert found.longer_words == {"history": 2, "stored": 1, "TorHello": 1}
+    page = "\n".join("".join(part.text for part in row) for row in searched_page(found))
+    assert "Each time with letters or digits beside it: history, TorHello, stored." in page
+    (tmp_path / "memory.db").write_bytes(b"history, and Tor. ")
+    page = "\n".join("".join(part.text for part in row) for row in searched_page(search(tmp_path, "tor")))
+    assert "1 of 2 times as text with letters or digits beside it: history." in page

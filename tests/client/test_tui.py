@@ -147,8 +147,22 @@ async def test_escape_stops_the_reply(home: Home) -> None:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("h", "i", "enter")
         await until(pilot, lambda: "Good morning." in text_of(app))
+        assert "esc stops it" in text_of(app)
         await pilot.press("escape")
         await until(pilot, lambda: "You stopped it." in text_of(app))
+        await until(pilot, lambda: "enter sends" in text_of(app))
+
+
+async def test_what_is_nearly_a_command_stays_in_the_draft_and_a_blank_before_it_says_it(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home) as fake, app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press(*"/foo", "enter")
+        await until(pilot, lambda: "There is no command /foo" in text_of(app))
+        assert app.composer.text == "/foo"
+        await pilot.press("home", "space", "enter")
+        await until(pilot, lambda: len(fake.requests(protocol.Say)) == 1)
+        assert [said.text for said in fake.requests(protocol.Say) if isinstance(said, protocol.Say)] == ["/foo"]
 
 
 @pytest.mark.requirement("R-5", "R-13")

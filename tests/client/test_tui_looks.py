@@ -18,9 +18,28 @@ from tests.client.test_tui import HOSTILE
 from tests.fakes.daemon import Script, awake
 
 
-@pytest.mark.parametrize("text", ["hello", "/etc/passwd is a file", "/unknown", "what is /search", ""])
+@pytest.mark.parametrize(
+    "text", ["hello", "/etc/passwd is a file", " /unknown", "/unknown to most of us", "/tmp/x", "what is /search", ""]
+)
 def test_what_is_no_command_is_said_as_it_is(text: str) -> None:
     assert called(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("/foo", "/help"),
+        ("/serach garden", "/search"),
+        ("/Undo", "/undo"),
+        ("/exiit", "/exit"),
+        ("/sesions", "/sessions"),
+    ],
+)
+def test_what_is_nearly_a_command_is_not_said_but_asked_about(text: str, told: str) -> None:
+    asked = called(text)
+    assert isinstance(asked, str)
+    assert told in asked
+    assert "blank" in asked
 
 
 def test_why_alone_asks_of_the_last_words() -> None:

@@ -109,7 +109,7 @@ def _verify(words: str, *, as_json: bool) -> None:
     with progress_bar("searching the home", as_json=as_json) as moved:
         found = search(find_home().path, words.strip(), lambda done, total: moved("searching the home", done, total))
     if as_json:
-        write_struct(Searched(found.found, found.files, found.bytes, found.passed_over))
+        write_struct(Searched(found.found, found.files, found.bytes, found.passed_over, found.longer_words))
     else:
         show(searched_page(found))
     if found.found:

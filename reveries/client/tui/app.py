@@ -41,6 +41,7 @@ HINT_SECONDS = 4.0
 DRAFT_SECONDS = 1.0
 DEEDS_SECONDS = 2.0
 EARLIER_TURNS = 100
+BANNER_CHARS = 400
 
 
 class ReveriesApp(App[None]):
@@ -152,7 +153,7 @@ class ReveriesApp(App[None]):
         if isinstance(what, str):
             self.hint(what)
         elif what is None:
-            await self.say(sent.text, is_private=self.composer.is_private)
+            await self.say(sent.text.strip(), is_private=self.composer.is_private)
         else:
             self.composer.sent(sent.text, is_private=self.composer.is_private or what.command.name == "/private")
             self._do(what)
@@ -168,6 +169,7 @@ class ReveriesApp(App[None]):
         self.composer.sent(text, is_private=is_private)
         self._keep_draft()
         self.was_private = is_private
+        self.composer.show_answering(is_answering=True)
         await self.chat.say(text, is_private=is_private)
         return True
 
@@ -305,6 +307,7 @@ class ReveriesApp(App[None]):
     async def _attached(self, happened: messages.Attached) -> None:
         mind = self.mind_name = one_line(happened.mind, 60)
         self.composer.placeholder = Content(f"Say something to {mind}")
+        self.composer.show_answering(is_answering=False)
         await self.chat.show_conversation(mind, happened.attached)
         self.was_private = False
         self.composer.past.fill(turn.text for turn in happened.attached.turns if turn.is_owner)
@@ -319,6 +322,7 @@ class ReveriesApp(App[None]):
 
     @on(messages.WentAway)
     async def _went_away(self, happened: messages.WentAway) -> None:
+        self.composer.show_answering(is_answering=False)
         await self.chat.break_off("The mind went away here.")
         await self.chat.take_back_waiting()
         if happened.is_private:
@@ -348,6 +352,7 @@ class ReveriesApp(App[None]):
 
     @on(messages.ReplyEnded)
     async def _reply_ended(self, happened: messages.ReplyEnded) -> None:
+        self.composer.show_answering(is_answering=self.link.is_busy)
         await self.chat.settle_reply(happened.replied)
         self._status_line.show_turn(happened.replied)
         if not self._status_line.knows_context:
@@ -355,6 +360,7 @@ class ReveriesApp(App[None]):
 
     @on(messages.SayFailed)
     async def _say_failed(self, happened: messages.SayFailed) -> None:
+        self.composer.show_answering(is_answering=self.link.is_busy)
         await self.chat.refuse(happened.sentence)
 
     @on(messages.TurnSpoken)
@@ -401,10 +407,10 @@ class ReveriesApp(App[None]):
         worries = [*([self._wrong_colours] if self._wrong_colours else []), *status.problems] or (
             [] if status.health == "ok" else [status.health]
         )
-        self._warn("  ".join(one_line(worry) for worry in worries))
+        self._warn("  ".join(one_line(worry, BANNER_CHARS) for worry in worries))
 
     def _warn(self, text: str) -> None:
-        text = one_line(text, 400)
+        text = one_line(text, BANNER_CHARS)
         if text == self._warned_of:
             # Every few seconds the same: nothing to lay out anew.
             return

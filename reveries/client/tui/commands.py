@@ -3,6 +3,8 @@
 Pure: which command a line of text names, and which commands it may become.
 """
 
+import difflib
+import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -86,6 +88,7 @@ COMMANDS: Final = (
     Command("/redraw", "", "draw the screen anew", "here"),
     Command("/exit", "", "leave; the mind stays awake", "here", "leave"),
 )
+_SLASH_WORD: Final = re.compile(r"/[A-Za-z-]{1,30}")
 _ALONE: Final = {"/why": "/recalled"}
 """What a command without a word is, where that is another one."""
 _ALSO: Final = {"/quit": "/exit", "/sessions": "/resume", "/conversations": "/resume", "/sleep": "/sleeps"}
@@ -100,12 +103,12 @@ class Called:
 
 
 def called(text: str) -> Called | str | None:
-    """The command that `text` is; a sentence when words are missing; None when it is no command, but words to say."""
+    """The command that `text` is; a sentence when it is nearly one; None when it is no command, but words to say."""
     name, _, rest = text.strip().partition(" ")
+    rest = rest.strip()
     command = command_named(name)
     if command is None:
-        return None
-    rest = rest.strip()
+        return _mistyped(name, is_alone=not rest) if text.startswith("/") else None
     if not rest:
         command = command_named(_ALONE.get(command.name, command.name)) or command
     if command.needs_words and not rest:
@@ -114,6 +117,19 @@ def called(text: str) -> Called | str | None:
         # "/new shoes would be nice" is no command.
         return None
     return Called(command, rest)
+
+
+def _mistyped(name: str, *, is_alone: bool) -> str | None:
+    """What to say of a word with a slash that is no command: alone it was hardly meant to be said, and before other
+    words it was not when a command is like it."""
+    if not _SLASH_WORD.fullmatch(name):
+        return None
+    known = [*(command.name for command in COMMANDS), *_ALSO]
+    like = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6 if is_alone else 0.8)
+    if not (like or is_alone):
+        return None
+    meant = f" Did you mean {like[0]}?" if like else " All of them: /help."
+    return f"There is no command {name}.{meant} To say it, put a blank before it."
 
 
 def command_named(name: str) -> Command | None:

@@ -38,6 +38,7 @@ class Composer(TextArea):
         super().__init__(id="composer", soft_wrap=True, highlight_cursor_line=False, compact=True)
         self.past = History()
         self.is_private = False
+        self._is_answering = False
         self._menu = menu
         self._recalled: str | None = None
         self._folded: dict[str, str] = {}
@@ -63,9 +64,21 @@ class Composer(TextArea):
         """Whether what is written from now on is off the record."""
         self.is_private = is_private
         self.set_class(is_private, "private")
-        self.border_subtitle = (
-            "off the record: nothing is kept · /private ends it" if is_private else "enter sends · / commands · f1 help"
-        )
+        self._tell_keys()
+
+    def show_answering(self, *, is_answering: bool) -> None:
+        """Whether a reply is awaited or coming: then there is something to stop."""
+        if is_answering != self._is_answering:
+            self._is_answering = is_answering
+            self._tell_keys()
+
+    def _tell_keys(self) -> None:
+        if self.is_private:
+            self.border_subtitle = "off the record: nothing is kept · /private ends it"
+        elif self._is_answering:
+            self.border_subtitle = "esc stops it · what you send waits · f1 help"
+        else:
+            self.border_subtitle = "enter sends · / commands · f1 help"
 
     def take_back(self, texts: list[str]) -> None:
         """Put words that were not delivered before what is written here now."""
@@ -121,7 +134,8 @@ class Composer(TextArea):
         if command is not None and command.needs_words:
             self.write(f"{command.name} ")
             return
-        text = command.name if command is not None else self.draft.strip()
+        # A blank before it says that a slash begins no command.
+        text = command.name if command is not None else self.draft.rstrip()
         self._menu.close()
         if text:
             self.post_message(self.Sent(text))

@@ -64,6 +64,11 @@ class Link:
     def is_answering(self) -> bool:
         return self._saying is not None
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a reply is awaited or coming, or words wait their turn."""
+        return self.is_answering or not self._to_say.empty()
+
     def say(self, text: str, *, is_private: bool = False) -> bool:
         """Say `text` when all before it is answered, off the record if so. False when nobody is there to hear it, or
         too much waits."""
@@ -194,7 +199,7 @@ class Link:
             except ConnectionLostError:
                 raise
             except ReveriesError as error:
-                self._unstored = None
+                self._unstored = self._saying = None
                 self._tell(messages.SayFailed(str(error)))
             self._saying = None
 
@@ -210,7 +215,7 @@ class Link:
                 self._unstored = None
                 self._tell(messages.WordsStored(turn_id))
             case protocol.Replied():
-                self._unstored = None
+                self._unstored = self._saying = None
                 self._tell(messages.ReplyEnded(frame))
             case _:
                 pass

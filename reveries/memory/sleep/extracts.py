@@ -17,7 +17,8 @@ SUMMARY_CHARS = 200
 _CONTEXT_CHARS = 300
 _MAX_EXEMPLARS = 3
 _LEAST_SHARE = 0.35
-_END = re.compile(r"(?<=[.!?\u2026])[\"'\u2019\u201d)\]]*\s+|(?<=[\u3002\uff01\uff1f])|\n+")
+_NO_TITLE = "".join(rf"(?<!\b{title}\.)" for title in ("Dr", "Mr", "Ms", "Mrs", "Prof"))
+_END = re.compile(rf"(?<=[.!?\u2026]){_NO_TITLE}[\"'\u2019\u201d)\]]*\s+|(?<=[\u3002\uff01\uff1f])|\n+")
 _FIRST_PERSON = frozenset({"i", "i'm", "i've", "i'd", "my", "we", "our"})
 
 

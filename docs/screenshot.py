@@ -20,6 +20,7 @@ from reveries.client.tui.composer import Composer
 from reveries.client.tui.themes import DAY, DUSK
 from reveries.config import find_home
 
+_ATTACH_SECONDS = 60.0
 _LOOK_SECONDS = 0.2
 
 
@@ -38,7 +39,7 @@ async def take(
     app = ReveriesApp(find_home())
     async with app.run_test(size=size) as pilot:
         app.theme = theme
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(_ATTACH_SECONDS):
             while not app.is_attached_to_mind:
                 await pilot.pause(_LOOK_SECONDS)
         for line in lines:

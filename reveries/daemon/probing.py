@@ -14,11 +14,12 @@ import msgspec
 
 from reveries import protocol
 from reveries.clock import Clock
-from reveries.errors import ModelAnswerError, NotFoundError, ReveriesError, StorageError
+from reveries.errors import ModelAnswerError, ModelError, NotFoundError, ReveriesError, StorageError
 from reveries.llm.base import CHAT_ROLES, ChatModel, Delta, Embedder, Message, Prompt, Role, StreamEvent, Usage
 from reveries.llm.budget import Ledger
 from reveries.llm.caps import Span
 from reveries.llm.circuits import Circuits
+from reveries.llm.metered import was_never_begun
 from reveries.llm.prices import price_of
 from reveries.llm.role_model import Candidate
 from reveries.llm.structured import AnswerOutcome, AnswerRecorder, ask, schema_of
@@ -198,15 +199,20 @@ class _Watch:
         first_at: float | None = None
         deltas = 0
         self.usages.append(None)
-        async with contextlib.aclosing(self.model.stream(prompt)) as events:
-            async for event in events:
-                if isinstance(event, Delta):
-                    deltas += 1
-                    first_at = first_at if first_at is not None else self.clock.monotonic()
-                else:
-                    self.usages[-1] = event.usage
-                    await self.circuits.answered(self.candidate.provider)
-                yield event
+        try:
+            async with contextlib.aclosing(self.model.stream(prompt)) as events:
+                async for event in events:
+                    if isinstance(event, Delta):
+                        deltas += 1
+                        first_at = first_at if first_at is not None else self.clock.monotonic()
+                    else:
+                        self.usages[-1] = event.usage
+                        await self.circuits.answered(self.candidate.provider)
+                    yield event
+        except ModelError as error:
+            if not deltas and was_never_begun(error):
+                self.usages[-1] = Usage(0, 0)
+            raise
         if first_at is None:
             return
         self.first_token_seconds = self.first_token_seconds or first_at - began

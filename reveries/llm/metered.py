@@ -72,7 +72,7 @@ class MeteredModel:
                         await self._close(reservation, seen, prompt)
                     yield event
         except ModelError as error:
-            if not seen.pieces and not seen.is_finished and _was_never_begun(error):
+            if not seen.pieces and not seen.is_finished and was_never_begun(error):
                 with contextlib.suppress(DiskFullError):
                     await self._ledger.release(reservation)
                 seen.is_finished = True
@@ -135,7 +135,8 @@ def _at_worst(ask: Ask, told: Usage) -> Usage:
     return Usage(max(ask.prompt_tokens, told.prompt_tokens), max(ask.completion_tokens, told.completion_tokens))
 
 
-def _was_never_begun(error: ModelError) -> bool:
+def was_never_begun(error: ModelError) -> bool:
+    """Whether a call that failed so, without a word, was never sent or is billed by nobody."""
     if isinstance(error, ModelUnavailableError):
         return error.fault in NOT_BILLED
     return isinstance(error, ModelMissingError)

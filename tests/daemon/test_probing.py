@@ -132,6 +132,16 @@ async def test_a_call_whose_usage_is_not_told_costs_what_was_reserved(database: 
     assert probe.dollars == probe.reserved_dollars > 0
 
 
+async def test_a_call_that_was_never_sent_costs_nothing(database: Database, clock: HandClock) -> None:
+    refused = ModelUnavailableError("There is no key.", advice="Name one.", fault=ModelFault.KEY_REFUSED)
+    kit = Kit(database, clock, refused, name="openai/gpt-4.1")
+    [probe] = await kit.prober.probe("conversation")
+    assert "There is no key" in probe.error
+    assert probe.is_usage_known
+    assert probe.dollars == 0.0 < probe.reserved_dollars
+    assert sum(used.dollars for used in await kit.ledger.usage_today()) == 0.0
+
+
 async def test_a_model_that_cannot_be_asked_is_a_result(database: Database, clock: HandClock) -> None:
     kit = Kit(database, clock)
     kit.ledger.budget = msgspec.structs.replace(

@@ -124,3 +124,12 @@ async def test_a_search_is_asked_in_the_mood_of_its_words(tmp_path: Path) -> Non
         glad = await memory.search("the wonderful happy garden party", limit=3)
         sad = await memory.search("the terrible sad garden party", limit=3)
         assert glad.episodes[0].factors.resonance > 1.0 > sad.episodes[0].factors.resonance
+
+
+def test_a_title_ends_no_sentence() -> None:
+    text = "My dentist is Dr. Lund, next visit on 4 March. Mrs. Berg and Prof. Dahl come too."
+    assert sentences_of(text) == [
+        "My dentist is Dr. Lund, next visit on 4 March.",
+        "Mrs. Berg and Prof. Dahl come too.",
+    ]
+    assert sentences_of("I saw the Dr. yesterday") == ["I saw the Dr. yesterday"]

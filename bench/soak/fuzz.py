@@ -3,8 +3,8 @@
     make soak PART=fuzz                   # or ARGS="--minutes 30 --each 1000000 --only calendars"
 
 What is read and how it is changed stands in tests/fuzz/given.py. Every input has a number, so that it can be made
-again: `--only NAME --from NUMBER --each 1`. What no error of ours refused is kept in .soak/fuzz/. What is done counts for the
-same commit, the next run goes on from there. Ends with 1 when something was found or when it is not done.
+again: `--only NAME --from NUMBER --each 1`. What no error of ours refused is kept in .soak/fuzz/. What is done counts
+for the same commit, the next run goes on from there. Ends with 1 when something was found or when it is not done.
 """
 
 import argparse

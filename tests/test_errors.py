@@ -36,6 +36,7 @@ EXIT_CODES = {
     "other_version": 76,
     "config": 78,
     "not_found": 1,
+    "safe_mode": 1,
 }
 """Scripts depend on these: a line is added, never changed."""
 

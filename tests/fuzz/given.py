@@ -1,6 +1,5 @@
 """What an owner, or a program of theirs, can hand to Reveries: settings, frames, past conversations, whole minds,
-calendars, colours. Whatever is in them is read, or refused with one of our own errors; nothing else may come of it
-(E6).
+calendars, colours. Whatever is in them is read, or refused with one of our own errors, and nothing else (E6).
 
 Each target has a few good inputs that `mutated` starts from. A quick part runs in the tests; `make soak PART=fuzz` goes
 on for long and keeps what it found.

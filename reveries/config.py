@@ -1,13 +1,11 @@
 """Settings: read once, checked, frozen, handed in. `config.toml` beside this file holds every default.
 
-No other module reads the environment. Nothing here opens anything but the two settings files.
+No other module but `api_keys` reads the environment. Nothing here opens anything but the two settings files.
 """
 
-import contextlib
 import difflib
 import os
 import re
-import stat
 import tomllib
 from importlib import resources
 from pathlib import Path
@@ -31,7 +29,6 @@ EMBEDDING_PROVIDERS = ("ollama", "openai", "anthropic", "cerebras", "openrouter"
 
 # A unix socket's path must fit into the kernel's `sun_path`: 108 bytes on Linux, 104 on macOS, with the final zero.
 SOCKET_PATH_LIMIT_BYTES = 103
-_SECRET_NAME = re.compile(r"(?i)(?:key|token|secret|passw(?:or)?d|passphrase|credential)s?$")
 
 
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -320,49 +317,6 @@ def find_models_folder() -> Path:
     from platformdirs import user_data_path
 
     return user_data_path("reveries") / "models"
-
-
-def find_api_key(settings: LlmSettings) -> str:
-    """The hosted provider's key: from `api_key_file`, else REVERIES_API_KEY; empty when there is none.
-
-    Raises ConfigError for a file that cannot be read, or that others may read.
-    """
-    if not settings.api_key_file:
-        return os.environ.get("REVERIES_API_KEY", "")
-    file = Path(settings.api_key_file).expanduser()
-    try:
-        seen = file.stat()
-        if not stat.S_ISREG(seen.st_mode) or seen.st_uid not in (os.geteuid(), 0, owner_of(file.parent)):
-            raise ConfigError(f"The key file {file} is no file of yours.", advice="Check llm.api_key_file.")
-        if seen.st_mode & 0o077:
-            raise ConfigError(f"The key file {file} can be read by others.", advice=f"Close it: chmod 600 {file}")
-        return file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"The key file {file} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}.",
-            advice="Check llm.api_key_file.",
-        ) from error
-
-
-def known_secrets(settings: LlmSettings | None = None) -> tuple[str, ...]:
-    """What must never be written or shown, as far as it is known: what the environment calls a key, a token, a secret
-    or a password, and the content of the key file. Empty values are left out. Raises nothing."""
-    named = [value for name, value in os.environ.items() if _SECRET_NAME.search(name)]
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        if settings is not None and settings.api_key_file:
-            named.append(Path(settings.api_key_file).expanduser().read_text(encoding="utf-8").strip())
-    return tuple(value for value in named if value)
-
-
-def where_key_is(settings: LlmSettings, provider: str) -> str:
-    """The setting or the environment variable that would give `provider` its key, never the key; empty: none does.
-
-    A provider that was not chosen is not called, whatever key lies about.
-    """
-    if settings.api_key_file:
-        return "llm.api_key_file"
-    own = f"{provider.upper()}_API_KEY"
-    return next((name for name in ("REVERIES_API_KEY", own) if os.environ.get(name)), "")
 
 
 def is_this_machine(url: str) -> bool:

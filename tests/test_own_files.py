@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from reveries.api_keys import find_api_key
 from reveries.client.traces import search
-from reveries.config import Home, find_api_key, load_settings
+from reveries.config import Home, load_settings
 from reveries.daemon.home_files import look, scrub
 from reveries.db.backups import Backup, put_back
 from reveries.db.database import open_database

@@ -118,7 +118,7 @@ def run(arguments: list[str] | None = None) -> int:
     except click.ClickException as error:
         return _complain(_usage_sentence(error), error.exit_code)
     except ReveriesError as error:
-        from reveries.config import known_secrets
+        from reveries.api_keys import known_secrets
         from reveries.redaction import redacted, spellings
 
         return _complain(redacted(str(error), spellings(known_secrets())), error.exit_code)

@@ -6,7 +6,7 @@ import traceback
 from pathlib import Path
 
 from reveries import __version__
-from reveries.config import known_secrets
+from reveries.api_keys import known_secrets
 from reveries.own_files import open_own
 from reveries.plaintext import plain
 from reveries.redaction import redacted, spellings

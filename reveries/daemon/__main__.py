@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reveries.api_keys import known_secrets
 from reveries.clock import SystemClock
-from reveries.config import Home, find_home, known_secrets, load_settings
+from reveries.config import Home, find_home, load_settings
 from reveries.daemon.logs import trace_of
 from reveries.errors import ReveriesError
 from reveries.redaction import redacted, spellings

@@ -18,8 +18,9 @@ import structlog
 from apscheduler.triggers.interval import IntervalTrigger
 
 from reveries import __version__
+from reveries.api_keys import known_secrets
 from reveries.clock import Clock
-from reveries.config import Home, Settings, known_secrets
+from reveries.config import Home, Settings
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.danger import Danger
 from reveries.daemon.forgetting import scrub_after_restore

@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reveries.config import LlmSettings, find_api_key, find_models_folder
+from reveries.api_keys import find_api_key
+from reveries.config import LlmSettings, find_models_folder
 from reveries.errors import ConfigError, ModelMissingError
 from reveries.llm.assets import find_weights, manifest
 from reveries.llm.base import Embedder

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from reveries import protocol
 from reveries.daemon import home_files
+from reveries.daemon.copying import copy_name
 from reveries.daemon.home_files import InFiles
 from reveries.daemon.mind import Mind
 from reveries.errors import UsageError
@@ -55,7 +56,7 @@ async def scrub_after_restore(mind: Mind) -> None:
 
 
 async def _erase(mind: Mind, selection: Selection, tell: Progress) -> tuple[Told, InFiles]:
-    copy = mind.next_copy()
+    copy = mind.home.backups / copy_name(mind.clock.now())
     async with mind.still():
         tell("erasing", 0, 3)
         told = await mind.memory.forgetting.erase(selection, copy)

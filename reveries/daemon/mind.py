@@ -17,7 +17,7 @@ from reveries.clock import Clock, Deadline
 from reveries.config import Home, Settings
 from reveries.daemon.checkup import checkup
 from reveries.daemon.conversation import Conversation
-from reveries.daemon.copying import copy_name, make_copy, restoring_told
+from reveries.daemon.copying import make_copy, restoring_told
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.models import Models
 from reveries.daemon.models_overview import InUse, models_overview
@@ -112,8 +112,7 @@ class Mind:
         self._pass_lock = asyncio.Lock()
         self._words_came = asyncio.Event()
         self._last_pass_ended = clock.now()
-        self._time_passed_at = 0.0
-        """When time did all its work last; of an earlier life nobody knows."""
+        self._time_passed_at = 0.0  # When time did all its work last; of an earlier life nobody knows.
         self._sleep_waits = Deadline()
         self._why_sleep_waits = ""
         self.erased_again: Told | None = memory.forgetting.came_back
@@ -358,10 +357,6 @@ class Mind:
             raise
         self.has_copy(looked)
         return name, looked
-
-    def next_copy(self) -> Path:
-        """Where a copy of now belongs."""
-        return self.home.backups / copy_name(self.clock.now())
 
     def has_copy(self, looked: Looked) -> None:
         """A copy was made, and looked at."""

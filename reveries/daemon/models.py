@@ -9,8 +9,9 @@ from pathlib import Path
 
 import msgspec
 
+from reveries.api_keys import find_api_key
 from reveries.clock import Clock
-from reveries.config import Home, LimitSettings, LlmSettings, Settings, find_api_key
+from reveries.config import Home, LimitSettings, LlmSettings, Settings
 from reveries.daemon.embedders import Embedding, build_embedding
 from reveries.errors import ModelUnavailableError, ReveriesError
 from reveries.llm.assets import find_weights

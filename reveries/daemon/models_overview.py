@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reveries import protocol
-from reveries.config import LlmSettings, Settings, find_models_folder, is_this_machine, where_key_is
+from reveries.api_keys import where_key_is
+from reveries.config import LlmSettings, Settings, find_models_folder, is_this_machine
 from reveries.errors import ReveriesError
 from reveries.llm.answer_counts import AnswerCount
 from reveries.llm.assets import Asset, find_weights, is_present, manifest

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from reveries.api_keys import where_key_is
 from reveries.client.checkup.machine import Machine
-from reveries.config import Home, LlmSettings, Settings, load_settings, read_toml, where_key_is
+from reveries.config import Home, LlmSettings, Settings, load_settings, read_toml
 from reveries.errors import ConfigError
 from reveries.protocol import Finding, found
 

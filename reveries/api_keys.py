@@ -3,12 +3,11 @@
 import contextlib
 import os
 import re
-import stat
 from pathlib import Path
 
 from reveries.config import LlmSettings
 from reveries.errors import ConfigError
-from reveries.own_files import owner_of
+from reveries.own_files import is_file_of_yours
 
 _SECRET_NAME = re.compile(r"(?i)(?:key|token|secret|passw(?:or)?d|passphrase|credential)s?$")
 
@@ -22,10 +21,9 @@ def find_api_key(settings: LlmSettings) -> str:
         return os.environ.get("REVERIES_API_KEY", "")
     file = Path(settings.api_key_file).expanduser()
     try:
-        seen = file.stat()
-        if not stat.S_ISREG(seen.st_mode) or seen.st_uid not in (os.geteuid(), 0, owner_of(file.parent)):
+        if not is_file_of_yours(file):
             raise ConfigError(f"The key file {file} is no file of yours.", advice="Check llm.api_key_file.")
-        if seen.st_mode & 0o077:
+        if file.stat().st_mode & 0o077:
             raise ConfigError(f"The key file {file} can be read by others.", advice=f"Close it: chmod 600 {file}")
         return file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:

@@ -15,7 +15,7 @@ import msgspec
 
 from reveries.errors import ConfigError, HomeError
 from reveries.keys import KeySettings
-from reveries.own_files import fault_in_home, fault_of_folder, owner_of
+from reveries.own_files import fault_in_home, fault_of_folder, is_read_only, owner_of, refuse
 
 Fraction = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 # Bounded above, for a timer cannot wait for ever: `inf` is refused like any other wrong value.
@@ -254,7 +254,6 @@ class Home(msgspec.Struct, frozen=True):
         """Where the memory is: `storage.db_path`, or memory.db in the home."""
         chosen = settings.storage.db_path
         named = Path(chosen).expanduser() if chosen else self.database_default
-        # What lies beside a memory lies beside the file, as SQLite has it, not beside a link to it.
         return named.resolve() if named.is_symlink() else named
 
     def check(self) -> None:
@@ -272,36 +271,21 @@ class Home(msgspec.Struct, frozen=True):
         self.check()
         try:
             whose = owner_of(self.path)
-            _refuse(fault_of_folder(self.path, whose))
+            refuse(fault_of_folder(self.path, whose))
             for folder in (self.path, self.logs, self.backups):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Closed first: nobody lays anything there after the look.
             self.path.chmod(0o700)
-            _refuse(fault_in_home(self.path, whose))
+            refuse(fault_in_home(self.path, whose))
         except OSError as error:
             raise HomeError(
                 f"The home {self.path} cannot be made: {error.strerror}.",
                 advice="Choose a folder that you may write: REVERIES_HOME=~/elsewhere reveries wake",
             ) from error
-        if not os.access(self.path, os.W_OK | os.X_OK) or _is_read_only(self.path):
+        if not os.access(self.path, os.W_OK | os.X_OK) or is_read_only(self.path):
             raise HomeError(
                 f"The home {self.path} cannot be written.",
                 advice="Make it writable, or choose another: REVERIES_HOME=~/elsewhere reveries wake",
             )
-
-
-def _refuse(fault: str) -> None:
-    if fault:
-        raise HomeError(
-            f"This is not safe to write to: {fault}", advice="Look at it and move it away, then: reveries wake"
-        )
-
-
-def _is_read_only(folder: Path) -> bool:
-    try:
-        return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
-    except OSError:
-        return True
 
 
 def find_home() -> Home:

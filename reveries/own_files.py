@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from errno import EPERM
 from pathlib import Path
 
+from reveries.errors import HomeError
+
 _PRIVATE = 0o600
 _PIECE_BYTES = 2**23
 _ROOT = 0
@@ -55,6 +57,28 @@ def copy_new(source: Path, target: Path) -> None:
         shutil.copyfileobj(read, written, _PIECE_BYTES)
         written.flush()
         os.fsync(written.fileno())
+
+
+def refuse(fault: str) -> None:
+    """Raises HomeError where there is a fault."""
+    if fault:
+        raise HomeError(
+            f"This is not safe to write to: {fault}", advice="Look at it and move it away, then: reveries wake"
+        )
+
+
+def is_read_only(folder: Path) -> bool:
+    """Whether its disk takes nothing, or cannot be asked."""
+    try:
+        return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+    except OSError:
+        return True
+
+
+def is_file_of_yours(path: Path) -> bool:
+    """Whether a file, and nothing that one waits for, stands there, and is the owner's. Raises OSError."""
+    seen = path.stat()
+    return stat.S_ISREG(seen.st_mode) and seen.st_uid in (os.geteuid(), _ROOT, owner_of(path.parent))
 
 
 def is_foreign_link(path: Path) -> bool:

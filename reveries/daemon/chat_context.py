@@ -5,6 +5,7 @@ summary in the system message; then the history exactly as it was sent; then the
 by the thought that was interrupted and by the time.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -23,6 +24,7 @@ from reveries.memory.model import (
     Turn,
 )
 from reveries.memory.recall.stemming import words_of
+from reveries.memory.recall.words import cue_terms, terms_of
 from reveries.memory.self_model import told_first
 from reveries.memory.sleep.extracts import telling
 from reveries.plaintext import one_line, record
@@ -31,6 +33,11 @@ from reveries.prompts import prompt
 QUOTE_CHARS = 280
 LATELY = 3
 LATELY_CHARS = 200
+_POINTING = re.compile(
+    r"\b(?:he|she|it|they|him|her|hers|them|his|its|their|theirs|there|that|those|this|these|then|both|else|more)\b",
+    re.IGNORECASE,
+)
+"""Words that point at what was said."""
 THOUGHT_CHARS = 240
 SILENCE_CHARS = 160
 SUMMARY_LINE_CHARS = 160
@@ -170,15 +177,20 @@ def _varied(turns: Sequence[RankedTurn], before: Sequence[RankedTurn]) -> tuple[
     return varied, alike
 
 
-def said_lately(exchanges: Sequence[SentExchange], words: str) -> tuple[str, ...]:
+def said_lately(exchanges: Sequence[SentExchange], words: str, *, has_notes: bool) -> tuple[str, ...]:
     """What the owner told in this conversation last, oldest first, as notes once more, where `words` ask something.
 
     It stands above already. But the model that ships answers "I don't know" to what it was told one message before, and
-    answers from a note right before the words (docs/benchmarks.md).
+    answers from a note right before the words (docs/benchmarks.md). Where notes from memory stand there too
+    (`has_notes`), only what the question speaks of, or points at ("Where does she start?"): else it is answered from
+    what was said last, whatever was asked.
     """
     if manner_for(words) is not Manner.ANSWER:
         return ()
     said = [one.owner_words for one in exchanges if manner_for(one.owner_words) is Manner.TAKE_INTEREST]
+    if has_notes and not _POINTING.search(words):
+        asked = set(cue_terms(words))
+        said = [one for one in said if asked & set(terms_of(one))]
     return tuple(f'- in this conversation, the person said: "{record(text, LATELY_CHARS)}"' for text in said[-LATELY:])
 
 

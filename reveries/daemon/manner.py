@@ -33,7 +33,7 @@ _COURTESY: Final = re.compile(
 class Manner(Enum):
     """What is told to the model before the words."""
 
-    ANSWER = 'Answer the person as "you". If nothing that they said answers it, say that you do not know it yet.'
+    ANSWER = 'If it was never said, say that you do not know it yet. Answer the person as "you".'
     TAKE_INTEREST = (
         "The person tells you something: say something kind about it, in your own words, and ask one short question. "
         'Answer the person as "you".'

@@ -60,13 +60,28 @@ def test_a_question_is_read_with_what_was_told_in_this_conversation_right_before
 
     car, home = "My aunt Berta has an old red Fiat.", "I live in Ghent."
     talk = [said(car), said("How are you?"), said(home)]
-    lately = said_lately(talk, "Who has a car?")
+    lately = said_lately(talk, "Who has a car?", has_notes=False)
     assert [line.partition(": ")[2] for line in lately] == [f'"{car}"', f'"{home}"']
     told = choose_told(_recall(_turn(1, "Berta lent me the car in May.")), frozenset(), NOW)
     asked = asked_text("Who has a car?", told, "", NOW, lately=lately)
     assert asked.index("Ghent") < asked.index("lent me the car") < asked.index("Who has a car?")
-    assert said_lately(talk, "I sold my bike today, to a man from Bruges.") == ()
-    assert len(said_lately(talk * 9, "Who has a car?")) == LATELY
+    assert said_lately(talk, "I sold my bike today, to a man from Bruges.", has_notes=False) == ()
+    assert len(said_lately(talk * 9, "Who has a car?", has_notes=False)) == LATELY
+
+
+@pytest.mark.requirement("R-89")
+@pytest.mark.parametrize(
+    ("question", "again"),
+    [("Where was my violin mended?", 0), ("What is my aunt called?", 1), ("Where does she keep it?", 2)],
+)
+def test_beside_notes_from_memory_only_what_a_question_speaks_of_or_points_at_is_said_again(
+    question: str, again: int
+) -> None:
+    talk = [
+        SentExchange(one, "I see.", one, 9, ()) for one in ("My aunt Berta has an old red Fiat.", "I live in Ghent.")
+    ]
+    assert len(said_lately(talk, question, has_notes=True)) == again
+    assert len(said_lately(talk, question, has_notes=False)) == 2
 
 
 def test_the_system_text_is_byte_equal_while_self_model_and_fold_are() -> None:

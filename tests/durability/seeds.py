@@ -66,9 +66,9 @@ SEEDS = (
     Seed("on a full disk everything is tried again and again", _DATABASE, "        self.room.require()\n", "",
          f"{_OF_DATABASE}::test_a_full_disk_is_said_and_what_was_stored_stays"),
     Seed("a fold that finds no room is taken for a commit that failed", _DATABASE,
-         "                    with contextlib.suppress(DiskFullError), self._noticing_loss(), _storage_errors():\n"
+         "                    with contextlib.suppress(DiskFullError), self._noticing_loss(), storage_errors():\n"
          '                        await asyncio.shield(self._fold("PASSIVE"))',
-         "                    with self._noticing_loss(), _storage_errors():\n"
+         "                    with self._noticing_loss(), storage_errors():\n"
          '                        await asyncio.shield(self._fold("PASSIVE"))',
          "tests/faults/test_disk.py::test_a_fold_that_finds_no_room_takes_nothing_back"),
     Seed("a backup is seen before it is whole", "db/copies.py",

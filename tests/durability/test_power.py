@@ -14,8 +14,8 @@ from tests.durability.recorded import Created, Cut, Refused, Removed, Renamed, S
 from tests.durability.seeded import seeded
 
 NORMAL = (
-    ("db/database.py", '"synchronous=FULL"', '"synchronous=NORMAL"'),
-    ("db/database.py", "fetchone()[0] != 2", "fetchone()[0] != 1"),
+    ("db/connecting.py", '"synchronous=FULL"', '"synchronous=NORMAL"'),
+    ("db/connecting.py", "fetchone()[0] != 2", "fetchone()[0] != 1"),
 )
 """The daemon without its syncs at every commit."""
 

@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.theme import Theme
 from textual.widgets import OptionList
 
@@ -190,6 +191,17 @@ async def test_a_draft_outlives_the_terminal_and_so_does_what_waited(home: Home)
     again = ReveriesApp(home)
     async with asyncio.timeout(20), again.run_test() as pilot:
         assert again.composer.text == "two\n\nthree"
+
+
+async def test_keys_that_were_pressed_right_before_leaving_are_in_the_draft(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home), app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        for key in "half a thought":
+            app.post_message(events.Key(key if key != " " else "space", key))
+        app.post_message(events.Key("ctrl+d", None))
+        await pilot.pause()
+    assert DraftFile(home.draft).load() == "half a thought"
 
 
 async def test_ctrl_r_finds_words_of_earlier_conversations(home: Home) -> None:

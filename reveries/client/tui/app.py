@@ -258,8 +258,8 @@ class ReveriesApp(App[None]):
             self._do(Called(command, ""))
 
     def action_detach(self) -> None:
-        """Ctrl+D. The mind stays awake."""
-        self.leave()
+        """Ctrl+D. The mind stays awake. Keys that were pressed before it are heard first: they are the draft's."""
+        self.composer.call_later(self.leave)
 
     def leave(self) -> None:
         """Keep what was not said yet as the draft, and go."""

@@ -100,7 +100,7 @@ async def _first_talk(terminal: Tmux) -> None:
 async def _look_inside(terminal: Tmux) -> None:
     terminal.write("/memory Anna Oslo")
     terminal.type("Enter")
-    await terminal.until("lasted")
+    await terminal.until("all of it")  # How long it lasted may stand below, where the model said much.
     terminal.type("Escape")
     await terminal.until_gone("what it remembers")
     terminal.write("Where does my sister live?")
@@ -116,7 +116,7 @@ async def _look_inside(terminal: Tmux) -> None:
 async def _see_what_forgetting_would_take(terminal: Tmux) -> None:
     terminal.write("/memory Anna Oslo")
     terminal.type("Enter")
-    await terminal.until("lasted")
+    await terminal.until("all of it")  # How long it lasted may stand below, where the model said much.
     terminal.type("d")
     await terminal.until("what would go")
     terminal.write("no")

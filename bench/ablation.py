@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from recall import DEPTH, embedder_of
+from recall import DEPTH, with_embedder
 from recall_data import corpora, remembering, turn_ids
 
 from reveries.llm.base import Embedder
@@ -89,20 +89,12 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="folder of the embedder's model.onnx and tokenizer.json")
     parser.add_argument("--cache", type=Path, help="folder that keeps vectors between runs")
     chosen = parser.parse_args()
-    asyncio.run(_one(chosen))
+    asyncio.run(with_embedder(chosen, run))
     if chosen.scorer:
         for group in GROUPS:
             print(f"== without {group}", flush=True)
             runs = [str(chosen.out / f"{group}.jsonl"), "--against", str(chosen.out / "all.jsonl")]
             subprocess.run([sys.executable, str(chosen.scorer), "recall", "--set", chosen.set, *runs], check=False)
-
-
-async def _one(chosen: argparse.Namespace) -> None:
-    embedder = embedder_of(chosen.model, chosen.cache)
-    try:
-        await run(chosen, embedder)
-    finally:
-        await embedder.aclose()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -130,13 +130,16 @@ def main() -> None:
         chosen.out = Path(tempfile.mkdtemp(prefix="reveries-recall-")) / (f"{chosen.set}.jsonl" if chosen.set else "")
     if not chosen.set:
         sys.exit(run_all(chosen))
-    asyncio.run(_one(chosen))
+    asyncio.run(with_embedder(chosen, run))
 
 
-async def _one(chosen: argparse.Namespace) -> None:
+async def with_embedder(
+    chosen: argparse.Namespace, work: Callable[[argparse.Namespace, Embedder], Awaitable[None]]
+) -> None:
+    """Do `work` with the embedder that the command line chose."""
     embedder = embedder_of(chosen.model, chosen.cache)
     try:
-        await run(chosen, embedder)
+        await work(chosen, embedder)
     finally:
         await embedder.aclose()
 

@@ -161,3 +161,12 @@ def _fault(seen: os.stat_result, uid: int, *, may_be_read_only: bool = False) ->
     if seen.st_nlink > 1 and not may_be_read_only:
         return "it has another name elsewhere (a hard link)."
     return ""
+
+
+def sync_to_disk(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

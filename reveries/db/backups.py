@@ -5,7 +5,6 @@ Nothing here deletes a memory: what is replaced is renamed, and stands beside th
 
 import contextlib
 import itertools
-import os
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from reveries.db.driver import dbapi
 from reveries.db.failpoints import Step, reached
 from reveries.db.seals import is_broken, unseal
 from reveries.errors import NotFoundError, StorageDamagedError, StorageError
-from reveries.own_files import copy_new, write_new
+from reveries.own_files import copy_new, sync_to_disk, write_new
 
 CHECKSUMMED: Final = {
     "turns": ("speaker", "text"),
@@ -185,7 +184,7 @@ def put_back(database: Path, backup: Backup, now: float, why: str) -> Restored:
         kept = _set_aside(database, now)
         reached(Step.RESTORE_SET_ASIDE)
         coming.replace(database)
-        _sync(database.parent)
+        sync_to_disk(database.parent)
     except OSError as error:
         raise StorageError(
             f"The backup {backup.name} cannot be put back: {error.strerror}.", advice="Nothing was deleted."
@@ -335,11 +334,3 @@ def _set_aside(database: Path, now: float) -> str:
         log.rename(aside.with_name(f"{aside.name}-wal"))
     database.with_name(f"{database.name}-shm").unlink(missing_ok=True)
     return kept
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

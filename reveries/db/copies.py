@@ -1,7 +1,6 @@
 """Copying the database: on a connection of its own, looked at, and only then under its name."""
 
 import contextlib
-import os
 from pathlib import Path
 
 from reveries.db.backups import Looked, look_at
@@ -9,6 +8,7 @@ from reveries.db.driver import dbapi, load_vector_search
 from reveries.db.failpoints import Step, reached
 from reveries.db.seals import seal, unseal
 from reveries.errors import StorageError
+from reveries.own_files import sync_to_disk
 
 
 def connect_beside(path: Path, with_vector_search: bool) -> "dbapi.Connection":
@@ -36,18 +36,10 @@ def verify_and_publish(partial: Path, target: Path) -> Looked:
         )
     partial.chmod(0o600)
     unseal(target)
-    descriptor = os.open(partial, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_to_disk(partial)
     reached(Step.BACKUP_VERIFIED)
     partial.replace(target)
     reached(Step.BACKUP_NAMED)
-    folder = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_to_disk(target.parent)
     seal(target)
     return looked

@@ -1,7 +1,6 @@
 """A file that holds nothing of what was deleted from it."""
 
 import asyncio
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from reveries.db.backups import Looked, look_into
 from reveries.db.driver import SQLITE_FULL, dbapi
 from reveries.db.failpoints import Step, reached
 from reveries.db.seals import digest, seal, unseal
-from reveries.own_files import copy_new
+from reveries.own_files import copy_new, sync_to_disk
 
 _SCRUB_ROOM = 2.2
 """Of the file's size: a copy of it, and the log that brings it back."""
@@ -76,7 +75,7 @@ def _publish_copy(target: Path, found: bytes) -> bool:
         reached(Step.BACKUP_VERIFIED)
         partial.replace(target)
         reached(Step.BACKUP_NAMED)
-        _sync_folder(target.parent)
+        sync_to_disk(target.parent)
     except OSError:
         partial.unlink(missing_ok=True)
         return False
@@ -91,22 +90,10 @@ def put_in_place(anew: Path, memory: Path) -> bool:
     if any(memory.with_name(f"{memory.name}-{of}").exists() for of in ("wal", "journal")):
         return False
     anew.chmod(0o600)
-    descriptor = os.open(anew, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_to_disk(anew)
     anew.replace(memory)
-    _sync_folder(memory.parent)
+    sync_to_disk(memory.parent)
     return True
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 async def vacuumed(connection: aiosqlite.Connection, path: Path) -> bool:

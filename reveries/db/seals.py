@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from reveries.own_files import write_new
+from reveries.own_files import sync_to_disk, write_new
 
 _PIECE_BYTES = 2**23
 _MOST_THREADS = 4
@@ -55,11 +55,7 @@ def unseal(file: Path) -> None:
     if not beside.exists():
         return
     beside.unlink()
-    folder = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_to_disk(file.parent)
 
 
 def _beside(file: Path) -> Path:

@@ -356,7 +356,7 @@ class Memory:
 
     async def decay_and_prune(self, stop: asyncio.Event | None = None) -> ChangeSet:
         """Let time do its work on what nobody thought of (R-104), without a pass over what is new."""
-        return await self._deep_sleep.let_time_do_its_work(stop)
+        return await self._deep_sleep.decay_and_prune(stop)
 
     # --- contradictions ----------------------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ has the key, which stands there too, can try words of which they suspect that th
 
 import hashlib
 import json
-import os
 import secrets
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ import msgspec
 
 from reveries.errors import StorageDamagedError
 from reveries.memory.forgetting.needles import words_in
-from reveries.own_files import write_new
+from reveries.own_files import sync_to_disk, write_new
 
 _KEY_BYTES = 32
 _HASH_BYTES = 16
@@ -139,14 +138,9 @@ def write_erasures(file: Path, erasures: Sequence[Erasure]) -> None:
     """Put the file there, whole or not at all, for the owner alone. Raises OSError."""
     partial = file.with_name(f"{file.name}.partial")
     write_new(partial, b"".join(msgspec.json.encode(erasure) + b"\n" for erasure in erasures))
-    with partial.open("rb") as opened:
-        os.fsync(opened.fileno())
+    sync_to_disk(partial)
     partial.replace(file)
-    folder = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_to_disk(file.parent)
 
 
 def counts_json(counts: dict[str, int]) -> str:

@@ -31,7 +31,7 @@ from reveries.memory.graph.snapshot_turns import turn_sections, turns_of_section
 from reveries.memory.model import Episode, Turn
 from reveries.memory.recall.surface import SURFACE
 from reveries.memory.recall.turn_packing import MARKS, PackedTurns
-from reveries.own_files import open_new
+from reveries.own_files import open_new, sync_to_disk
 
 _MAGIC: Final = b"reveries snapshot 3\n"
 _ALIGNMENT = 64
@@ -116,7 +116,7 @@ def write_snapshot(path: Path, taken: PackedMemory, mark: bytes, model_id: str, 
         reached(Step.SNAPSHOT_WRITTEN)
         partial.replace(path)
         reached(Step.SNAPSHOT_NAMED)
-        _sync_folder(path.parent)
+        sync_to_disk(path.parent)
     except (OSError, _UnfitError):
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
@@ -320,11 +320,3 @@ def _check(values: Numbers) -> int:
     starts = np.arange(0, len(words), _CHECKED_WORDS)
     sums = np.add.reduceat(words, starts) if len(words) else words
     return zlib.crc32(raw[whole:].tobytes(), zlib.crc32(sums.tobytes()))
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -150,7 +150,7 @@ class DeepSleep:
                 await end_run(self._store, this.run_id, outcome, self._clock.now())
             return await self._result(this, self._clock.monotonic() - began)
 
-    async def let_time_do_its_work(self, stop: asyncio.Event | None = None) -> ChangeSet:
+    async def decay_and_prune(self, stop: asyncio.Event | None = None) -> ChangeSet:
         """What ends each pass, by itself, with a row of its own in the log: no model is needed for it, and none may be
         there, nothing new, or a pass may wait for the owner's word."""
         async with self._running:

@@ -30,9 +30,28 @@ async def test_reading_a_held_database_by_its_path_is_refused(
 async def test_a_refusal_that_is_swallowed_is_still_seen(database: Database, database_guard: DatabaseGuard) -> None:
     await database.rows("statistics.counts")
     with contextlib.suppress(DatabaseOpenedError):
-        os.close(os.open(f"{database.path}-wal", os.O_RDONLY))
+        os.close(os.open(f"{database.path}-wal", os.O_RDWR))
     assert database_guard.seen == [f"{database.path}-wal"]
     database_guard.seen.clear()
+
+
+@needs_proc
+@pytest.mark.requirement("A6")
+async def test_reading_the_log_drops_no_lock(database: Database, database_guard: DatabaseGuard) -> None:
+    def locked() -> set[int]:
+        """The files that this process has locks on, by their inodes."""
+        rows = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
+        return {int(row[5].rpartition(":")[2]) for row in rows if int(row[4]) == os.getpid()}
+
+    log, index = (Path(f"{database.path}-{of}") for of in ("wal", "shm"))
+    async with database.transaction() as work:
+        await work.run("room.clear")
+        before = locked()
+        assert {database.path.stat().st_ino, index.stat().st_ino} <= before
+        assert log.stat().st_ino not in before
+        log.read_bytes()
+        assert locked() == before
+    assert not database_guard.seen
 
 
 def test_a_database_that_nobody_holds_may_be_read(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ _BESIDE_MEMORY = (
         "-shm",
         "-journal",
         ".seal",
+        ".pages",
         ".damaged",
         ".restoring",
         ".restored.json",

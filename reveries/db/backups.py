@@ -18,6 +18,7 @@ from reveries.db.checksums import checksum
 from reveries.db.driver import dbapi
 from reveries.db.failpoints import Step, reached
 from reveries.db.seals import is_broken, unseal
+from reveries.db.write_ahead_log import log_of
 from reveries.errors import NotFoundError, StorageDamagedError, StorageError
 from reveries.own_files import copy_new, sync_to_disk, write_new
 
@@ -152,10 +153,12 @@ def look_at(path: Path) -> Looked:
 
 
 def look_into(path: Path) -> Looked:
-    """The same without its seal: its structure, its references, and the checksum of every text."""
+    """The same without its seal: its structure, its references, and the checksum of every text. A log that lies beside
+    it belongs to it."""
     try:
         # "immutable": looking lays no log beside the file, and changes nothing of it.
-        with contextlib.closing(dbapi.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as connection:
+        how = "mode=ro" if log_of(path).exists() else "immutable=1"
+        with contextlib.closing(dbapi.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as connection:
             # What is no text any more is to be found wrong, not to end the look.
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)") if row[0] != "ok"]

@@ -6,31 +6,53 @@ from typing import Any, Final
 import aiosqlite
 
 from reveries.db.backups import backups_in, look_into, newest_whole, suspect, suspicion
-from reveries.db.seals import is_broken
+from reveries.db.page_sums import PageSums
+from reveries.db.seals import is_broken, is_sealed
+from reveries.db.write_ahead_log import log_of, read_log
 from reveries.errors import StorageDamagedError
+from reveries.own_files import copy_new
 
 _LOOKED_AT_WHOLE_BYTES: Final = 64 * 2**20
 
 
 def refuse_changed(path: Path, backups: Path | None) -> str:
-    """What to tell the owner of a file that is not as it was closed, though nobody wrote to it; empty when it is.
+    """What to tell the owner of a file that is not as it was left, though nobody wrote to it; empty when it is.
 
     Raises StorageDamagedError where its structure is broken, and where a backup has all that it has. Words that no
     backup has are not given up for a bit somewhere else. Reads all of the file.
     """
-    if not path.exists() or not is_broken(path):
+    if not path.exists() or not _is_changed(path):
         return ""
     looked = look_into(path)
     if looked.problems:
         raise damaged(path, looked.problems[0])
     newest = newest_whole(backups) if backups is not None else None
     if newest is not None and (newest[1].turns, newest[1].episodes) == (looked.turns, looked.episodes):
-        raise damaged(path, "the disk changed it while it was closed")
-    suspect(path, "the disk changed it while it was closed")
+        raise damaged(path, "the disk changed it since it was written")
+    suspect(path, "the disk changed it since it was written")
     found = " ".join(looked.rotten) or "Which text or number it was cannot be said."
     return (
-        f"The disk changed the memory while it was closed. {found} It is in use, for no backup has all that was said. "
+        f"The disk changed the memory since it was written. {found} It is in use, for no backup has all that was said. "
         "Look at the disk; to go back all the same: reveries backup restore"
+    )
+
+
+def _is_changed(path: Path) -> bool:
+    """By the seal of a file that was closed, by the checksums of its pages in one whose mind was killed."""
+    return is_broken(path) if is_sealed(path) else bool(PageSums(path).changed())
+
+
+def keep_broken_log(path: Path) -> str:
+    """Put a copy of a log that is damaged in its middle aside, before SQLite ends it there; what to tell the owner of
+    it. Empty, and nothing done, where it is whole. Raises OSError."""
+    log = log_of(path)
+    if not read_log(log).is_broken_off:
+        return ""
+    kept = path.with_name(f"{path.name}.replaced-{int(log.stat().st_mtime)}.wal")
+    copy_new(log, kept)
+    return (
+        "The log of what was stored last is damaged in its middle. What stood behind that place is lost, up to the end "
+        f"of the last waking; a copy of the log is kept: {kept}. Look at the disk."
     )
 
 

@@ -18,7 +18,7 @@ import aiosqlite
 from reveries.db.backups import Looked, suspicion
 from reveries.db.connecting import connect, connected, connected_again
 from reveries.db.copies import connect_beside, vacuum_into, verify_and_publish
-from reveries.db.damage import damaged, refuse_changed, refuse_damaged, refuse_missing
+from reveries.db.damage import damaged, keep_broken_log, refuse_changed, refuse_damaged, refuse_missing
 from reveries.db.driver import (
     MAY_READ_BESIDE,
     SQLITE_CORRUPT,
@@ -30,6 +30,7 @@ from reveries.db.driver import (
     dbapi,
 )
 from reveries.db.failpoints import Step, reached
+from reveries.db.page_sums import PageSums
 from reveries.db.queries import statements
 from reveries.db.reading import Deadline, Moment, Parameters, Reader, Row, fetched, moment_of, rows_of
 from reveries.db.room import Room
@@ -88,8 +89,9 @@ class Transaction:
 class Database:
     """The open database. Made by `open_database`, closed by `aclose`."""
 
-    def __init__(self, connection: aiosqlite.Connection, path: Path, has_vector_search: bool = False) -> None:
+    def __init__(self, connection: aiosqlite.Connection, path: Path, pages: PageSums, has_vector_search: bool) -> None:
         self._connection = connection
+        self._pages = pages
         self._lock = asyncio.Lock()
         self._writes = asyncio.Lock()
         """Held, before `_lock`, by whoever writes: while the file is written anew, reading goes on."""
@@ -306,7 +308,10 @@ class Database:
         await self._fold("TRUNCATE")
         await self._connection.close()
         try:
-            return await asyncio.to_thread(put_in_place, anew, real)
+            self._pages.forget()
+            is_done = await asyncio.to_thread(put_in_place, anew, real)
+            await asyncio.to_thread(_follow_pages, self.path, self._pages)
+            return is_done
         finally:
             with self._noticing_loss():
                 self._connection = await connected_again(self.path, self.has_vector_search)
@@ -370,8 +375,11 @@ class Database:
         )
 
     async def _fold(self, how: str) -> None:
+        await asyncio.to_thread(self._pages.before_fold)
+        reached(Step.PAGES_NOTED)
         await (await self._connection.execute(f"PRAGMA wal_checkpoint({how})")).close()
         reached(Step.LOG_FOLDED)
+        await asyncio.to_thread(self._pages.after_fold)
         self._folded_at_commits = self.commits
         with contextlib.suppress(OSError):
             self._folded_at_bytes = self.path.with_name(f"{self.path.name}-wal").stat().st_size
@@ -389,7 +397,8 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
     before = os.umask(0o077)
     try:
         # Tried first: where opening fails inside aiosqlite, its thread may outlive the loop and die of that, loudly.
-        notice = await asyncio.to_thread(_try_to_open, path, backups)
+        pages = PageSums(path)
+        notice = await asyncio.to_thread(_try_to_open, path, backups, pages)
         connection = await connected(path, with_vector_search)
         has_vector_search = await _answers(connection, "SELECT vec_version()")
     except OSError as error:
@@ -406,7 +415,7 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
         ) from error
     finally:
         os.umask(before)
-    database = Database(connection, path, has_vector_search)
+    database = Database(connection, path, pages, has_vector_search)
     database.notice = notice
     try:
         with storage_errors():
@@ -420,16 +429,22 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
     return database
 
 
-def _try_to_open(path: Path, backups: Path | None) -> str:
+def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> str:
     if fault := fault_of_memory(path, owner_of(path.parent)):
         raise StorageError(
             f"The memory is not safe to open. {fault}", advice="Nothing was written. Look at it, and move it away."
         )
-    notice = refuse_changed(path, backups)
+    notice = f"{refuse_changed(path, backups)} {keep_broken_log(path)}".strip()
     _refuse_newer(path)
     unseal(path)
-    connect(path).close()
+    _follow_pages(path, pages)
     return notice
+
+
+def _follow_pages(path: Path, pages: PageSums) -> None:
+    pages.begin()
+    connect(path).close()
+    pages.after_opening()
 
 
 async def _answers(connection: aiosqlite.Connection, statement: str) -> bool:

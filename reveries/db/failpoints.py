@@ -18,6 +18,8 @@ class Step(StrEnum):
     TRANSACTION_BEGUN = "transaction-begun"
     BEFORE_COMMIT = "before-commit"
     AFTER_COMMIT = "after-commit"
+    PAGES_NOTED = "pages-noted"
+    """What the pages in the log are is on the disk, and the log is not folded."""
     LOG_FOLDED = "log-folded"
     WORDS_STORED = "words-stored"
     """Committed, and nobody was told."""

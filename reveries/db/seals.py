@@ -48,6 +48,11 @@ def is_broken(file: Path) -> bool:
     return digest(file) != sealed.sha256_of_pieces
 
 
+def is_sealed(file: Path) -> bool:
+    """Whether there is a seal of `file`, one that counts or not: nobody has opened it since it was closed."""
+    return _beside(file).exists()
+
+
 def unseal(file: Path) -> None:
     """Remove the seal of `file`, before anybody writes to it: the time of a file may reach the disk long after what was
     written, and a power cut between the two would make a whole file look broken. On the disk when this returns."""

@@ -16,6 +16,7 @@ from reveries.config import Home
 from reveries.db.backups import look_into
 from reveries.db.database import SCHEMA_VERSION, Database, Transaction, open_database
 from reveries.db.driver import MAY_READ_BESIDE, SQLITE_VERSION, dbapi, is_safe_for_two
+from reveries.db.page_sums import PageSums
 from reveries.db.scrubbing import put_in_place
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError
 from tests.fakes.clock import settle
@@ -411,7 +412,7 @@ async def small_database(database: Database) -> AsyncIterator[Database]:
 
     connection = aiosqlite.Connection(connect, iter_chunk_size=64)
     await connection
-    small = Database(connection, path)
+    small = Database(connection, path, PageSums(path), has_vector_search=False)
     try:
         yield small
     finally:

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Final
 
 _OWN_DESCRIPTORS: Final = Path("/proc/self/fd")
-_DATABASE_SUFFIXES: Final = (".db", ".db-wal", ".db-shm")
+_LOCKED_SUFFIXES: Final = (".db", ".db-shm")
+_LOG_SUFFIX: Final = ".db-wal"
+"""SQLite takes no lock on its log (os_unix.c, unixOpen: all but the main file do without), so reading it drops none."""
 _LOOPBACK: Final = ("localhost", "::1", "", None)
 
 
@@ -26,9 +28,10 @@ class DatabaseGuard:
     def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
         if event != "open":
             return
-        name = arguments[0]
+        name, _, flags = arguments
         path = os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else ""
-        if path.endswith(_DATABASE_SUFFIXES) and _is_held(path):
+        is_harmless = path.endswith(_LOG_SUFFIX) and isinstance(flags, int) and flags & os.O_ACCMODE == os.O_RDONLY
+        if path.endswith((*_LOCKED_SUFFIXES, _LOG_SUFFIX)) and not is_harmless and _is_held(path):
             self.seen.append(path)
             raise DatabaseOpenedError(f"{path} was opened by Python while SQLite holds it.")
 

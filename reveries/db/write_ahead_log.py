@@ -1,0 +1,135 @@
+"""SQLite's write-ahead log as it lies on the disk: which pages it holds for the file, and whether it is whole.
+
+The format and its checksum are SQLite's (https://sqlite.org/fileformat2.html, section 4). Opening the log beside SQLite
+is safe, and of its files this one only: SQLite locks the file and the index of the log, never the log itself, so
+closing it here drops no lock.
+"""
+
+import functools
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Words = NDArray[np.uint32]
+
+_HEAD: Final = struct.Struct(">8I")
+_FRAME: Final = struct.Struct(">6I")
+_MAGIC: Final = 0x377F0682
+"""Its last bit tells in which order of bytes the checksum takes its words."""
+_PAGE_BYTES: Final = tuple(2**power for power in range(9, 17))
+_CHECKED_OF_HEAD: Final = 24
+_CHECKED_OF_FRAME: Final = 8
+"""Of the frame's own head; its page is checked whole."""
+_PIECE_BYTES: Final = 2**22
+
+
+@dataclass(slots=True)
+class Log:
+    """What of a log counts: all up to the last commit before which every frame is whole."""
+
+    crc_of: dict[int, int] = field(default_factory=dict)
+    """CRC-32 of the newest content of each page, by its number from 1 on."""
+    is_broken_off: bool = False
+    """What was committed and synced lies behind a frame that is not what was written. SQLite ends at that frame."""
+
+
+class _Frame(NamedTuple):
+    page: int
+    size_after: int
+    """Of the file, in pages, where this frame ends a commit; else 0."""
+    crc: int
+    is_whole: bool
+    """So are all before it."""
+
+
+def log_of(database: Path) -> Path:
+    """Where the log of `database` lies."""
+    return database.with_name(f"{database.name}-wal")
+
+
+def read_log(path: Path) -> Log:
+    """The log at `path`; an empty one where there is none. Only while nobody commits. Raises OSError."""
+    found, coming, commits_behind = Log(), dict[int, int](), 0
+    try:
+        with path.open("rb") as file:
+            for frame in _frames(file):
+                if not frame.is_whole:
+                    commits_behind += frame.size_after > 0
+                    continue
+                coming[frame.page] = frame.crc
+                if frame.size_after:
+                    found.crc_of.update(coming)
+                    coming.clear()
+    except FileNotFoundError:
+        return found
+    # Each commit is synced before the next begins: behind a frame that a cut of the power left torn stands one at most.
+    found.is_broken_off = commits_behind > 1
+    return found
+
+
+def _frames(file: BinaryIO) -> Iterator[_Frame]:
+    """All of this round, in order: a frame with other salts is left from an earlier round, or harmed."""
+    head = file.read(_HEAD.size)
+    if len(head) < _HEAD.size:
+        return
+    magic, _, page_bytes, _, *salts, first, second = _HEAD.unpack(head)
+    if magic & ~1 != _MAGIC or page_bytes not in _PAGE_BYTES:
+        return
+    order = ">u4" if magic & 1 else "<u4"
+    checked = np.frombuffer(head[:_CHECKED_OF_HEAD], order).astype(np.uint32)
+    state = checked @ _weights(len(checked))
+    is_whole = state.tolist() == [first, second]
+    step = _step((_CHECKED_OF_FRAME + page_bytes) // 4)
+    for piece in _pieces(file, _FRAME.size + page_bytes):
+        for frame, part in zip(piece, _sums(piece, order), strict=True):
+            page, size_after, *rest = _FRAME.unpack_from(frame)
+            if is_whole:
+                state = step @ state + part
+                is_whole = rest == [*salts, *state.tolist()]
+            if rest[:2] == salts:
+                yield _Frame(page, size_after, zlib.crc32(frame[_FRAME.size :]), is_whole)
+
+
+def _pieces(file: BinaryIO, frame_bytes: int) -> Iterator[NDArray[np.uint8]]:
+    """Whole frames, (frames, bytes), some megabytes at a time."""
+    while raw := file.read(max(1, _PIECE_BYTES // frame_bytes) * frame_bytes):
+        whole = len(raw) // frame_bytes
+        yield np.frombuffer(raw, np.uint8, whole * frame_bytes).reshape(whole, frame_bytes)
+
+
+def _sums(frames: NDArray[np.uint8], order: str) -> Words:
+    """What each frame adds to the checksum, (frames, 2)."""
+    checked = np.concatenate((frames[:, :_CHECKED_OF_FRAME], frames[:, _FRAME.size :]), axis=1)
+    words = checked.view(order).astype(np.uint32)
+    return words @ _weights(words.shape[1])
+
+
+# The checksum goes through pairs of words (a, b): s1 += a + s2, s2 += b + s1. That is linear (mod 2^32), so what a
+# frame adds is one product with weights, for all frames at once, and the sums before it count by a power of one matrix.
+_ONE_PAIR: Final = np.array([[1, 1], [1, 2]], np.uint32)
+_OF_ITS_WORDS: Final = np.array([[1, 0], [1, 1]], np.uint32)
+
+
+@functools.cache
+def _weights(words: int) -> Words:
+    """(words, 2): how much each word counts in the two sums."""
+    rows, later = [], _OF_ITS_WORDS
+    for _ in range(words // 2):
+        rows.append(later.T)
+        later = _ONE_PAIR @ later
+    return np.concatenate(rows[::-1])
+
+
+@functools.cache
+def _step(words: int) -> Words:
+    """(2, 2): what so many words make of the sums before them."""
+    step = np.eye(2, dtype=np.uint32)
+    for _ in range(words // 2):
+        step = _ONE_PAIR @ step
+    return step

@@ -1,0 +1,191 @@
+"""After a kill too, a page that a disk changed is noticed, and no page that was written properly is called changed."""
+
+import os
+import random
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reveries.db.database import Database, open_database
+from reveries.db.driver import dbapi
+from reveries.db.page_sums import PageSums
+from reveries.db.write_ahead_log import log_of, read_log
+from reveries.errors import StorageDamagedError
+from tests.durability.damage import flip
+
+
+async def put(database: Database, numbers: range, size: int = 2000) -> None:
+    for number in numbers:
+        async with database.transaction() as work:
+            values = {"id": f"c{number}", "began_at": 1.0, "source": f"s{number}", "title": "x" * size}
+            await work.run("conversations.insert", values)
+
+
+def killed(database: Database, folder: Path) -> Path:
+    """What a kill leaves of an open memory: SQLite holds it on, so it is copied by another process."""
+    folder.mkdir()
+    for file in sorted(database.path.parent.glob("memory.db*")):
+        if not file.name.endswith("-shm"):
+            os.system(f"cp -p {file} {folder}")  # this process may not open what SQLite holds
+    return folder / "memory.db"
+
+
+@pytest.fixture
+async def mind(tmp_path: Path) -> AsyncIterator[Database]:
+    database = await open_database(tmp_path / "memory.db", with_vector_search=False)
+    try:
+        yield database
+    finally:
+        await database.aclose()
+
+
+@pytest.mark.requirement("A8")
+async def test_a_killed_memory_has_no_changed_page_whenever_it_was_killed(mind: Database, tmp_path: Path) -> None:
+    for number in range(12):
+        await put(mind, range(17 * number, 17 * number + 17))
+        assert PageSums(killed(mind, tmp_path / f"k{number}")).changed() == []
+
+
+@pytest.mark.requirement("A8")
+async def test_every_flipped_bit_of_a_killed_memory_is_in_a_page_that_changed_or_that_the_log_replaces(
+    mind: Database, tmp_path: Path
+) -> None:
+    await put(mind, range(170))
+    whole = killed(mind, tmp_path / "k")
+    in_log = read_log(log_of(whole)).crc_of
+    assert in_log
+    for seed in range(60):
+        place = tmp_path / f"f{seed}"
+        shutil.copytree(whole.parent, place)
+        before = whole.read_bytes()
+        flip(place / "memory.db", random.Random(seed))
+        after = (place / "memory.db").read_bytes()
+        [page] = {at // 4096 + 1 for at in range(len(before)) if before[at] != after[at]}
+        assert PageSums(place / "memory.db").changed() == ([] if page in in_log else [page])
+
+
+@pytest.mark.requirement("A8")
+async def test_a_killed_memory_that_the_disk_changed_says_so_when_it_is_opened(mind: Database, tmp_path: Path) -> None:
+    await put(mind, range(170))
+    file = killed(mind, tmp_path / "k")
+    in_log, chance = read_log(log_of(file)).crc_of, random.Random(5)
+    before = file.read_bytes()
+    while not PageSums(file).changed():
+        file.write_bytes(before)
+        shutil.copystat(mind.path, file)
+        flip(file, chance)
+    assert in_log
+    try:
+        opened = await open_database(file, with_vector_search=False)
+    except StorageDamagedError:
+        return
+    assert "The disk changed the memory since it was written" in opened.notice
+    await opened.aclose()
+
+
+@pytest.mark.requirement("A8")
+async def test_what_somebody_else_wrote_is_no_damage(mind: Database, tmp_path: Path) -> None:
+    await put(mind, range(60))
+    file = killed(mind, tmp_path / "k")
+    connection = dbapi.connect(str(file), isolation_level=None)
+    connection.execute("UPDATE conversations SET title = 'mended by hand'")
+    connection.close()
+    assert PageSums(file).changed() == []
+    opened = await open_database(file, with_vector_search=False)
+    assert opened.notice == ""
+    await opened.aclose()
+    # From then on they count again.
+    times = file.stat()
+    flip(file, random.Random(1))
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert len(PageSums(file).changed()) == 1
+
+
+@pytest.mark.requirement("A8")
+async def test_a_memory_without_checksums_gets_them_when_it_is_opened(mind: Database, tmp_path: Path) -> None:
+    await put(mind, range(60))
+    file = killed(mind, tmp_path / "k")
+    file.with_name("memory.db.pages").unlink()
+    await (await open_database(file, with_vector_search=False)).aclose()
+    flip(file, random.Random(2))
+    assert len(PageSums(file).changed()) == 1
+
+
+@pytest.mark.parametrize("beside", [b"", b"x" * 3, b"reveries pages 1", b"\xff" * 5000])
+async def test_checksums_that_cannot_be_read_are_none(mind: Database, tmp_path: Path, beside: bytes) -> None:
+    file = killed(mind, tmp_path / "k")
+    file.with_name("memory.db.pages").write_bytes(beside)
+    assert PageSums(file).changed() == []
+    opened = await open_database(file, with_vector_search=False)
+    assert opened.notice == ""
+    await opened.aclose()
+
+
+@pytest.mark.requirement("A8")
+async def test_a_memory_that_was_written_anew_has_checksums_of_its_new_pages(mind: Database, tmp_path: Path) -> None:
+    await put(mind, range(170))
+    await mind.scrub()
+    await put(mind, range(200, 230))
+    file = killed(mind, tmp_path / "k")
+    assert PageSums(file).changed() == []
+    in_log = read_log(log_of(file)).crc_of
+    page = next(page for page in range(2, 40) if page not in in_log)
+    times = file.stat()
+    with file.open("r+b") as opened:
+        opened.seek(4096 * (page - 1) + 5)
+        opened.write(b"\x5a\xa5")
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert PageSums(file).changed() == [page]
+
+
+# --- the log itself --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Of thirty commits, of one or several frames each."""
+    path = tmp_path_factory.mktemp("log") / "a.db"
+    connection = dbapi.connect(str(path), isolation_level=None)
+    for statement in ("PRAGMA journal_mode=WAL", "PRAGMA wal_autocheckpoint=0", "CREATE TABLE t (x)"):
+        connection.execute(statement)
+    for number in range(30):
+        connection.execute("INSERT INTO t VALUES (?)", ("x" * (number * 400),))
+    raw = log_of(path).read_bytes()
+    connection.close()
+    return raw
+
+
+def test_the_checksum_of_the_log_is_sqlites(log: bytes, tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(log)
+    found = read_log(tmp_path / "log")
+    assert len(found.crc_of) > 30
+    assert not found.is_broken_off
+
+
+@pytest.mark.requirement("A8")
+@given(at=st.integers(0, 60_000), bit=st.integers(0, 7))
+def test_a_log_that_was_changed_in_its_middle_is_broken_off(
+    log: bytes, tmp_path_factory: pytest.TempPathFactory, at: int, bit: int
+) -> None:
+    """Its first 60 kB: behind them stand many commits."""
+    raw = bytearray(log)
+    raw[at] ^= 1 << bit
+    path = tmp_path_factory.mktemp("log") / "log"
+    path.write_bytes(raw)
+    found = read_log(path)
+    # A head that is harmed hides the whole log: then its magic, its pages or its salts are none.
+    assert found.is_broken_off or at < 32
+
+
+@pytest.mark.requirement("A3")
+@given(cut=st.integers(0, 400_000))
+def test_a_log_that_a_cut_of_the_power_ended_anywhere_is_not_broken_off(
+    log: bytes, tmp_path_factory: pytest.TempPathFactory, cut: int
+) -> None:
+    path = tmp_path_factory.mktemp("log") / "log"
+    path.write_bytes(log[:cut])
+    assert not read_log(path).is_broken_off

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # tests is not part of the p
 
 from tests.durability.kills import Killed, lives
 
-_KILLS_PER_HOME = 100
+_KILLS_PER_HOME = 50
 _GRAPH_EVERY = 10
 
 

@@ -1,14 +1,18 @@
-"""A long run in parts: what is done is kept with the commit it was done on, so that the next run goes on from there."""
+"""A long run in parts: what is done is kept with the code it was done on, so that the next run goes on from there."""
 
+import hashlib
 import json
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".soak"
+_CODE = ("reveries", "tests", "bench/soak", "requirements.lock", "requirements-dev.lock")
+"""What a result depends on: a word in the docs takes no hour of work back."""
 
 
 class Parts:
@@ -18,17 +22,20 @@ class Parts:
         FOLDER.mkdir(exist_ok=True)
         self._path = FOLDER / f"{name}.jsonl"
         self._ends = time.monotonic() + 60 * minutes
-        self.commit = _commit()
+        self.commit, self._code = commit(), _code()
         lines = self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
-        self.done = [part for line in lines if (part := json.loads(line))["commit"] == self.commit]
+        self.done = [part for line in lines if (part := json.loads(line)).get("code") == self._code]
 
     @property
     def is_time_left(self) -> bool:
         return time.monotonic() < self._ends
 
     def add(self, **numbers: object) -> None:
-        """This part is done: on the disk when this returns."""
-        part = {"commit": self.commit, "at": int(time.time()), **numbers}
+        """This part is done: on the disk when this returns. Raises SystemExit where the code changed meanwhile: then
+        nobody knows on which it was done."""
+        if _code() != self._code:
+            sys.exit("The code has changed since this run began: begin it again.")
+        part = {"commit": self.commit, "code": self._code, "at": int(time.time()), **numbers}
         self.done.append(part)
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(part) + "\n")
@@ -45,7 +52,20 @@ class Parts:
             print(f"{name:<28} {value}")
 
 
-def _commit() -> str:
+def commit() -> str:
     """The commit, marked where the code is another."""
-    asked = ("git", "-C", str(ROOT), "describe", "--always", "--abbrev=12", "--dirty", "--exclude=*")
-    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    return _git("describe", "--always", "--abbrev=12", "--dirty", "--exclude=*").strip()
+
+
+def _code() -> str:
+    """A digest of all that a result depends on, as it lies on the disk."""
+    listed = _git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *_CODE)
+    found = hashlib.sha256()
+    for name in sorted(filter(None, listed.split("\0"))):
+        file = ROOT / name
+        found.update(name.encode() + b"\0" + (file.read_bytes() if file.is_file() else b"") + b"\0")
+    return found.hexdigest()[:12]
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(("git", "-C", str(ROOT), *words), capture_output=True, text=True, check=True).stdout

@@ -115,6 +115,21 @@ async def test_a_memory_without_checksums_gets_them_when_it_is_opened(mind: Data
     assert len(PageSums(file).changed()) == 1
 
 
+@pytest.mark.requirement("A8")
+async def test_a_log_that_is_damaged_in_its_middle_is_told_of_and_kept(mind: Database, tmp_path: Path) -> None:
+    await put(mind, range(30))
+    file = killed(mind, tmp_path / "k")
+    log = log_of(file)
+    raw = bytearray(log.read_bytes())
+    raw[len(raw) // 2] ^= 8
+    log.write_bytes(raw)
+    opened = await open_database(file, with_vector_search=False)
+    assert "is damaged in its middle" in opened.notice
+    await opened.aclose()
+    [kept] = file.parent.glob("memory.db.replaced-*")
+    assert kept.read_bytes() == raw
+
+
 @pytest.mark.parametrize("beside", [b"", b"x" * 3, b"reveries pages 1", b"\xff" * 5000])
 async def test_checksums_that_cannot_be_read_are_none(mind: Database, tmp_path: Path, beside: bytes) -> None:
     file = killed(mind, tmp_path / "k")

@@ -2,7 +2,8 @@
 
     make soak PART=seeds
 
-The list is tests/durability/seeds.py. Each test passes without the fault first. Ends with 1 when a fault goes uncaught. Goes on where it was left.
+The list is tests/durability/seeds.py. Each test passes without the fault first. Ends with 1 when a fault goes uncaught.
+Goes on where it was left.
 """
 
 import argparse

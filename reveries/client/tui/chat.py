@@ -104,6 +104,11 @@ class Chat(VerticalScroll):
         """The conversation as the mind has it, in place of what was shown."""
         self._mind = one_line(mind, 60)
         await self.break_off("")
+        with self.app.batch_update():
+            await self._show_all(attached)
+        self.to_newest()
+
+    async def _show_all(self, attached: Attached) -> None:
         await self.remove_children()
         self._known = {turn.turn_id for turn in attached.turns}
         self._waiting, self._held_back, self._last_day = [], [], None
@@ -116,7 +121,6 @@ class Chat(VerticalScroll):
             widgets += [*self._day_of(turn.said_at), self._settled(turn, as_markdown=as_markdown)]
         widgets += [Remark(notice) for notice in attached.notices]
         await self.mount_all(widgets)
-        self.to_newest()
 
     async def say(self, text: str, *, is_private: bool = False) -> None:
         """Show the owner's words; they wait if a reply is still coming."""

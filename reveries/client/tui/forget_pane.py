@@ -125,9 +125,10 @@ class ForgetPane(ModalScreen[Page | None]):
 
     async def _ask(self, *, dry_run: bool) -> protocol.Forgotten:
         """By the id, or by the words. Raises ReveriesError."""
-        chosen = {"id" if self._is_id else "about": self._key}
+        key_id, about = (self._key, "") if self._is_id else ("", self._key)
         return await self._asking.answer(
-            lambda number: protocol.Forget(number, dry_run=dry_run, erase=self._erase, **chosen), protocol.Forgotten
+            lambda number: protocol.Forget(number, id=key_id, about=about, dry_run=dry_run, erase=self._erase),
+            protocol.Forgotten,
         )
 
     def _page_of(self, told: protocol.Forgotten) -> Page:

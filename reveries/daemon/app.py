@@ -41,8 +41,9 @@ from reveries.daemon.server import Server
 from reveries.daemon.supervisor import supervise
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.db.backups import suspect
-from reveries.db.database import Database, open_database
+from reveries.db.database import Database
 from reveries.db.failpoints import Step, reached
+from reveries.db.opening import open_database
 from reveries.errors import ReveriesError, StorageDamagedError, StorageLostError
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger

@@ -1,4 +1,4 @@
-"""The one connection to the one file: opening, transactions, reading by name, backing up.
+"""The one connection to the one file: transactions, reading by name, backing up.
 
 Acknowledging anything is allowed only after `transaction()` was left without an error: COMMIT has returned then, with
 `synchronous=FULL`. No code but SQLite opens the database file (DESIGN, "Storage").
@@ -7,25 +7,18 @@ Acknowledging anything is allowed only after `transaction()` was left without an
 import asyncio
 import contextlib
 import math
-import os
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
 
 import aiosqlite
 
 from reveries.db.backups import Looked, suspicion
-from reveries.db.connecting import connect, connected, connected_again
+from reveries.db.connecting import connected_again, follow_pages
 from reveries.db.copies import connect_beside, vacuum_into, verify_and_publish
-from reveries.db.damage import damaged, keep_broken_log, refuse_changed, refuse_damaged, refuse_missing
 from reveries.db.driver import (
     MAY_READ_BESIDE,
-    SQLITE_CORRUPT,
-    SQLITE_FULL,
     SQLITE_INTERRUPT,
-    SQLITE_IOERR,
-    SQLITE_NOTADB,
     SQLITE_VERSION,
     dbapi,
 )
@@ -34,16 +27,12 @@ from reveries.db.page_sums import PageSums
 from reveries.db.queries import statements
 from reveries.db.reading import Deadline, Moment, Parameters, Reader, Row, fetched, moment_of, rows_of
 from reveries.db.room import Room
-from reveries.db.schemas import migration, whole_schema
 from reveries.db.scrubbing import Scrubbed, has_room, looked_and_copied, put_in_place, vacuumed
-from reveries.db.seals import seal, unseal
-from reveries.db.storage_errors import primary_code, storage_errors
-from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
-from reveries.own_files import fault_of_memory, owner_of
+from reveries.db.seals import seal
+from reveries.db.storage_errors import storage_errors
+from reveries.errors import DiskFullError, StorageError, StorageLostError
 
-__all__ = ["SCHEMA_VERSION", "Database", "Parameters", "Reader", "Row", "Transaction", "open_database"]
-
-SCHEMA_VERSION: Final = 6
+__all__ = ["Database", "Parameters", "Reader", "Row", "Transaction"]
 
 _TRIED_BYTES = 256 * 1024
 """What must fit before a full disk is believed to have room again."""
@@ -87,7 +76,7 @@ class Transaction:
 
 
 class Database:
-    """The open database. Made by `open_database`, closed by `aclose`."""
+    """The open database. Made by `opening.open_database`, closed by `aclose`."""
 
     def __init__(self, connection: aiosqlite.Connection, path: Path, pages: PageSums, has_vector_search: bool) -> None:
         self._connection = connection
@@ -310,7 +299,7 @@ class Database:
         try:
             self._pages.forget()
             is_done = await asyncio.to_thread(put_in_place, anew, real)
-            await asyncio.to_thread(_follow_pages, self.path, self._pages)
+            await asyncio.to_thread(follow_pages, self.path, self._pages)
             return is_done
         finally:
             with self._noticing_loss():
@@ -383,115 +372,3 @@ class Database:
         self._folded_at_commits = self.commits
         with contextlib.suppress(OSError):
             self._folded_at_bytes = self.path.with_name(f"{self.path.name}-wal").stat().st_size
-
-
-async def open_database(path: Path, backups: Path | None = None, *, with_vector_search: bool = True) -> Database:
-    """Open the memory at `path`, making or migrating it as needed (a backup is made in `backups` before a migration).
-    sqlite-vec is loaded where that can be done.
-
-    Raises DatabaseTooNewError for a file that a newer Reveries wrote (it is left as it is), StorageDamagedError for one
-    that is no whole memory, or that is missing or empty while there are backups of it: then nothing was changed.
-    StorageError when it cannot be opened.
-    """
-    has_past = refuse_missing(path, backups)
-    before = os.umask(0o077)
-    try:
-        # Tried first: where opening fails inside aiosqlite, its thread may outlive the loop and die of that, loudly.
-        pages = PageSums(path)
-        notice = await asyncio.to_thread(_try_to_open, path, backups, pages)
-        connection = await connected(path, with_vector_search)
-        has_vector_search = await _answers(connection, "SELECT vec_version()")
-    except OSError as error:
-        raise StorageLostError(
-            f"The disk failed while the memory {path} was opened: {error.strerror}.",
-            advice="Nothing was changed. Look at the disk, then: reveries wake",
-        ) from error
-    except (dbapi.Error, UnicodeDecodeError) as error:
-        if isinstance(error, UnicodeDecodeError) or primary_code(error) in (SQLITE_CORRUPT, SQLITE_NOTADB):
-            raise damaged(path, str(error)) from error
-        raise StorageError(
-            f"The memory {path} cannot be opened: {error}.",
-            advice="It was not changed. A backup can take its place: reveries backup list, backup restore NAME.",
-        ) from error
-    finally:
-        os.umask(before)
-    database = Database(connection, path, pages, has_vector_search)
-    database.notice = notice
-    try:
-        with storage_errors():
-            await refuse_damaged(connection, path, has_past=has_past)
-            await _bring_up_to_date(database, connection, backups)
-        # Words leave the index with their text, not at the next merge. SQLite before 3.42 cannot: there they go then.
-        await _answers(connection, "INSERT INTO deep_words (deep_words, rank) VALUES ('secure-delete', 1)")
-    except BaseException:
-        await connection.close()
-        raise
-    return database
-
-
-def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> str:
-    if fault := fault_of_memory(path, owner_of(path.parent)):
-        raise StorageError(
-            f"The memory is not safe to open. {fault}", advice="Nothing was written. Look at it, and move it away."
-        )
-    notice = f"{refuse_changed(path, backups)} {keep_broken_log(path)}".strip()
-    _refuse_newer(path)
-    unseal(path)
-    _follow_pages(path, pages)
-    return notice
-
-
-def _follow_pages(path: Path, pages: PageSums) -> None:
-    pages.begin()
-    connect(path).close()
-    pages.after_opening()
-
-
-async def _answers(connection: aiosqlite.Connection, statement: str) -> bool:
-    """Whether SQLite knows what `statement` asks of it. Raises StorageError when it knows and the disk does not."""
-    try:
-        await (await connection.execute(statement)).close()
-    except dbapi.Error as error:
-        if primary_code(error) in (SQLITE_FULL, SQLITE_IOERR):
-            with storage_errors():
-                raise
-        return False
-    return True
-
-
-def _refuse_newer(path: Path) -> None:
-    """Looked at read-only: opened for writing, a write-ahead log that a crash left would be folded into the file."""
-    if not path.exists():
-        return
-    # Without such a log nothing but the file counts, and "immutable" keeps SQLite from laying new ones beside it.
-    how = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
-    look = dbapi.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=5.0)
-    try:
-        found = look.execute("PRAGMA user_version").fetchone()[0]
-    finally:
-        look.close()
-    if found > SCHEMA_VERSION:
-        raise DatabaseTooNewError(
-            f"The memory {path} has schema {found}; this Reveries knows {SCHEMA_VERSION}.",
-            advice="It was not touched. Wake it with the newer Reveries that wrote it.",
-        )
-
-
-async def _bring_up_to_date(database: Database, connection: aiosqlite.Connection, backups: Path | None) -> None:
-    cursor = await connection.execute("PRAGMA user_version")
-    row = await cursor.fetchone()
-    await cursor.close()
-    version = int(row[0]) if row else 0
-    if version == SCHEMA_VERSION:
-        return
-    if version and backups is not None:
-        await database.backup_to(backups / f"before-migration-{version}-to-{SCHEMA_VERSION}.db")
-        reached(Step.MIGRATION_BACKED_UP)
-    while version < SCHEMA_VERSION:
-        async with database.transaction():
-            # A new file begins with the whole schema, an older one takes every step.
-            for statement in migration(version + 1) if version else whole_schema():
-                await connection.execute(statement)
-            version = version + 1 if version else SCHEMA_VERSION
-            await connection.execute(f"PRAGMA user_version={version}")
-        reached(Step.MIGRATION_STEP)

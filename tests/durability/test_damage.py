@@ -10,7 +10,7 @@ import pytest
 
 from reveries.daemon.recovery import live_with_recovery
 from reveries.db.backups import recover, suspect, suspicion
-from reveries.db.database import open_database
+from reveries.db.opening import open_database
 from reveries.errors import StorageDamagedError
 from tests.durability.damage import HARMLESS, HARMS, Harm, flip, remember, try_flips, wake
 from tests.fakes.clock import HandClock

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import aiosqlite
 
-from reveries.db.backups import Looked, suspicion
+from reveries.db.backups import Looked, suspect, suspicion
 from reveries.db.connecting import connected_again, follow_pages
 from reveries.db.copies import connect_beside, vacuum_into, verify_and_publish
 from reveries.db.driver import (
@@ -29,8 +29,8 @@ from reveries.db.reading import Deadline, Moment, Parameters, Reader, Row, fetch
 from reveries.db.room import Room
 from reveries.db.scrubbing import Scrubbed, has_room, looked_and_copied, put_in_place, vacuumed
 from reveries.db.seals import seal
-from reveries.db.storage_errors import storage_errors
-from reveries.errors import DiskFullError, StorageError, StorageLostError
+from reveries.db.storage_errors import primary_code, seen_damaged, storage_errors
+from reveries.errors import DiskFullError, StorageDamagedError, StorageError, StorageLostError
 
 __all__ = ["Database", "Parameters", "Reader", "Row", "Transaction"]
 
@@ -94,6 +94,7 @@ class Database:
         """What the owner should know of the file as it was found."""
         self.room = Room()
         self._lost: StorageLostError | None = None
+        self._is_suspect = False
         self._is_closed = False
         self.commits = 0
         """How many transactions took effect: where it stands still, nothing was written."""
@@ -126,7 +127,7 @@ class Database:
                 yield transaction
             return
         async with self._lock:
-            with storage_errors():
+            with self._noticing_loss(), storage_errors():
                 try:
                     await self._connection.execute("BEGIN")
                     yield Transaction(self._connection)
@@ -149,8 +150,7 @@ class Database:
     @contextlib.asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Transaction]:
         async with self._writes, self._lock:
-            if self._lost is not None:
-                raise StorageLostError(self._lost.message, advice=self._lost.advice)
+            self._require_storage()
             with self._noticing_loss(), storage_errors():
                 # The connection's thread works in order. So whichever step a cancellation hits, the rollback comes
                 # after it, and does nothing where COMMIT has succeeded. Shielded, for no transaction may stay open
@@ -164,14 +164,12 @@ class Database:
                     await asyncio.shield(self._connection.rollback())
                     raise
                 if self._is_log_long():
-                    # What the body did is committed: a fold that finds no room takes nothing of that back.
-                    with contextlib.suppress(DiskFullError), self._noticing_loss(), storage_errors():
-                        await asyncio.shield(self._fold("PASSIVE"))
+                    await self._fold_to_its_end()
 
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
         """What the query called `name` finds in what is committed."""
         async with self._lock:
-            with storage_errors():
+            with self._noticing_loss(), storage_errors():
                 return await rows_of(self._connection, name, parameters)
 
     @contextlib.asynccontextmanager
@@ -181,12 +179,13 @@ class Database:
         if not MAY_READ_BESIDE:
             yield self
             return
-        with storage_errors():
-            beside = await asyncio.to_thread(moment_of, self.path, self.has_vector_search)
-        try:
-            yield Moment(beside)
-        finally:
-            beside.close()
+        with self._noticing_loss():
+            with storage_errors():
+                beside = await asyncio.to_thread(moment_of, self.path, self.has_vector_search)
+            try:
+                yield Moment(beside)
+            finally:
+                beside.close()
 
     async def rows_within(self, name: str, parameters: Parameters, seconds: float) -> list[Row]:
         """The same, in `seconds` at most, waiting included. Raises TimeoutError: the statement is broken off then, also
@@ -197,20 +196,20 @@ class Database:
         async with self._lock:
             self._deadline.until = until
             await self._connection.set_progress_handler(self._deadline, _STEPS_BETWEEN_LOOKS)
-            try:
-                return await rows_of(self._connection, name, parameters)
-            except dbapi.OperationalError as error:
-                if getattr(error, "sqlite_errorcode", 0) == SQLITE_INTERRUPT:
-                    raise TimeoutError from error
-                with storage_errors():
+            with self._noticing_loss(), storage_errors():
+                try:
+                    return await rows_of(self._connection, name, parameters)
+                except dbapi.OperationalError as error:
+                    if primary_code(error) == SQLITE_INTERRUPT:
+                        raise TimeoutError from error
                     raise
-            finally:
-                self._deadline.until = math.inf
+                finally:
+                    self._deadline.until = math.inf
 
     async def rows_of_text(self, statement: str, parameters: Sequence[object]) -> list[Row]:
         """What a query without a name finds: for tables that are made while the mind lives (`vector_tables`)."""
         async with self._lock:
-            with storage_errors():
+            with self._noticing_loss(), storage_errors():
                 return await fetched(await self._connection.execute(statement, parameters))
 
     async def backup_to(self, target: Path) -> Looked:
@@ -239,11 +238,11 @@ class Database:
     async def _copy_to(self, partial: Path) -> None:
         if not MAY_READ_BESIDE:
             async with self._lock:
-                with storage_errors():
+                with self._noticing_loss_not_room(), storage_errors():
                     await self._connection.execute("VACUUM INTO ?", (str(partial),))
             return
         # On a connection of its own: a large memory takes a while to copy, and nobody waits for it.
-        with storage_errors():
+        with self._noticing_loss_not_room(), storage_errors():
             beside = await asyncio.to_thread(connect_beside, self.path, self.has_vector_search)
             copying = asyncio.get_running_loop().run_in_executor(None, vacuum_into, beside, partial)
             try:
@@ -264,7 +263,7 @@ class Database:
         async with self._copying, self._writes:
             if self._is_closed:
                 return Scrubbed(is_whole=False)
-            with storage_errors():
+            with self._noticing_loss(), storage_errors():
                 async with self._lock:
                     await (await self._connection.execute(statements()["forget.merge_words"])).close()
                     await self._fold("TRUNCATE")
@@ -312,10 +311,20 @@ class Database:
         return Scrubbed(is_whole)
 
     async def is_intact(self) -> bool:
-        """SQLite's own integrity check."""
-        async with self._lock:
-            found = await fetched(await self._connection.execute("PRAGMA quick_check(1)"))
-        return [row["quick_check"] for row in found] == ["ok"]
+        """SQLite's own integrity check. After one that failed nothing is stored any more: the next wake puts it right.
+        Raises StorageError."""
+        found = await self.rows_of_text("PRAGMA quick_check(1)", ())
+        verdict = " ".join(str(row["quick_check"]) for row in found)
+        if verdict != "ok":
+            with contextlib.suppress(StorageDamagedError), self._noticing_loss():
+                raise seen_damaged(verdict)
+        return verdict == "ok"
+
+    def suspect(self, why: str) -> None:
+        """Damage was seen, here or by who read from here: the file is not sealed, and the next wake looks at all of
+        it."""
+        self._is_suspect = True
+        suspect(self.path, why)
 
     @contextlib.contextmanager
     def _noticing_loss(self) -> Iterator[None]:
@@ -323,10 +332,21 @@ class Database:
             yield
         except StorageLostError as error:
             self._lost = self._lost or error
+            if isinstance(error, StorageDamagedError):
+                self.suspect(error.message)
             raise
         except DiskFullError:
             self.room.close()
             raise
+
+    @contextlib.contextmanager
+    def _noticing_loss_not_room(self) -> Iterator[None]:
+        """The same while a copy is made: where that has no room, the memory may have some all the same."""
+        try:
+            yield
+        except StorageLostError:
+            with self._noticing_loss():
+                raise
 
     async def aclose(self) -> None:
         """Fold the write-ahead log into the file, and close. Raises StorageLostError when that fails: the log stays,
@@ -337,21 +357,29 @@ class Database:
             self._is_closed = True
             try:
                 if self._lost is None:
-                    with contextlib.suppress(DiskFullError), self._noticing_loss(), storage_errors():
+                    with contextlib.suppress(DiskFullError), storage_errors():
                         # A read that was cancelled holds its cursor, and the log, until the loop has turned once.
                         await self._connection.rollback()
                         await self._fold("TRUNCATE")
             finally:
                 await self._connection.close()
-            if self._lost is None and not self.path.with_name(f"{self.path.name}-wal").exists():
+            is_well = self._lost is None and not self._is_suspect
+            if is_well and not self.path.with_name(f"{self.path.name}-wal").exists():
                 await asyncio.to_thread(seal, self.path)
                 suspicion(self.path).unlink(missing_ok=True)
 
+    def _require_storage(self) -> None:
+        if self._lost is not None:
+            raise StorageLostError(self._lost.message, advice=self._lost.advice)
+
     async def _commit(self) -> None:
-        reached(Step.BEFORE_COMMIT)
-        await self._connection.execute("COMMIT")
-        reached(Step.AFTER_COMMIT)
-        self.commits += 1
+        # Noticed here and not by who waits: a caller that is cancelled is gone when the disk refuses.
+        self._require_storage()
+        with self._noticing_loss(), storage_errors():
+            reached(Step.BEFORE_COMMIT)
+            await self._connection.execute("COMMIT")
+            reached(Step.AFTER_COMMIT)
+            self.commits += 1
 
     def _is_log_long(self) -> bool:
         try:
@@ -363,12 +391,32 @@ class Database:
             or size > self._folded_at_bytes + _LOG_GROWTH_BYTES
         )
 
+    async def _fold_to_its_end(self) -> None:
+        """A caller that is cancelled waits for it all the same: nobody may commit while the pages are noted."""
+        ended = asyncio.Event()
+
+        async def fold() -> None:
+            try:
+                # What the transaction did is committed: a fold that finds no room takes nothing of that back.
+                with contextlib.suppress(DiskFullError, StorageLostError):
+                    await self._fold("PASSIVE")
+            finally:
+                ended.set()
+
+        try:
+            await asyncio.shield(fold())
+        except asyncio.CancelledError:
+            await ended.wait()
+            raise
+        self._require_storage()
+
     async def _fold(self, how: str) -> None:
-        await asyncio.to_thread(self._pages.before_fold)
-        reached(Step.PAGES_NOTED)
-        await (await self._connection.execute(f"PRAGMA wal_checkpoint({how})")).close()
-        reached(Step.LOG_FOLDED)
-        await asyncio.to_thread(self._pages.after_fold)
+        with self._noticing_loss(), storage_errors():
+            await asyncio.to_thread(self._pages.before_fold)
+            reached(Step.PAGES_NOTED)
+            await (await self._connection.execute(f"PRAGMA wal_checkpoint({how})")).close()
+            reached(Step.LOG_FOLDED)
+            await asyncio.to_thread(self._pages.after_fold)
         self._folded_at_commits = self.commits
         with contextlib.suppress(OSError):
             self._folded_at_bytes = self.path.with_name(f"{self.path.name}-wal").stat().st_size

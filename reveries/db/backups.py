@@ -211,9 +211,11 @@ def recover(database: Path, folder: Path, now: float, why: str) -> Restored:
         )
     if (newest := newest_whole(folder)) is not None:
         return put_back(database, newest[0], now, why)
+    others = " ".join(str(file) for file in (database, *traces_of(database)) if file.exists())
     raise StorageDamagedError(
         f"The memory {database} is damaged ({why}), and no backup of it is whole.",
-        advice=f"Nothing was changed. Move a good copy to its place, or the file itself and {folder} out of the way.",
+        advice="Nothing was changed. Move a good copy to its place; or, to begin anew, move out of the way: "
+        f"{others or database} {folder}",
     )
 
 
@@ -236,6 +238,19 @@ def last_restored(database: Path) -> Restored | None:
         return msgspec.json.decode(restored_note(database).read_bytes(), type=Restored)
     except (OSError, msgspec.MsgspecError):
         return None
+
+
+def traces_of(database: Path) -> list[Path]:
+    """What lies beside a memory that is gone or empty and tells that it lived. Opening one for the first time leaves
+    none of it beside an empty file, however it is broken off: the first page is on the disk before there is a log or
+    checksums of pages."""
+    ends = (".seal", ".pages", ".restoring", ".restored.json", ".forgotten", ".erasing", ".anew")
+    beside = [log_of(database), *(database.with_name(f"{database.name}{end}") for end in ends)]
+    beside += [
+        database.with_name(f"{database.stem}.snapshot"),
+        *sorted(database.parent.glob(f"{database.name}.replaced-*")),
+    ]
+    return [file for file in beside if file.is_file() and file.stat().st_size]
 
 
 def suspicion(database: Path) -> Path:

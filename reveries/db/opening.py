@@ -24,15 +24,14 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
     sqlite-vec is loaded where that can be done.
 
     Raises DatabaseTooNewError for a file that a newer Reveries wrote (it is left as it is), StorageDamagedError for one
-    that is no whole memory, or that is missing or empty while there are backups of it: then nothing was changed.
+    that is no whole memory, or that is missing or empty and lived before: then nothing was changed.
     StorageError when it cannot be opened.
     """
-    has_past = refuse_missing(path, backups)
     before = os.umask(0o077)
     try:
         # Tried first: where opening fails inside aiosqlite, its thread may outlive the loop and die of that, loudly.
         pages = PageSums(path)
-        notice = await asyncio.to_thread(_try_to_open, path, backups, pages)
+        notice, has_past = await asyncio.to_thread(_try_to_open, path, backups, pages)
         connection = await connected(path, with_vector_search)
         has_vector_search = await _answers(connection, "SELECT vec_version()")
     except OSError as error:
@@ -63,16 +62,18 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
     return database
 
 
-def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> str:
+def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> tuple[str, bool]:
+    """What to tell the owner of the file, and whether it had lived."""
     if fault := fault_of_memory(path, owner_of(path.parent)):
         raise StorageError(
             f"The memory is not safe to open. {fault}", advice="Nothing was written. Look at it, and move it away."
         )
+    has_past = refuse_missing(path, backups)
     notice = f"{refuse_changed(path, backups)} {keep_broken_log(path)}".strip()
     _refuse_newer(path)
     unseal(path)
     follow_pages(path, pages)
-    return notice
+    return notice, has_past
 
 
 async def _answers(connection: aiosqlite.Connection, statement: str) -> bool:

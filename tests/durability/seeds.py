@@ -26,6 +26,7 @@ class Seed:
 _DATABASE, _BACKUPS, _DAMAGE = "db/database.py", "db/backups.py", "db/damage.py"
 _OPENING, _ERRORS = "db/opening.py", "db/storage_errors.py"
 _OF_DATABASE, _OF_DAMAGE = "tests/db/test_database.py", "tests/durability/test_damage.py"
+_OF_MISSING = "tests/durability/test_missing.py"
 _OF_BACKUPS, _OF_AWAKE = "tests/db/test_backups.py", "tests/db/test_seen_while_awake.py"
 _WAKES = f"{_OF_DAMAGE}::test_whatever_happened_to_the_file_it_wakes_with_its_backup"
 _REFUSED = f"{_OF_DAMAGE}::test_it_is_refused_for_what_it_is_and_nothing_is_made_in_its_place"
@@ -85,8 +86,14 @@ SEEDS = (
          "tests/durability/test_seeds.py::test_a_copy_that_does_not_verify_is_never_seen"),
     Seed("an empty file is a new mind", _DAMAGE, "    if not tables and not version and not has_past:",
          "    if not tables and not version:", _WAKES),
-    Seed("a missing file is a new mind", _DAMAGE, "    if has_past and not path.exists():", "    if False:",
-         _REFUSED),
+    Seed("a missing file is a new mind", _DAMAGE, "    if (has_backups or traces) and not is_there(path):",
+         "    if False:", _REFUSED),
+    Seed("without a backup a missing file is a new mind", _DAMAGE, "    if (has_backups or traces) and not",
+         "    if has_backups and not",
+         f"{_OF_MISSING}::test_without_a_backup_what_lies_beside_it_tells_that_it_lived"),
+    Seed("an empty file is opened before it is refused", _DAMAGE,
+         "    return path.exists() and path.stat().st_size > 0",
+         "    return path.exists()", f"{_OF_MISSING}::test_a_killed_memory_that_is_lost_costs_its_log_nothing"),
     Seed("another program's file is ours", _DAMAGE,
          '    if missing := {"turns", "episodes"} - tables:', "    if missing := ():",
          _REFUSED),

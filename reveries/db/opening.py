@@ -6,6 +6,7 @@ from pathlib import Path
 
 import aiosqlite
 
+from reveries.db.backups import finish_restoring
 from reveries.db.connecting import connected, follow_pages
 from reveries.db.damage import damaged, keep_broken_log, refuse_changed, refuse_damaged, refuse_missing
 from reveries.db.database import Database
@@ -69,6 +70,7 @@ def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> tuple[str
             f"The memory is not safe to open. {fault}", advice="Nothing was written. Look at it, and move it away."
         )
     has_past = refuse_missing(path, backups)
+    finish_restoring(path)
     notice = f"{refuse_changed(path, backups)} {keep_broken_log(path)}".strip()
     _refuse_newer(path)
     unseal(path)

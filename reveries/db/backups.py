@@ -20,7 +20,7 @@ from reveries.db.failpoints import Step, reached
 from reveries.db.seals import is_broken, unseal
 from reveries.db.write_ahead_log import log_of
 from reveries.errors import NotFoundError, StorageDamagedError, StorageError
-from reveries.own_files import copy_new, sync_to_disk, write_new
+from reveries.own_files import copy_new, sync_to_disk, write_new, write_to_disk
 
 CHECKSUMMED: Final = {
     "turns": ("speaker", "text"),
@@ -185,9 +185,7 @@ def put_back(database: Path, backup: Backup, now: float, why: str) -> Restored:
             raise StorageError(f"The backup {backup.name} is not whole: {problems[0]}", advice="Nothing was changed.")
         missing_until = max(backup.made_at, changed_at)
         restored = Restored(now, why, backup.name, backup.made_at, missing_until, str(_aside(database, now) or ""))
-        write_new(_coming_note(database), msgspec.json.encode(restored))
-        sync_to_disk(_coming_note(database))
-        sync_to_disk(database.parent)
+        write_to_disk(_coming_note(database), msgspec.json.encode(restored))
         reached(Step.RESTORE_NOTED)
         _set_aside(database, now)
         # A log whose new name is lost would be taken for that of the copy.
@@ -280,12 +278,14 @@ def traces_of(database: Path) -> list[Path]:
     none of it beside an empty file, however it is broken off: the first page is on the disk before there is a log or
     checksums of pages."""
     ends = (".seal", ".pages", ".restoring", ".restored.json", ".forgotten", ".erasing", ".anew")
-    beside = [log_of(database), *(database.with_name(f"{database.name}{end}") for end in ends)]
+    beside = [database.with_name(f"{database.name}{end}") for end in ends]
+    if log_of(database).exists() and log_of(database).stat().st_size:
+        beside.insert(0, log_of(database))
     beside += [
         database.with_name(f"{database.stem}.snapshot"),
         *sorted(database.parent.glob(f"{database.name}.replaced-*")),
     ]
-    return [file for file in beside if file.is_file() and file.stat().st_size]
+    return [file for file in beside if file.is_file()]
 
 
 def suspicion(database: Path) -> Path:

@@ -680,3 +680,51 @@ def test_a_fold_that_fails_at_the_end_is_said_and_loses_nothing(home: Home) -> N
         asyncio.run(main())
     """)
     assert told.split("\n") == ["storage_lost", "1"]
+
+
+@pytest.mark.requirement("A4")
+@pytest.mark.skipif(not MAY_READ_BESIDE, reason="this SQLite is not written anew beside itself")
+@pytest.mark.parametrize("refused", ["the file", "the folder"])
+def test_a_sync_that_is_refused_while_the_file_is_written_anew_is_the_end(home: Home, refused: str) -> None:
+    """What is stored afterwards would go into a file whose name may not last. An audit hook is the disk."""
+    home.create()
+    told = run_and_die(f"""
+        import asyncio, errno, os, sys
+        from pathlib import Path
+        from reveries.db.opening import open_database
+        from reveries.errors import StorageLostError
+
+        path, names = Path({str(home.path / "memory.db")!r}), set()
+
+        def disk(event, arguments):
+            if event == "os.rename":
+                names.update(map(str, arguments[:2]))
+            if event != "open" or "on" not in names:
+                return
+            opened = str(arguments[0])
+            is_file = {refused!r} == "the file" and opened.endswith(".anew")
+            is_folder = {refused!r} == "the folder" and str(path) in names and opened == str(path.parent)
+            if is_file or is_folder:
+                raise OSError(errno.EIO, "Input/output error")
+
+        async def put(database, name):
+            async with database.transaction() as work:
+                await work.run("conversations.insert", {{"id": name, "began_at": 1.0, "source": name, "title": ""}})
+
+        async def main():
+            database = await open_database(path)
+            await put(database, "before")
+            names.add("on")
+            for attempt in (database.scrub(), put(database, "after")):
+                try:
+                    await attempt
+                    print("done")
+                except StorageLostError as error:
+                    print(error.code)
+            names.clear()
+            await database.aclose()
+
+        sys.addaudithook(disk)
+        asyncio.run(main())
+    """)
+    assert told.split("\n") == ["storage_lost", "storage_lost"]

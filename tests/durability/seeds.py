@@ -58,6 +58,10 @@ SEEDS = (
          f"{_OF_DATABASE}::test_a_fold_that_fails_at_the_end_is_said_and_loses_nothing"),
     Seed("the log is never folded", _DATABASE, "                if self._is_log_long():", "                if False:",
          f"{_OF_DATABASE}::test_the_log_is_folded_into_the_file_while_the_mind_lives"),
+    Seed("a file written anew whose name was refused is written to", "db/scrubbing.py",
+         "    except OSError as error:\n        raise StorageLostError(",
+         "    except ZeroDivisionError as error:\n        raise StorageLostError(", f"{_OF_DATABASE}::"
+         "test_a_sync_that_is_refused_while_the_file_is_written_anew_is_the_end"),
     Seed("no rollback", _DATABASE, "await asyncio.shield(self._connection.rollback())", "pass",
          _OF_DATABASE),
     Seed("a newer file is opened", _OPENING, "    if found > SCHEMA_VERSION:", "    if False:",

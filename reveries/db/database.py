@@ -15,7 +15,7 @@ import aiosqlite
 
 from reveries.db.backups import Looked, suspect, suspicion
 from reveries.db.connecting import connected_again, follow_pages
-from reveries.db.copies import connect_beside, vacuum_into, verify_and_publish
+from reveries.db.copies import connect_beside, is_on_another_disk, vacuum_into, verify_and_publish
 from reveries.db.driver import (
     MAY_READ_BESIDE,
     SQLITE_INTERRUPT,
@@ -224,7 +224,8 @@ class Database:
                     return await asyncio.to_thread(verify_and_publish, partial, target)
                 except BaseException:
                     # A copy that nobody will finish would take the room that the memory needs.
-                    partial.unlink(missing_ok=True)
+                    with contextlib.suppress(OSError):
+                        partial.unlink(missing_ok=True)
                     raise
         except DiskFullError as error:
             raise StorageError(
@@ -238,11 +239,11 @@ class Database:
     async def _copy_to(self, partial: Path) -> None:
         if not MAY_READ_BESIDE:
             async with self._lock:
-                with self._noticing_loss_not_room(), storage_errors():
+                with self._noticing_loss_of_copy(partial), storage_errors():
                     await self._connection.execute("VACUUM INTO ?", (str(partial),))
             return
         # On a connection of its own: a large memory takes a while to copy, and nobody waits for it.
-        with self._noticing_loss_not_room(), storage_errors():
+        with self._noticing_loss_of_copy(partial), storage_errors():
             beside = await asyncio.to_thread(connect_beside, self.path, self.has_vector_search)
             copying = asyncio.get_running_loop().run_in_executor(None, vacuum_into, beside, partial)
             try:
@@ -340,11 +341,16 @@ class Database:
             raise
 
     @contextlib.contextmanager
-    def _noticing_loss_not_room(self) -> Iterator[None]:
-        """The same while a copy is made: where that has no room, the memory may have some all the same."""
+    def _noticing_loss_of_copy(self, copy: Path) -> Iterator[None]:
+        """The same while a copy is made. Where that has no room, the memory may have some all the same; and where its
+        disk fails, and is another one, the memory's is well."""
         try:
             yield
-        except StorageLostError:
+        except StorageLostError as error:
+            if not isinstance(error, StorageDamagedError) and is_on_another_disk(copy, self.path):
+                raise StorageError(
+                    f"The disk of {copy.parent} failed: {error.message}", advice="The memory itself is in use."
+                ) from error
             with self._noticing_loss():
                 raise
 

@@ -5,6 +5,7 @@ import contextlib
 import json
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -728,3 +729,43 @@ def test_a_sync_that_is_refused_while_the_file_is_written_anew_is_the_end(home: 
         asyncio.run(main())
     """)
     assert told.split("\n") == ["storage_lost", "storage_lost"]
+
+
+@pytest.mark.requirement("A4", "A9")
+@pytest.mark.parametrize("is_another", [False, True], ids=["its own", "another"])
+def test_the_disk_of_the_backups_may_fail_where_it_is_another_one(home: Home, is_another: bool) -> None:
+    """In a process of its own, whose limit on the size of files makes the copy fail."""
+    home.create()
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if is_another and Path("/dev/shm").is_dir() else None) as folder:
+        if is_another and Path(folder).stat().st_dev == home.path.stat().st_dev:
+            pytest.skip("there is one disk")
+        told = run_and_die(f"""
+            import asyncio, resource
+            from pathlib import Path
+            from reveries.db.opening import open_database
+            from reveries.errors import StorageError
+
+            async def put(database):
+                async with database.transaction() as work:
+                    await work.run(
+                        "conversations.insert", {{"id": "one", "began_at": 1.0, "source": "chat", "title": ""}}
+                    )
+
+            async def main():
+                database = await open_database(Path({str(home.path / "memory.db")!r}))
+                resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, resource.RLIM_INFINITY))
+                target = Path({folder!r}) / "copy.db"
+                for attempt in (database.backup_to(target), put(database)):
+                    try:
+                        await attempt
+                        print("done")
+                    except StorageError as error:
+                        print(error.code)
+                    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+                print(list(target.parent.iterdir()) if {is_another} else [])
+                await database.aclose()
+
+            asyncio.run(main())
+        """)
+    expected = ["storage", "done"] if is_another else ["storage_lost", "storage_lost"]
+    assert told.split("\n") == [*expected, "[]"]

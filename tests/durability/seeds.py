@@ -62,6 +62,9 @@ SEEDS = (
          "    except OSError as error:\n        raise StorageLostError(",
          "    except ZeroDivisionError as error:\n        raise StorageLostError(", f"{_OF_DATABASE}::"
          "test_a_sync_that_is_refused_while_the_file_is_written_anew_is_the_end"),
+    Seed("the disk of the backups ends the mind", _DATABASE,
+         "if not isinstance(error, StorageDamagedError) and is_on_another_disk(copy, self.path):", "if False:",
+         f"{_OF_DATABASE}::test_the_disk_of_the_backups_may_fail_where_it_is_another_one"),
     Seed("no rollback", _DATABASE, "await asyncio.shield(self._connection.rollback())", "pass",
          _OF_DATABASE),
     Seed("a newer file is opened", _OPENING, "    if found > SCHEMA_VERSION:", "    if False:",

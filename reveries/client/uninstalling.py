@@ -21,6 +21,7 @@ _BESIDE_MEMORY = (
         ".pages",
         ".damaged",
         ".restoring",
+        ".restoring.json",
         ".restored.json",
         ".forgotten",
         ".erasing",

@@ -11,7 +11,7 @@ from reveries.config import Home
 from reveries.wakes import record_of
 
 _LOGS = ("daemon.log*", "daemon.out", "client.log")
-_BACKUPS = ("*.db", "*.db.seal", "*.partial")
+_BACKUPS = ("*.db", "*.db.seal", "*.db.made", "*.partial")
 _BESIDE_MEMORY = (
     *(
         "-wal",

@@ -17,6 +17,7 @@ _BESIDE_MEMORY = (
         "-wal",
         "-shm",
         "-journal",
+        ".lock",
         ".seal",
         ".pages",
         ".damaged",
@@ -55,6 +56,7 @@ def planned(home: Home, *, purge: bool) -> Removal:
             record_of(home),
             home.lock,
             home.socket,
+            *home.path.glob(f".{home.config.name}.*partial"),
             *home.path.glob("model*.sock"),
             *home.path.glob("draft*"),
         ]

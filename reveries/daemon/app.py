@@ -112,7 +112,7 @@ async def live(wake: Wake, clock: Clock) -> int:
     wakes that came to no end, it wakes in safe mode (B6).
     """
     settings, home = wake.settings, wake.home
-    with hold_lock(home), log_to(home.logs, settings.log.level, known_secrets(settings.llm)):
+    with hold_lock(home, home.database(settings)), log_to(home.logs, settings.log.level, known_secrets(settings.llm)):
         if why := wake.safe_because or why_after_crashes(home, clock.now()):
             require_memory(home.database(settings), home.backups)
             wake = Wake(calmed(settings), home, wake.config_file, told(why))

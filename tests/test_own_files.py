@@ -12,7 +12,7 @@ from reveries.client.traces import search
 from reveries.config import Home, load_settings
 from reveries.daemon.home_files import look, scrub
 from reveries.db.backups import Backup, put_back
-from reveries.db.database import open_database
+from reveries.db.opening import open_database
 from reveries.errors import ConfigError, HomeError, StorageError
 from reveries.memory.forgetting.needles import Needle
 from reveries.own_files import copy_new, fault_in_home, fault_of_memory, is_foreign_link, open_own, write_new

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from reveries.clock import Clock
 from reveries.config import Home
-from reveries.db.database import SCHEMA_VERSION, Database
+from reveries.db.database import Database
 from reveries.db.driver import SQLITE_VERSION, dbapi
+from reveries.db.schemas import SCHEMA_VERSION
 from reveries.memory.graph.snapshot import is_whole
 from reveries.protocol import Finding, found
 

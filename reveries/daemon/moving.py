@@ -8,7 +8,7 @@ from reveries import protocol
 from reveries.config import Home, Settings
 from reveries.daemon.instance import hold_lock
 from reveries.db.backups import backups_in, find_backup
-from reveries.db.database import open_database
+from reveries.db.opening import open_database
 from reveries.db.portable import Moved, check_mind, export_mind, import_mind
 from reveries.errors import NotFoundError, UsageError
 

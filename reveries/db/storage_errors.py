@@ -11,7 +11,8 @@ _IOERR_SHMSIZE = 10 | 19 << 8
 """No room for the index of the log. It holds nothing that is stored: the disk is full, not broken."""
 
 
-def _damage(why: str) -> StorageDamagedError:
+def seen_damaged(why: str) -> StorageDamagedError:
+    """What is said of damage that was met while the memory was in use."""
     return StorageDamagedError(
         f"The memory is damaged: {why}.",
         advice="The next wake puts back the newest backup that is whole: reveries wake",
@@ -29,7 +30,7 @@ def storage_errors() -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:  # Of a text that is none, or of SQLite's message about it.
-        raise _damage(str(error)) from error
+        raise seen_damaged(str(error)) from error
     except dbapi.IntegrityError as error:
         raise StorageError(f"The memory refused a row: {error}.", advice="Nothing of it was stored.") from error
     except dbapi.Error as error:
@@ -37,7 +38,7 @@ def storage_errors() -> Iterator[None]:
         if primary == SQLITE_FULL or getattr(error, "sqlite_errorcode", 0) == _IOERR_SHMSIZE:
             raise disk_full() from error
         if primary in (SQLITE_CORRUPT, SQLITE_NOTADB):
-            raise _damage(str(error)) from error
+            raise seen_damaged(str(error)) from error
         if primary == SQLITE_IOERR:
             raise StorageLostError(
                 f"The disk failed a write: {error}.", advice="Look at the disk, then: reveries wake"

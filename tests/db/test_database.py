@@ -14,9 +14,11 @@ import pytest
 
 from reveries.config import Home
 from reveries.db.backups import look_into
-from reveries.db.database import SCHEMA_VERSION, Database, Transaction, open_database
+from reveries.db.database import Database, Transaction
 from reveries.db.driver import MAY_READ_BESIDE, SQLITE_VERSION, dbapi, is_safe_for_two
+from reveries.db.opening import open_database
 from reveries.db.page_sums import PageSums
+from reveries.db.schemas import SCHEMA_VERSION
 from reveries.db.scrubbing import put_in_place
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError
 from tests.fakes.clock import settle
@@ -489,7 +491,7 @@ def test_a_write_that_fails_is_a_lost_storage(home: Home) -> None:
     told = run_and_die(f"""
         import asyncio, resource
         from pathlib import Path
-        from reveries.db.database import open_database
+        from reveries.db.opening import open_database
         from reveries.errors import StorageLostError
 
         async def main():
@@ -610,7 +612,7 @@ def test_after_a_failed_write_nothing_is_stored_any_more_even_if_the_disk_is_wel
     told = run_and_die(f"""
         import asyncio, resource
         from pathlib import Path
-        from reveries.db.database import open_database
+        from reveries.db.opening import open_database
         from reveries.errors import StorageLostError
 
         async def put(database, name, title):
@@ -656,7 +658,7 @@ def test_a_fold_that_fails_at_the_end_is_said_and_loses_nothing(home: Home) -> N
     told = run_and_die(f"""
         import asyncio, resource
         from pathlib import Path
-        from reveries.db.database import open_database
+        from reveries.db.opening import open_database
         from reveries.errors import StorageLostError
 
         async def main():

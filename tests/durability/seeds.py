@@ -24,9 +24,9 @@ class Seed:
 
 
 _DATABASE, _BACKUPS, _DAMAGE = "db/database.py", "db/backups.py", "db/damage.py"
-_ERRORS = "db/storage_errors.py"
+_OPENING, _ERRORS = "db/opening.py", "db/storage_errors.py"
 _OF_DATABASE, _OF_DAMAGE = "tests/db/test_database.py", "tests/durability/test_damage.py"
-_OF_BACKUPS = "tests/db/test_backups.py"
+_OF_BACKUPS, _OF_AWAKE = "tests/db/test_backups.py", "tests/db/test_seen_while_awake.py"
 _WAKES = f"{_OF_DAMAGE}::test_whatever_happened_to_the_file_it_wakes_with_its_backup"
 _REFUSED = f"{_OF_DAMAGE}::test_it_is_refused_for_what_it_is_and_nothing_is_made_in_its_place"
 
@@ -59,18 +59,26 @@ SEEDS = (
          f"{_OF_DATABASE}::test_the_log_is_folded_into_the_file_while_the_mind_lives"),
     Seed("no rollback", _DATABASE, "await asyncio.shield(self._connection.rollback())", "pass",
          _OF_DATABASE),
-    Seed("a newer file is opened", _DATABASE, "    if found > SCHEMA_VERSION:", "    if False:",
+    Seed("a newer file is opened", _OPENING, "    if found > SCHEMA_VERSION:", "    if False:",
          f"{_OF_DATABASE}::test_a_file_of_a_newer_reveries_is_refused_and_not_changed"),
-    Seed("a migration without a backup", _DATABASE, "    if version and backups is not None:", "    if False:",
+    Seed("a migration without a backup", _OPENING, "    if version and backups is not None:", "    if False:",
          f"{_OF_DATABASE}::test_an_older_file_gets_the_schema_of_a_new_one_and_keeps_its_rows"),
     Seed("on a full disk everything is tried again and again", _DATABASE, "        self.room.require()\n", "",
          f"{_OF_DATABASE}::test_a_full_disk_is_said_and_what_was_stored_stays"),
     Seed("a fold that finds no room is taken for a commit that failed", _DATABASE,
-         "                    with contextlib.suppress(DiskFullError), self._noticing_loss(), storage_errors():\n"
-         '                        await asyncio.shield(self._fold("PASSIVE"))',
-         "                    with self._noticing_loss(), storage_errors():\n"
-         '                        await asyncio.shield(self._fold("PASSIVE"))',
+         "with contextlib.suppress(DiskFullError, StorageLostError):", "with contextlib.nullcontext():",
          "tests/faults/test_disk.py::test_a_fold_that_finds_no_room_takes_nothing_back"),
+    Seed("what a commit meets behind a caller that left is not heard", _DATABASE,
+         "        with self._noticing_loss(), storage_errors():\n            reached(Step.BEFORE_COMMIT)",
+         "        with contextlib.nullcontext():\n            reached(Step.BEFORE_COMMIT)", f"{_OF_AWAKE}::"
+         "test_what_fails_behind_a_caller_that_left_is_the_end_all_the_same"),
+    Seed("damage that a read meets is sealed over", _DATABASE,
+         "            with self._noticing_loss(), storage_errors():\n"
+         "                return await rows_of(self._connection, name, parameters)",
+         "            with storage_errors():\n                return await rows_of(self._connection, name, parameters)",
+         f"{_OF_AWAKE}::test_damage_that_a_read_meets_is_not_sealed_over_and_the_next_wake_looks_for_it"),
+    Seed("damage that was seen is sealed over", _DATABASE, "self._lost is None and not self._is_suspect",
+         "self._lost is None", f"{_OF_AWAKE}::test_damage_that_somebody_else_saw_is_not_sealed_over_either"),
     Seed("a backup is seen before it is whole", "db/copies.py",
          "        raise StorageError(\n            f\"The backup {target} did not verify",
          "        print(\n            f\"The backup {target} did not verify",
@@ -82,9 +90,9 @@ SEEDS = (
     Seed("another program's file is ours", _DAMAGE,
          '    if missing := {"turns", "episodes"} - tables:', "    if missing := ():",
          _REFUSED),
-    Seed("a seal is not looked at", _DAMAGE, "    if not path.exists() or not is_broken(path):", "    if True:",
+    Seed("a seal is not looked at", _DAMAGE, "    if not path.exists() or not _is_changed(path):", "    if True:",
          f"{_OF_DAMAGE}::test_every_bit_that_a_disk_changes_while_it_sleeps_is_noticed"),
-    Seed("a seal stays while it is written to", _DATABASE, "    unseal(path)\n", "",
+    Seed("a seal stays while it is written to", _OPENING, "    unseal(path)\n", "",
          f"{_OF_DAMAGE}::test_a_seal_is_gone_before_anything_is_written"),
     Seed("recovery deletes", _BACKUPS, "        database.rename(aside)\n", "        database.unlink()\n",
          _WAKES),

@@ -12,7 +12,7 @@ from reveries.config import load_settings
 from reveries.daemon.copying import make_copy
 from reveries.daemon.recovery import live_with_recovery
 from reveries.db.backups import backups_in, described, recover, suspect, suspicion
-from reveries.db.database import open_database
+from reveries.db.opening import open_database
 from reveries.errors import StorageDamagedError
 from tests.durability.damage import HARMLESS, HARMS, Harm, flip, remember, try_flips, wake
 from tests.fakes.clock import HandClock

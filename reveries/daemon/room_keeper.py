@@ -61,6 +61,8 @@ class RoomKeeper:
             room.close()
         elif room.is_full and self._free_bytes >= _AGAIN_BYTES:
             await self._database.try_room()
+        elif room.refusal:
+            await self._database.try_again()
         elif self.problems() != before:
             self.when_changed()
 
@@ -71,6 +73,8 @@ class RoomKeeper:
             return [
                 "The disk is full: nothing new is stored, thought or slept on. Free some room; it goes on by itself."
             ]
+        if refusal := self._database.room.refusal:
+            return [refusal]
         if self._is_resting:
             return [
                 f"The disk is nearly full ({settings.rest_below_free_megabytes} MB): it only talks. Free some room."
@@ -86,7 +90,11 @@ class RoomKeeper:
         return "The disk is nearly full." if self._is_resting else ""
 
     def _room_changed(self) -> None:
-        log.warning("disk.full") if self._database.room.is_full else log.info("disk.has_room")
+        room = self._database.room
+        if room.is_full or room.refusal:
+            log.warning("disk.full" if room.is_full else "memory.refuses", why=room.refusal)
+        else:
+            log.info("memory.takes_what_is_new")
         self.when_changed()
 
 

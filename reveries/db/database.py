@@ -14,10 +14,11 @@ from pathlib import Path
 import aiosqlite
 
 from reveries.db.backups import Looked, suspect, suspicion
-from reveries.db.connecting import connected_again, follow_pages
+from reveries.db.connecting import connected_again, follow_pages, waiting_for_nobody
 from reveries.db.copies import connect_beside, vacuum_into, verify_and_publish
 from reveries.db.driver import (
     MAY_READ_BESIDE,
+    SQLITE_BUSY,
     SQLITE_INTERRUPT,
     SQLITE_VERSION,
     dbapi,
@@ -75,6 +76,36 @@ class Transaction:
         await (await self._connection.executemany(statement, rows)).close()
 
 
+class _Look(Transaction):
+    """One for looking alone: what it would write down in passing is left out where another program is in the way. Who
+    writes keeps nobody from reading: what is refused was to be written."""
+
+    async def run(self, name: str, parameters: Parameters | None = None) -> int:
+        try:
+            return await super().run(name, parameters)
+        except dbapi.OperationalError as error:
+            _require_in_the_way(error)
+            return 0
+
+    async def run_many(self, name: str, rows: Iterable[Parameters]) -> None:
+        try:
+            await super().run_many(name, rows)
+        except dbapi.OperationalError as error:
+            _require_in_the_way(error)
+
+    async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
+        try:
+            return await super().rows(name, parameters)
+        except dbapi.OperationalError as error:
+            _require_in_the_way(error)
+            return []
+
+
+def _require_in_the_way(error: dbapi.OperationalError) -> None:
+    if primary_code(error) != SQLITE_BUSY:
+        raise error
+
+
 class Database:
     """The open database. Made by `opening.open_database`, closed by `aclose`."""
 
@@ -122,15 +153,15 @@ class Database:
     async def look(self) -> AsyncIterator[Transaction]:
         """A transaction for looking, that may write down in passing what can be found out again: on a full disk
         nothing of that is kept, and there is still something to see. Raises StorageError."""
-        if not self.room.is_full:
+        if not self.room.is_full and not self.room.refusal:
             async with self.transaction() as transaction:
                 yield transaction
             return
-        async with self._lock:
+        async with self._lock, waiting_for_nobody(self._connection):
             with self._noticing_loss(), storage_errors():
                 try:
                     await self._connection.execute("BEGIN")
-                    yield Transaction(self._connection)
+                    yield _Look(self._connection)
                 finally:
                     ended = self._connection.rollback()
                     await asyncio.shield(ended)
@@ -147,11 +178,27 @@ class Database:
         self.room.open()
         return True
 
+    async def try_again(self) -> None:
+        """After a refusal: whether something is taken now; who is in the way is not waited for. Raises
+        StorageLostError."""
+        async with self._writes, self._lock, waiting_for_nobody(self._connection):
+            self._require_storage()
+            with contextlib.suppress(DiskFullError), self._noticing_loss(), self._noticing_refusal(), storage_errors():
+                try:
+                    await self._connection.execute("BEGIN IMMEDIATE")
+                    await Transaction(self._connection).run("room.fill", {"bytes": 2})
+                    await Transaction(self._connection).run("room.clear")
+                    await asyncio.shield(self._commit())
+                except dbapi.OperationalError as error:
+                    await asyncio.shield(self._connection.rollback())
+                    if primary_code(error) != SQLITE_BUSY:
+                        raise
+
     @contextlib.asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Transaction]:
         async with self._writes, self._lock:
             self._require_storage()
-            with self._noticing_loss(), storage_errors():
+            with self._noticing_loss(), self._noticing_refusal(), storage_errors():
                 # The connection's thread works in order. So whichever step a cancellation hits, the rollback comes
                 # after it, and does nothing where COMMIT has succeeded. Shielded, for no transaction may stay open
                 # for the next one to fall into.
@@ -340,6 +387,16 @@ class Database:
             raise
 
     @contextlib.contextmanager
+    def _noticing_refusal(self) -> Iterator[None]:
+        """Whatever else kept something from being stored is told until a commit succeeds (H3)."""
+        try:
+            yield
+        except StorageError as error:
+            if isinstance(error.__cause__, dbapi.OperationalError) and type(error) is StorageError:
+                self.room.refused(f"What is new is not stored. {error}")
+            raise
+
+    @contextlib.contextmanager
     def _noticing_loss_not_room(self) -> Iterator[None]:
         """The same while a copy is made: where that has no room, the memory may have some all the same."""
         try:
@@ -380,6 +437,7 @@ class Database:
             await self._connection.execute("COMMIT")
             reached(Step.AFTER_COMMIT)
             self.commits += 1
+        self.room.stored()
 
     def _is_log_long(self) -> bool:
         try:

@@ -3,7 +3,15 @@
 import contextlib
 from collections.abc import Iterator
 
-from reveries.db.driver import SQLITE_CORRUPT, SQLITE_FULL, SQLITE_IOERR, SQLITE_NOTADB, dbapi
+from reveries.db.driver import (
+    SQLITE_BUSY,
+    SQLITE_CORRUPT,
+    SQLITE_FULL,
+    SQLITE_IOERR,
+    SQLITE_LOCKED,
+    SQLITE_NOTADB,
+    dbapi,
+)
 from reveries.db.room import disk_full
 from reveries.errors import StorageDamagedError, StorageError, StorageLostError
 
@@ -42,5 +50,9 @@ def storage_errors() -> Iterator[None]:
         if primary == SQLITE_IOERR:
             raise StorageLostError(
                 f"The disk failed a write: {error}.", advice="Look at the disk, then: reveries wake"
+            ) from error
+        if primary in (SQLITE_BUSY, SQLITE_LOCKED):
+            raise StorageError(
+                "Another program holds the memory's file.", advice="End that program; the mind goes on by itself."
             ) from error
         raise StorageError(f"The memory cannot be used: {error}.", advice="Nothing was changed.") from error

@@ -6,8 +6,8 @@ import stat
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -19,6 +19,9 @@ from reveries.daemon.backup_answers import restored
 from reveries.daemon.instance import hold_lock, listening_socket, peer_uid
 from reveries.daemon.moving import taken_out
 from reveries.errors import AlreadyAwakeError, HomeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @pytest.fixture

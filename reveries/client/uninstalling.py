@@ -18,6 +18,8 @@ _BESIDE_MEMORY = (
         "-shm",
         "-journal",
         ".lock",
+        ".reserve",
+        ".tried",
         ".seal",
         ".pages",
         ".damaged",

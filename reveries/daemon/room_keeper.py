@@ -12,6 +12,7 @@ import structlog
 from reveries.clock import Clock
 from reveries.config import StorageSettings
 from reveries.db.database import Database
+from reveries.db.reserve import put_by
 
 LOOK_SECONDS = 1.5
 """Between two looks: a disk that is full is told of within 2 s, also while nothing is written."""
@@ -55,6 +56,8 @@ class RoomKeeper:
         """Once."""
         before, room = self.problems(), self._database.room
         self._free_bytes = await asyncio.to_thread(self._read_free_bytes, self._database.path.parent)
+        if self._free_bytes >= _AGAIN_BYTES and not room.is_full:
+            await asyncio.to_thread(put_by, self._database.path)
         limit = self._settings().rest_below_free_megabytes * _MEGABYTE
         self._is_resting = self._free_bytes < (limit * _ENOUGH_AGAIN if self._is_resting else limit)
         if self._free_bytes < _LEAST_BYTES:

@@ -27,10 +27,11 @@ from reveries.db.failpoints import Step, reached
 from reveries.db.page_sums import PageSums
 from reveries.db.queries import statements
 from reveries.db.reading import Deadline, Moment, Parameters, Reader, Row, fetched, moment_of, rows_of
-from reveries.db.room import Room
+from reveries.db.reserve import has_no_room
+from reveries.db.room import Room, disk_full
 from reveries.db.scrubbing import Scrubbed, has_room, looked_and_copied, put_in_place, vacuumed
 from reveries.db.seals import seal
-from reveries.db.storage_errors import primary_code, seen_damaged, storage_errors
+from reveries.db.storage_errors import is_refused_write, primary_code, seen_damaged, storage_errors
 from reveries.errors import DiskFullError, StorageDamagedError, StorageError, StorageLostError
 
 __all__ = ["Database", "Parameters", "Reader", "Row", "Transaction"]
@@ -158,7 +159,7 @@ class Database:
                 yield transaction
             return
         async with self._lock, waiting_for_nobody(self._connection):
-            with self._noticing_loss(), storage_errors():
+            with self.noticing_loss(), storage_errors():
                 try:
                     await self._connection.execute("BEGIN")
                     yield _Look(self._connection)
@@ -183,7 +184,7 @@ class Database:
         StorageLostError."""
         async with self._writes, self._lock, waiting_for_nobody(self._connection):
             self._require_storage()
-            with contextlib.suppress(DiskFullError), self._noticing_loss(), self._noticing_refusal(), storage_errors():
+            with contextlib.suppress(DiskFullError), self.noticing_loss(), self._noticing_refusal(), storage_errors():
                 try:
                     await self._connection.execute("BEGIN IMMEDIATE")
                     await Transaction(self._connection).run("room.fill", {"bytes": 2})
@@ -198,7 +199,7 @@ class Database:
     async def _transaction(self) -> AsyncIterator[Transaction]:
         async with self._writes, self._lock:
             self._require_storage()
-            with self._noticing_loss(), self._noticing_refusal(), storage_errors():
+            with self.noticing_loss(), self._noticing_refusal(), storage_errors():
                 # The connection's thread works in order. So whichever step a cancellation hits, the rollback comes
                 # after it, and does nothing where COMMIT has succeeded. Shielded, for no transaction may stay open
                 # for the next one to fall into.
@@ -216,7 +217,7 @@ class Database:
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
         """What the query called `name` finds in what is committed."""
         async with self._lock:
-            with self._noticing_loss(), storage_errors():
+            with self.noticing_loss(), storage_errors():
                 return await rows_of(self._connection, name, parameters)
 
     @contextlib.asynccontextmanager
@@ -226,7 +227,7 @@ class Database:
         if not MAY_READ_BESIDE:
             yield self
             return
-        with self._noticing_loss():
+        with self.noticing_loss():
             with storage_errors():
                 beside = await asyncio.to_thread(moment_of, self.path, self.has_vector_search)
             try:
@@ -243,7 +244,7 @@ class Database:
         async with self._lock:
             self._deadline.until = until
             await self._connection.set_progress_handler(self._deadline, _STEPS_BETWEEN_LOOKS)
-            with self._noticing_loss(), storage_errors():
+            with self.noticing_loss(), storage_errors():
                 try:
                     return await rows_of(self._connection, name, parameters)
                 except dbapi.OperationalError as error:
@@ -256,7 +257,7 @@ class Database:
     async def rows_of_text(self, statement: str, parameters: Sequence[object]) -> list[Row]:
         """What a query without a name finds: for tables that are made while the mind lives (`vector_tables`)."""
         async with self._lock:
-            with self._noticing_loss(), storage_errors():
+            with self.noticing_loss(), storage_errors():
                 return await fetched(await self._connection.execute(statement, parameters))
 
     async def backup_to(self, target: Path) -> Looked:
@@ -310,7 +311,7 @@ class Database:
         async with self._copying, self._writes:
             if self._is_closed:
                 return Scrubbed(is_whole=False)
-            with self._noticing_loss(), storage_errors():
+            with self.noticing_loss(), storage_errors():
                 async with self._lock:
                     await (await self._connection.execute(statements()["forget.merge_words"])).close()
                     await self._fold("TRUNCATE")
@@ -348,7 +349,7 @@ class Database:
             await asyncio.to_thread(follow_pages, self.path, self._pages)
             return is_done
         finally:
-            with self._noticing_loss():
+            with self.noticing_loss():
                 self._connection = await connected_again(self.path, self.has_vector_search)
 
     async def _vacuumed(self) -> Scrubbed:
@@ -363,7 +364,7 @@ class Database:
         found = await self.rows_of_text("PRAGMA quick_check(1)", ())
         verdict = " ".join(str(row["quick_check"]) for row in found)
         if verdict != "ok":
-            with contextlib.suppress(StorageDamagedError), self._noticing_loss():
+            with contextlib.suppress(StorageDamagedError), self.noticing_loss():
                 raise seen_damaged(verdict)
         return verdict == "ok"
 
@@ -374,10 +375,14 @@ class Database:
         suspect(self.path, why)
 
     @contextlib.contextmanager
-    def _noticing_loss(self) -> Iterator[None]:
+    def noticing_loss(self) -> Iterator[None]:
+        """What passes that says that the storage is lost, or full, counts from then on."""
         try:
             yield
         except StorageLostError as error:
+            if is_refused_write(error.__cause__) and has_no_room(self.path):
+                self.room.close()
+                raise disk_full() from error
             self._lost = self._lost or error
             if isinstance(error, StorageDamagedError):
                 self.suspect(error.message)
@@ -402,7 +407,7 @@ class Database:
         try:
             yield
         except StorageLostError:
-            with self._noticing_loss():
+            with self.noticing_loss():
                 raise
 
     async def aclose(self) -> None:
@@ -432,7 +437,7 @@ class Database:
     async def _commit(self) -> None:
         # Noticed here and not by who waits: a caller that is cancelled is gone when the disk refuses.
         self._require_storage()
-        with self._noticing_loss(), storage_errors():
+        with self.noticing_loss(), storage_errors():
             reached(Step.BEFORE_COMMIT)
             await self._connection.execute("COMMIT")
             reached(Step.AFTER_COMMIT)
@@ -469,7 +474,7 @@ class Database:
         self._require_storage()
 
     async def _fold(self, how: str) -> None:
-        with self._noticing_loss(), storage_errors():
+        with self.noticing_loss(), storage_errors():
             await asyncio.to_thread(self._pages.before_fold)
             reached(Step.PAGES_NOTED)
             await (await self._connection.execute(f"PRAGMA wal_checkpoint({how})")).close()

@@ -137,6 +137,11 @@ class Database:
     def sqlite_version(self) -> str:
         return SQLITE_VERSION
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether nothing is stored any more, for a write or a sync has failed."""
+        return self._lost is not None
+
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """BEGIN IMMEDIATE … COMMIT; ROLLBACK when the body raises or is cancelled.

@@ -397,8 +397,8 @@ class Memory:
         return await self._save_snapshot(_LONGEST_SNAPSHOT_SECONDS, stop)
 
     async def save_last_snapshot(self) -> bool:
-        """The same before the end, if it can be done soon."""
-        return await self._save_snapshot(_LONGEST_LAST_SNAPSHOT_SECONDS, None)
+        """The same before the end, if it can be done soon; not on a disk that has failed."""
+        return not self._parts.database.is_lost and await self._save_snapshot(_LONGEST_LAST_SNAPSHOT_SECONDS, None)
 
     async def _save_snapshot(self, longest_seconds: float, stop: asyncio.Event | None) -> bool:
         try:

@@ -5,6 +5,7 @@
 
 import argparse
 import asyncio
+import faulthandler
 import os
 import resource
 import sys
@@ -33,6 +34,8 @@ def main() -> None:
     # A diary does not belong into a core dump.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     keep_heap_small()
+    # Who ends a daemon that hangs (systemd's watchdog: SIGABRT) is to leave word of where it hung.
+    faulthandler.enable()
     # One BLAS thread: the arrays are small, and the model needs the cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -153,7 +153,7 @@ class Forgetting:
         # Whatever ends the process from here on: the next wake does what is left to do.
         write_new(self.marker, b"")
         try:
-            async with self._store.space, self._store.snapshots.erasing():
+            async with self._store.making_up, self._store.space, self._store.snapshots.erasing():
                 decided = await self._beside(decide)
 
                 async def work(transaction: Transaction) -> ChangeSet:

@@ -1,15 +1,18 @@
 """Carries out the owner's word to forget, in the whole home: the memory, what the mind has before it, files, copies."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
+
+import structlog
 
 from reveries import protocol
 from reveries.daemon import home_files
 from reveries.daemon.copying import copy_name
 from reveries.daemon.home_files import InFiles
 from reveries.daemon.mind import Mind
-from reveries.errors import UsageError
+from reveries.errors import StorageError, UsageError
 from reveries.memory.forgetting.forgetting import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Selection, Told
 from reveries.memory.forgetting.gathering import Item
 from reveries.memory.forgetting.needles import Needle
@@ -21,6 +24,13 @@ _OUT_OF_REACH = (
     "Out of reach: what a hosted model was sent, copies outside the home folder (backups of this machine, too), and "
     "what the disk keeps of files that were removed."
 )
+
+NO_BACKUP = (
+    "The backups from before are removed, and no new one could be made: there is none now. When there is room: reveries "
+    "backup create."
+)
+
+log = structlog.get_logger("forgetting")
 
 Progress = Callable[[str, int, int], None]
 
@@ -73,14 +83,26 @@ async def _scrub_files(mind: Mind, told: Told, files: InFiles, tell: Progress, c
     tell("erasing from logs and drafts", 1, 3)
     await asyncio.to_thread(home_files.scrub, mind.home, files, told.holds)
     if files.copies:
-        # First the new one: at no time there is none.
         tell("making a new backup in the place of the old ones", 2, 3)
         if told.copied is not None:
             mind.has_copy(told.copied)
-        made = copy if told.copied is not None else await mind.back_up()
-        rest = home_files.copies(mind.home, mind.database.path, but=made)
-        await asyncio.to_thread(home_files.remove_copies, rest)
+        await _replace_copies(mind, told, copy if told.copied is not None else "")
     mind.memory.forgetting.marker.unlink(missing_ok=True)
+
+
+async def _replace_copies(mind: Mind, told: Told, made: str) -> None:
+    """One new backup in the place of the old ones; `made` is its name where there is one already. First the new one, so
+    that at no time there is none; where there is no room for that the old ones go all the same, on the owner's word."""
+    with contextlib.suppress(StorageError):  # Tried again below: the old ones took the room.
+        made = made or await mind.back_up()
+    rest = home_files.copies(mind.home, mind.database.path, but=made)
+    await asyncio.to_thread(home_files.remove_copies, rest)
+    try:
+        if not made:
+            await mind.back_up()
+    except StorageError as error:
+        told.notes.append(f"{NO_BACKUP} {error}")
+        log.warning("erasing.no_backup", why=error.for_log)
 
 
 async def _files(mind: Mind, told: Told) -> InFiles:
@@ -121,7 +143,7 @@ def _frame(request: protocol.Forget, told: Told, files: InFiles, seconds: float)
     }
     stores += [protocol.ForgottenStore(name, count) for name, count in in_files.items() if count]
     notes = [*told.notes]
-    if files.copies:
+    if files.copies and not any(note.startswith(NO_BACKUP) for note in notes):
         notes.append(
             "The backups and other copies from before hold it: they are removed, and one new backup is made in their "
             "place. There is no way back to a time before this."

@@ -26,8 +26,8 @@ _OUT_OF_REACH = (
 )
 
 NO_BACKUP = (
-    "The backups from before are removed, and no new one could be made: there is none now. When there is room: reveries "
-    "backup create."
+    "The backups from before are removed, and no new one could be made: there is none now. When there is room: "
+    "reveries backup create."
 )
 
 log = structlog.get_logger("forgetting")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from reveries.api_keys import known_secrets
 from reveries.clock import SystemClock
 from reveries.config import Home, find_home, load_settings
+from reveries.daemon.heap import keep_heap_small
 from reveries.daemon.logs import trace_of
 from reveries.errors import ReveriesError
 from reveries.redaction import redacted, spellings
@@ -31,6 +32,7 @@ def main() -> None:
     os.umask(0o077)
     # A diary does not belong into a core dump.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    keep_heap_small()
     # One BLAS thread: the arrays are small, and the model needs the cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")

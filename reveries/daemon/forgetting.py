@@ -2,8 +2,9 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import structlog
 
@@ -36,7 +37,7 @@ Progress = Callable[[str, int, int], None]
 
 
 async def forget(mind: Mind, request: protocol.Forget, tell: Progress) -> protocol.Forgotten:
-    """Raises NotFoundError, UsageError, StorageError: then nothing is changed."""
+    """Raises NotFoundError, UsageError, StorageError: then nothing is changed, or the error says what is left to do."""
     began = mind.clock.monotonic()
     selection = _selection(request, mind.clock.now())
     if request.bring_back:
@@ -67,16 +68,38 @@ async def scrub_after_restore(mind: Mind) -> None:
 
 async def _erase(mind: Mind, selection: Selection, tell: Progress) -> tuple[Told, InFiles]:
     copy = mind.home.backups / copy_name(mind.clock.now())
+    forgetting = mind.memory.forgetting
     async with mind.still():
+        is_unfinished = forgetting.marker.exists()
         tell("erasing", 0, 3)
-        told = await mind.memory.forgetting.erase(selection, copy)
-        mind.monologue.forget_all(told.holds)
-        files = await _files(mind, told)
-        if told.is_empty:
-            files = replace(files, copies=())
-        await _scrub_files(mind, told, files, tell, copy.name)
+        with _told_when_half_done(forgetting.marker, is_unfinished=is_unfinished):
+            told = await forgetting.erase(selection, copy)
+            mind.monologue.forget_all(told.holds)
+            files = await _files(mind, told)
+            if is_unfinished:
+                # An earlier one was broken off: by its hashes alone, for nobody says its words now.
+                earlier = Told(holds=forgetting.stones or Needle())
+                await asyncio.to_thread(home_files.scrub, mind.home, await _files(mind, earlier), earlier.holds)
+            elif told.is_empty:
+                files = replace(files, copies=())
+            await _scrub_files(mind, told, files, tell, copy.name)
     mind.conversation.want_warmth()
     return told, files
+
+
+@contextlib.contextmanager
+def _told_when_half_done(marker: Path, *, is_unfinished: bool) -> Iterator[None]:
+    """Where the disk fails after the rows are gone, say so: "nothing is changed" would be untrue."""
+    try:
+        yield
+    except (OSError, StorageError) as error:
+        if is_unfinished or not marker.exists():
+            raise
+        why = error.strerror or type(error).__name__ if isinstance(error, OSError) else str(error)
+        raise StorageError(
+            f"It is erased from the memory, but copies and files may still hold it: {why.rstrip('.')}.",
+            advice="Free some room or look at the disk. The next wake does the rest: reveries sleep, reveries wake.",
+        ) from error
 
 
 async def _scrub_files(mind: Mind, told: Told, files: InFiles, tell: Progress, copy: str = "") -> None:

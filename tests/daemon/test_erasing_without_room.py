@@ -12,6 +12,7 @@ import pytest
 from reveries import protocol
 from reveries.config import Home, Settings, load_settings
 from reveries.daemon.forgetting import NO_BACKUP, forget, scrub_after_restore
+from reveries.errors import NotFoundError, StorageError
 from reveries.llm.scripted import ScriptedModel
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.patient_clock import PatientClock
@@ -88,6 +89,47 @@ async def test_where_the_old_backups_took_the_room_the_new_one_is_made_after_the
             receipt = await forget(life.mind, ERASE, lambda what, done, total: None)
         assert [note for note in receipt.notes if "one new backup is made" in note]
         assert len([file for file in home.backups.iterdir() if file.suffix == ".db"]) == 1
+    assert copies_with(home) == []
+
+
+@pytest.mark.requirement("F10")
+@pytest.mark.parametrize("next_one", ["nothing is like that", "another", "no such id"])
+async def test_what_an_erasure_left_that_was_broken_off_is_still_done_after_the_next_one(
+    home: Home, next_one: str
+) -> None:
+    async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), SETTINGS) as life:
+        await said_and_copied(life, home)
+        await life.say("The pear tree is old.")
+        await forget(life.mind, ERASE, lambda what, done, total: None)
+        home.backups.joinpath("memory-1600000000.db").write_text(f"a copy with {WORD}")
+        home.logs.joinpath("daemon.log").write_text(f"a line\nThe lock opens with {WORD}.\n")
+        marker = life.mind.memory.forgetting.marker
+        marker.touch()
+        if next_one == "no such id":
+            with pytest.raises(NotFoundError):
+                await forget(life.mind, protocol.Forget(2, id="ffff", erase=True, dry_run=False), lambda *_: None)
+            assert marker.exists()
+            return
+        words = "pear tree" if next_one == "another" else "plum tree"
+        await forget(life.mind, protocol.Forget(2, matching=words, erase=True, dry_run=False), lambda *_: None)
+        assert not marker.exists()
+        assert home.logs.joinpath("daemon.log").read_text() == "a line\n"
+    assert copies_with(home) == []
+
+
+@pytest.mark.requirement("F10")
+async def test_where_the_disk_fails_after_the_rows_are_gone_the_error_says_that_they_are(home: Home) -> None:
+    async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), SETTINGS) as life:
+        await said_and_copied(life, home)
+        # A folder where a copy of the memory would be: it cannot be removed like one.
+        home.database_default.with_name("memory.db.replaced-2").mkdir()
+        with pytest.raises(StorageError, match="is erased from the memory, but") as failed:
+            await forget(life.mind, ERASE, lambda what, done, total: None)
+        assert "next wake" in failed.value.advice
+        assert life.mind.memory.forgetting.marker.exists()
+        home.database_default.with_name("memory.db.replaced-2").rmdir()
+        await scrub_after_restore(life.mind)
+        assert not life.mind.memory.forgetting.marker.exists()
     assert copies_with(home) == []
 
 

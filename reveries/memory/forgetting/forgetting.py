@@ -150,7 +150,9 @@ class Forgetting:
         self, decide: _Decide, by: str, *, copy: Path | None = None, known: Collection[Erasure] = ()
     ) -> Told:
         told = Told(at=self._clock.now())
-        # Whatever ends the process from here on: the next wake does what is left to do.
+        # Whatever ends the process from here on: the next wake does what is left to do. An earlier erasure that was
+        # broken off has left one: where nothing comes of this one, that is still to be done.
+        was_there = self.marker.exists()
         write_new(self.marker, b"")
         try:
             async with self._store.making_up, self._store.space, self._store.snapshots.erasing():
@@ -163,7 +165,8 @@ class Forgetting:
 
                 await self._store.commit(work)
         except ReveriesError:
-            self.marker.unlink(missing_ok=True)
+            if not was_there:
+                self.marker.unlink(missing_ok=True)
             raise
         await self._store.deep.recount()
         await self.reload()

@@ -62,6 +62,10 @@ class CalendarRead:
     problems: tuple[str, ...]
 
 
+class _LeftOut(Exception):  # It ends in a sentence for the owner, in our words alone.
+    """A calendar is not read."""
+
+
 Stamp = tuple[tuple[str, int, int, int], ...]
 
 
@@ -138,13 +142,19 @@ def read_calendars(
         try:
             with _within(min(file_seconds, ends - clocks.monotonic())):
                 found += _read_file(file, since, until, zone)
+        except _LeftOut as why:
+            problems.append(_left_out(file, str(why)))
         except Exception as error:  # noqa: BLE001  # A named boundary: what may trip a parser is without end.
-            told = one_line(str(error), 120) or type(error).__name__
-            problems.append(f"The calendar {file.name} cannot be read and is left out: {told}")
+            # Not in its words: they quote the line, which anybody may have written, and the owner is shown this.
+            problems.append(_left_out(file, f"it is broken ({type(error).__name__})."))
     unique = {occurrence.key: occurrence for occurrence in found}
     inside = [one for one in unique.values() if one.ends_at >= since and one.begins_at < until]
     inside.sort(key=lambda one: (one.begins_at, one.key))
     return CalendarRead(tuple(inside[:MOST_OCCURRENCES]), tuple(problems))
+
+
+def _left_out(file: Path, why: str) -> str:
+    return f"The calendar {one_line(file.name, 120)} cannot be read and is left out: {why}"
 
 
 def _files(path: Path) -> tuple[list[Path], int]:
@@ -161,13 +171,13 @@ def _files(path: Path) -> tuple[list[Path], int]:
 
 @contextlib.contextmanager
 def _within(seconds: float) -> Iterator[None]:
-    """Raises TimeoutError in what takes longer. In a process of its own alone: threads get no signals."""
+    """Raises _LeftOut in what takes longer. In a process of its own alone: threads get no signals."""
     if __name__ != "__main__":
         yield
         return
 
     def ring(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError("reading it takes too long: something in it recurs too often")
+        raise _LeftOut("reading it takes too long: something in it recurs too often")
 
     signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, max(0.001, seconds))
@@ -182,12 +192,12 @@ def _read_file(file: Path, since: float, until: float, zone: tzinfo | None) -> I
     import recurring_ical_events
 
     if (size := file.stat().st_size) > MOST_FILE_BYTES:
-        raise ValueError(f"it has {size:,} bytes, more than {MOST_FILE_BYTES:,}")
+        raise _LeftOut(f"it has {size:,} bytes, more than {MOST_FILE_BYTES:,}")
     calendars: list[Any] = icalendar.Calendar.from_ical(file.read_bytes(), multiple=True)
     first = datetime.fromtimestamp(since, UTC) - _MARGIN
     last = datetime.fromtimestamp(until, UTC) + _MARGIN
     if not calendars or any(calendar.name != "VCALENDAR" for calendar in calendars):
-        raise ValueError("it holds no calendar")
+        raise _LeftOut("it holds no calendar")
     for calendar in calendars:
         _keep_what_can_be_expanded(calendar)
         expanded = recurring_ical_events.of(calendar, skip_bad_series=True).between(first, last)

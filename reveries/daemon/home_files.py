@@ -62,6 +62,7 @@ def copies(home: Home, database: Path, but: str = "") -> Iterator[Path]:
         f"{database.name}.replaced-*",
         f"{database.name}.anew",
         f"{database.name}.restoring",
+        f"{database.name}.importing*",
         f"{database.name}.partial",
         f"{database.stem}.snapshot.partial",
     ):

@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reveries.api_keys import known_secrets
+from reveries.api_keys import secrets_at
 from reveries.clock import SystemClock
 from reveries.config import Home, find_home, load_settings
-from reveries.daemon.logs import trace_of
 from reveries.errors import ReveriesError
 from reveries.redaction import redacted, spellings
+from reveries.where_raised import trace_of
 
 if TYPE_CHECKING:
     from reveries.daemon.app import Wake
@@ -34,8 +34,8 @@ def main() -> None:
     # One BLAS thread: the arrays are small, and the model needs the cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    home = find_home()
     try:
-        home = find_home()
         file = arguments.config or home.config
         # Late, so that a wrong setting is told before anything heavy is loaded.
         settings = None if arguments.safe else load_settings(file)
@@ -45,10 +45,10 @@ def main() -> None:
         wake = Wake(settings, home, file) if settings is not None else _safe_wake(home, file)
         sys.exit(asyncio.run(live(wake, SystemClock())))
     except ReveriesError as error:
-        sys.stderr.write(f"reveries: {redacted(str(error), spellings(known_secrets()))}\n")
+        sys.stderr.write(f"reveries: {redacted(str(error), spellings(secrets_at(home)))}\n")
         sys.exit(error.exit_code)
     except Exception as error:  # noqa: BLE001  # A named boundary: what nobody foresaw, without a word that was said.
-        sys.stderr.write(redacted(trace_of(error), spellings(known_secrets())))
+        sys.stderr.write(redacted(trace_of(error), spellings(secrets_at(home))))
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

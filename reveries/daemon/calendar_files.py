@@ -62,6 +62,10 @@ class CalendarRead:
     problems: tuple[str, ...]
 
 
+class _UnfitError(Exception):
+    """What a file is that is not read, in our own words."""
+
+
 Stamp = tuple[tuple[str, int, int, int], ...]
 
 
@@ -139,12 +143,20 @@ def read_calendars(
             with _within(min(file_seconds, ends - clocks.monotonic())):
                 found += _read_file(file, since, until, zone)
         except Exception as error:  # noqa: BLE001  # A named boundary: what may trip a parser is without end.
-            told = one_line(str(error), 120) or type(error).__name__
-            problems.append(f"The calendar {file.name} cannot be read and is left out: {told}")
+            problems.append(f"The calendar {file.name} cannot be read and is left out: {_why(error)}.")
     unique = {occurrence.key: occurrence for occurrence in found}
     inside = [one for one in unique.values() if one.ends_at >= since and one.begins_at < until]
     inside.sort(key=lambda one: (one.begins_at, one.key))
     return CalendarRead(tuple(inside[:MOST_OCCURRENCES]), tuple(problems))
+
+
+def _why(error: Exception) -> str:
+    """In words of ours, or the system's. A parser quotes what it stumbled over: that is foreign text."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if isinstance(error, _UnfitError | TimeoutError):
+        return str(error)
+    return f"it is not written as calendars are ({type(error).__name__})"
 
 
 def _files(path: Path) -> tuple[list[Path], int]:
@@ -182,12 +194,12 @@ def _read_file(file: Path, since: float, until: float, zone: tzinfo | None) -> I
     import recurring_ical_events
 
     if (size := file.stat().st_size) > MOST_FILE_BYTES:
-        raise ValueError(f"it has {size:,} bytes, more than {MOST_FILE_BYTES:,}")
+        raise _UnfitError(f"it has {size:,} bytes, more than {MOST_FILE_BYTES:,}")
     calendars: list[Any] = icalendar.Calendar.from_ical(file.read_bytes(), multiple=True)
     first = datetime.fromtimestamp(since, UTC) - _MARGIN
     last = datetime.fromtimestamp(until, UTC) + _MARGIN
     if not calendars or any(calendar.name != "VCALENDAR" for calendar in calendars):
-        raise ValueError("it holds no calendar")
+        raise _UnfitError("it holds no calendar")
     for calendar in calendars:
         _keep_what_can_be_expanded(calendar)
         expanded = recurring_ical_events.of(calendar, skip_bad_series=True).between(first, last)

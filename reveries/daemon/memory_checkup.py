@@ -12,6 +12,7 @@ from reveries.clock import Clock
 from reveries.config import Home
 from reveries.db.database import SCHEMA_VERSION, Database
 from reveries.db.driver import SQLITE_VERSION, dbapi
+from reveries.db.storage_errors import said_of
 from reveries.memory.graph.snapshot import is_whole
 from reveries.protocol import Finding, found
 
@@ -52,7 +53,7 @@ def _looked_into(path: Path, copies: list[Path]) -> Iterator[Finding]:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY:
             yield found("database-locked", f"The memory {path} is held by another program.", where=where)
         else:
-            yield found("database-damaged", f"The memory {path} cannot be read: {error}.", advice, where)
+            yield found("database-damaged", f"The memory {path} cannot be read: {said_of(error)}.", advice, where)
         return
     if verdict != "ok":
         yield found("database-damaged", f"The memory {path} is damaged: {verdict}.", advice, where)
@@ -97,7 +98,7 @@ async def check_open(database: Database, home: Home, clock: Clock) -> tuple[list
     except TimeoutError:
         left_out.append(f"every page of the memory: that takes more than {_LOOK_SECONDS:g} s (asleep it is done)")
     except dbapi.Error as error:
-        findings.append(found("database-damaged", f"The memory cannot be read: {error}.", where=where))
+        findings.append(found("database-damaged", f"The memory cannot be read: {said_of(error)}.", where=where))
     findings += of_clock(float(span["last_at"]), clock.now())
     newest = await asyncio.to_thread(_newest_copy, home.backups)
     findings += of_backups(newest, float(span["first_at"]), float(span["last_at"]), str(home.backups))

@@ -37,7 +37,7 @@ from reveries.db.room import Room
 from reveries.db.schemas import migration, whole_schema
 from reveries.db.scrubbing import Scrubbed, has_room, looked_and_copied, put_in_place, vacuumed
 from reveries.db.seals import seal, unseal
-from reveries.db.storage_errors import primary_code, storage_errors
+from reveries.db.storage_errors import primary_code, said_of, storage_errors
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
 from reveries.own_files import fault_of_memory, owner_of
 
@@ -408,9 +408,9 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
         ) from error
     except (dbapi.Error, UnicodeDecodeError) as error:
         if isinstance(error, UnicodeDecodeError) or primary_code(error) in (SQLITE_CORRUPT, SQLITE_NOTADB):
-            raise damaged(path, str(error)) from error
+            raise damaged(path, said_of(error)) from error
         raise StorageError(
-            f"The memory {path} cannot be opened: {error}.",
+            f"The memory {path} cannot be opened: {said_of(error)}.",
             advice="It was not changed. A backup can take its place: reveries backup list, backup restore NAME.",
         ) from error
     finally:

@@ -19,6 +19,7 @@ import msgspec
 from reveries.db.backups import look_at
 from reveries.db.database import SCHEMA_VERSION
 from reveries.db.driver import dbapi
+from reveries.db.storage_errors import said_of
 from reveries.errors import DatabaseTooNewError, InputDataError, InputFileError, StorageError
 
 FORMAT: Final = 1
@@ -70,7 +71,9 @@ def export_mind(database: Path, target: Path, *, with_vectors: bool, tell: Tell)
         ) from error
     except dbapi.Error as error:
         partial.unlink(missing_ok=True)
-        raise StorageError(f"The memory cannot be read: {error}.", advice="See: reveries backup verify") from error
+        raise StorageError(
+            f"The memory cannot be read: {said_of(error)}.", advice="See: reveries backup verify"
+        ) from error
     return moved
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from reveries.memory.graph.kernels import compiled
 from reveries.memory.live import LiveMemory
+from reveries.own_files import fault_of_cache, owner_of
 
 _COMPILE = """
 import os, pathlib, sys, threading
@@ -44,6 +45,8 @@ async def _compile_in_a_child(cache: Path | None) -> bool:
     if cache is not None:
         try:
             await asyncio.to_thread(cache.mkdir, mode=0o700, parents=True, exist_ok=True)
+            if await asyncio.to_thread(fault_of_cache, cache.parent, owner_of(cache.parent.parent)):
+                return False  # What is loaded from it runs as the owner.
         except OSError:
             return False
     child = await asyncio.create_subprocess_exec(

@@ -53,6 +53,5 @@ def _begun(file: Path) -> list[float]:
 
 
 def _write(file: Path, begun: list[float]) -> None:
-    with contextlib.suppress(OSError):
-        with os.fdopen(open_own(file), "wb") as opened:
-            opened.write("".join(f"{began:.0f}\n" for began in begun).encode("ascii"))
+    with contextlib.suppress(OSError), os.fdopen(open_own(file), "wb") as opened:
+        opened.write("".join(f"{began:.0f}\n" for began in begun).encode("ascii"))

@@ -121,7 +121,7 @@ def test_compiled_code_of_another_users_is_refused(home: Home) -> None:
     loops.mkdir(parents=True)
     (loops / "code.nbc").write_bytes(b"code")
     os.chown(loops / "code.nbc", _NOBODY, _NOBODY)
-    with pytest.raises(HomeError, match="code.nbc"):
+    with pytest.raises(HomeError, match=r"code\.nbc"):
         home.create()
 
 

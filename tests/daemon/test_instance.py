@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from reveries.config import Home
-from reveries.daemon.instance import hold_lock, listening_socket, peer_uid
+from reveries.daemon.instance import hold_lock, listening_socket
 from reveries.errors import AlreadyAwakeError, HomeError
+from reveries.peers import peer_uid
 
 
 @pytest.fixture

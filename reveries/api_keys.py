@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from reveries.config import Home, LlmSettings, load_settings
@@ -41,6 +42,11 @@ def known_secrets(settings: LlmSettings | None = None) -> tuple[str, ...]:
         if settings is not None and settings.api_key_file:
             named.append(Path(settings.api_key_file).expanduser().read_text(encoding="utf-8").strip())
     return tuple(value for value in named if value)
+
+
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a child that needs no key is given: without whatever is called a key, a token, a secret or a password."""
+    return {name: value for name, value in environment.items() if not _SECRET_NAME.search(name)}
 
 
 def secrets_at(home: Home) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import click
 
 from reveries import __version__
 from reveries.errors import ReveriesError
+from reveries.own_process import keep_to_itself
 
 if TYPE_CHECKING:
     from reveries.config import Home
@@ -97,6 +98,7 @@ def cli(ctx: click.Context, is_plain: bool) -> None:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and end the process with its exit code."""
+    keep_to_itself()
     code = run(arguments)
     try:
         sys.stdout.flush()

@@ -6,7 +6,6 @@
 import argparse
 import asyncio
 import os
-import resource
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from reveries.api_keys import secrets_at
 from reveries.clock import SystemClock
 from reveries.config import Home, find_home, load_settings
 from reveries.errors import ReveriesError
+from reveries.own_process import keep_to_itself
 from reveries.redaction import redacted, spellings
 from reveries.where_raised import trace_of
 
@@ -29,8 +29,7 @@ def main() -> None:
     parser.add_argument("--safe", action="store_true", help="Safe mode: show what it knows, do nothing else.")
     arguments = parser.parse_args()
     os.umask(0o077)
-    # A diary does not belong into a core dump.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    keep_to_itself()
     # One BLAS thread: the arrays are small, and the model needs the cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -22,6 +22,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from reveries.api_keys import without_secrets
+from reveries.own_process import keep_to_itself
 from reveries.plaintext import one_line
 
 MOST_FILES = 100
@@ -108,7 +110,7 @@ def read_apart(
     """`read_calendars` in a process of its own, of which `begun` hears, and which ends within `ALL_SECONDS` or so."""
     asked = _Asked(str(path), since, until, str(zone) if isinstance(zone, ZoneInfo) else "", file_seconds)
     words = [sys.executable, "-P", "-m", "reveries.daemon.calendar_files"]
-    ours = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    ours = {**without_secrets(os.environ), "PYTHONPATH": str(Path(__file__).parents[2])}
     pipe, none = subprocess.PIPE, subprocess.DEVNULL
     try:
         with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=none, env=ours) as child:
@@ -280,6 +282,7 @@ def next_to_mind(
 def main() -> None:
     """In the process of its own: the question on stdin, the answer on stdout."""
     os.nice(10)
+    keep_to_itself()
     asked = msgspec.json.decode(sys.stdin.buffer.read(), type=_Asked)
     zone = ZoneInfo(asked.zone) if asked.zone else None
     read = read_calendars(Path(asked.path), asked.since, asked.until, zone, asked.file_seconds)

@@ -18,6 +18,7 @@ from aiohttp import WSMsgType, web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
+from reveries.api_keys import without_secrets
 from reveries.client.web.door import Door
 
 MOST_WINDOWS: Final = 8
@@ -48,7 +49,7 @@ class _Terminal(AppService):
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,
-            env=self._build_environment(width=width, height=height),
+            env=without_secrets(self._build_environment(width=width, height=height)),
             # `-m` looks in the working folder first: let that be where this package is.
             cwd=Path(__file__).parents[3],
         )

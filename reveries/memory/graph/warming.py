@@ -7,9 +7,11 @@ when its standard input does. Then the finished code is loaded in a thread.
 
 import asyncio
 import contextlib
+import os
 import sys
 from pathlib import Path
 
+from reveries.api_keys import without_secrets
 from reveries.memory.graph.kernels import compiled
 from reveries.memory.live import LiveMemory
 from reveries.own_files import fault_of_cache, owner_of
@@ -18,6 +20,7 @@ _COMPILE = """
 import os, pathlib, sys, threading
 os.nice(10)
 threading.Thread(target=lambda: os._exit(0 if os.read(0, 1) else 1), daemon=True).start()
+from reveries.api_keys import without_secrets
 from reveries.memory.graph.kernels import compiled
 compiled(pathlib.Path(sys.argv[1]) if sys.argv[1] else None)
 """
@@ -57,6 +60,7 @@ async def _compile_in_a_child(cache: Path | None) -> bool:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
+        env=without_secrets(os.environ),
     )
     try:
         async with asyncio.timeout(_LONGEST_SECONDS):

@@ -10,7 +10,7 @@ import pytest
 from reveries.api_keys import find_api_key
 from reveries.client.traces import search
 from reveries.config import Home, load_settings
-from reveries.daemon.home_files import look, scrub
+from reveries.daemon.home_files import clear_broken_off, look, scrub
 from reveries.db.backups import Backup, put_back
 from reveries.db.database import open_database
 from reveries.errors import ConfigError, HomeError, StorageError
@@ -99,6 +99,18 @@ def test_the_record_of_wakes_is_written_into_no_file_of_somebody_elses(home: Hom
     lay(record_of(home), treasure)
     begin(home, 1.0)
     assert treasure.read_text() == "mine"
+
+
+def test_what_broke_off_while_a_memory_was_written_goes_at_a_wake_and_nothing_else_does(home: Home) -> None:
+    memory = home.database_default
+    kept = {"memory.db", "memory.db-wal", "memory.db.replaced-1", "memory.db.erasing", "config.toml", "memory.snapshot",
+            "backups/memory-1.db", "mine.partial", ".config.toml.partial"}  # fmt: skip
+    broken = {"backups/memory-2.partial", "memory.db.partial", "memory.snapshot.partial", "memory.db.anew",
+              "memory.db.restoring", "memory.db.importing", "memory.db.importing-wal"}  # fmt: skip
+    for name in kept | broken:
+        (home.path / name).write_text("x")
+    assert clear_broken_off(home, memory) == len(broken)
+    assert {str(file.relative_to(home.path)) for file in home.path.rglob("*") if file.is_file()} == kept
 
 
 @pytest.mark.requirement("F4")

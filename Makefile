@@ -98,11 +98,13 @@ format: $(VENV)/dev.stamp ## format, and mend what the linter can mend
 locks: ## resolve the lock files anew (needs uv on the PATH)
 	@.ci/lock
 
-audit: ## known faults of what is locked (needs pip-audit and a network; says so without)
+audit: ## known faults of all that is locked (needs pip-audit and a network; fails without: UNAUDITED=ok lets that pass)
 	@.ci/audit
 
-sbom: ## what a release is made of, in CycloneDX's form: dist/reveries.cdx.json
-	@mkdir -p dist && .ci/sbom > dist/reveries.cdx.json && echo "dist/reveries.cdx.json"
+sbom: ## what a release is made of, in CycloneDX's form: dist/reveries.cdx.json, and one for each extra
+	@mkdir -p dist && for lock in requirements*.lock; do \
+	    part=$${lock#requirements}; bill=dist/reveries$${part%.lock}.cdx.json; \
+	    .ci/sbom $$lock > $$bill && echo "$$bill" || exit 1; done
 
 clean: ## remove .venv and what tests and tools leave behind; models and minds stay
 	@rm -rf $(VENV) build dist *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

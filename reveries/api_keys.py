@@ -3,9 +3,10 @@
 import contextlib
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
-from reveries.config import LlmSettings
+from reveries.config import Home, LlmSettings, load_settings
 from reveries.errors import ConfigError
 from reveries.own_files import is_file_of_yours
 
@@ -41,6 +42,25 @@ def known_secrets(settings: LlmSettings | None = None) -> tuple[str, ...]:
         if settings is not None and settings.api_key_file:
             named.append(Path(settings.api_key_file).expanduser().read_text(encoding="utf-8").strip())
     return tuple(value for value in named if value)
+
+
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a child that needs no key is given: without whatever is called a key, a token, a secret or a password."""
+    return {name: value for name, value in environment.items() if not _SECRET_NAME.search(name)}
+
+
+def secrets_at(home: Home) -> tuple[str, ...]:
+    """The same for whoever has no settings yet, or wrong ones: with the key file that the home's settings name, as far
+    as they can be read, and with those that lie in the home. Raises nothing."""
+    settings = None
+    with contextlib.suppress(ConfigError, OSError, UnicodeDecodeError):  # What is wrong with them is told elsewhere.
+        settings = load_settings(home.config).llm
+    found = list(known_secrets(settings))
+    for file in home.path.glob("*.key"):
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            if file.is_file():
+                found.append(file.read_text(encoding="utf-8").strip())
+    return tuple(value for value in found if value)
 
 
 def where_key_is(settings: LlmSettings, provider: str) -> str:

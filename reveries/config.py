@@ -305,13 +305,15 @@ def find_models_folder() -> Path:
 
 def is_this_machine(url: str) -> bool:
     """Whether `url` ("http://127.0.0.1:11434", "localhost:11434") is an address of this machine's own."""
+    import ipaddress
     from urllib.parse import urlsplit
 
     try:
         host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
+        # As an address, whole: "127.0.0.1.example" is a name like any other.
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def load_settings(file: Path | None) -> Settings:

@@ -18,7 +18,7 @@ _PIECE_BYTES = 2**23
 _ROOT = 0
 _LINKS = frozenset({"config.toml", "memory.db", "logs", "backups", "cache", "themes"})
 _FOLDERS = frozenset({"logs", "backups", "cache", "themes"})
-_OURS = ("config.toml", "memory.", "daemon.", "model.sock", "draft", "client.log")
+_OURS = ("config.toml", "memory.", "daemon.", "model.sock", "draft", "client.log", "wakes")
 """How the names of what Reveries writes into its home begin."""
 
 
@@ -108,11 +108,47 @@ def fault_in_home(home: Path, uid: int) -> str:
             is_ours = folder != home or entry.name.startswith(_OURS) or entry.name in _FOLDERS
             if fault := _fault_of_entry(entry, uid, is_ours=is_ours):
                 return f"{entry}: {fault}"
+    return fault_of_cache(home / "cache", uid)
+
+
+def fault_of_cache(cache: Path, uid: int) -> str:
+    """The same of compiled code that is to be loaded: whatever is in it runs as the owner. A link leads to no code."""
+    for folder, names, files in os.walk(cache):
+        for path in (Path(folder), *(Path(folder) / name for name in (*names, *files))):
+            seen = path.lstat()
+            if seen.st_uid not in (uid, _ROOT):
+                return f"{path}: it is another user's."
+            if path != cache and stat.S_ISLNK(seen.st_mode):
+                return f"{path}: it is a link, and none is followed there."
+            if _others_may_write(path.stat(), uid):
+                return f"{path}: others may write to it."
     return ""
 
 
+def _others_may_write(seen: os.stat_result, uid: int) -> bool:
+    """A group of the owner's own, as many systems give to each of their users, is nobody else."""
+    if seen.st_mode & 0o002:
+        return True
+    if not seen.st_mode & 0o020 or seen.st_gid == _ROOT:
+        return False
+    import grp  # Late: for the few folders that a group may write.
+    import pwd
+
+    try:
+        user, group = pwd.getpwuid(uid), grp.getgrgid(seen.st_gid)
+    except KeyError:
+        return True
+    return group.gr_name != user.pw_name or any(member != user.pw_name for member in group.gr_mem)
+
+
 def fault_of_memory(database: Path, uid: int) -> str:
-    """The same of the memory, wherever it is, and of what lies beside it under its name."""
+    """The same of the memory, wherever it is, of what lies beside it under its name, and of its folder: who may write
+    into that lays a link where a copy of the memory is made."""
+    folder = database.parent
+    if fault := fault_of_folder(folder, uid):
+        return fault
+    if folder.exists() and _others_may_write(folder.stat(), uid):
+        return f"{folder}: others may write into it, and could lay something where the memory is written."
     for file in (database, *_beside(database)):
         may_be_link = file == database
         if fault := _fault_of_entry(file, uid, is_ours=True, may_be_link=may_be_link):

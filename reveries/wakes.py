@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 from reveries.config import Home
+from reveries.own_files import open_own
 
 CRASHES_UNTIL_SAFE = 5
 WITHIN_SECONDS = 600.0
@@ -52,7 +53,5 @@ def _begun(file: Path) -> list[float]:
 
 
 def _write(file: Path, begun: list[float]) -> None:
-    with contextlib.suppress(OSError):
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-        with os.fdopen(os.open(file, flags, 0o600), "wb") as opened:
-            opened.write("".join(f"{began:.0f}\n" for began in begun).encode("ascii"))
+    with contextlib.suppress(OSError), os.fdopen(open_own(file), "wb") as opened:
+        opened.write("".join(f"{began:.0f}\n" for began in begun).encode("ascii"))

@@ -21,6 +21,7 @@ from reveries.config import (
     Home,
     default_toml,
     describe,
+    is_this_machine,
     known_keys,
     load_settings,
     setting,
@@ -382,3 +383,16 @@ def test_whatever_happened_to_the_file_of_settings_it_is_read_or_refused_by_its_
     except ConfigError as error:
         refused = error
     assert refused is None or (str(file) in refused.message and refused.exit_code == 78)
+
+
+@pytest.mark.requirement("F2")
+@pytest.mark.parametrize(
+    ("address", "is_here"),
+    [
+        ("http://127.0.0.1:11434", True), ("localhost:11434", True), ("http://[::1]:1/v1", True), ("127.8.9.1", True),
+        ("http://127.0.0.1.evil.example", False), ("http://127.evil.example:11434", False), ("http://[::1", False),
+        ("http://localhost.evil.example", False), ("https://10.0.0.1", False), ("", False),
+    ],
+)  # fmt: skip
+def test_only_an_address_of_this_machines_own_is_said_to_stay_here(address: str, is_here: bool) -> None:
+    assert is_this_machine(address) is is_here

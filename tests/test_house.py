@@ -76,12 +76,60 @@ def test_what_the_package_needs_is_locked() -> None:
 
 
 @pytest.mark.requirement("F13")
-def test_the_bill_of_materials_has_every_locked_package_with_its_hashes() -> None:
-    made = subprocess.run([sys.executable, str(ROOT / ".ci/sbom")], capture_output=True, check=True, text=True)
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+def test_the_bill_of_materials_has_every_locked_package_with_its_hashes(lock: Path) -> None:
+    words = [sys.executable, str(ROOT / ".ci/sbom"), str(lock)]
+    made = subprocess.run(words, capture_output=True, check=True, text=True)
     bill = json.loads(made.stdout)
     assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
-    assert {part["name"]: part["version"] for part in bill["components"]} == pins(ROOT / "requirements.lock")
+    assert {part["name"]: part["version"] for part in bill["components"]} == pins(lock)
     assert all(part["hashes"] for part in bill["components"])
+
+
+_PIP_AUDIT = """#!/bin/sh
+for word in "$@"; do lock=$word; done
+case "$lock" in *hosted*) echo '%s' ;; *) echo '%s' ;; esac
+"""
+_SEEN = {"dependencies": [{"name": "click", "version": "1", "vulns": []}]}
+_FAULTY = {"dependencies": [{"name": "click", "version": "1", "vulns": [{"id": "CVE-1", "fix_versions": ["2"]}]}]}
+_PASSED_OVER = {"dependencies": [{"name": "click", "skip_reason": "Dependency not found on PyPI"}]}
+
+
+@pytest.mark.requirement("F13")
+@pytest.mark.parametrize(
+    ("of_hosted", "of_others", "code", "said"),
+    [
+        (_SEEN, _SEEN, 0, "1 packages looked up, 0 not"),
+        (_SEEN, _FAULTY, 1, "CVE-1"),
+        (_PASSED_OVER, _SEEN, 2, "NOT AUDITED: requirements-hosted.lock (nothing of it"),
+        ("no JSON", _SEEN, 2, "NOT AUDITED"),
+        (None, None, 2, "NOTHING WAS AUDITED"),
+    ],
+)
+def test_an_audit_that_looked_at_nothing_does_not_pass(
+    tmp_path: Path, of_hosted: object, of_others: object, code: int, said: str
+) -> None:
+    """pip-audit ends with 0 of what it could not look up."""
+    if of_hosted is not None:
+        fake = tmp_path / "pip-audit"
+        fake.write_text(_PIP_AUDIT % (json.dumps(of_hosted), json.dumps(of_others)), encoding="utf-8")
+        fake.chmod(0o755)
+    elif (ROOT / ".venv/bin/pip-audit").exists():
+        pytest.skip("there is a pip-audit in .venv")
+    for told, expected in ({}, code), ({"UNAUDITED": "ok"}, 0 if code == 2 else code):
+        ran = subprocess.run(
+            [sys.executable, str(ROOT / ".ci/audit")],
+            env={"PATH": f"{tmp_path}:/usr/bin:/bin", **told}, capture_output=True, check=False, text=True,
+        )  # fmt: skip
+        assert ran.returncode == expected
+        assert said in ran.stdout + ran.stderr
+
+
+@pytest.mark.requirement("F13")
+def test_no_path_file_runs_code_here_that_no_package_brought() -> None:
+    look = "from reveries.client.checkup.machine import unexpected_path_files as u; print(*u())"
+    told = subprocess.run([sys.executable, "-c", look], cwd=ROOT, capture_output=True, check=True, text=True)
+    assert told.stdout.strip() == ""
 
 
 @pytest.mark.requirement("F13")

@@ -10,12 +10,13 @@ import pytest
 from reveries.api_keys import find_api_key
 from reveries.client.traces import search
 from reveries.config import Home, load_settings
-from reveries.daemon.home_files import look, scrub
+from reveries.daemon.home_files import clear_broken_off, look, scrub
 from reveries.db.backups import Backup, put_back
 from reveries.db.opening import open_database
 from reveries.errors import ConfigError, HomeError, StorageError
 from reveries.memory.forgetting.needles import Needle
 from reveries.own_files import copy_new, fault_in_home, fault_of_memory, is_foreign_link, open_own, write_new
+from reveries.wakes import begin, record_of
 
 _NOBODY = 65534
 _as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
@@ -58,7 +59,7 @@ def treasure(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "name",
     ["daemon.lock", "logs/daemon.log", "logs/client.log", "memory.snapshot", "memory.db.seal", "memory.db-wal",
-     "draft.txt", "backups/memory-1.db", "backups/memory-1.partial"],
+     "draft.txt", "wakes", "backups/memory-1.db", "backups/memory-1.partial"],
 )  # fmt: skip
 def test_what_was_laid_under_a_name_of_ours_is_named_and_not_written_to(
     home: Home, treasure: Path, name: str, lay: Lay
@@ -90,6 +91,63 @@ def test_a_copy_takes_the_place_of_a_link_and_not_of_what_it_leads_to(tmp_path: 
     target.symlink_to(treasure)
     copy_new(source, target)
     assert (target.read_text(), treasure.read_text()) == ("all of it", "mine")
+
+
+@pytest.mark.requirement("F4")
+@pytest.mark.parametrize("lay", [_link, _hard_link])
+def test_the_record_of_wakes_is_written_into_no_file_of_somebody_elses(home: Home, treasure: Path, lay: Lay) -> None:
+    lay(record_of(home), treasure)
+    begin(home, 1.0)
+    assert treasure.read_text() == "mine"
+
+
+def test_what_broke_off_while_a_memory_was_written_goes_at_a_wake_and_nothing_else_does(home: Home) -> None:
+    memory = home.database_default
+    kept = {"memory.db", "memory.db-wal", "memory.db.replaced-1", "memory.db.erasing", "config.toml", "memory.snapshot",
+            "backups/memory-1.db", "mine.partial", ".config.toml.partial"}  # fmt: skip
+    broken = {"backups/memory-2.partial", "memory.db.partial", "memory.snapshot.partial", "memory.db.anew",
+              "memory.db.restoring", "memory.db.importing", "memory.db.importing-wal"}  # fmt: skip
+    for name in kept | broken:
+        (home.path / name).write_text("x")
+    assert clear_broken_off(home, memory) == len(broken)
+    assert {str(file.relative_to(home.path)) for file in home.path.rglob("*") if file.is_file()} == kept
+
+
+@pytest.mark.requirement("F4")
+def test_compiled_code_that_others_may_change_is_not_loaded(home: Home, treasure: Path) -> None:
+    loops = home.path / "cache" / "loops"
+    loops.mkdir(parents=True)
+    (loops / "code.nbc").write_bytes(b"code")
+    assert not fault_in_home(home.path, os.getuid())
+    (loops / "code.nbc").chmod(0o666)
+    assert "others may write" in fault_in_home(home.path, os.getuid())
+    (loops / "code.nbc").unlink()
+    (loops / "code.nbc").symlink_to(treasure)
+    assert "a link" in fault_in_home(home.path, os.getuid())
+
+
+@_as_root
+@pytest.mark.requirement("F4")
+def test_compiled_code_of_another_users_is_refused(home: Home) -> None:
+    loops = home.path / "cache" / "loops"
+    loops.mkdir(parents=True)
+    (loops / "code.nbc").write_bytes(b"code")
+    os.chown(loops / "code.nbc", _NOBODY, _NOBODY)
+    with pytest.raises(HomeError, match=r"code\.nbc"):
+        home.create()
+
+
+@pytest.mark.requirement("F4")
+async def test_a_memory_in_a_folder_that_others_may_write_into_is_not_opened(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    for mode in (0o777, 0o1777):
+        shared.chmod(mode)
+        with pytest.raises(StorageError, match="others may write into it"):
+            await open_database(shared / "memory.db")
+    assert not list(shared.iterdir())
+    shared.chmod(0o755)
+    await (await open_database(shared / "memory.db")).aclose()
 
 
 @_as_root

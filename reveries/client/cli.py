@@ -12,6 +12,7 @@ import click
 
 from reveries import __version__
 from reveries.errors import ReveriesError
+from reveries.own_process import keep_to_itself
 
 if TYPE_CHECKING:
     from reveries.config import Home
@@ -97,6 +98,7 @@ def cli(ctx: click.Context, is_plain: bool) -> None:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and end the process with its exit code."""
+    keep_to_itself()
     code = run(arguments)
     try:
         sys.stdout.flush()
@@ -118,10 +120,11 @@ def run(arguments: list[str] | None = None) -> int:
     except click.ClickException as error:
         return _complain(_usage_sentence(error), error.exit_code)
     except ReveriesError as error:
-        from reveries.api_keys import known_secrets
+        from reveries.api_keys import secrets_at
+        from reveries.config import find_home
         from reveries.redaction import redacted, spellings
 
-        return _complain(redacted(str(error), spellings(known_secrets())), error.exit_code)
+        return _complain(redacted(str(error), spellings(secrets_at(find_home()))), error.exit_code)
     except BaseException as error:  # noqa: BLE001 - the boundary: a person gets a sentence, the log the details
         from reveries.config import find_home
 
@@ -160,7 +163,7 @@ def _unexpected(error: BaseException, home: "Home") -> int:
         return error.code if isinstance(error.code, int) else 1
     from reveries.client.mishaps import write_down
 
-    where = write_down(error, home.logs)
+    where = write_down(error, home)
     kind = type(error).__name__
     told = f"The details are in {where}." if where else f"It was a {kind}, and the log could not be written."
     return _complain(f"Something went wrong that should not have. {told}", 1)

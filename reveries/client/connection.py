@@ -21,6 +21,7 @@ from reveries.errors import (
     ReveriesError,
     error_from_code,
 )
+from reveries.peers import may_serve, peer_uid
 from reveries.protocol import Frame, Request, Welcome
 
 ANSWER_SECONDS: Final = 10.0
@@ -218,6 +219,12 @@ async def _opened(home: Home, seconds: float) -> AsyncIterator[tuple[asyncio.Str
     except (OSError, TimeoutError) as error:
         raise AsleepError(f"Nobody answers on {home.socket}.", advice="Wake it: reveries wake") from error
     try:
+        # Before a word is sent: in a home that was open to others, somebody may have laid a socket there.
+        if not may_serve(peer_uid(writer.get_extra_info("socket")), home.path):
+            raise HomeError(
+                f"What listens on {home.socket} is another user's program: it was told nothing.",
+                advice="Look at the home, close it to others, then: reveries wake",
+            )
         yield reader, writer
     finally:
         writer.close()

@@ -2,25 +2,24 @@
 
 import datetime as dt
 import os
-import traceback
 from pathlib import Path
 
 from reveries import __version__
-from reveries.api_keys import known_secrets
+from reveries.api_keys import secrets_at
+from reveries.config import Home
 from reveries.own_files import open_own
 from reveries.plaintext import plain
 from reveries.redaction import redacted, spellings
+from reveries.where_raised import trace_of
 
 _LIMIT_BYTES = 1_000_000
 
 
-def write_down(error: BaseException, logs: Path) -> Path | None:
-    """Append `error` with its trace to client.log in `logs` (0600). Where that is; None if it could not be written.
-
-    Locals are not written: they may hold what the owner said.
-    """
-    log = logs / "client.log"
-    trace = redacted("".join(traceback.format_exception(error)), spellings(known_secrets()))
+def write_down(error: BaseException, home: Home) -> Path | None:
+    """Append where `error` was raised, and its kind, to client.log in the home's logs (0600). Where that is; None if
+    it could not be written. Neither its words nor locals are written: they may hold what the owner said."""
+    log = home.logs / "client.log"
+    trace = redacted(trace_of(error), spellings(secrets_at(home)))
     head = f"{dt.datetime.now(dt.UTC).isoformat(timespec='seconds')} reveries {__version__} {type(error).__name__}"
     try:
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

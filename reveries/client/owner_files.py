@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from reveries import own_files
+from reveries.api_keys import without_secrets
 from reveries.errors import InputFileError, UsageError
 from reveries.plaintext import plain
 
@@ -91,7 +92,7 @@ async def edited(text: str, command: list[str]) -> str:
         file = Path(folder) / "words.md"
         _write(file, text, os.O_EXCL)
         try:
-            process = await asyncio.create_subprocess_exec(*command, str(file))
+            process = await asyncio.create_subprocess_exec(*command, str(file), env=without_secrets(os.environ))
         except OSError as error:
             raise UsageError(
                 f"The editor {command[0]} does not start: {error.strerror}.", advice="See EDITOR."

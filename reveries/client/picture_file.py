@@ -43,7 +43,10 @@ def _write(file: Path, content: bytes) -> None:
     try:
         if is_foreign_link(file):
             raise OSError(errno.EPERM, "it is a link of another user's")
-        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE), "wb") as opened:
+        # A link of the owner's own leads where it leads now; one that is laid from here on is not followed.
+        place = file.resolve() if file.is_symlink() else file
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(place, flags, _PRIVATE), "wb") as opened:
             if stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
                 os.fchmod(opened.fileno(), _PRIVATE)  # An older file keeps its mode otherwise.
             opened.write(content)

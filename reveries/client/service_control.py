@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from reveries.api_keys import without_secrets
 from reveries.client.places import service_file
 from reveries.client.service import LABEL, Service, launchd_plist, systemd_unit
 from reveries.config import Home, find_home, find_models_folder
@@ -113,7 +114,13 @@ def _to_do(command: list[str]) -> list[str]:
 def _run(command: list[str]) -> tuple[int, str] | None:
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+            env=without_secrets(os.environ),
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -160,8 +160,13 @@ def key_file(home: Path, settings: Settings, provider: str, *, was_pasted: bool)
     own = home / f"{provider}.key"
     if was_pasted or own.is_file():
         return str(own)
-    others = {str(home / f"{name}.key") for name in _MAKERS} - {str(own)}
+    others = {str(file) for file in key_files(home)} - {str(own)}
     return "" if settings.llm.api_key_file in others else None
+
+
+def key_files(home: Path) -> list[Path]:
+    """Where `init` puts the key of each provider that takes one."""
+    return [home / f"{provider}.key" for provider in _MAKERS]
 
 
 def key_from(pasted: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reveries.client.places import places
+from reveries.client.setup import key_files
 from reveries.config import Home
 from reveries.wakes import record_of
 
@@ -29,6 +30,7 @@ _BESIDE_MEMORY = (
         ".forgotten",
         ".erasing",
         ".anew",
+        ".partial",
     ),
 )
 """What a database's name goes on with in the files that the daemon keeps beside it."""
@@ -53,6 +55,7 @@ def planned(home: Home, *, purge: bool) -> Removal:
         memory = where["memory"]
         files += [home.database_default, memory, *(memory.with_name(f"{memory.name}{end}") for end in _BESIDE_MEMORY)]
         files += memory.parent.glob(f"{memory.name}.replaced-*")
+        files += memory.parent.glob(f"{memory.name}.importing*")
         files += [memory.with_suffix(".snapshot"), memory.with_name(f"{memory.stem}.snapshot.partial")]
         files += [
             home.config,
@@ -62,6 +65,8 @@ def planned(home: Home, *, purge: bool) -> Removal:
             *home.path.glob(f".{home.config.name}.*partial"),
             *home.path.glob("model*.sock"),
             *home.path.glob("draft*"),
+            *key_files(home.path),
+            *(home.path / f".{file.name}.partial" for file in (home.config, *key_files(home.path))),
         ]
         files += [file for pattern in _LOGS for file in home.logs.glob(pattern)]
         files += [file for pattern in _BACKUPS for file in home.backups.glob(pattern)]

@@ -7,18 +7,18 @@ import argparse
 import asyncio
 import faulthandler
 import os
-import resource
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reveries.api_keys import known_secrets
+from reveries.api_keys import secrets_at
 from reveries.clock import SystemClock
 from reveries.config import Home, find_home, load_settings
 from reveries.daemon.heap import keep_heap_small
-from reveries.daemon.logs import trace_of
 from reveries.errors import ReveriesError
+from reveries.own_process import keep_to_itself
 from reveries.redaction import redacted, spellings
+from reveries.where_raised import trace_of
 
 if TYPE_CHECKING:
     from reveries.daemon.app import Wake
@@ -31,16 +31,15 @@ def main() -> None:
     parser.add_argument("--safe", action="store_true", help="Safe mode: show what it knows, do nothing else.")
     arguments = parser.parse_args()
     os.umask(0o077)
-    # A diary does not belong into a core dump.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    keep_to_itself()
     keep_heap_small()
     # Who ends a daemon that hangs (systemd's watchdog: SIGABRT) is to leave word of where it hung.
     faulthandler.enable()
     # One BLAS thread: the arrays are small, and the model needs the cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    home = find_home()
     try:
-        home = find_home()
         file = arguments.config or home.config
         # Late, so that a wrong setting is told before anything heavy is loaded.
         settings = None if arguments.safe else load_settings(file)
@@ -50,10 +49,10 @@ def main() -> None:
         wake = Wake(settings, home, file) if settings is not None else _safe_wake(home, file)
         sys.exit(asyncio.run(live(wake, SystemClock())))
     except ReveriesError as error:
-        sys.stderr.write(f"reveries: {redacted(str(error), spellings(known_secrets()))}\n")
+        sys.stderr.write(f"reveries: {redacted(str(error), spellings(secrets_at(home)))}\n")
         sys.exit(error.exit_code)
     except Exception as error:  # noqa: BLE001  # A named boundary: what nobody foresaw, without a word that was said.
-        sys.stderr.write(redacted(trace_of(error), spellings(known_secrets())))
+        sys.stderr.write(redacted(trace_of(error), spellings(secrets_at(home))))
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

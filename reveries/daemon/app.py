@@ -26,6 +26,7 @@ from reveries.daemon.danger import Danger
 from reveries.daemon.forgetting import scrub_after_restore
 from reveries.daemon.handlers import Handlers
 from reveries.daemon.heap import give_back_free_memory
+from reveries.daemon.home_files import clear_broken_off
 from reveries.daemon.instance import hold_lock, listening_socket
 from reveries.daemon.logs import log_to
 from reveries.daemon.loop_lag import LoopLag, tell_of_hang
@@ -118,6 +119,8 @@ async def live(wake: Wake, clock: Clock) -> int:
             wake = Wake(calmed(settings), home, wake.config_file, told(why))
         log.info("waking", version=__version__, is_safe=bool(why))
         begin(home, clock.now())
+        if cleared := clear_broken_off(home, home.database(settings)):
+            log.info("leftovers.cleared", files=cleared)
 
         async def life(awake: asyncio.Event) -> int:
             return await _live(wake, clock, awake)

@@ -22,6 +22,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from reveries.api_keys import without_secrets
+from reveries.own_process import keep_to_itself
 from reveries.plaintext import one_line
 
 MOST_FILES = 100
@@ -62,8 +64,8 @@ class CalendarRead:
     problems: tuple[str, ...]
 
 
-class _LeftOut(Exception):  # It ends in a sentence for the owner, in our words alone.
-    """A calendar is not read."""
+class _UnfitError(Exception):
+    """What a file is that is not read, in our own words."""
 
 
 Stamp = tuple[tuple[str, int, int, int], ...]
@@ -108,7 +110,7 @@ def read_apart(
     """`read_calendars` in a process of its own, of which `begun` hears, and which ends within `ALL_SECONDS` or so."""
     asked = _Asked(str(path), since, until, str(zone) if isinstance(zone, ZoneInfo) else "", file_seconds)
     words = [sys.executable, "-P", "-m", "reveries.daemon.calendar_files"]
-    ours = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    ours = {**without_secrets(os.environ), "PYTHONPATH": str(Path(__file__).parents[2])}
     pipe, none = subprocess.PIPE, subprocess.DEVNULL
     try:
         with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=none, env=ours) as child:
@@ -142,19 +144,21 @@ def read_calendars(
         try:
             with _within(min(file_seconds, ends - clocks.monotonic())):
                 found += _read_file(file, since, until, zone)
-        except _LeftOut as why:
-            problems.append(_left_out(file, str(why)))
         except Exception as error:  # noqa: BLE001  # A named boundary: what may trip a parser is without end.
-            # Not in its words: they quote the line, which anybody may have written, and the owner is shown this.
-            problems.append(_left_out(file, f"it is broken ({type(error).__name__})."))
+            problems.append(f"The calendar {one_line(file.name, 120)} cannot be read and is left out: {_why(error)}.")
     unique = {occurrence.key: occurrence for occurrence in found}
     inside = [one for one in unique.values() if one.ends_at >= since and one.begins_at < until]
     inside.sort(key=lambda one: (one.begins_at, one.key))
     return CalendarRead(tuple(inside[:MOST_OCCURRENCES]), tuple(problems))
 
 
-def _left_out(file: Path, why: str) -> str:
-    return f"The calendar {one_line(file.name, 120)} cannot be read and is left out: {why}"
+def _why(error: Exception) -> str:
+    """In words of ours, or the system's. A parser quotes what it stumbled over: that is foreign text."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if isinstance(error, _UnfitError | TimeoutError):
+        return str(error)
+    return f"it is not written as calendars are ({type(error).__name__})"
 
 
 def _files(path: Path) -> tuple[list[Path], int]:
@@ -177,7 +181,7 @@ def _within(seconds: float) -> Iterator[None]:
         return
 
     def ring(number: int, frame: FrameType | None) -> None:
-        raise _LeftOut("reading it takes too long: something in it recurs too often")
+        raise TimeoutError("reading it takes too long: something in it recurs too often")
 
     signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, max(0.001, seconds))
@@ -192,12 +196,12 @@ def _read_file(file: Path, since: float, until: float, zone: tzinfo | None) -> I
     import recurring_ical_events
 
     if (size := file.stat().st_size) > MOST_FILE_BYTES:
-        raise _LeftOut(f"it has {size:,} bytes, more than {MOST_FILE_BYTES:,}")
+        raise _UnfitError(f"it has {size:,} bytes, more than {MOST_FILE_BYTES:,}")
     calendars: list[Any] = icalendar.Calendar.from_ical(file.read_bytes(), multiple=True)
     first = datetime.fromtimestamp(since, UTC) - _MARGIN
     last = datetime.fromtimestamp(until, UTC) + _MARGIN
     if not calendars or any(calendar.name != "VCALENDAR" for calendar in calendars):
-        raise _LeftOut("it holds no calendar")
+        raise _UnfitError("it holds no calendar")
     for calendar in calendars:
         _keep_what_can_be_expanded(calendar)
         expanded = recurring_ical_events.of(calendar, skip_bad_series=True).between(first, last)
@@ -278,6 +282,7 @@ def next_to_mind(
 def main() -> None:
     """In the process of its own: the question on stdin, the answer on stdout."""
     os.nice(10)
+    keep_to_itself()
     asked = msgspec.json.decode(sys.stdin.buffer.read(), type=_Asked)
     zone = ZoneInfo(asked.zone) if asked.zone else None
     read = read_calendars(Path(asked.path), asked.since, asked.until, zone, asked.file_seconds)

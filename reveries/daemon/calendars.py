@@ -88,9 +88,9 @@ class Calendar:
                 until = now + _AHEAD_SECONDS
                 self._read = await self._read_files(place, now - _DAY_SECONDS, until)
                 self._stamp, self._read_at = stamp, now
-                for problem in self._read.problems:
-                    if problem not in before:
-                        log.warning("calendar.unreadable", why=problem)
+                if new := [problem for problem in self._read.problems if problem not in before]:
+                    log.warning("calendar.unreadable", problems=len(new))
+                    log.debug("calendar.unreadable", why=new)  # Names of files of yours are in it.
         return self._read.occurrences
 
     async def _read_files(self, place: Path, since: float, until: float) -> CalendarRead:

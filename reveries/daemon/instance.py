@@ -9,7 +9,6 @@ import fcntl
 import os
 import socket
 import stat
-import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -94,20 +93,6 @@ def listening_socket(path: Path) -> Iterator[socket.socket]:
             path.unlink(missing_ok=True)
     finally:
         listener.close()
-
-
-def peer_uid(connection: socket.socket) -> int | None:
-    """The user at the other end of a unix socket; None where the system does not tell."""
-    try:
-        if hasattr(socket, "SO_PEERCRED"):
-            size = struct.calcsize("3i")
-            _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
-            return int(uid)
-        # macOS: struct xucred {u_int version; uid_t uid; short ngroups; gid_t groups[16]} under LOCAL_PEERCRED (1).
-        raw = connection.getsockopt(0, 1, 76)
-        return int(struct.unpack_from("2I", raw)[1])
-    except (OSError, struct.error):
-        return None
 
 
 def _clear_stale(path: Path) -> None:

@@ -10,18 +10,16 @@ import logging
 import logging.handlers
 import os
 import queue
-import textwrap
-import traceback
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 import structlog
 
-from reveries.errors import ReveriesError
 from reveries.own_files import open_own
 from reveries.plaintext import plain
 from reveries.redaction import redacted, spellings
+from reveries.where_raised import trace_of
 
 _MAX_BYTES = 10 * 1024 * 1024
 _KEPT_FILES = 4
@@ -50,7 +48,7 @@ def log_to(folder: Path, level: str, secrets: Sequence[str] = ()) -> Iterator[No
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 structlog.processors.JSONRenderer(ensure_ascii=False),
             ],
-            foreign_pre_chain=_shared_processors(says_all=says_all),
+            foreign_pre_chain=[*([] if says_all else [_where_alone]), *_shared_processors(says_all=says_all)],
         )
     )
     listener = logging.handlers.QueueListener(lines, handler)
@@ -73,38 +71,6 @@ def log_to(folder: Path, level: str, secrets: Sequence[str] = ()) -> Iterator[No
         handler.close()
 
 
-def trace_of(error: BaseException, *, says_all: bool = False) -> str:
-    """Where `error` and what led to it were raised: files, lines and kinds. Its words only where they are ours, or the
-    system's about files, or with `says_all`."""
-    if says_all:
-        return "".join(traceback.format_exception(error))
-    told = []
-    for raised in reversed(list(_causes_of(error))):
-        told += ["Traceback (most recent call last):\n", *traceback.format_tb(raised.__traceback__), _words_of(raised)]
-        if isinstance(raised, BaseExceptionGroup):
-            told += [textwrap.indent(trace_of(one), "  | ") for one in raised.exceptions]
-    return "".join(told)
-
-
-def _causes_of(error: BaseException) -> Iterator[BaseException]:
-    """`error` and what led to it."""
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        yield cause
-        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
-
-
-def _words_of(error: BaseException) -> str:
-    kind = type(error).__qualname__
-    if isinstance(error, ReveriesError):
-        return f"{kind}: {error.for_log}\n"
-    if isinstance(error, OSError):
-        return f"{kind}: {error.strerror or ''} {error.filename or ''}".rstrip() + "\n"
-    return f"{kind}\n"
-
-
 def _rendered(exc_info: structlog.typing.ExcInfo, *, says_all: bool) -> str:
     return trace_of(exc_info[1], says_all=says_all)
 
@@ -118,6 +84,12 @@ def _shared_processors(*, says_all: bool) -> list[structlog.typing.Processor]:
         structlog.processors.ExceptionRenderer(partial(_rendered, says_all=says_all)),
         _plain_values,
     ]
+
+
+def _where_alone(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """A library's line may quote what it was given: that it spoke, and where, is what stays of it."""
+    record: logging.LogRecord = event["_record"]
+    return {**event, "event": "library.spoke", "where": f"{record.pathname}:{record.lineno}"}
 
 
 def _plain_values(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:

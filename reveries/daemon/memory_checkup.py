@@ -14,6 +14,7 @@ from reveries.db.backups import traces_of
 from reveries.db.database import Database
 from reveries.db.driver import SQLITE_VERSION, dbapi
 from reveries.db.schemas import SCHEMA_VERSION
+from reveries.db.storage_errors import said_of
 from reveries.errors import StorageError
 from reveries.memory.graph.snapshot import is_whole
 from reveries.protocol import Finding, found
@@ -54,7 +55,7 @@ def _looked_into(path: Path, copies: list[Path]) -> Iterator[Finding]:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY:
             yield found("database-locked", f"The memory {path} is held by another program.", where=where)
         else:
-            yield found("database-damaged", f"The memory {path} cannot be read: {error}.", advice, where)
+            yield found("database-damaged", f"The memory {path} cannot be read: {said_of(error)}.", advice, where)
         return
     if verdict != "ok":
         yield found("database-damaged", f"The memory {path} is damaged: {verdict}.", advice, where)

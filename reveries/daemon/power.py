@@ -1,12 +1,14 @@
 """Whether the machine runs on its battery. Read from the kernel on Linux, from `pmset` on macOS; no battery is no."""
 
 import asyncio
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from reveries.api_keys import without_secrets
 from reveries.clock import Clock
 
 LOOK_SECONDS = 60.0
@@ -67,7 +69,12 @@ def pmset_says_battery(told: str) -> bool:
 def _pmset() -> str:
     try:
         done = subprocess.run(
-            ["/usr/bin/pmset", "-g", "batt"], capture_output=True, text=True, timeout=_PMSET_SECONDS, check=False
+            ["/usr/bin/pmset", "-g", "batt"],
+            capture_output=True,
+            text=True,
+            timeout=_PMSET_SECONDS,
+            check=False,
+            env=without_secrets(os.environ),
         )
     except (OSError, subprocess.SubprocessError):
         return ""

@@ -26,7 +26,7 @@ async def live_with_recovery(life: Life, database: Path, backups: Path, clock: C
         return await _noticing_garbage(life, database, awake)
     except StorageDamagedError as error:
         suspect(database, error.message)
-        log.error("memory.damaged", why=error.message)
+        log.exception("memory.damaged", why=error.message)
         if awake.is_set():
             raise
         restored = await asyncio.to_thread(recover, database, backups, clock.now(), error.message)
@@ -41,7 +41,7 @@ async def _noticing_garbage(life: Life, database: Path, awake: asyncio.Event) ->
         # Rows that are no rows, perhaps. Perhaps a fault of ours: for that no memory is put away.
         if awake.is_set():
             raise
-        why = f"The memory {database} holds what cannot be read ({type(error).__name__}: {error})."
+        why = f"The memory {database} holds what cannot be read ({type(error).__name__})."
         if await asyncio.to_thread(_is_shown_damaged, database):
             raise StorageDamagedError(why, advice="The newest backup that is whole takes its place.") from error
         if isinstance(error, msgspec.MsgspecError):

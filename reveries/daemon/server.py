@@ -14,9 +14,9 @@ import structlog
 
 from reveries import __version__
 from reveries.clock import Clock
-from reveries.daemon.instance import peer_uid
 from reveries.daemon.outbox import Outbox
 from reveries.errors import ProtocolError, ReveriesError, StorageLostError
+from reveries.peers import is_the_owner, peer_uid
 from reveries.protocol import (
     PROTOCOL_VERSION,
     Cancel,
@@ -67,14 +67,6 @@ class _Complaints:
         self._lines += 1
         self._untold += self._lines > _LINES_A_MINUTE
         return self._lines <= _LINES_A_MINUTE
-
-
-def is_the_owner(uid: int | None) -> bool:
-    """Whether the user at the other end may come in: whoever runs the daemon, and root, who can read everything anyway.
-
-    Where the system does not tell who it is, the socket's mode alone decides.
-    """
-    return uid is None or uid in (os.getuid(), 0)
 
 
 class Session:

@@ -18,6 +18,7 @@ from reveries.db.checksums import checksum
 from reveries.db.driver import dbapi
 from reveries.db.failpoints import Step, reached
 from reveries.db.seals import is_broken, unseal
+from reveries.db.storage_errors import said_of
 from reveries.db.write_ahead_log import log_of
 from reveries.errors import NotFoundError, StorageDamagedError, StorageError
 from reveries.own_files import copy_new, sync_to_disk, write_new, write_to_disk
@@ -200,7 +201,7 @@ def look_into(path: Path) -> Looked:
             [turns] = connection.execute("SELECT count(*) FROM turns").fetchone()
             [episodes] = connection.execute("SELECT count(*) FROM episodes").fetchone()
     except (dbapi.Error, UnicodeDecodeError) as error:  # SQLite's own message may be made of what is broken.
-        return Looked((f"It cannot be read: {error}.",))
+        return Looked((f"It cannot be read: {said_of(error)}.",))
     return Looked((), rotten, turns, episodes)
 
 

@@ -18,7 +18,7 @@ from reveries.db.reserve import give_up, has_no_room
 from reveries.db.room import disk_full
 from reveries.db.schemas import SCHEMA_VERSION, migration, whole_schema
 from reveries.db.seals import unseal
-from reveries.db.storage_errors import is_full, primary_code, storage_errors
+from reveries.db.storage_errors import is_full, primary_code, said_of, storage_errors
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
 from reveries.own_files import fault_of_memory, owner_of
 
@@ -57,11 +57,11 @@ async def _opened(path: Path, backups: Path | None, *, with_vector_search: bool)
         ) from error
     except (dbapi.Error, UnicodeDecodeError) as error:
         if isinstance(error, UnicodeDecodeError) or primary_code(error) in (SQLITE_CORRUPT, SQLITE_NOTADB):
-            raise damaged(path, str(error)) from error
+            raise damaged(path, said_of(error)) from error
         if is_full(error) or (primary_code(error) == SQLITE_IOERR and has_no_room(path)):
             raise disk_full() from error
         raise StorageError(
-            f"The memory {path} cannot be opened: {error}.",
+            f"The memory {path} cannot be opened: {said_of(error)}.",
             advice="It was not changed. A backup can take its place: reveries backup list, backup restore NAME.",
         ) from error
     finally:

@@ -19,6 +19,7 @@ import msgspec
 from reveries.db.backups import look_at
 from reveries.db.driver import dbapi
 from reveries.db.schemas import SCHEMA_VERSION
+from reveries.db.storage_errors import said_of
 from reveries.errors import DatabaseTooNewError, InputDataError, InputFileError, StorageError
 
 FORMAT: Final = 1
@@ -56,22 +57,33 @@ def export_mind(database: Path, target: Path, *, with_vectors: bool, tell: Tell)
     partial = target.with_name(f"{target.name}.partial")
     if target.exists():
         raise InputFileError(f"There is a file {target} already.", advice="Name another: nothing is written over.")
+    is_ours = False
     try:
         with _reading(database) as look, partial.open("xb") as file:
+            is_ours = True
             os.fchmod(file.fileno(), 0o600)
             moved = _write_all(look, file.write, with_vectors=with_vectors, tell=tell)
             file.flush()
             os.fsync(file.fileno())
-        partial.rename(target)
+        # Whatever came there meanwhile stays, too.
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+        partial.replace(target)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        _remove_if(partial, is_ours)
         raise InputFileError(
             f"The file {target} cannot be written: {error.strerror or error}.", advice="Check the folder and its room."
         ) from error
     except dbapi.Error as error:
-        partial.unlink(missing_ok=True)
-        raise StorageError(f"The memory cannot be read: {error}.", advice="See: reveries backup verify") from error
+        _remove_if(partial, is_ours)
+        raise StorageError(
+            f"The memory cannot be read: {said_of(error)}.", advice="See: reveries backup verify"
+        ) from error
     return moved
+
+
+def _remove_if(file: Path, is_ours: bool) -> None:
+    if is_ours:
+        file.unlink(missing_ok=True)
 
 
 def check_mind(source: Path, tell: Tell) -> Moved:

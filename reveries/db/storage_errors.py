@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 from errno import EDQUOT, ENOSPC
+from typing import Final
 
 from reveries.db.driver import (
     SQLITE_BUSY,
@@ -19,6 +20,36 @@ from reveries.errors import StorageDamagedError, StorageError, StorageLostError
 _IOERR_SHMSIZE = 10 | 19 << 8
 """No room for the index of the log. It holds nothing that is stored: the disk is full, not broken."""
 _IOERR_WRITE = 10 | 3 << 8
+
+
+_NO_UTF8: Final = "a text in it is no UTF-8"
+_SAID: Final = {
+    1: "SQLite does not take a statement",
+    3: "the access to it is refused",
+    5: "another program holds it",
+    6: "another statement holds it",
+    8: "it can only be read",
+    9: "it was broken off",
+    SQLITE_IOERR: "the disk fails",
+    SQLITE_CORRUPT: "it is not whole",
+    SQLITE_FULL: "the disk is full",
+    14: "its file cannot be opened",
+    17: "its schema was changed beside us",
+    18: "a text is too long for it",
+    SQLITE_NOTADB: "it is no database",
+}
+
+
+def said_of(error: Exception) -> str:
+    """What an error of the driver's means, in words of ours: its own quote rows, and the words that were looked for.
+    No word of anybody's is in what this returns (H2)."""
+    if isinstance(error, dbapi.IntegrityError):
+        return str(error)  # Names of ours: tables, columns, and what a trigger of ours says.
+    name = getattr(error, "sqlite_errorname", None)
+    if name is None and (isinstance(error, UnicodeDecodeError) or str(error).startswith("Could not decode")):
+        return _NO_UTF8
+    said = _SAID.get(primary_code(error), "SQLite failed")
+    return f"{said} ({name or type(error).__name__})"
 
 
 def seen_damaged(why: str) -> StorageDamagedError:
@@ -53,21 +84,23 @@ def storage_errors() -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:  # Of a text that is none, or of SQLite's message about it.
-        raise seen_damaged(str(error)) from error
+        raise seen_damaged(said_of(error)) from error
     except dbapi.IntegrityError as error:
-        raise StorageError(f"The memory refused a row: {error}.", advice="Nothing of it was stored.") from error
+        raise StorageError(
+            f"The memory refused a row: {said_of(error)}.", advice="Nothing of it was stored."
+        ) from error
     except dbapi.Error as error:
         primary = primary_code(error)
         if is_full(error):
             raise disk_full() from error
         if primary in (SQLITE_CORRUPT, SQLITE_NOTADB):
-            raise seen_damaged(str(error)) from error
+            raise seen_damaged(said_of(error)) from error
         if primary == SQLITE_IOERR:
             raise StorageLostError(
-                f"The disk failed a write: {error}.", advice="Look at the disk, then: reveries wake"
+                f"The disk failed a write: {said_of(error)}.", advice="Look at the disk, then: reveries wake"
             ) from error
         if primary in (SQLITE_BUSY, SQLITE_LOCKED):
             raise StorageError(
                 "Another program holds the memory's file.", advice="End that program; the mind goes on by itself."
             ) from error
-        raise StorageError(f"The memory cannot be used: {error}.", advice="Nothing was changed.") from error
+        raise StorageError(f"The memory cannot be used: {said_of(error)}.", advice="Nothing was changed.") from error

@@ -21,6 +21,8 @@ from pathlib import Path
 import httpx
 import msgspec
 
+from reveries.api_keys import without_secrets
+
 REACH_SECONDS = 5.0
 STALL_SECONDS = 30.0
 URL_ATTEMPTS = 3
@@ -172,8 +174,9 @@ def _find_pip() -> list[str]:
         return [sys.executable, "-m", "pip"]
     python = shutil.which("python3")
     if python is not None:
-        words = [python, "-m", "pip"]
-        if subprocess.run([*words, "--version"], capture_output=True, timeout=60, check=False).returncode == 0:
+        words, ours = [python, "-m", "pip"], without_secrets(os.environ)
+        tried = subprocess.run([*words, "--version"], capture_output=True, timeout=60, check=False, env=ours)
+        if tried.returncode == 0:
             return words
     raise GivenUpError("pip is not there to ask it (python3 -m ensurepip, or your system's python3-pip)")
 
@@ -187,7 +190,9 @@ def _download(pip: Sequence[str], requirement: str, folder: Path, before_bytes: 
         "--dest", str(folder), requirement,
     ]  # fmt: skip
     with (folder / "pip.log").open("w+b") as log:
-        process = subprocess.Popen(words, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        process = subprocess.Popen(
+            words, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=without_secrets(os.environ)
+        )
         try:
             _watch(process, folder, before_bytes, grow)
         finally:

@@ -21,13 +21,12 @@ from reveries.llm.circuit import (
     wait_seconds,
     what_it_means,
 )
+from reveries.llm.faults import told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 log = structlog.get_logger("models")
-
-_MAX_ERROR_CHARS = 500
 
 
 class Circuits:
@@ -120,7 +119,8 @@ class Circuits:
                 if circuit is None:
                     await transaction.run("circuits.forget", {"provider": provider})
                 else:
-                    row = asdict(circuit) | {"last_error": circuit.last_error[:_MAX_ERROR_CHARS]}
+                    # Not the provider's words: they may quote what was asked, and that may be off the record.
+                    row = asdict(circuit) | {"last_error": _kept_words(provider, circuit.last_fault)}
                     await transaction.run("circuits.put", {"provider": provider, **row})
         except DiskFullError:
             log.warning("provider.circuit_not_stored", provider=provider)
@@ -131,6 +131,10 @@ async def open_circuits(database: Database, clock: Clock, chance: Random) -> Cir
     rows = await database.rows("circuits.all")
     known = {str(row["provider"]): after_waking(_circuit(row), clock.now()) for row in rows}
     return Circuits(database, clock, chance, known)
+
+
+def _kept_words(provider: str, fault: ModelFault | None) -> str:
+    return told(provider, fault, None) if fault is not None else ""
 
 
 def _questions(provider: str, role: Role) -> str:

@@ -6,6 +6,7 @@ It owns no file of the mind's, opens no TCP port where a unix socket can be had,
 in it), and yields the processor to everything else. Nothing of Reveries but this module is imported by it.
 """
 
+import ctypes
 import json
 import os
 import resource
@@ -18,6 +19,7 @@ from pathlib import Path
 import msgspec
 
 NICENESS = 10
+_PR_SET_DUMPABLE = 4
 ALL_LAYERS_ON_CPU = 0
 
 
@@ -50,7 +52,11 @@ def main() -> None:
 def _become_modest() -> None:
     os.umask(0o177)  # a socket of mode 0600 from birth
     os.nice(NICENESS)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # As own_process.keep_to_itself has it: 1 byte, for Linux heeds a limit of 0 for files alone.
+    limit = 1 if sys.platform == "linux" and resource.getrlimit(resource.RLIMIT_CORE)[1] != 0 else 0
+    resource.setrlimit(resource.RLIMIT_CORE, (limit, limit))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     # Ctrl-C at a daemon in the foreground is for the daemon, which then closes this process itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 

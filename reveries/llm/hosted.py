@@ -71,6 +71,7 @@ async def load_litellm() -> LiteLlm:
 @functools.cache
 def _import() -> LiteLlm:
     os.environ.update(_SWITCHES)
+    os.environ.pop("CUSTOM_TIKTOKEN_CACHE_DIR", None)  # In a folder that lacks them, tokenizers would be downloaded.
     module = importlib.import_module("litellm")
     # What the first call would import, half a second of it, on the event loop.
     for name in _FIRST_CALL_IMPORTS:

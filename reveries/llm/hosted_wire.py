@@ -29,6 +29,8 @@ class GuardedLiteLlm:
         module.aclient_session = self._handler.client
         module.suppress_debug_info = True
         module.telemetry = False
+        # Where a provider says no usage, it would fetch the tokenizer of a "llama" from a hub, to guess at it.
+        module.disable_hf_tokenizer_download = True
 
     async def acompletion(self, **options: object) -> object:
         """See litellm."""

@@ -61,7 +61,8 @@ class Snapshots:
             await asyncio.to_thread(self._live.fill, packed)
             is_caught_up = await self._catch_up(epochs[mark], model_id)
         except (ValueError, LookupError, msgspec.MsgspecError) as error:
-            log.warning("snapshot.unfit", why=str(error))
+            log.warning("snapshot.unfit", why=type(error).__name__)
+            log.debug("snapshot.unfit", exc_info=True)
             return False
         if is_caught_up:
             self._saved = mark, model_id, dimensions

@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import os
+import shutil
 import stat
+import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
@@ -12,6 +14,7 @@ from reveries import protocol
 from reveries.client.connection import Connection, connect
 from reveries.config import Home
 from reveries.errors import AsleepError, ConnectionLostError, HomeError, NotFoundError, ProtocolError
+from reveries.peers import may_serve
 from tests.fakes.daemon import Script, awake
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -225,3 +228,52 @@ async def _serving(home: Home, handler: Handler) -> AsyncIterator[None]:
         await ended.wait()
     finally:
         server.close()
+
+
+_STRANGER = """
+import socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+print("listens", flush=True)
+peer, _ = listener.accept()
+peer.settimeout(5)
+print(len(peer.recv(4096)), flush=True)
+"""
+
+
+@pytest.mark.requirement("F4")
+@pytest.mark.skipif(os.getuid() != 0, reason="to be another user takes root")
+async def test_a_socket_that_another_user_laid_into_the_home_is_told_nothing(home: Home) -> None:
+    python = shutil.which("python3", path="/usr/bin:/usr/local/bin")
+    if python is None:
+        pytest.skip("it takes a Python that every user may run")
+    home.path.mkdir(parents=True)
+    home.path.chmod(0o777)
+    home.path.parent.chmod(0o755)
+    child = await asyncio.create_subprocess_exec(
+        python,
+        "-I",
+        "-c",
+        _STRANGER,
+        str(home.socket),
+        stdout=subprocess.PIPE,
+        user=65534,
+        group=65534,
+        extra_groups=[],
+    )
+    assert child.stdout is not None
+    async with asyncio.timeout(10):
+        assert await child.stdout.readline() == b"listens\n"
+        with pytest.raises(HomeError, match="another user's program"):
+            async with connect(home):
+                pass
+        assert await child.stdout.readline() == b"0\n"
+        await child.wait()
+
+
+@pytest.mark.requirement("F4")
+def test_only_the_owner_of_the_home_and_root_may_be_its_mind(home: Home) -> None:
+    home.path.mkdir(parents=True)
+    asked = (None, 0, os.getuid(), home.path.stat().st_uid, 65533)
+    assert [may_serve(uid, home.path) for uid in asked] == [True, True, True, True, False]

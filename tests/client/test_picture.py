@@ -112,6 +112,15 @@ def test_the_picture_is_valid_and_holds_no_markup_of_a_memory(texts: list[str], 
     assert drawn == picture(shown(nodes, ties, title))
 
 
+def test_a_picture_goes_where_a_link_of_ones_own_leads_and_nobody_else_may_read_it(tmp_path: Path) -> None:
+    there = tmp_path / "there.svg"
+    there.touch(0o644)
+    (tmp_path / "link.svg").symlink_to(there)
+    write_svg(shown([node("a")], []), tmp_path / "link.svg", "day")
+    assert there.read_text().startswith("<svg")
+    assert stat.S_IMODE(there.stat().st_mode) == 0o600
+
+
 def test_each_type_of_link_has_its_own_colour_and_its_own_dash() -> None:
     nodes = [node(f"e{place}") for place in range(5)]
     ties = [GraphTie("e0", f"e{place}", kind, 0.9, kind == "causal") for place, kind in enumerate(_KINDS, 1)]

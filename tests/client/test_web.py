@@ -26,12 +26,12 @@ from reveries.errors import UsageError
 from tests.client.command_line import reveries
 from tests.fakes.daemon import FakeMind, Script, awake, awake_in_thread
 
-TOKEN, COOKIE = "token-of-the-test", "cookie-of-the-test"
+TOKEN, COOKIE, KEY = "token-of-the-test", "cookie-of-the-test", "key-of-the-test"
 _CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def door(port: int) -> Door:
-    return Door("127.0.0.1", port, TOKEN, COOKIE)
+    return Door("127.0.0.1", port, TOKEN, COOKIE, KEY)
 
 
 @contextlib.asynccontextmanager
@@ -105,10 +105,11 @@ async def test_the_token_is_exchanged_for_a_cookie_and_leaves_the_address(home: 
         ("/", {"Cookie": f"reveries_PORT={COOKIE}", "Host": "evil.example"}),
         (f"/?token={TOKEN}", {"Host": "evil.example:PORT"}),
         ("/", {"Cookie": f"reveries_PORT={COOKIE}", "Origin": "http://evil.example"}),
-        ("/ws", {"Cookie": f"reveries_PORT={COOKIE}"}),
-        ("/ws", {"Cookie": f"reveries_PORT={COOKIE}", "Origin": "null"}),
-        ("/ws", {"Cookie": f"reveries_PORT={COOKIE}", "Origin": "http://127.0.0.1:1"}),
-        ("/ws", {"Cookie": f"reveries_PORT={COOKIE}", "Origin": "https://127.0.0.1:PORT"}),
+        (f"/ws/{KEY}", {"Cookie": f"reveries_PORT={COOKIE}"}),
+        (f"/ws/{KEY}", {"Cookie": f"reveries_PORT={COOKIE}", "Origin": "null"}),
+        (f"/ws/{KEY}", {"Cookie": f"reveries_PORT={COOKIE}", "Origin": "http://127.0.0.1:1"}),
+        (f"/ws/{KEY}", {"Cookie": f"reveries_PORT={COOKIE}", "Origin": "https://127.0.0.1:PORT"}),
+        (f"/ws/{KEY}", {"Origin": "http://127.0.0.1:PORT"}),
     ],
 )
 async def test_whoever_lacks_the_token_or_comes_from_elsewhere_is_refused(
@@ -120,6 +121,20 @@ async def test_whoever_lacks_the_token_or_comes_from_elsewhere_is_refused(
             assert answer.status == 403
             assert "Content-Security-Policy" in answer.headers
             assert COOKIE not in str(answer.headers)
+        assert not mind.received
+
+
+@pytest.mark.requirement("F4")
+async def test_a_cookie_that_another_port_was_handed_opens_no_window(home: Home) -> None:
+    """A browser sends it to every port of the address: whoever listens there can say the rest as it likes."""
+    async with asyncio.timeout(30), served(home) as (opened, mind), aiohttp.ClientSession() as browser:
+        headers = cookie_of(opened) | {"Origin": base(opened)}
+        for key in ("", "/", "/wrong", f"/{COOKIE}", f"/{TOKEN}", f"?key={KEY}"):
+            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                await browser.ws_connect(f"{base(opened)}/ws{key}", headers=headers)
+            assert refused.value.status in (403, 404)
+        async with browser.get(base(opened) + "/", headers=cookie_of(opened)) as answer:
+            assert KEY not in await answer.text() + str(answer.headers)
         assert not mind.received
 
 
@@ -149,7 +164,7 @@ async def read_until(socket: aiohttp.ClientWebSocketResponse, holds: Callable[[s
 async def test_a_window_is_the_same_conversation_and_survives_what_is_no_message(home: Home) -> None:
     async with asyncio.timeout(90), served(home) as (opened, mind), aiohttp.ClientSession() as browser:
         headers = cookie_of(opened) | {"Origin": base(opened)}
-        address = f"{base(opened)}/ws?width=100&height=30"
+        address = f"{base(opened)}/ws/{KEY}?width=100&height=30"
         async with browser.ws_connect(address, headers=headers) as socket:
             await read_until(socket, lambda seen: "commands" in seen)
             for wrong in ("", "[]", "null", '{"a":1}', '["stdin", 7]', '["resize", {"width": "x"}]', "[" * 9000):
@@ -173,7 +188,7 @@ async def test_a_window_is_the_same_conversation_and_survives_what_is_no_message
 async def test_there_are_only_so_many_windows() -> None:
     site = Site(door(1))
     site._windows.update(WebSocketResponse() for _ in range(MOST_WINDOWS))
-    answer = await site._window(make_mocked_request("GET", "/ws"))
+    answer = await site._window(make_mocked_request("GET", "/ws", match_info={"key": KEY}))
     assert isinstance(answer, Response)
     assert answer.status == 503
 
@@ -269,6 +284,7 @@ async def test_chromium_draws_the_conversation_and_asks_no_other_host(home: Home
         assert await page.value("window.open('http://evil.example')") is None
         assert TOKEN not in str(await page.value("document.documentElement.outerHTML"))
         assert COOKIE not in str(await page.value("document.cookie"))
+        assert await page.value("sessionStorage.getItem('key')") == KEY
         hosts = {urlsplit(one).netloc for one in page.asked if not one.startswith("data:")}
         assert hosts == {f"127.0.0.1:{opened.port}"}, page.asked
         refused = [one for one in page.complaints if "Content Security Policy" in one or "Refused" in one]

@@ -16,9 +16,10 @@ from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
 from reveries.daemon.app import Wake, live
 from reveries.daemon.backup_answers import restored
-from reveries.daemon.instance import hold_lock, listening_socket, peer_uid
+from reveries.daemon.instance import hold_lock, listening_socket
 from reveries.daemon.moving import taken_out
 from reveries.errors import AlreadyAwakeError, HomeError
+from reveries.peers import peer_uid
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -177,6 +177,22 @@ def test_a_row_that_fits_nowhere_is_refused(tmp_path: Path, table: str, row: dic
         bring_in(file, tmp_path / "other")
 
 
+def test_what_came_under_the_name_while_it_was_written_stays(
+    mind: tuple[Path, dict[str, object]], tmp_path: Path
+) -> None:
+    target, other = tmp_path / "out.jsonl", tmp_path / "other.jsonl"
+    target.symlink_to(tmp_path / "nowhere yet")  # Seen by no look at what it leads to, as what comes after the look.
+    with pytest.raises(InputFileError, match="cannot be written"):
+        export_mind(mind[0], target, with_vectors=False, tell=told)
+    partial = other.with_name("other.jsonl.partial")
+    partial.write_text("mine, too")
+    with pytest.raises(InputFileError, match="cannot be written"):
+        export_mind(mind[0], other, with_vectors=False, tell=told)
+    assert (target.is_symlink(), partial.read_text()) == (True, "mine, too")
+    assert not other.exists()
+    assert not list(tmp_path.glob("out.jsonl.*"))
+
+
 def test_nothing_is_written_over_and_a_file_that_is_not_there_is_said(
     mind: tuple[Path, dict[str, object]], exported: Path, tmp_path: Path
 ) -> None:

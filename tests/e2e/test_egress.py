@@ -1,6 +1,7 @@
 """Nothing leaves the machine that the owner did not say: a day of a real daemon, and what its kernel counted (F2)."""
 
 import asyncio
+import importlib.util
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ import pytest
 
 from reveries import protocol
 from reveries.config import Home
+from tests.e2e.confined_calls import NAMES
 from tests.e2e.living import Client, Living
 from tests.fakes.provider import provider
 
@@ -108,6 +110,26 @@ async def test_with_the_embedded_model_a_whole_day_opens_no_connection_at_all(li
     finally:
         if confined.process is not None and confined.process.poll() is None:
             confined.kill()
+
+
+@pytest.mark.e2e
+@pytest.mark.system
+@pytest.mark.requirement("F2")
+def test_litellm_asks_nobody_but_the_provider_whatever_the_model_is_called() -> None:
+    """Not even from libraries that open their sockets beside Python, which an audit hook does not see."""
+    unshare = shutil.which("unshare")
+    if unshare is None or not _can_unshare(unshare) or importlib.util.find_spec("litellm") is None:
+        pytest.skip("no network namespace can be made here, or the extra `hosted` is not installed")
+    done = subprocess.run(
+        [unshare, "-rn", sys.executable, "-W", "ignore", "-m", "tests.e2e.confined_calls"],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    counts = json.loads(done.stdout.splitlines()[-1])
+    assert counts == {"Tcp.ActiveOpens": len(NAMES), "Udp.OutDatagrams": 0, "Ip.OutNoRoutes": 0}
 
 
 @pytest.mark.e2e

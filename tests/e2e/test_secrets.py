@@ -4,6 +4,7 @@
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -14,9 +15,14 @@ from typing import Final
 import pytest
 
 from reveries import protocol
+from reveries.client import cli
 from reveries.config import Home
 from reveries.daemon.logs import log_to
-from reveries.errors import ModelFault, ModelUnavailableError
+from reveries.daemon.recovery import live_with_recovery
+from reveries.db.backups import suspicion
+from reveries.db.driver import dbapi
+from reveries.db.storage_errors import storage_errors
+from reveries.errors import ModelFault, ModelUnavailableError, StorageError
 from reveries.llm.base import Prompt
 from reveries.llm.faults import told
 from reveries.llm.scripted import Piece, ScriptedModel
@@ -24,7 +30,9 @@ from reveries.memory.model import Origin
 from reveries.redaction import redacted, spellings
 from tests.daemon.mind_kit import NOON, living
 from tests.daemon.poison import settings
+from tests.daemon.test_calendar import a_database, calendar, woken
 from tests.e2e.living import Living
+from tests.fakes.clock import HandClock
 from tests.fakes.patient_clock import PatientClock
 from tests.memory.kit import deep_answer
 
@@ -217,3 +225,88 @@ async def test_no_private_word_of_a_whole_day_is_in_the_log(home: Home, tmp_path
     assert "thought.ended" in text
     assert "reply.failed" in text
     assert _PRIVATE not in text
+
+
+@pytest.mark.requirement("H2")
+def test_a_row_that_is_no_text_is_told_of_without_a_word_of_it() -> None:
+    with contextlib.closing(dbapi.connect(":memory:")) as memory:
+        torn = f"my {_PRIVATE} diary".encode() + b"\xff"
+        with pytest.raises(StorageError) as raised, storage_errors():
+            memory.execute("SELECT CAST(? AS TEXT) AS text", [torn]).fetchall()
+        assert _PRIVATE not in str(raised.value)
+        memory.execute("CREATE VIRTUAL TABLE words USING fts5(text)")
+        with pytest.raises(StorageError) as raised, storage_errors():
+            memory.execute("SELECT * FROM words WHERE words MATCH ?", [f"{_PRIVATE}:x"]).fetchall()
+        assert _PRIVATE not in str(raised.value)
+
+
+@pytest.mark.requirement("H2")
+async def test_what_tripped_a_wake_is_told_without_its_words(home: Home, tmp_path: Path) -> None:
+    home.create()
+    async with a_database(home) as database:
+        memory = database.path
+
+    async def trip(awake: asyncio.Event) -> int:
+        raise ValueError(f"no time is {_PRIVATE}")
+
+    memory.write_bytes(b"no memory at all")
+    with log_to(tmp_path, "info"), pytest.raises(StorageError) as raised:
+        await live_with_recovery(trip, memory, home.backups, HandClock(NOON))
+    log = (tmp_path / "daemon.log").read_text(encoding="utf-8")
+    assert "memory.damaged" in log
+    assert "ValueError" in log
+    assert _PRIVATE not in log + str(raised.value) + suspicion(memory).read_text(encoding="utf-8")
+
+
+@pytest.mark.requirement("H2")
+async def test_a_calendar_that_cannot_be_read_is_told_of_without_a_line_of_it(home: Home, tmp_path: Path) -> None:
+    file = tmp_path / "c.ics"
+    file.write_text(f"BEGIN:VCALENDAR\r\n{_PRIVATE} at the doctor's", encoding="utf-8")
+    clock = PatientClock(NOON)
+    with log_to(tmp_path, "info"):
+        async with a_database(home) as database:
+            await clock.watch(database)
+            one = calendar(file, database, clock)
+            assert await woken(one, clock, 0.2) is None
+    log = (tmp_path / "daemon.log").read_text(encoding="utf-8")
+    assert "calendar.unreadable" in log
+    assert "c.ics cannot be read" in one.problems[0]
+    assert _PRIVATE not in log + one.problems[0]
+
+
+@pytest.mark.requirement("H2")
+def test_of_what_a_library_says_the_log_has_only_where(tmp_path: Path) -> None:
+    for level in ("info", "debug"):
+        folder = tmp_path / level
+        folder.mkdir()
+        with log_to(folder, level):
+            logging.getLogger("asyncio").error("Task exception was never retrieved: %r", ValueError(_PRIVATE))
+    at_info = (tmp_path / "info" / "daemon.log").read_text(encoding="utf-8")
+    assert "library.spoke" in at_info
+    assert "test_secrets.py" in at_info
+    assert _PRIVATE not in at_info
+    assert _PRIVATE in (tmp_path / "debug" / "daemon.log").read_text(encoding="utf-8")
+
+
+@pytest.mark.requirement("H2")
+@pytest.mark.parametrize("settings_text", ['[llm]\napi_key_file = "{key}"\n', "not = [toml"])
+def test_an_unforeseen_error_of_the_client_is_written_down_without_its_words(home: Home, settings_text: str) -> None:
+    home.create()
+    key = home.path / "openai.key"
+    key.write_text("correct-horse-battery\n", encoding="utf-8")
+    home.config.write_text(settings_text.format(key=key), encoding="utf-8")
+
+    def fail() -> None:
+        try:
+            raise KeyError(_PRIVATE)
+        except KeyError as cause:
+            raise OSError(5, "correct-horse-battery") from cause
+
+    with pytest.raises(OSError, match="horse") as raised:
+        fail()
+    assert cli._unexpected(raised.value, home) == 1
+    log = (home.logs / "client.log").read_text(encoding="utf-8")
+    assert "KeyError" in log
+    assert "test_secrets.py" in log
+    assert _PRIVATE not in log
+    assert "correct-horse" not in log

@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -148,7 +149,7 @@ async def test_circuits_survive_a_restart(database: Database, clock: HandClock) 
         await first.failed("openai", DOWN)
     await first.failed("ollama", Failure(ModelFault.KEY_REFUSED, "401"))
     second = await open_circuits(database, clock, Random(2))
-    assert second.of("openai") == first.of("openai")
+    assert second.of("openai") == replace(first.of("openai"), last_error="openai cannot be reached.")
     assert second.wait_seconds("openai", Role.MONOLOGUE) == first.wait_seconds("openai", Role.MONOLOGUE) > 0
     assert "openai fails since" in second.problems()[1]
 
@@ -174,3 +175,16 @@ async def test_a_clock_that_is_set_back_does_not_lengthen_a_wait(database: Datab
     await clock.advance(30)
     assert circuits.wait_seconds("openai", Role.MONOLOGUE) == pytest.approx(0)
     assert isinstance(circuits, Circuits)
+
+
+@pytest.mark.requirement("H2")
+async def test_what_a_provider_quoted_is_told_and_not_kept(database: Database, clock: HandClock) -> None:
+    """It may quote words that were said off the record."""
+    circuits = await open_circuits(database, clock, Random(1))
+    for fault in ModelFault:
+        await circuits.failed(f"ollama-{fault.value}", Failure(fault, "It refused quokkaberry."), Role.CONVERSATION)
+    assert "quokkaberry" in " ".join(circuits.problems())
+    kept = [str(tuple(row)) for row in await database.rows("circuits.all")]
+    assert len(kept) == len(ModelFault)
+    assert "quokkaberry" not in " ".join(kept)
+    assert "did not take the question" in " ".join((await open_circuits(database, clock, Random(2))).problems())

@@ -89,7 +89,9 @@ async def test_it_listens_for_the_owner_alone_and_on_no_port(running: _Running, 
     assert not [c for c in child.net_connections(kind="inet") if c.status == psutil.CONN_LISTEN]
     assert child.nice() >= embedded_server.NICENESS
     if sys.platform == "linux":
-        assert child.rlimit(psutil.RLIMIT_CORE) == (0, 0)
+        assert (
+            child.rlimit(psutil.RLIMIT_CORE)[1] <= 1
+        )  # Of 1, Linux makes none for a program at the end of a pipe either.
 
 
 @pytest.mark.requirement("R-40")

@@ -35,7 +35,7 @@ def command(port: int, host: str) -> None:
         raise AsleepError("The mind is asleep.", advice="Wake it: reveries wake")
 
     def make(number: int) -> Door:
-        return Door(address, number, secrets.token_urlsafe(32), secrets.token_urlsafe(32))
+        return Door(address, number, *(secrets.token_urlsafe(32) for _ in range(3)))
 
     def tell(door: Door) -> None:
         say(f"Open it in a browser on this machine: {door.address}")

@@ -25,12 +25,19 @@ def loopback(host: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """`token` stands in the address that the owner opens; `cookie` is what their browser has from then on."""
+    """`token` stands in the address that the owner opens; `cookie` is what their browser has from then on, and `key`
+    what the page has.
+
+    A browser hands a cookie to every port of the same address, whoever listens there: another account's server, too.
+    So a window takes the key as well. It stands behind the `#` of the address, which is sent to nobody, and the page
+    keeps it where only pages of this very port may look.
+    """
 
     host: str
     port: int
     token: str
     cookie: str
+    key: str
 
     @property
     def names(self) -> frozenset[str]:
@@ -42,7 +49,7 @@ class Door:
     def address(self) -> str:
         """What the owner opens. Whoever has it may come in."""
         shown = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{shown}:{self.port}/?token={self.token}"
+        return f"http://{shown}:{self.port}/?token={self.token}#{self.key}"
 
     @property
     def cookie_name(self) -> str:
@@ -65,6 +72,9 @@ class Door:
 
     def has_cookie(self, cookie: str) -> bool:
         return hmac.compare_digest(cookie.encode(), self.cookie.encode())
+
+    def has_key(self, key: str) -> bool:
+        return hmac.compare_digest(key.encode(), self.key.encode())
 
     @property
     def headers(self) -> dict[str, str]:

@@ -18,6 +18,7 @@ from aiohttp import WSMsgType, web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
+from reveries.api_keys import without_secrets
 from reveries.client.web.door import Door
 
 MOST_WINDOWS: Final = 8
@@ -48,7 +49,7 @@ class _Terminal(AppService):
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,
-            env=self._build_environment(width=width, height=height),
+            env=without_secrets(self._build_environment(width=width, height=height)),
             # `-m` looks in the working folder first: let that be where this package is.
             cwd=Path(__file__).parents[3],
         )
@@ -98,7 +99,7 @@ class Site:
         application.router.add_get("/", self._index)
         application.router.add_get("/page.css", self._css)
         application.router.add_get("/page.js", self._js)
-        application.router.add_get("/ws", self._window)
+        application.router.add_get("/ws/{key}", self._window)
         application.router.add_get("/static/{name:.+}", self._file)
         application.on_shutdown.append(self._close_windows)
         return application
@@ -107,7 +108,7 @@ class Site:
         @web.middleware
         async def guarded(request: web.Request, handler: _Handler) -> web.StreamResponse:
             door = self._door
-            is_socket = request.path == "/ws"
+            is_socket = request.path.startswith("/ws")
             if not door.is_named(request.headers.get("Host", "")):
                 response: web.StreamResponse = _refused("This is not the name of this server.")
             elif not door.is_from_here(request.headers.get("Origin"), is_required=is_socket):
@@ -131,7 +132,7 @@ class Site:
         return response
 
     async def _index(self, request: web.Request) -> web.StreamResponse:
-        page = self._page.replace("WEBSOCKET", f"ws://{request.headers['Host'].lower()}/ws")
+        page = self._page.replace("WEBSOCKET", f"ws://{request.headers['Host'].lower()}/ws/")
         return web.Response(text=page, content_type="text/html")
 
     async def _css(self, _: web.Request) -> web.StreamResponse:
@@ -147,6 +148,8 @@ class Site:
         return web.FileResponse(_STATIC / name)
 
     async def _window(self, request: web.Request) -> web.StreamResponse:
+        if not self._door.has_key(request.match_info.get("key", "")):
+            return _refused("A window takes the key that stands behind the # of the address.")
         if len(self._windows) >= MOST_WINDOWS:
             return _refused(f"There are {MOST_WINDOWS} windows already.", 503)
         socket = web.WebSocketResponse(heartbeat=_HEARTBEAT_SECONDS, max_msg_size=_LONGEST_MESSAGE_BYTES)

@@ -2,9 +2,12 @@
 
 import os
 
+from reveries.own_process import keep_to_itself
+
 
 def main() -> None:
     """Run it until it is left. What it would complain of is nobody's to read here: the interface says what is wrong."""
+    keep_to_itself()
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 2)
     os.close(quiet)

@@ -7,16 +7,20 @@ when its standard input does. Then the finished code is loaded in a thread.
 
 import asyncio
 import contextlib
+import os
 import sys
 from pathlib import Path
 
+from reveries.api_keys import without_secrets
 from reveries.memory.graph.kernels import compiled
 from reveries.memory.live import LiveMemory
+from reveries.own_files import fault_of_cache, owner_of
 
 _COMPILE = """
 import os, pathlib, sys, threading
 os.nice(10)
 threading.Thread(target=lambda: os._exit(0 if os.read(0, 1) else 1), daemon=True).start()
+from reveries.api_keys import without_secrets
 from reveries.memory.graph.kernels import compiled
 compiled(pathlib.Path(sys.argv[1]) if sys.argv[1] else None)
 """
@@ -44,6 +48,8 @@ async def _compile_in_a_child(cache: Path | None) -> bool:
     if cache is not None:
         try:
             await asyncio.to_thread(cache.mkdir, mode=0o700, parents=True, exist_ok=True)
+            if await asyncio.to_thread(fault_of_cache, cache.parent, owner_of(cache.parent.parent)):
+                return False  # What is loaded from it runs as the owner.
         except OSError:
             return False
     child = await asyncio.create_subprocess_exec(
@@ -54,6 +60,7 @@ async def _compile_in_a_child(cache: Path | None) -> bool:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
+        env=without_secrets(os.environ),
     )
     try:
         async with asyncio.timeout(_LONGEST_SECONDS):

@@ -1,0 +1,19 @@
+"""What a process of ours does for itself before anything that was said is in its memory."""
+
+import ctypes
+import resource
+import sys
+
+_PR_SET_DUMPABLE = 4
+_NO_CORE = 1
+"""Bytes. No file fits into that, and Linux pipes none to a program either: a limit of 0 it passes over for a pipe."""
+
+
+def keep_to_itself() -> None:
+    """No core dump, in a file or through a pipe, and on Linux nobody but root looks into its memory or its environment,
+    not even other programs of the same user. Children that are another program do it again for themselves."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    limit = _NO_CORE if sys.platform == "linux" and hard != 0 else 0
+    resource.setrlimit(resource.RLIMIT_CORE, (limit, limit))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)

@@ -25,6 +25,7 @@ from reveries.client.tui.side import MemoryCard, Side
 from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.status_line import StatusLine
 from reveries.client.tui.themes import dress
+from reveries.client.tui.words import Words
 from reveries.clock import Clock, SystemClock
 from reveries.config import ClientSettings, Home, load_settings
 from reveries.errors import ReveriesError
@@ -65,7 +66,7 @@ class ReveriesApp(App[None]):
         self._draft = DraftFile(home.draft)
         self._deeds: Deeds | None = None
         self._ctrl_c_at: float | None = None
-        self._to_say_when_attached = ""
+        self._to_say_when_attached: Words | None = None
         self._opened_by = ""
         self.was_private = False
         """Whether what was said last was off the record: there is nothing of it to take back."""
@@ -154,6 +155,8 @@ class ReveriesApp(App[None]):
             self.hint(what)
         elif what is None:
             await self.say(sent.text.strip(), is_private=self.composer.is_private)
+        elif what.command.keeps_words and self.composer.is_private:
+            self.hint(f"off the record: {what.command.name} would keep it; /private ends it")
         else:
             self.composer.sent(sent.text, is_private=self.composer.is_private or what.command.name == "/private")
             self._do(what)
@@ -173,9 +176,9 @@ class ReveriesApp(App[None]):
         await self.chat.say(text, is_private=is_private)
         return True
 
-    def say_when_attached(self, text: str) -> None:
-        """Say `text` as soon as the conversation stands on the screen anew."""
-        self._to_say_when_attached = text
+    def say_when_attached(self, words: Words) -> None:
+        """Say them as soon as the conversation stands on the screen anew."""
+        self._to_say_when_attached = words
 
     @work(group="deeds", name="tui.deed", exit_on_error=True)
     async def _do(self, what: Called) -> None:
@@ -317,8 +320,8 @@ class ReveriesApp(App[None]):
             await self.chat.mount(Welcome(mind, happened.status))
         self._show_status(happened.status)
         if words := self._to_say_when_attached:
-            self._to_say_when_attached = ""
-            await self.say(words)
+            self._to_say_when_attached = None
+            await self.say(words.text, is_private=words.is_private or self.composer.is_private)
 
     @on(messages.WentAway)
     async def _went_away(self, happened: messages.WentAway) -> None:

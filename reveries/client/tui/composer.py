@@ -7,13 +7,13 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import TextArea
 
+from reveries.client.tui.commands import may_become_private
 from reveries.client.tui.history import History
 from reveries.client.tui.slash_menu import SlashMenu
 from reveries.plaintext import plain
 
 LONGEST_SHOWN_CHARS = 20_000
 """Longer texts are written as a mark of their length: laying out a megabyte takes the widget minutes."""
-_PRIVATE = "/private"
 _NEWLINE_KEYS = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
 
 
@@ -54,7 +54,7 @@ class Composer(TextArea):
     @property
     def draft_to_keep(self) -> str:
         """What may be written down of it: nothing, when it is off the record."""
-        return "" if self.is_private or self.text.startswith(_PRIVATE) else self.draft
+        return "" if self.is_private or may_become_private(self.text) else self.draft
 
     def on_mount(self) -> None:
         self.cursor_blink = False

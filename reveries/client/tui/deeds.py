@@ -25,6 +25,7 @@ from reveries.client.tui.memory_shelves import MemoryShelf, RecalledShelf
 from reveries.client.tui.panes import LookPane, columns_for, problem_page
 from reveries.client.tui.shelves import ConversationShelf, PastWordsShelf, SleepShelf, ThoughtShelf
 from reveries.client.tui.themes import next_theme
+from reveries.client.tui.words import Words
 from reveries.client.tui.work import Work
 from reveries.client.wording import since
 from reveries.errors import ProtocolError, ReveriesError, UsageError
@@ -100,7 +101,7 @@ class Deeds:
     async def _retry(self, _: str) -> None:
         words = await self._taken_back()
         # Said when the conversation without them stands on the screen.
-        self._app.say_when_attached(words)
+        self._app.say_when_attached(Words(words, self._app.composer.is_private))
 
     async def _private(self, words: str) -> None:
         """With words: that one turn. Without: from now on, until it is said again."""

@@ -16,6 +16,7 @@ from textual.message import Message
 from reveries import protocol
 from reveries.client.connection import Connection, connect
 from reveries.client.tui import messages
+from reveries.client.tui.words import Words
 from reveries.clock import Clock, wait_for_event
 from reveries.config import Home
 from reveries.errors import AsleepError, ConnectionLostError, ReveriesError
@@ -24,14 +25,6 @@ FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 2.0
 STATUS_SECONDS: Final = 5.0
 QUEUED_TURNS: Final = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What the owner says. Off the record, nothing of it is stored, here as little as there."""
-
-    text: str
-    is_private: bool = False
 
 
 @dataclass(frozen=True, slots=True)

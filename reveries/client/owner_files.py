@@ -26,12 +26,16 @@ class DraftFile:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._kept: str | None = None
+        self.kept_at: float | None = None
+        """When what was loaded had been kept; None when there was nothing."""
 
     def load(self) -> str:
         """The words; empty when there are none."""
         try:
-            if self._file.stat().st_size > _LONGEST_DRAFT_BYTES:
+            seen = self._file.stat()
+            if seen.st_size > _LONGEST_DRAFT_BYTES:
                 return ""
+            self.kept_at = seen.st_mtime
             self._kept = plain(self._file.read_text(encoding="utf-8", errors="replace"))
         except OSError:
             return ""

@@ -1,16 +1,20 @@
 """What the owner wrote: never lost, never said twice, never on the record when they were told that it is off it."""
 
 import asyncio
+import time
 
 import pytest
+from textual import events
 
 from reveries import protocol
+from reveries.client.owner_files import DraftFile
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.commands import Called, called, may_become_private
+from reveries.client.tui.words import Words
 from reveries.config import Home
 from tests.client.screen_text import text_of, until
 from tests.client.test_plain_chat import talk_plainly
-from tests.fakes.daemon import FakeMind, awake
+from tests.fakes.daemon import FakeMind, Script, awake
 
 
 def said(mind: FakeMind) -> list[tuple[str, bool]]:
@@ -100,3 +104,171 @@ async def test_said_again_off_the_record_it_is_off_the_record(home: Home) -> Non
 async def test_said_again_plainly_off_the_record_it_is_off_the_record(home: Home) -> None:
     _, mind = await talk_plainly(home, "one", "/private", "/retry")
     assert said(mind) == [("one", False), ("one", True)]
+
+
+# --- keys that come at once -------------------------------------------------------------------------------------------
+
+
+def burst(app: ReveriesApp, *typed: str) -> None:
+    """Press keys without waiting in between: letters, and the names of other keys between angles."""
+    for piece in typed:
+        keys = [piece[1:-1]] if piece.startswith("<") else list(piece)
+        for key in keys:
+            app.post_message(events.Key("space" if key == " " else key, key if len(key) == 1 else None))
+
+
+async def test_keys_behind_enter_are_another_text_and_nothing_is_said_twice(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home) as mind, app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        burst(app, "alpha", "<enter>", "beta", "<enter>", "gamma")
+        await until(pilot, lambda: len(said(mind)) == 2 and app.composer.text == "gamma")
+        assert said(mind) == [("alpha", False), ("beta", False)]
+
+
+async def test_keys_behind_a_command_are_another_text(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home) as mind, app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        burst(app, "/private", "<enter>", "hush", "<enter>", "/private", "<enter>", "aloud", "<enter>", "rest")
+        await until(pilot, lambda: len(said(mind)) == 2 and app.composer.text == "rest")
+        assert said(mind) == [("hush", True), ("aloud", False)]
+        assert app.composer.draft_to_keep == "rest"
+
+
+async def test_what_is_refused_comes_back_before_what_was_typed_since(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), app.run_test() as pilot:
+        burst(app, "alpha", "<enter>", "beta")
+        await until(pilot, lambda: app.composer.text == "alpha\n\nbeta")
+        app.composer.clear()
+        burst(app, "/private hush", "<enter>", "beta")
+        await until(pilot, lambda: app.composer.text == "/private hush" and app.composer.is_private)
+        assert app.composer.draft_to_keep == "beta"
+        app.composer.clear()
+        app.composer.set_private(False)
+        await until(pilot, lambda: app.composer.text == "beta")
+
+
+async def test_leaving_right_behind_enter_loses_nothing(home: Home) -> None:
+    home.path.mkdir(mode=0o700)
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), app.run_test() as pilot:
+        burst(app, "alpha", "<enter>", "<ctrl+d>")
+        await pilot.pause()
+    assert DraftFile(home.draft).load() == "alpha"
+
+
+async def test_what_was_written_off_the_record_stays_it_when_that_ends(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        app.composer.turn_private()
+        await pilot.press(*"hush")
+        app.composer.turn_private()
+        await until(pilot, lambda: "these words are off the record" in text_of(app))
+        assert app.composer.draft_to_keep == ""
+        await pilot.press("enter", *"aloud")
+        assert app.composer.draft_to_keep == "aloud"
+        await until(pilot, lambda: said(mind) == [("hush", True)])
+        await pilot.press("ctrl+z", "ctrl+z", "ctrl+z")
+        assert "hush" not in app.composer.text
+
+
+# --- what waits -------------------------------------------------------------------------------------------------------
+
+
+def kept(home: Home) -> str:
+    """What another terminal would find, when this one is gone."""
+    return home.draft.read_text() if home.draft.exists() else ""
+
+
+async def test_what_waits_is_on_the_disk_before_the_terminal_is_closed(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home, Script(holds_reply=True)) as mind, app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press(*"one", "enter")
+        await until(pilot, lambda: app.is_answering and not app.link.unheard)
+        await pilot.press(*"two", "enter", *"/private hush", "enter", *"thr")
+        await until(pilot, lambda: kept(home) == "two\n\nthr")
+        mind.release.set()
+        await until(pilot, lambda: len(said(mind)) == 3 and kept(home) == "thr")
+        assert said(mind)[2] == ("hush", True)
+
+
+async def test_a_private_message_that_waits_takes_no_other_word_with_it(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home, Script(holds_reply=True)), app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press(*"one", "enter")
+        await until(pilot, lambda: app.is_answering and not app.link.unheard)
+        await pilot.press(*"two", "enter", *"/private hush", "enter", *"three", "ctrl+d")
+    assert kept(home) == "two\n\nthree"
+
+
+async def test_private_words_that_come_back_stand_alone_and_the_others_come_after(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(30), awake(home, Script(holds_reply=True)) as mind, app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press(*"one", "enter")
+        await until(pilot, lambda: app.is_answering and not app.link.unheard)
+        await pilot.press(*"two", "enter", *"/private hush", "enter", *"three")
+        await mind.stop()
+        await until(pilot, lambda: app.composer.text == "hush" and app.composer.is_private)
+        await until(pilot, lambda: kept(home) == "two\n\nthree")
+        mind.script.holds_reply = False
+        await mind.start()
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press("enter", *"/private", "enter")
+        await until(pilot, lambda: app.composer.text == "two\n\nthree" and not app.composer.is_private)
+        await until(pilot, lambda: ("hush", True) in said(mind))
+        assert kept(home) == "two\n\nthree"
+
+
+async def test_words_that_were_refused_and_not_stored_are_in_the_draft_again(home: Home) -> None:
+    app = ReveriesApp(home)
+    full = protocol.Failed(0, "storage", "The disk is full: nothing new is stored.", "Free some space.")
+    script = Script(failures={"Say": full})
+    async with asyncio.timeout(20), awake(home, script) as mind, app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press(*"one", "enter")
+        await until(pilot, lambda: app.composer.text == "one" and "The disk is full" in text_of(app))
+        await pilot.press(*[" "], *"more")
+        await until(pilot, lambda: kept(home) == "one more")
+        app.composer.clear()
+        await pilot.press(*"/private hush", "enter")
+        await until(pilot, lambda: app.composer.text == "hush" and app.composer.is_private)
+        await until(pilot, lambda: kept(home) == "")
+        assert said(mind) == [("one", False), ("hush", True)]
+
+
+async def test_words_taken_back_to_be_said_again_are_the_draft_until_they_are(home: Home) -> None:
+    app = ReveriesApp(home)
+    home.path.mkdir(mode=0o700)
+    async with asyncio.timeout(20), app.run_test() as pilot:
+        app.draft.say_again(Words("again"))
+        await pilot.press(*"and", "ctrl+d")
+    assert kept(home) == "again\n\nand"
+
+
+async def test_words_that_were_heard_before_the_connection_was_lost_are_not_in_the_draft(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(30), awake(home, Script(dies_on="Say")) as mind, app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        mind.script.turns = [protocol.SaidTurn("t9", "you", True, "heard", time.time() + 5, False)]
+        await pilot.press(*"heard", "enter")
+        await until(pilot, lambda: bool(said(mind)) and app.is_attached_to_mind and not app.link.unheard)
+        await until(pilot, lambda: app.composer.text == "")
+
+
+@pytest.mark.parametrize(("said_before_seconds", "draft"), [(5.0, "more"), (600.0, "heard\n\nmore")])
+async def test_words_heard_before_the_terminal_was_killed_are_not_in_its_draft(
+    home: Home, said_before_seconds: float, draft: str
+) -> None:
+    home.path.mkdir(mode=0o700)
+    DraftFile(home.draft).keep("heard\n\nmore")
+    turn = protocol.SaidTurn("t9", "you", True, "heard", time.time() - said_before_seconds, False)
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home, Script(turns=[turn])), app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await until(pilot, lambda: app.composer.text == draft)

@@ -101,24 +101,15 @@ class Deeds:
     async def _retry(self, _: str) -> None:
         words = await self._taken_back()
         # Said when the conversation without them stands on the screen.
-        self._app.say_when_attached(Words(words, self._app.composer.is_private))
+        self._app.draft.say_again(Words(words, self._app.composer.is_private))
 
-    async def _private(self, words: str) -> None:
-        """With words: that one turn. Without: from now on, until it is said again."""
-        app = self._app
-        if words:
-            if not await app.say(words, is_private=True):
-                app.composer.write(f"/private {words}")
-            return
-        app.composer.set_private(not app.composer.is_private)
-        app.hint(
-            "off the record: what you say is neither stored nor remembered; /private ends it"
-            if app.composer.is_private
-            else "on the record again"
-        )
+    async def _private(self, _: str) -> None:
+        """From now on, until it is said again. With words behind it, it is the application that says them."""
+        self._app.composer.turn_private()
 
     async def _undo(self, _: str) -> None:
-        self._app.composer.take_back([await self._taken_back()])
+        words = await self._taken_back()
+        self._app.composer.take_back([Words(words, self._app.composer.is_private)])
         self._app.hint("taken back: it is not remembered; your words are in the draft")
 
     async def _taken_back(self) -> str:

@@ -1,5 +1,6 @@
 """The terminal interface: puts the widgets together and hands what happened to whom it concerns."""
 
+import signal
 from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,6 +24,7 @@ from reveries.client.tui.jobs import Jobs
 from reveries.client.tui.keys import KEYS, keymap
 from reveries.client.tui.link import Link
 from reveries.client.tui.side import MemoryCard, Side
+from reveries.client.tui.signals import leave_on_signals
 from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.status_line import StatusLine
 from reveries.client.tui.themes import dress
@@ -81,6 +83,7 @@ class ReveriesApp(App[None]):
         self._wrong_colours = dress(self, home.themes, self.settings.theme)
         self.mishap: Exception | None = None
         """What ended the application, if it was not its owner."""
+        self.ended_by: signal.Signals | None = None
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="room"):
@@ -119,6 +122,7 @@ class ReveriesApp(App[None]):
         self.set_keymap(keymap(self.settings))
         self.draft.load()
         self.composer.focus()
+        leave_on_signals(self.draft.keep, self._leave_on_signal)
         self.set_interval(DRAFT_SECONDS, self.draft.keep)
         self.set_timer(DEEDS_SECONDS, lambda: self.deeds)
         self._live()
@@ -283,6 +287,10 @@ class ReveriesApp(App[None]):
         """Keep what was not said yet as the draft, and go."""
         self.draft.leave()
         self.exit()
+
+    def _leave_on_signal(self, number: signal.Signals) -> None:
+        self.ended_by = number
+        self.action_detach()
 
     def action_leave_or_copy(self) -> None:
         """Ctrl+C: copy what is selected; else leave when pressed twice."""

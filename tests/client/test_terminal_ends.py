@@ -89,7 +89,8 @@ def test_told_to_end_it_gives_the_terminal_back_and_keeps_the_draft(home: Home) 
         terminal.process.send_signal(signal.SIGTERM)
         terminal.until(lambda: terminal.process.poll() is not None)
         terminal.read()
-        assert terminal.process.returncode == 128 + signal.SIGTERM
+        log = home.logs / "client.log"
+        assert terminal.process.returncode == 128 + signal.SIGTERM, log.read_text() if log.exists() else terminal.shown
         assert home.draft.read_text() == "half a thought"
         for given_back in (b"\x1b[?1049l", b"\x1b[?1000l", b"\x1b[?25h", b"\x1b[?2004l"):
             assert given_back in terminal.shown

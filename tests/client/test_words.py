@@ -1,13 +1,15 @@
 """What the owner wrote: never lost, never said twice, never on the record when they were told that it is off it."""
 
 import asyncio
+import stat
 import time
+from pathlib import Path
 
 import pytest
 from textual import events
 
 from reveries import protocol
-from reveries.client.owner_files import DraftFile
+from reveries.client.draft_file import DraftFile
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.commands import Called, called, may_become_private
 from reveries.client.tui.words import Words
@@ -266,9 +268,79 @@ async def test_words_heard_before_the_terminal_was_killed_are_not_in_its_draft(
     home: Home, said_before_seconds: float, draft: str
 ) -> None:
     home.path.mkdir(mode=0o700)
-    DraftFile(home.draft).keep("heard\n\nmore")
+    home.draft.write_text("heard\n\nmore")
     turn = protocol.SaidTurn("t9", "you", True, "heard", time.time() - said_before_seconds, False)
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home, Script(turns=[turn])), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await until(pilot, lambda: app.composer.text == draft)
+
+
+# --- several terminals ------------------------------------------------------------------------------------------------
+
+
+def test_terminals_do_not_touch_each_others_drafts(tmp_path: Path) -> None:
+    file = tmp_path / "draft.txt"
+    one, two = DraftFile(file), DraftFile(file)
+    assert one.keep("of one")
+    assert two.load() == ""
+    assert two.keep("of two")
+    assert two.keep("")
+    assert one.keep("of one")
+    assert file.read_text() == "of one"
+    assert two.keep("of two again")
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["draft-2.txt", "draft.txt"]
+    assert all(stat.S_IMODE(place.stat().st_mode) == 0o600 for place in tmp_path.iterdir())
+
+
+def test_drafts_of_terminals_that_are_gone_are_found_one_by_each_that_opens(tmp_path: Path) -> None:
+    file = tmp_path / "draft.txt"
+    gone = [DraftFile(file), DraftFile(file)]
+    for number, draft in enumerate(gone):
+        draft.keep(f"of {number}")
+    for draft in gone:
+        draft.close()
+    (tmp_path / "draft-3.txt").touch()
+    one, two, three = DraftFile(file), DraftFile(file), DraftFile(file)
+    assert [(draft.load(), draft.has_others) for draft in (one, two, three)] == [
+        ("of 0", True),
+        ("of 1", False),
+        ("", False),
+    ]
+    assert not (tmp_path / "draft-3.txt").exists()
+
+
+def test_a_draft_that_was_erased_is_not_written_over_anothers(tmp_path: Path) -> None:
+    file = tmp_path / "draft.txt"
+    one, two = DraftFile(file), DraftFile(file)
+    one.keep("of one")
+    file.unlink()
+    two.keep("of two")
+    assert one.keep("of one and more")
+    assert file.read_text() == "of two"
+    assert one.keep("")
+    assert [place.name for place in tmp_path.iterdir()] == ["draft.txt"]
+
+
+def test_a_draft_is_read_through_no_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("a key")
+    (tmp_path / "draft.txt").symlink_to(tmp_path / "elsewhere")
+    draft = DraftFile(tmp_path / "draft.txt")
+    assert draft.load() == ""
+    assert draft.keep("words")
+    assert (tmp_path / "elsewhere").read_text() == "a key"
+
+
+async def test_a_terminal_that_opens_and_sends_leaves_the_other_ones_draft(home: Home) -> None:
+    one, two = ReveriesApp(home), ReveriesApp(home)
+    async with asyncio.timeout(30), awake(home), one.run_test() as first:
+        await until(first, lambda: one.is_attached_to_mind)
+        await first.press(*"a letter")
+        await until(first, lambda: kept(home) == "a letter")
+        async with two.run_test() as second:
+            await until(second, lambda: two.is_attached_to_mind)
+            assert two.composer.text == ""
+            await second.press(*"hi", "enter")
+            await until(second, lambda: not two.is_answering and not two.link.unheard)
+            await second.press("ctrl+d")
+        assert kept(home) == "a letter"

@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from reveries import protocol
-from reveries.client.owner_files import DraftFile
+from reveries.client.draft_file import DraftFile
 from reveries.client.tui import messages
 from reveries.client.tui.chat import Chat
 from reveries.client.tui.colourless import in_place_of_greys
@@ -120,12 +120,16 @@ class ReveriesApp(App[None]):
     def on_mount(self) -> None:
         self._warn_of_colours()
         self.set_keymap(keymap(self.settings))
-        self.draft.load()
+        if self.draft.load():
+            self.hint("another terminal left a draft, too: the next one that you open has it")
         self.composer.focus()
         leave_on_signals(self.draft.keep, self._leave_on_signal)
         self.set_interval(DRAFT_SECONDS, self.draft.keep)
         self.set_timer(DEEDS_SECONDS, lambda: self.deeds)
         self._live()
+
+    def on_unmount(self) -> None:
+        self.draft.close()
 
     def _warn_of_colours(self) -> None:
         if self._wrong_colours:
@@ -137,7 +141,8 @@ class ReveriesApp(App[None]):
 
     def _handle_exception(self, error: Exception) -> None:
         """Leave without writing a traceback over the terminal; whoever ran the application asks for `mishap`."""
-        if self._closing:
+        if self._closing or self._exit:
+            # What still came found the screen half taken down.
             return
         self.draft.keep()
         if self.is_headless:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from reveries.client.owner_files import DraftFile
+from reveries.client.draft_file import DraftFile
 from reveries.client.tui.composer import Composer
 from reveries.client.tui.link import Link
 from reveries.client.tui.words import Words, joined, on_record
@@ -21,15 +21,19 @@ class Draft:
         self._link = link
         self._composer = composer
         self._to_say_again: Words | None = None
+        self._is_left = False
 
-    def load(self) -> None:
-        """Put what was kept into the composer."""
+    def load(self) -> bool:
+        """Put what was kept into the composer. Whether there is more, of another terminal."""
         self._composer.write(self._file.load())
         if self._file.kept_at is not None:
             self._link.doubt_since = self._file.kept_at - _STORED_WITHIN_SECONDS
+        return self._file.has_others
 
     def keep(self) -> None:
         """Write down what is written, and before it what was sent and not acknowledged."""
+        if self._is_left:
+            return
         again = [self._to_say_again] if self._to_say_again is not None else []
         unheard = on_record([*self._link.unheard, *again])
         self._file.keep(joined([*unheard, self._composer.draft_to_keep]))
@@ -38,6 +42,12 @@ class Draft:
         """The same for the last time: what waits is not said any more."""
         self._link.hold_back()
         self.keep()
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file: the next terminal may have it."""
+        self._is_left = True
+        self._file.close()
 
     def take_back(self) -> bool:
         """Put what the link has returned into the composer; whether there was something."""

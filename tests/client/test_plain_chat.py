@@ -71,7 +71,7 @@ async def test_commands_answer_with_their_pages_and_say_nothing(home: Home, caps
     assert "321 of 3,584 tokens" in capsys.readouterr().out
     assert "/search needs a word more" in heard
     assert "/copy needs the interface" in heard
-    assert "/undo: take your last words" in heard
+    assert "/undo: your last words into the draft" in heard
     assert "/theme" not in heard
     assert mind.requests(protocol.Say) == []
 

@@ -12,6 +12,7 @@ from reveries import protocol
 from reveries.client.draft_file import DraftFile
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.commands import Called, called, may_become_private
+from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.words import Words
 from reveries.config import Home
 from tests.client.screen_text import text_of, until
@@ -344,3 +345,67 @@ async def test_a_terminal_that_opens_and_sends_leaves_the_other_ones_draft(home:
             await until(second, lambda: not two.is_answering and not two.link.unheard)
             await second.press("ctrl+d")
         assert kept(home) == "a letter"
+
+
+# --- the editor -------------------------------------------------------------------------------------------------------
+
+
+async def test_no_editor_gets_what_is_off_the_record(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home), app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press(*"/private hush", "ctrl+g")
+        await until(pilot, lambda: "an editor would write your words" in text_of(app))
+        assert app.composer.text == "/private hush"
+        app.composer.clear()
+        app.hint("")
+        app.composer.turn_private()
+        await pilot.press(*"hush", "ctrl+g")
+        await until(pilot, lambda: "an editor would write your words" in text_of(app))
+
+
+async def test_what_an_editor_made_takes_the_place_of_what_it_got(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), app.run_test():
+        composer = app.composer
+        composer.write("before")
+        composer.edited("before", "after")
+        assert composer.text == "after"
+        composer.take_back([Words("came back")])
+        composer.edited("after", "later")
+        assert composer.text == "came back\n\nlater"
+        composer.take_back([Words("hush", is_private=True)])
+        composer.edited("came back\n\nlater", "last")
+        assert (composer.text, composer.draft_to_keep) == ("hush", "last")
+
+
+# --- what Enter runs --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("word", ["/draft", "/last", "/again", "/word"])
+async def test_a_word_of_what_a_command_does_runs_nothing(home: Home, word: str) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press(*word)
+        await until(pilot, lambda: app.query_one(SlashMenu).is_open)
+        await pilot.press("enter")
+        await until(pilot, lambda: "There is no command" in text_of(app) and app.composer.text == word)
+        assert not mind.requests(protocol.TakeBack)
+        assert said(mind) == []
+
+
+async def test_a_command_that_the_owner_moved_to_runs_and_a_part_of_a_name_does(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press(*"one", "enter")
+        await until(pilot, lambda: bool(said(mind)) and not app.is_answering)
+        await pilot.press(*"/draft")
+        await until(pilot, lambda: app.query_one(SlashMenu).is_open)
+        await pilot.press("down", "up", "enter")
+        await until(pilot, lambda: bool(mind.requests(protocol.TakeBack)))
+        await until(pilot, lambda: app.composer.text == "one")
+        app.composer.clear()
+        await pilot.press(*"/elp", "enter")
+        await until(pilot, lambda: "keys and commands" in text_of(app))

@@ -44,8 +44,8 @@ class Command:
 
 COMMANDS: Final = (
     Command("/stop", "", "stop the reply", "talk", "stop"),
-    Command("/retry", "", "take your last words and the reply back, and say them again", "talk"),
-    Command("/undo", "", "take your last words and the reply back, into the draft", "talk"),
+    Command("/retry", "", "say your last words again, for another reply", "talk"),
+    Command("/undo", "", "your last words into the draft; they and the reply are taken back", "talk"),
     Command("/private", "[WORDS]", "off the record: these words, or all from now on; nothing is kept", "talk"),
     Command("/new", "", "begin a new conversation", "talk"),
     Command("/resume", "[WORDS]", "go on with an earlier conversation, found by its words", "talk", "conversations"),
@@ -191,13 +191,18 @@ def command_named(name: str) -> Command | None:
     return next((command for command in COMMANDS if command.name == name), None)
 
 
+def is_named(command: Command, text: str) -> bool:
+    """Whether `text`, a slash and letters, is a part of the command's name."""
+    return text[1:].lower() in command.name[1:]
+
+
 def completions(text: str) -> list[Command]:
     """The commands that `text` may become: those that begin with it, then those that have it inside."""
     if not text.startswith("/") or any(char.isspace() for char in text):
         return []
     typed = text[1:].lower()
     beginning = [command for command in COMMANDS if command.name[1:].startswith(typed)]
-    inside = [command for command in COMMANDS if typed and typed in command.name[1:] and command not in beginning]
+    inside = [command for command in COMMANDS if typed and is_named(command, text) and command not in beginning]
     about = [
         command
         for command in COMMANDS

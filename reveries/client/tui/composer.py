@@ -68,10 +68,10 @@ class Composer(TextArea):
     def draft_to_keep(self) -> str:
         """What may be written down: nothing that is off the record; with what was sent and waits to be taken."""
         handed = on_record(Words(sent.text, sent.is_private) for sent in self._handed_over)
-        return joined([*handed, *self._aside, "" if self._is_off_record else self.draft])
+        return joined([*handed, *self._aside, "" if self.is_off_record else self.draft])
 
     @property
-    def _is_off_record(self) -> bool:
+    def is_off_record(self) -> bool:
         """Whether what stands here is."""
         return self.is_private or self._was_written_privately or may_become_private(self.text)
 
@@ -114,9 +114,9 @@ class Composer(TextArea):
     def take_back(self, words: Sequence[Words]) -> None:
         """Put words that were not delivered before what is written here now. Where some are off the record, those stand
         here and the others wait until that ends."""
-        here = [Words(self.draft, self._is_off_record)] if self.text else []
+        here = [Words(self.draft, self.is_off_record)] if self.text else []
         private = off_record(words)
-        if private or self._is_off_record:
+        if private or self.is_off_record:
             self._aside += on_record([*words, *here])
             self.set_private(self.is_private or bool(private))
             if private:
@@ -143,6 +143,17 @@ class Composer(TextArea):
         if draft != self.draft:
             self.write(draft)
 
+    def edited(self, before: str, after: str) -> None:
+        """Put what an editor made of `before` in its place, wherever that is by now: words may have come back."""
+        if before and before in self._aside:
+            self._aside[self._aside.index(before)] = after
+        elif self.is_off_record:
+            self.take_back([Words(after)])
+        elif self.draft == before:
+            self.write(after)
+        else:
+            self.write(joined([self.draft.removesuffix(before).rstrip(), after]))
+
     def _bring_back(self) -> None:
         """What waited aside, when nothing private stands here any more."""
         if self._aside and not self.is_private and not self.text:
@@ -163,7 +174,7 @@ class Composer(TextArea):
     def _hand_over(self, text: str) -> None:
         """Here and now, not when the application hears of it: keys that were pressed behind Enter are another text."""
         self._menu.close()
-        if self._is_off_record:
+        if self.is_off_record:
             # Nor is it to be had by undoing.
             self.load_text("")
         else:
@@ -218,7 +229,7 @@ class Composer(TextArea):
         if self._menu.is_open:
             # Of fast typing the menu has not heard yet.
             self._menu.show_for(self.text)
-        command = self._menu.chosen
+        command = self._menu.runs
         if command is not None and command.needs_words:
             self.write(f"{command.name} ")
             return

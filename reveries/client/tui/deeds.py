@@ -135,7 +135,8 @@ class Deeds:
 
     async def _past(self, words: str) -> None:
         app = self._app
-        words = words or app.composer.text.strip()[:200]
+        if not (words or app.composer.is_off_record):
+            words = app.composer.text.strip()[:200]
         shelf = PastWordsShelf(app.link.ask, app.clock, app.composer.past)
         chosen = await self._browse(shelf, words if "\n" not in words else "", starts_typing=True)
         if chosen:
@@ -143,6 +144,9 @@ class Deeds:
 
     async def _edit(self, _: str) -> None:
         app = self._app
+        if app.composer.is_off_record:
+            app.hint("off the record: an editor would write your words to the disk; write them here")
+            return
         command = editor_command(os.environ)
         draft = app.composer.draft
         try:
@@ -152,7 +156,7 @@ class Deeds:
         except SuspendNotSupported:
             app.hint("no editor here: this terminal cannot be handed over")
             return
-        app.composer.write(text)
+        app.composer.edited(draft, text)
 
     async def _copy(self, words: str) -> None:
         app = self._app

@@ -29,7 +29,7 @@ def leave_on_signals(keep: Callable[[], object], leave: Callable[[signal.Signals
         leave(number)
 
     # Not in a thread, where signals do not come.
-    with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+    with contextlib.suppress(RuntimeError, ValueError):
         for one in _ENDING:
             loop.add_signal_handler(one, heard, one)
 

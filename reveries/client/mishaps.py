@@ -32,3 +32,10 @@ def write_down(error: BaseException, logs: Path) -> Path | None:
     except OSError:
         return None
     return log
+
+
+def unforeseen(error: BaseException, logs: Path) -> str:
+    """Write `error` down; a sentence that says where."""
+    where = write_down(error, logs)
+    told = f"The details are in {where}." if where else f"It was a {type(error).__name__}, and it could not be logged."
+    return f"Something went wrong that should not have. {told}"

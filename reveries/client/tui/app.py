@@ -61,7 +61,7 @@ class ReveriesApp(App[None]):
         self.settings = settings or load_settings(None).client
         self.mind_name = "the mind"
         self.recalled_items: list[protocol.RecalledItem] = []
-        self._home = home
+        self.home = home
         self._draft = DraftFile(home.draft)
         self._deeds: Deeds | None = None
         self._ctrl_c_at: float | None = None

@@ -4,16 +4,17 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import contextmanager
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
 from reveries import protocol
 from reveries.client.backup_page import backups_page
 from reveries.client.bringing_in import bring_in, brought_in_page, read_past_of_owner
 from reveries.client.memory_page import consolidated_page
-from reveries.client.render import Page, line, page_columns
+from reveries.client.owner_files import place_named
+from reveries.client.render import Page, line
 from reveries.client.tui.asking import answer_of
-from reveries.client.tui.panes import LookPane, columns_for
+from reveries.client.tui.results import show_result
 from reveries.client.weights import pull_model, pulled_line
 from reveries.errors import ReveriesError
 
@@ -41,19 +42,20 @@ class Work:
         app = self._app
         with self._bar("sleeping on it") as moved:
             done = await answer_of(lambda make: app.link.ask(make, moved), protocol.Consolidate, protocol.Consolidated)
-        self._show("deep sleep", consolidated_page(done))
+        await self._show("deep sleep", partial(consolidated_page, done))
 
     async def _import(self, words: str) -> None:
-        turns = await asyncio.to_thread(lambda: read_past_of_owner(Path(words).expanduser(), self._app.clock.now()))
+        file = place_named(words)
+        turns = await asyncio.to_thread(lambda: read_past_of_owner(file, self._app.clock.now()))
         with self._bar("importing") as moved:
-            done = await bring_in(self._app.link.mind, Path(words).name, turns, moved)
-        self._show("imported", brought_in_page(done))
+            done = await bring_in(self._app.link.mind, file.name, turns, moved)
+        await self._show("imported", partial(brought_in_page, done))
 
     async def _backup(self, _: str) -> None:
         app = self._app
         with self._bar("making a backup"):
             made = await answer_of(app.link.ask, protocol.MakeBackup, protocol.Backups)
-        self._show("backup", backups_page(made, app.clock.now()))
+        await self._show("backup", partial(backups_page, made, app.clock.now()))
 
     async def _pull(self, words: str) -> None:
         loop = asyncio.get_running_loop()
@@ -74,7 +76,10 @@ class Work:
             # A daemon thread: who leaves need not wait for a download, and the next one goes on where it was.
             threading.Thread(target=fetch, name="tui.pull", daemon=True).start()
             result = await done
-        self._show("fetched", [line(f"  {pulled_line(result)}")])
+        await self._show("fetched", lambda: [line(f"  {pulled_line(result)}")])
+
+    async def _show(self, title: str, make: Callable[[], Page]) -> None:
+        await show_result(self._app, title, make)
 
     @contextmanager
     def _bar(self, name: str, *, is_in_bytes: bool = False) -> "Iterator[Moved]":
@@ -88,11 +93,6 @@ class Work:
             yield moved
         finally:
             jobs.ended(name)
-
-    def _show(self, title: str, page: Page) -> None:
-        app = self._app
-        with page_columns(columns_for(app.size.width)):
-            app.show_pane(LookPane(title, page))
 
 
 def _in(loop: asyncio.AbstractEventLoop, call: Callable[..., object], value: object) -> None:

@@ -1,0 +1,110 @@
+"""What commands do when something is odd: a place that is none, a fault that nobody foresaw, an end that comes late."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from reveries import protocol
+from reveries.client.owner_files import place_named, write_new
+from reveries.client.tui.app import ReveriesApp
+from reveries.client.tui.panes import LookPane
+from reveries.client.tui.turns import Remark
+from reveries.config import Home
+from reveries.errors import InputFileError
+from tests.client.screen_text import text_of, until
+from tests.fakes.daemon import NOW, Script, awake
+
+
+def _shows(app: ReveriesApp, words: str) -> bool:
+    return isinstance(app.screen, LookPane) and words in " ".join(text_of(app).split())
+
+
+def _said(app: ReveriesApp) -> str:
+    return "\n".join(str(remark.render()) for remark in app.chat.query(Remark))
+
+
+def _turns(count: int) -> list[protocol.SaidTurn]:
+    return [
+        protocol.SaidTurn(f"old{n}", "you" if n % 2 == 0 else "Reverie", n % 2 == 0, f"Turn {n}.", NOW + n, False)
+        for n in range(count)
+    ]
+
+
+def test_a_place_that_is_none_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InputFileError, match="nobody-of-this-name"):
+        place_named("~nobody-of-this-name/x")
+    for place in (Path("/proc"), tmp_path / "none" / "x"):
+        with pytest.raises(InputFileError, match="cannot be written"):
+            write_new(place, "words", "words.md")
+
+
+def test_a_folder_takes_the_file_into_it(tmp_path: Path) -> None:
+    assert write_new(tmp_path, "words", "words.md") == tmp_path / "words.md"
+    assert write_new(tmp_path, "words", "words.md") == tmp_path / "words-2.md"
+    assert not list(tmp_path.parent.glob(f"{tmp_path.name}-2*"))
+
+
+async def test_a_command_with_a_place_that_is_none_says_so_and_the_talk_goes_on(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(30), awake(home, Script(turns=_turns(4))), app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind and app.chat.has_turns)
+        for typed, shown in (
+            ("/copy ~nobody-of-this-name/x", "nobody-of-this-name"),
+            ("/export ~nobody-of-this-name/x", "nobody-of-this-name"),
+            ("/import ~nobody-of-this-name/x", "nobody-of-this-name"),
+            ("/export /proc", "cannot be written"),
+        ):
+            app.composer.write(typed)
+            await pilot.press("enter")
+            await until(pilot, partial(_shows, app, shown))
+            await pilot.press("escape")
+        assert app.is_running
+
+
+async def test_a_fault_that_nobody_foresaw_in_a_command_is_written_down_and_the_talk_goes_on(home: Home) -> None:
+    async def falls(_: str) -> None:
+        raise OverflowError("nobody foresaw it")
+
+    app = ReveriesApp(home)
+    async with asyncio.timeout(30), awake(home), app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        app.deeds._own["/backup"] = falls
+        app.composer.write("/backup")
+        await pilot.press("enter")
+        await until(pilot, partial(_shows, app, "client.log"))
+        await pilot.press("escape")
+        app.composer.write("Still there?")
+        await pilot.press("enter")
+        await until(pilot, lambda: "Still there?" in text_of(app))
+    assert "OverflowError" in (home.logs / "client.log").read_text()
+
+
+async def test_work_that_ends_takes_no_key_from_who_writes(home: Home) -> None:
+    app = ReveriesApp(home)
+    script = Script(progress=[("the first", 1, 2)], holds_reply=True)
+    async with asyncio.timeout(30), awake(home, script) as mind, app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        app.composer.write("/consolidate")
+        await pilot.press("enter")
+        await until(pilot, lambda: "1 of 2" in text_of(app))
+        await pilot.press(*"Quite")
+        mind.release.set()
+        await until(pilot, lambda: "Slept on" in _said(app))
+        await pilot.press("space", *"queer")
+        assert app.composer.text == "Quite queer"
+        assert not app.screen.is_modal
+
+
+async def test_work_that_fails_takes_no_key_from_who_writes(home: Home) -> None:
+    app = ReveriesApp(home)
+    full = protocol.Failed(0, "storage", "There is no room.", "Free some.")
+    script = Script(failures={"MakeBackup": full})
+    async with asyncio.timeout(30), awake(home, script), app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        app.action_command("/backup")
+        app.composer.write("half a sen")
+        await until(pilot, lambda: "There is no room." in _said(app))
+        assert app.composer.text == "half a sen"
+        assert not app.screen.is_modal

@@ -241,7 +241,13 @@ TAKE_LONG: Final = (
     "models test",
     "import",
     "export",
+    "backup create",
+    "backup verify",
+    "backup restore",
     "consolidate",
+    "consolidate undo",
+    "consolidate confirm",
+    "consolidate drop",
     "forget",
     "sleep",
 )

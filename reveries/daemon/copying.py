@@ -5,22 +5,32 @@ from pathlib import Path
 
 from reveries.clock import Clock
 from reveries.config import StorageSettings
-from reveries.db.backups import Looked, described, last_restored, remove_outlived, require_room
+from reveries.db.backups import (
+    MEGABYTE,
+    Looked,
+    Tell,
+    described,
+    last_restored,
+    remove_outlived,
+    require_room,
+    tell_nobody,
+)
 from reveries.db.database import Database
 
-_MEGABYTE = 10**6
 _RESTORING_SHOWN_SECONDS = 7 * 86400.0
 
 
-async def make_copy(database: Database, folder: Path, settings: StorageSettings, clock: Clock) -> tuple[str, Looked]:
+async def make_copy(
+    database: Database, folder: Path, settings: StorageSettings, clock: Clock, tell: Tell = tell_nobody
+) -> tuple[str, Looked]:
     """Its name, and what the look at it found. Older ones go before it where there would be no room, and
     after it when they have outlived. Raises StorageError."""
     now, share = clock.now(), settings.backups_most_share
     coming = await asyncio.to_thread(_bytes_of, database.path)
     await asyncio.to_thread(remove_outlived, folder, now, share, coming)
-    await asyncio.to_thread(require_room, folder, coming, settings.rest_below_free_megabytes * _MEGABYTE)
+    await asyncio.to_thread(require_room, folder, coming, settings.rest_below_free_megabytes * MEGABYTE)
     name = copy_name(now)
-    looked = await database.backup_to(folder / name)
+    looked = await database.backup_to(folder / name, tell)
     await asyncio.to_thread(remove_outlived, folder, now, share)
     return name, looked
 

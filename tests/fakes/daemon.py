@@ -263,6 +263,8 @@ class FakeMind:
                 await self._consolidate(request.request_id, writer)
             case protocol.ProbeModels():
                 await self._test_models(request.request_id, writer)
+            case protocol.MakeBackup():
+                await self._make_backup(request.request_id, writer)
             case protocol.Import():
                 await self._take_in(request, writer)
             case protocol.Sleep():
@@ -425,6 +427,17 @@ class FakeMind:
             number, "r1", 2, 1, 1, 0, 3, 4.2, cancelled.is_set(), ["x1: a walk", "x2: tea"]
         )
         await self._send(writer, done_frame)
+
+    async def _make_backup(self, number: int, writer: asyncio.StreamWriter) -> None:
+        cancelled = self._cancelled[(writer, number)] = asyncio.Event()
+        for what, done, total in self.script.progress:
+            await self._send(writer, protocol.Progress(number, what, done, total))
+        if self.script.holds_reply:
+            await _first(cancelled, self.release)
+        if cancelled.is_set():
+            await self._send(writer, protocol.Failed(number, "cancelled", "It was stopped.", ""))
+        else:
+            await self._send(writer, _numbered(self.script.looks["MakeBackup"], number))
 
     async def _test_models(self, number: int, writer: asyncio.StreamWriter) -> None:
         cancelled = self._cancelled[(writer, number)] = asyncio.Event()

@@ -53,8 +53,8 @@ class Work:
 
     async def _backup(self, _: str) -> None:
         app = self._app
-        with self._bar("making a backup"):
-            made = await answer_of(app.link.ask, protocol.MakeBackup, protocol.Backups)
+        with self._bar("making a backup") as moved:
+            made = await answer_of(lambda make: app.link.ask(make, moved), protocol.MakeBackup, protocol.Backups)
         await self._show("backup", partial(backups_page, made, app.clock.now()))
 
     async def _pull(self, words: str) -> None:

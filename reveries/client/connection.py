@@ -179,6 +179,8 @@ class Connection:
 
 
 _SAME_VERSION = "Wake it again with this version: reveries sleep, then reveries wake."
+_NEWER_MIND = "This client is the older one. Leave it and open reveries again, with the version that woke the mind."
+"""It was left open over an upgrade, perhaps: to wake the mind with it would only go back."""
 
 
 @contextlib.asynccontextmanager
@@ -249,7 +251,7 @@ async def _greet(
         raise OtherVersionError(
             f"The mind that is awake (Reveries {frame.reveries}) speaks protocol {frame.version}, and this client "
             f"(Reveries {__version__}) speaks {protocol.PROTOCOL_VERSION}.",
-            advice=_SAME_VERSION,
+            advice=_SAME_VERSION if frame.version < protocol.PROTOCOL_VERSION else _NEWER_MIND,
         )
     return frame
 

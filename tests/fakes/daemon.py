@@ -261,10 +261,8 @@ class FakeMind:
                 await self._think(request.request_id, writer)
             case protocol.Consolidate():
                 await self._consolidate(request.request_id, writer)
-            case protocol.ProbeModels():
-                await self._test_models(request.request_id, writer)
-            case protocol.MakeBackup():
-                await self._make_backup(request.request_id, writer)
+            case protocol.ProbeModels() | protocol.MakeBackup():
+                await self._take_time(request, writer)
             case protocol.Import():
                 await self._take_in(request, writer)
             case protocol.Sleep():
@@ -428,26 +426,20 @@ class FakeMind:
         )
         await self._send(writer, done_frame)
 
-    async def _make_backup(self, number: int, writer: asyncio.StreamWriter) -> None:
+    async def _take_time(
+        self, request: protocol.ProbeModels | protocol.MakeBackup, writer: asyncio.StreamWriter
+    ) -> None:
+        number, script = request.request_id, self.script
+        tests = isinstance(request, protocol.ProbeModels)
         cancelled = self._cancelled[(writer, number)] = asyncio.Event()
-        for what, done, total in self.script.progress:
+        for what, done, total in [("conversation: openai/gpt-4.1", 0, 4)] if tests else script.progress:
             await self._send(writer, protocol.Progress(number, what, done, total))
-        if self.script.holds_reply:
+        if script.holds_reply:
             await _first(cancelled, self.release)
         if cancelled.is_set():
             await self._send(writer, protocol.Failed(number, "cancelled", "It was stopped.", ""))
         else:
-            await self._send(writer, _numbered(self.script.looks["MakeBackup"], number))
-
-    async def _test_models(self, number: int, writer: asyncio.StreamWriter) -> None:
-        cancelled = self._cancelled[(writer, number)] = asyncio.Event()
-        await self._send(writer, protocol.Progress(number, "conversation: openai/gpt-4.1", 0, 4))
-        if self.script.holds_reply:
-            await _first(cancelled, self.release)
-        if cancelled.is_set():
-            await self._send(writer, protocol.Failed(number, "cancelled", "It was stopped.", ""))
-        else:
-            await self._send(writer, _numbered(self.script.probed, number))
+            await self._send(writer, _numbered(script.probed if tests else script.looks["MakeBackup"], number))
 
     async def _take_in(self, request: protocol.Import, writer: asyncio.StreamWriter) -> None:
         new = [turn for turn in request.turns if turn not in self.imported]

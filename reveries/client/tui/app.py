@@ -330,7 +330,7 @@ class ReveriesApp(App[None]):
         if happened.unstored:
             self.composer.take_back(happened.unstored)
         self._status_line.show_state("away")
-        self._warn(f"The mind is away, reconnecting. {happened.sentence}")
+        self._warn(happened.sentence)
 
     @on(messages.WordsStored)
     async def _words_stored(self, happened: messages.WordsStored) -> None:

@@ -113,16 +113,16 @@ class Link:
         pause = FIRST_PAUSE_SECONDS
         while True:
             was_connected = False
-            sentence = "The mind is away."
+            told = "The mind is away, reconnecting."
             try:
                 async with connect(self._home, client="tui") as mind:
                     await self._attach(mind)
                     was_connected = True
                     await self._take_part(mind)
             except* ReveriesError as group:
-                sentence = _first_sentence(group)
+                told = _told(group)
             left = self._leave()
-            self._tell(messages.WentAway(sentence, left.texts, is_private=left.is_private))
+            self._tell(messages.WentAway(told, left.texts, is_private=left.is_private))
             pause = FIRST_PAUSE_SECONDS if was_connected else min(pause * 2, LONGEST_PAUSE_SECONDS)
             await self._clock.sleep(pause)
 
@@ -240,7 +240,11 @@ def _unsaid(words: list[Words]) -> Unsaid:
     return Unsaid([one.text for one in words], any(one.is_private for one in words))
 
 
-def _first_sentence(group: BaseExceptionGroup[ReveriesError]) -> str:
+def _told(group: BaseExceptionGroup[ReveriesError]) -> str:
+    """What is wrong, and what to do. A mind that is there and cannot be talked to is not away."""
     for error in group.exceptions:
-        return _first_sentence(error) if isinstance(error, BaseExceptionGroup) else error.message
+        if isinstance(error, BaseExceptionGroup):
+            return _told(error)
+        is_away = isinstance(error, AsleepError | ConnectionLostError)
+        return f"The mind is away, reconnecting. {error}" if is_away else str(error)
     return ""

@@ -16,7 +16,7 @@ class Attached(Message):
 
 
 class WentAway(Message):
-    """Nobody answers any more (or not yet). The link goes on trying."""
+    """Nobody answers any more (or not yet). The link goes on trying. `sentence`: what is wrong, with what to do."""
 
     def __init__(self, sentence: str, unstored: list[str], *, is_private: bool = False) -> None:
         super().__init__()

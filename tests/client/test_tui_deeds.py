@@ -108,3 +108,62 @@ async def test_work_that_fails_takes_no_key_from_who_writes(home: Home) -> None:
         await until(pilot, lambda: "There is no room." in _said(app))
         assert app.composer.text == "half a sen"
         assert not app.screen.is_modal
+
+
+async def test_leaving_while_work_is_under_way_is_asked_about_and_stop_ends_the_work_alone(home: Home) -> None:
+    app = ReveriesApp(home)
+    script = Script(
+        progress=[("copying, MB", 120, 453)], holds_reply=True, looks={"MakeBackup": protocol.Backups(0, "/b", [])}
+    )
+    async with asyncio.timeout(30), awake(home, script) as mind, app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        app.action_command("/backup")
+        await until(pilot, lambda: "120 of 453" in text_of(app))
+        await pilot.press("ctrl+d")
+        await until(pilot, lambda: "ends what is under way here: making a backup" in text_of(app))
+        assert app.is_running
+        app.action_command("/stop")
+        await until(pilot, partial(_shows, app, "It was stopped."))
+        assert mind.requests(protocol.Cancel)
+        assert not app.jobs.ours
+        await pilot.press("escape", "ctrl+d")
+        await until(pilot, lambda: app._exit)
+
+
+async def test_ctrl_d_twice_leaves_though_work_is_under_way(home: Home) -> None:
+    app = ReveriesApp(home)
+    script = Script(progress=[("the first", 1, 2)], holds_reply=True)
+    async with asyncio.timeout(30), awake(home, script), app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        app.action_command("/consolidate")
+        await until(pilot, lambda: "1 of 2" in text_of(app))
+        await pilot.press("ctrl+d", "ctrl+d")
+        await until(pilot, lambda: app._exit)
+
+
+async def test_an_import_is_stopped_and_its_bar_goes(home: Home, tmp_path: Path) -> None:
+    app = ReveriesApp(home)
+    file = tmp_path / "past.jsonl"
+    file.write_text('{"time": "2025-03-04T14:02:00", "speaker": "Ada", "text": "Good morning"}\n')
+    script = Script(silent_on="Import")
+    async with asyncio.timeout(30), awake(home, script), app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        app.composer.write(f"/import {file}")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.jobs.ours == ["importing"])
+        app.action_command("/stop")
+        await until(pilot, lambda: not app.jobs.ours)
+        assert app.is_running
+
+
+async def test_ctrl_c_twice_leaves_though_text_is_selected(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(30), awake(home), app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        app.composer.write("some words")
+        app.composer.select_all()
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: "copied" in text_of(app))
+        assert app.is_running
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: app._exit)

@@ -170,6 +170,8 @@ class Script:
     """How fast a reply comes; 0: at once."""
     holds_reply: bool = False
     """The reply waits before its end until `FakeMind.release` is set or it is cancelled."""
+    silent_on: str = ""
+    """Name of a request that is never answered."""
     dies_on: str = ""
     """Name of a request that drops every connection instead of being answered."""
     dies_after: str = ""
@@ -293,6 +295,8 @@ class FakeMind:
         name = type(request).__name__
         if self.script.dies_on == name:
             self.drop_clients()
+            return True
+        if self.script.silent_on == name:
             return True
         failure = self.script.failures.get(name)
         if failure is None or isinstance(request, protocol.Hello):

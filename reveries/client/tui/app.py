@@ -20,6 +20,7 @@ from reveries.client.tui.commands import COMMANDS, Called, called, command_named
 from reveries.client.tui.composer import Composer
 from reveries.client.tui.jobs import Jobs
 from reveries.client.tui.keys import KEYS, keymap
+from reveries.client.tui.leaving import Leaving
 from reveries.client.tui.link import Link
 from reveries.client.tui.side import MemoryCard, Side
 from reveries.client.tui.slash_menu import SlashMenu
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from reveries.client.tui.deeds import Deeds
     from reveries.client.tui.panes import LookPane
 
-LEAVE_SECONDS = 2.0
-"""Within this a second Ctrl+C leaves."""
 HINT_SECONDS = 4.0
 DRAFT_SECONDS = 1.0
 DEEDS_SECONDS = 2.0
@@ -64,7 +63,7 @@ class ReveriesApp(App[None]):
         self.home = home
         self._draft = DraftFile(home.draft)
         self._deeds: Deeds | None = None
-        self._ctrl_c_at: float | None = None
+        self._leaving = Leaving()
         self._to_say_when_attached = ""
         self._opened_by = ""
         self.was_private = False
@@ -259,7 +258,13 @@ class ReveriesApp(App[None]):
 
     def action_detach(self) -> None:
         """Ctrl+D. The mind stays awake. Keys that were pressed before it are heard first: they are the draft's."""
-        self.composer.call_later(self.leave)
+        self.composer.call_later(self._detach)
+
+    def _detach(self) -> None:
+        if self._leaving.may_leave(self.jobs.ours, self.clock.monotonic()):
+            self.leave()
+        else:
+            self.hint(self._leaving.said(self.jobs.ours, "ctrl+d"))
 
     def leave(self) -> None:
         """Keep what was not said yet as the draft, and go."""
@@ -272,15 +277,14 @@ class ReveriesApp(App[None]):
 
     def action_leave_or_copy(self) -> None:
         """Ctrl+C: copy what is selected; else leave when pressed twice."""
-        if text := self.composer.selected_text or self.screen.get_selected_text():
-            self.copy_to_clipboard(text)
-            self.hint("copied")
-            return
-        now = self.clock.monotonic()
-        if self._ctrl_c_at is not None and now - self._ctrl_c_at <= LEAVE_SECONDS:
+        now, text = self.clock.monotonic(), self.composer.selected_text or self.screen.get_selected_text()
+        if self._leaving.is_second(now):
             self.leave()
-        self._ctrl_c_at = now
-        self.hint("ctrl+c again leaves; the mind stays awake")
+        elif text:
+            self.copy_to_clipboard(text)
+            self.hint("copied; ctrl+c again leaves")
+        else:
+            self.hint(self._leaving.said(self.jobs.ours, "ctrl+c"))
 
     @on(Chat.Scrolled)
     def _scrolled(self) -> None:

@@ -38,7 +38,7 @@ class Command:
 
 
 COMMANDS: Final = (
-    Command("/stop", "", "stop the reply", "talk", "stop"),
+    Command("/stop", "", "stop the reply; else the long work begun here last", "talk", "stop"),
     Command("/retry", "", "take your last words and the reply back, and say them again", "talk"),
     Command("/undo", "", "take your last words and the reply back, into the draft", "talk"),
     Command("/private", "[WORDS]", "off the record: these words, or all from now on; nothing is kept", "talk"),

@@ -106,7 +106,9 @@ class Deeds:
     # --- the conversation --------------------------------------------------------------------------------------------
 
     async def _stop(self, _: str) -> None:
-        self._app.action_stop_reply()
+        """The reply; where none comes, the long work that was begun here last."""
+        if not (self._app.link.stop_reply() or self._work.stop()):
+            self._app.composer.focus()
 
     async def _retry(self, _: str) -> None:
         words = await self._taken_back()
@@ -271,4 +273,4 @@ class Deeds:
         self._app.screen.refresh(layout=True)
 
     async def _exit(self, _: str) -> None:
-        self._app.leave()
+        self._app.action_detach()

@@ -161,6 +161,9 @@ def _script(screen: Screen, answers: dict[str, protocol.Frame], now: float) -> S
     assert isinstance(found, protocol.Found)
     episode = answers["Inspect"]
     assert isinstance(episode, protocol.EpisodeDetail)
+    told = answers["AskContext"]
+    assert isinstance(told, protocol.ToldContext)
+    answers = answers | {"AskContext": msgspec.structs.replace(told, recalled=recalled.items)}
     return Script(
         turns=[] if screen.is_empty else _talk(now),
         recalled=recalled.items,

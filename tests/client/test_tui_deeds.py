@@ -4,15 +4,18 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from reveries import protocol
 from reveries.client.owner_files import place_named, write_new
 from reveries.client.tui.app import ReveriesApp
+from reveries.client.tui.browser import Browser
 from reveries.client.tui.panes import LookPane
 from reveries.client.tui.turns import Remark
 from reveries.config import Home
 from reveries.errors import InputFileError
+from tests.client.looks import CONTEXT, why
 from tests.client.screen_text import text_of, until
 from tests.fakes.daemon import NOW, Script, awake
 
@@ -167,3 +170,33 @@ async def test_ctrl_c_twice_leaves_though_text_is_selected(home: Home) -> None:
         assert app.is_running
         await pilot.press("ctrl+c")
         await until(pilot, lambda: app._exit)
+
+
+async def test_what_came_to_mind_and_how_much_was_read_is_there_after_reattaching(home: Home) -> None:
+    item = protocol.RecalledItem("e1", "The pear tree stays.", 0.9, NOW, "the pear stays", "Ada", True)
+    told = msgspec.structs.replace(CONTEXT, recalled=[item], total_tokens=1_500, context_tokens=4_000)
+    app = ReveriesApp(home)
+    script = Script(turns=_turns(4), looks={"AskContext": told, "AskWhy": why()})
+    async with asyncio.timeout(30), awake(home, script) as mind, app.run_test(size=(140, 30)) as pilot:
+        await until(pilot, lambda: "1.5k of 4.0k read" in text_of(app))
+        assert "The pear tree stays." in text_of(app)
+        await pilot.press("f3")
+        await until(pilot, lambda: isinstance(app.screen, Browser) and "The pear tree stays." in text_of(app))
+        await pilot.press("escape")
+        asked = mind.requests(protocol.AskContext)
+        assert [request.conversation_id for request in asked if isinstance(request, protocol.AskContext)] == ["c1"]
+        # Of another conversation it says nothing.
+        script.failures["AskContext"] = protocol.Failed(0, "not_found", "Nothing was said.", "")
+        app.action_command("/new")
+        await until(pilot, lambda: "read" not in text_of(app).splitlines()[-1] and not app.recalled_items)
+
+
+async def test_a_turn_of_another_terminal_says_what_came_to_mind_for_it(home: Home) -> None:
+    item = protocol.RecalledItem("e1", "The pear tree stays.", 0.9, NOW, "", "", True)
+    app = ReveriesApp(home)
+    script = Script(turns=_turns(4), looks={"AskContext": msgspec.structs.replace(CONTEXT, recalled=[])})
+    async with asyncio.timeout(30), awake(home, script) as mind, app.run_test(size=(140, 30)) as pilot:
+        await until(pilot, lambda: bool(mind.requests(protocol.AskContext)))
+        script.looks["AskContext"] = msgspec.structs.replace(CONTEXT, recalled=[item])
+        await mind.broadcast(protocol.Spoken(0, protocol.SaidTurn("t9", "Reverie", False, "Indeed.", NOW, False)))
+        await until(pilot, lambda: app.recalled_items == [item])

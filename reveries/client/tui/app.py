@@ -14,6 +14,7 @@ from textual.widgets import Static
 from reveries import protocol
 from reveries.client.owner_files import DraftFile
 from reveries.client.tui import messages
+from reveries.client.tui.asking import told_of_last_turn
 from reveries.client.tui.chat import Chat
 from reveries.client.tui.colourless import in_place_of_greys
 from reveries.client.tui.commands import COMMANDS, Called, called, command_named
@@ -65,6 +66,7 @@ class ReveriesApp(App[None]):
         self._deeds: Deeds | None = None
         self._leaving = Leaving()
         self._to_say_when_attached = ""
+        self._conversation_id = ""
         self._opened_by = ""
         self.was_private = False
         """Whether what was said last was off the record: there is nothing of it to take back."""
@@ -320,6 +322,8 @@ class ReveriesApp(App[None]):
 
             await self.chat.mount(Welcome(mind, happened.status))
         self._show_status(happened.status)
+        self._conversation_id = happened.attached.conversation_id
+        self._ask_told(is_new=True)
         if words := self._to_say_when_attached:
             self._to_say_when_attached = ""
             await self.say(words)
@@ -370,6 +374,8 @@ class ReveriesApp(App[None]):
     @on(messages.TurnSpoken)
     async def _turn_spoken(self, happened: messages.TurnSpoken) -> None:
         await self.chat.hear(happened.turn)
+        if not (happened.turn.is_owner or self.link.is_answering):
+            self._ask_told()
         self._something_came()
 
     @on(messages.StateMoved)
@@ -390,6 +396,17 @@ class ReveriesApp(App[None]):
         self._side.monologue.show(happened.frame)
 
     # -----------------------------------------------------------------------------------------------------------------
+
+    @work(exclusive=True, group="told", name="tui.told", exit_on_error=True)
+    async def _ask_told(self, *, is_new: bool = False) -> None:
+        """What came to mind for the last turn of this conversation, and how much was read for it: another terminal, or
+        this one before it was opened, may have said it."""
+        told = await told_of_last_turn(self.link.ask, self._conversation_id)
+        if self.link.is_answering or not (told or is_new):
+            return
+        self.recalled_items = (told.recalled or []) if told else []
+        await self._side.recalled.show_last(self.recalled_items)
+        self._status_line.show_read(*((told.total_tokens, told.context_tokens) if told else (0, 0)))
 
     @work(exclusive=True, group="size", name="tui.size", exit_on_error=True)
     async def _ask_context_size(self) -> None:

@@ -51,7 +51,7 @@ class StatusLine(Static):
         self._state = "away"
         self._hint = ""
         self._status: Status | None = None
-        self._replied: Replied | None = None
+        self._read_tokens = 0
         self._context_tokens = 0
         self._line = Content("")
 
@@ -72,7 +72,13 @@ class StatusLine(Static):
 
     def show_turn(self, replied: Replied) -> None:
         """What the last turn used."""
-        self._replied = replied
+        if replied.prompt_tokens:
+            self._read_tokens = replied.prompt_tokens + replied.completion_tokens
+        self._draw()
+
+    def show_read(self, tokens: int, of_tokens: int) -> None:
+        """How much was read for the last turn, of how much the conversation's model can read; 0: not known."""
+        self._read_tokens, self._context_tokens = tokens, of_tokens or self._context_tokens
         self._draw()
 
     @property
@@ -124,10 +130,9 @@ class StatusLine(Static):
 
     def _of_turn(self) -> list[Segment]:
         """What the last turn took of what the model can read at once."""
-        replied = self._replied
-        if replied is None or not replied.prompt_tokens:
+        tokens = self._read_tokens
+        if not tokens:
             return []
-        tokens = replied.prompt_tokens + replied.completion_tokens
         if not self._context_tokens:
             return [Segment(f"{short_count(tokens)} last turn", 60)]
         share = tokens / self._context_tokens

@@ -118,8 +118,12 @@ class Connection:
         if self._lost is None:
             self._writer.write(protocol.encode(protocol.Cancel(self.new_id(), target_id)))
 
+    def listen(self) -> None:
+        """Keep what all clients are told from now on, until `broadcasts` is asked for it."""
+        self._is_listening = True
+
     async def broadcasts(self) -> AsyncGenerator[Frame, None]:
-        """What all clients are told, from now on. Raises ConnectionLostError at the end."""
+        """What all clients are told, from now on or since `listen`. Raises ConnectionLostError at the end."""
         self._is_listening = True
         try:
             while True:

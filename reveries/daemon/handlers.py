@@ -223,9 +223,10 @@ class Handlers:
         mind = self._mind
         with contextlib.suppress(DiskFullError):  # Then it goes on with the one that there is.
             await mind.conversation.open()
-        turns = await mind.memory.recent_turns(mind.conversation.conversation_id, _SCROLLBACK_TURNS)
+        # First: a turn that is stored while the earlier ones are read is told of, and not lost between the two.
         self._attached[session.number] = session
         mind.conversation.attach(session.number)
+        turns = await mind.memory.recent_turns(mind.conversation.conversation_id, _SCROLLBACK_TURNS)
         session.outbox.send(
             protocol.Attached(
                 request_id=request.request_id,

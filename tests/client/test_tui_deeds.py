@@ -17,7 +17,7 @@ from reveries.config import Home
 from reveries.errors import InputFileError
 from tests.client.looks import CONTEXT, why
 from tests.client.screen_text import text_of, until
-from tests.fakes.daemon import NOW, Script, awake
+from tests.fakes.daemon import NOW, FakeMind, Script, awake
 
 
 def _shows(app: ReveriesApp, words: str) -> bool:
@@ -200,3 +200,74 @@ async def test_a_turn_of_another_terminal_says_what_came_to_mind_for_it(home: Ho
         script.looks["AskContext"] = msgspec.structs.replace(CONTEXT, recalled=[item])
         await mind.broadcast(protocol.Spoken(0, protocol.SaidTurn("t9", "Reverie", False, "Indeed.", NOW, False)))
         await until(pilot, lambda: app.recalled_items == [item])
+
+
+async def test_what_waits_its_turn_is_said_before_a_new_conversation_begins(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(30), awake(home, Script(holds_reply=True)) as mind, app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        for words in ("The first", "The second", "/new"):
+            app.composer.write(words)
+            await pilot.press("enter")
+            await until(pilot, lambda: not app.composer.text)
+        await until(pilot, lambda: "what waits its turn" in text_of(app))
+        mind.release.set()
+        await until(pilot, lambda: bool(mind.requests(protocol.NewConversation)))
+        kinds = [type(request).__name__ for request in mind.received]
+        assert [kind for kind in kinds if kind in ("Say", "NewConversation")] == ["Say", "Say", "NewConversation"]
+
+
+async def test_a_turn_that_is_spoken_while_it_attaches_is_shown(home: Home) -> None:
+    class Speaking(FakeMind):
+        """Says something as another terminal right after it answered Attach, before anything else is asked."""
+
+        async def _send(self, writer: asyncio.StreamWriter, frame: protocol.Frame) -> None:
+            await super()._send(writer, frame)
+            if isinstance(frame, protocol.Attached):
+                self._turn += 1
+                turn = protocol.SaidTurn(f"s{self._turn}", "Tom", True, f"Hello from Tom {self._turn}", NOW, False)
+                await super()._send(writer, protocol.Spoken(0, turn))
+
+    app, mind = ReveriesApp(home), Speaking(home)
+    await mind.start()
+    async with asyncio.timeout(30), app.run_test() as pilot:
+        await until(pilot, lambda: "Hello from Tom 1" in text_of(app))
+        # Another conversation is come to in the same way.
+        await mind.broadcast(protocol.Switched(0, "c1"))
+        await until(pilot, lambda: "Hello from Tom 2" in text_of(app))
+        await pilot.pause(0.2)
+        assert "Hello from Tom 2" in text_of(app)
+        await mind.stop()
+
+
+async def test_earlier_turns_are_asked_for_again_when_they_did_not_come(home: Home) -> None:
+    app = ReveriesApp(home)
+    script = Script(turns=_turns(60), earlier=_turns(150)[:100])
+    script.failures["AskTurns"] = protocol.Failed(0, "failed", "It was too slow.", "")
+    async with asyncio.timeout(30), awake(home, script) as mind, app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind and app.chat.max_scroll_y > 0 and app.chat.scroll_y > 0)
+        app.chat.scroll_to(y=0, animate=False)
+        await until(pilot, lambda: "too slow" in text_of(app))
+        del script.failures["AskTurns"]
+        app.chat.scroll_to(y=5, animate=False)
+        await until(pilot, lambda: app.chat.scroll_y > 0)
+        app.chat.scroll_to(y=0, animate=False)
+        await until(pilot, lambda: app.chat.first_shown < 120)
+        assert len(mind.requests(protocol.AskTurns)) == 2
+
+
+async def test_earlier_turns_of_a_conversation_that_was_left_are_not_shown_in_the_next(home: Home) -> None:
+    app = ReveriesApp(home)
+    script = Script(turns=_turns(60), earlier=_turns(100), silent_on="AskTurns")
+    async with asyncio.timeout(30), awake(home, script) as mind, app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind and app.chat.max_scroll_y > 0 and app.chat.scroll_y > 0)
+        app.chat.scroll_to(y=0, animate=False)
+        await until(pilot, lambda: bool(mind.requests(protocol.AskTurns)))
+        (asked,) = mind.requests(protocol.AskTurns)
+        assert isinstance(asked, protocol.AskTurns)
+        mind.conversation, script.turns[:], script.earlier[:] = "c2", _turns(4), []
+        await mind.broadcast(protocol.Switched(0, "c2"))
+        await until(pilot, lambda: app.chat.first_shown == 0)
+        await mind.broadcast(protocol.Turns(asked.request_id, "c1", _turns(100), 20))
+        await pilot.pause(0.2)
+        assert app.chat.first_shown == 0

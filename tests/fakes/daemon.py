@@ -193,6 +193,7 @@ class FakeMind:
         self._cancelled: dict[tuple[asyncio.StreamWriter, int], asyncio.Event] = {}
         self._server: asyncio.Server | None = None
         self._turn = 0
+        self.conversation = "c1"
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -322,7 +323,9 @@ class FakeMind:
         match request:
             case protocol.Attach():
                 self._attached.add(writer)
-                return protocol.Attached(number, "c1", NOW - 60, list(script.turns), len(script.earlier), [])
+                return protocol.Attached(
+                    number, self.conversation, NOW - 60, list(script.turns), len(script.earlier), []
+                )
             case protocol.AskStatus():
                 return _numbered(script.status or status(self.home), number)
             case protocol.AskConfig():
@@ -346,7 +349,12 @@ class FakeMind:
                 return protocol.Conversations(number, held)
             case protocol.AskTurns():
                 before = [*script.earlier, *script.turns][: request.before]
-                return protocol.Turns(number, "c1", before[-request.limit :], max(0, len(before) - request.limit))
+                return protocol.Turns(
+                    number,
+                    request.conversation_id or self.conversation,
+                    before[-request.limit :],
+                    max(0, len(before) - request.limit),
+                )
             case protocol.AskPastWords():
                 said = [turn.text for turn in script.earlier if turn.is_owner and request.words in turn.text]
                 return protocol.PastWords(number, said)

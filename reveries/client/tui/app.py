@@ -300,11 +300,15 @@ class ReveriesApp(App[None]):
     async def _show_earlier(self) -> None:
         before = self.chat.first_shown
         try:
-            told = await self.link.ask(lambda number: protocol.AskTurns(number, "", before, EARLIER_TURNS))
+            told = await self.link.ask(
+                lambda number: protocol.AskTurns(number, self._conversation_id, before, EARLIER_TURNS)
+            )
         except ReveriesError as error:
+            self.chat.ask_earlier_again()
             self.hint(one_line(str(error)))
             return
-        if isinstance(told, protocol.Turns):
+        is_shown = self.chat.first_shown == before
+        if isinstance(told, protocol.Turns) and told.conversation_id == self._conversation_id and is_shown:
             await self.chat.show_earlier(told.turns, told.earlier_count)
 
     # --- what the mind does ------------------------------------------------------------------------------------------

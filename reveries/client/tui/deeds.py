@@ -40,6 +40,7 @@ _TERMINAL_COPIES_CHARS: Final = 70_000
 """More than this many terminals drop the sequence that copies."""
 _FENCE: Final = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _EXPORTED_AT_ONCE: Final = 500
+_SAID_SECONDS: Final = 0.1
 
 
 class Deeds:
@@ -148,10 +149,20 @@ class Deeds:
     async def _new(self, _: str) -> None:
         if self._app.is_answering:
             self._app.hint("after this reply (esc stops it)")
+        await self._until_said()
         await self._app.link.ask(protocol.NewConversation)
         self._app.hint("a new conversation; the others: /resume")
 
+    async def _until_said(self) -> None:
+        """What waits its turn was meant for this conversation, not for the next one."""
+        app = self._app
+        if app.link.has_waiting:
+            app.hint("after what waits its turn here (esc stops a reply)")
+        while app.link.has_waiting:
+            await app.clock.sleep(_SAID_SECONDS)
+
     async def _resume(self, words: str) -> None:
+        await self._until_said()
         await self._browse(ConversationShelf(self._app.link.ask, self._app.clock), words, starts_typing=True)
 
     async def _past(self, words: str) -> None:

@@ -53,6 +53,8 @@ class Link:
         self._mind: Connection | None = None
         self._saying: int | None = None
         self._unstored: Words | None = None
+        self._heard: list[protocol.SaidTurn] | None = None
+        """What was spoken since the conversation was asked for, which may not be in the answer."""
         self._switched = asyncio.Event()
         self._trouble = asyncio.Event()
 
@@ -67,7 +69,12 @@ class Link:
     @property
     def is_busy(self) -> bool:
         """Whether a reply is awaited or coming, or words wait their turn."""
-        return self.is_answering or not self._to_say.empty()
+        return self.is_answering or self.has_waiting
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether words wait their turn."""
+        return not self._to_say.empty()
 
     def say(self, text: str, *, is_private: bool = False) -> bool:
         """Say `text` when all before it is answered, off the record if so. False when nobody is there to hear it, or
@@ -127,11 +134,17 @@ class Link:
             await self._clock.sleep(pause)
 
     async def _attach(self, mind: Connection) -> None:
-        attached = await mind.ask(protocol.Attach, protocol.Attached)
-        status = await mind.ask(protocol.AskStatus, protocol.Status)
-        self._mind = mind
+        # The conversation last, and listening before it: a turn that is stored meanwhile is shown in its place.
+        mind.listen()
         self._switched.clear()
+        status = await mind.ask(protocol.AskStatus, protocol.Status)
+        self._heard = []
+        attached = await mind.ask(protocol.Attach, protocol.Attached)
+        heard, self._heard = self._heard, None
+        self._mind = mind
         self._tell(messages.Attached(mind.welcome.mind, attached, status))
+        for turn in heard:
+            self._tell(messages.TurnSpoken(turn))
 
     async def _take_part(self, mind: Connection) -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -145,6 +158,8 @@ class Link:
         async for frame in mind.broadcasts():
             match frame:
                 case protocol.Spoken(turn=turn):
+                    if self._heard is not None:
+                        self._heard.append(turn)
                     self._tell(messages.TurnSpoken(turn))
                 case protocol.StateChanged(state=state, detail=detail):
                     self._tell(messages.StateMoved(state, detail))

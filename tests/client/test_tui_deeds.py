@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from textual.widgets import Static
 
 from reveries import protocol
 from reveries.client.owner_files import place_named, write_new
@@ -17,7 +18,7 @@ from reveries.config import Home
 from reveries.errors import InputFileError
 from tests.client.looks import CONTEXT, why
 from tests.client.screen_text import text_of, until
-from tests.fakes.daemon import NOW, FakeMind, Script, awake
+from tests.fakes.daemon import NOW, FakeMind, Script, awake, status
 
 
 def _shows(app: ReveriesApp, words: str) -> bool:
@@ -271,3 +272,39 @@ async def test_earlier_turns_of_a_conversation_that_was_left_are_not_shown_in_th
         await mind.broadcast(protocol.Turns(asked.request_id, "c1", _turns(100), 20))
         await pilot.pause(0.2)
         assert app.chat.first_shown == 0
+
+
+async def test_the_status_line_holds_todays_use_against_the_limit_of_all_and_money_against_its_own(home: Home) -> None:
+    limits = [
+        protocol.UsageLimit("budget.tokens_per_day", "", "day", False, 2_500_000, 63_500, 0.0),
+        protocol.UsageLimit("budget.dollars_per_day", "", "day", True, 1.5, 0.42, 0.0),
+        protocol.UsageLimit("budget.monologue.tokens_per_day", "monologue", "day", False, 200_000, 50_000, 0.0),
+    ]
+    usage = [
+        protocol.UsageToday("conversation", 14, 51_200, 12_300, 0.42, 2_000_000),
+        protocol.UsageToday("embedding", 14, 900_000, 0, 0.0, 20_000_000),
+    ]
+    app = ReveriesApp(home)
+    script = Script(status=status(home, usage=usage, limits=limits))
+    async with asyncio.timeout(30), awake(home, script), app.run_test(size=(140, 30)) as pilot:
+        await until(pilot, lambda: "63.5k of 2.5M today $0.42 of $1.5" in text_of(app))
+
+
+@pytest.mark.parametrize("columns", [50, 80, 120])
+async def test_no_row_of_the_help_is_cut(home: Home, columns: int) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(30), awake(home), app.run_test(size=(columns, 24)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press("f1")
+        await until(pilot, lambda: "keys and commands" in text_of(app))
+        page = app.screen.query_one("#help-page Static", Static)
+        rows = str(page.render()).splitlines()[:-1]
+        assert max(map(len, rows)) <= page.content_size.width <= page.container_size.width
+        assert any("earlier turns come" in row for row in rows)
+
+
+async def test_a_long_problem_does_not_hide_the_next_one(home: Home) -> None:
+    app = ReveriesApp(home)
+    script = Script(status=status(home, health="degraded", problems=["The disk is full. " * 30, "No backup is made."]))
+    async with asyncio.timeout(30), awake(home, script), app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "No backup is made." in text_of(app))

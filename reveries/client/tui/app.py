@@ -42,6 +42,7 @@ DRAFT_SECONDS = 1.0
 DEEDS_SECONDS = 2.0
 EARLIER_TURNS = 100
 BANNER_CHARS = 400
+BANNER_ROWS = 5
 
 
 class ReveriesApp(App[None]):
@@ -432,10 +433,11 @@ class ReveriesApp(App[None]):
         worries = [*([self._wrong_colours] if self._wrong_colours else []), *status.problems] or (
             [] if status.health == "ok" else [status.health]
         )
-        self._warn("  ".join(one_line(worry, BANNER_CHARS) for worry in worries))
+        # Each in a row of its own: a long one must not hide the next.
+        self._warn(*(one_line(worry, BANNER_CHARS) for worry in worries[:BANNER_ROWS]))
 
-    def _warn(self, text: str) -> None:
-        text = one_line(text, BANNER_CHARS)
+    def _warn(self, *rows: str) -> None:
+        text = "\n".join(one_line(row, BANNER_CHARS) for row in rows)
         if text == self._warned_of:
             # Every few seconds the same: nothing to lay out anew.
             return

@@ -148,17 +148,19 @@ def _jobs(status: Status) -> list[Segment]:
 
 
 def _today(status: Status) -> Segment:
-    """Tokens and money of today, against the limits of tokens; the role nearest to its limit gives the colour."""
-    spent = {use.role: use.prompt_tokens + use.completion_tokens for use in status.usage}
+    """Tokens and money of today, against the limits of all roles together; the limit that is nearest to its end, a
+    role's too, gives the colour."""
+    limits = status.limits or []
+    tokens = next((one for one in limits if not (one.role or one.is_money)), None)
+    money = next((one for one in limits if one.is_money and not one.role), None)
+    # Vectors have a limit of their own and count apart.
+    spent = sum(use.prompt_tokens + use.completion_tokens for use in status.usage if use.role != "embedding")
     cost = sum(use.dollars for use in status.usage)
-    money = f" ${cost:.2f}" if cost else ""
-    short = f"{short_count(sum(spent.values()))} today{money}"
-    # Vectors have a limit of their own, far above the others.
-    limits = {use.role: use.token_limit for use in status.usage if use.token_limit and use.role != "embedding"}
-    if not limits:
-        return Segment(short, 80)
-    highest = max(spent[role] / limit for role, limit in limits.items())
-    text = f"{short_count(sum(spent.values()))} of {short_count(sum(limits.values()))} today{money}"
+    short = f"{short_count(spent)} today" + (f" ${cost:.2f}" if cost else "")
+    text = f"{short_count(spent)}{f' of {short_count(int(tokens.limit))}' if tokens else ''} today"
+    if cost:
+        text += f" ${cost:.2f}" + (f" of ${money.limit:g}" if money else "")
+    highest = max((one.used / one.limit for one in limits if one.limit > 0), default=0.0)
     return Segment(text, 80, _alarm(highest), short=short)
 
 

@@ -18,6 +18,7 @@ from reveries.config import Home
 from reveries.errors import InputFileError
 from tests.client.looks import CONTEXT, why
 from tests.client.screen_text import text_of, until
+from tests.client.test_consolidate import ASKS
 from tests.fakes.daemon import NOW, FakeMind, Script, awake, status
 
 
@@ -308,3 +309,22 @@ async def test_a_long_problem_does_not_hide_the_next_one(home: Home) -> None:
     script = Script(status=status(home, health="degraded", problems=["The disk is full. " * 30, "No backup is made."]))
     async with asyncio.timeout(30), awake(home, script), app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "No backup is made." in text_of(app))
+
+
+@pytest.mark.parametrize(("key", "do_it"), [("c", True), ("d", False)])
+async def test_what_a_pass_of_sleep_asks_is_answered_in_the_browser(home: Home, key: str, do_it: bool) -> None:
+    app = ReveriesApp(home)
+    log = protocol.SleepLog(0, [ASKS])
+    answered = protocol.SleepAnswered(0, ASKS.run_id, "Two episodes became one.")
+    answers = {"AskSleepLog": log, "InspectSleep": protocol.SleepRunDetail(0, ASKS, [], 0), "AnswerSleep": answered}
+    async with asyncio.timeout(30), awake(home, Script(sleep=answers)) as mind, app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press("f5")
+        await until(pilot, lambda: "it asks" in text_of(app))
+        await pilot.press(key)
+        await until(pilot, lambda: "asks about?" in text_of(app))
+        await pilot.press("y")
+        await until(pilot, lambda: "Two episodes became one." in text_of(app))
+        (asked,) = mind.requests(protocol.AnswerSleep)
+        assert isinstance(asked, protocol.AnswerSleep)
+        assert (asked.run_id, asked.do_it) == (ASKS.run_id, do_it)

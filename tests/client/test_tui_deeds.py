@@ -316,7 +316,11 @@ async def test_what_a_pass_of_sleep_asks_is_answered_in_the_browser(home: Home, 
     app = ReveriesApp(home)
     log = protocol.SleepLog(0, [ASKS])
     answered = protocol.SleepAnswered(0, ASKS.run_id, "Two episodes became one.")
-    answers = {"AskSleepLog": log, "InspectSleep": protocol.SleepRunDetail(0, ASKS, [], 0), "AnswerSleep": answered}
+    answers: dict[str, protocol.Frame] = {
+        "AskSleepLog": log,
+        "InspectSleep": protocol.SleepRunDetail(0, ASKS, [], 0),
+        "AnswerSleep": answered,
+    }
     async with asyncio.timeout(30), awake(home, Script(sleep=answers)) as mind, app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("f5")

@@ -5,9 +5,8 @@ link counts where it is the owner's own and leads to what is theirs.
 """
 
 import os
-import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from errno import EPERM
 from pathlib import Path
 
@@ -63,10 +62,13 @@ def write_to_disk(path: Path, content: bytes) -> None:
     sync_to_disk(path.parent)
 
 
-def copy_new(source: Path, target: Path) -> None:
-    """The same with what is in `source`, on the disk when this returns. Raises OSError."""
+def copy_new(source: Path, target: Path, copied: Callable[[int], None] = lambda _: None) -> None:
+    """The same with what is in `source`, on the disk when this returns; `copied` is told how many bytes are. Raises
+    OSError."""
     with source.open("rb") as read, os.fdopen(open_new(target), "wb") as written:
-        shutil.copyfileobj(read, written, _PIECE_BYTES)
+        while piece := read.read(_PIECE_BYTES):
+            written.write(piece)
+            copied(written.tell())
         written.flush()
         os.fsync(written.fileno())
 

@@ -1,5 +1,6 @@
 """Bringing a past conversation in: batch after batch, each stored before the next is sent."""
 
+import asyncio
 from contextlib import aclosing
 from pathlib import Path
 
@@ -46,6 +47,10 @@ async def bring_in(mind: Connection, source: str, turns: list[protocol.ImportedT
                             erased += 0 if frame.erased is msgspec.UNSET else frame.erased
                         case _:
                             pass
+        except asyncio.CancelledError:
+            # Not to listen any more would not stop the mind.
+            mind.cancel_soon(message.request_id)
+            raise
         except ConnectionLostError as error:
             raise ConnectionLostError(
                 f"The mind went away after {stored + known:,} of {len(turns):,} turns were stored.",

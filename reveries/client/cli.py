@@ -161,9 +161,6 @@ def _unexpected(error: BaseException, home: "Home") -> int:
         return _INTERRUPTED
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1
-    from reveries.client.mishaps import write_down
+    from reveries.client.mishaps import unforeseen
 
-    where = write_down(error, home)
-    kind = type(error).__name__
-    told = f"The details are in {where}." if where else f"It was a {kind}, and the log could not be written."
-    return _complain(f"Something went wrong that should not have. {told}", 1)
+    return _complain(unforeseen(error, home), 1)

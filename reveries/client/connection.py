@@ -119,8 +119,12 @@ class Connection:
         if self._lost is None:
             self._writer.write(protocol.encode(protocol.Cancel(self.new_id(), target_id)))
 
+    def listen(self) -> None:
+        """Keep what all clients are told from now on, until `broadcasts` is asked for it."""
+        self._is_listening = True
+
     async def broadcasts(self) -> AsyncGenerator[Frame, None]:
-        """What all clients are told, from now on. Raises ConnectionLostError at the end."""
+        """What all clients are told, from now on or since `listen`. Raises ConnectionLostError at the end."""
         self._is_listening = True
         try:
             while True:
@@ -180,6 +184,8 @@ class Connection:
 
 
 _SAME_VERSION = "Wake it again with this version: reveries sleep, then reveries wake."
+_NEWER_MIND = "This client is the older one. Leave it and open reveries again, with the version that woke the mind."
+"""It was left open over an upgrade, perhaps: to wake the mind with it would only go back."""
 
 
 @contextlib.asynccontextmanager
@@ -256,7 +262,7 @@ async def _greet(
         raise OtherVersionError(
             f"The mind that is awake (Reveries {frame.reveries}) speaks protocol {frame.version}, and this client "
             f"(Reveries {__version__}) speaks {protocol.PROTOCOL_VERSION}.",
-            advice=_SAME_VERSION,
+            advice=_SAME_VERSION if frame.version < protocol.PROTOCOL_VERSION else _NEWER_MIND,
         )
     return frame
 

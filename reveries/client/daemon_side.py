@@ -7,7 +7,7 @@ import contextlib
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,10 +35,18 @@ def frames_of(*words: str, module: str = ASLEEP_MODULE) -> Iterator[protocol.Fra
 _FrameType = TypeVar("_FrameType", bound=protocol.Frame)
 
 
-def only_frame(kind: type[_FrameType], *words: str, module: str = ASLEEP_MODULE) -> _FrameType:
-    """The one frame that the process is asked for. Raises the ReveriesError that it ends with."""
+def only_frame(
+    kind: type[_FrameType],
+    *words: str,
+    module: str = ASLEEP_MODULE,
+    moved: Callable[[str, int, int], None] = lambda what, done, total: None,
+) -> _FrameType:
+    """The one frame that the process is asked for; `moved` is told how far it is. Raises the ReveriesError that it ends
+    with."""
     for frame in frames_of(*words, module=module):
-        if isinstance(frame, kind):
+        if isinstance(frame, protocol.Progress):
+            moved(frame.what, frame.done, frame.total)
+        elif isinstance(frame, kind):
             return frame
     raise ModelUnavailableError(
         f"{words[0]} was not answered.", advice=f"See what it says: {sys.executable} -m {module} {words[0]}"

@@ -13,12 +13,14 @@ from reveries.client.digest_page import Digest
 
 
 class Woken(msgspec.Struct, frozen=True):
-    """`was_awake`: it was awake already, and was left as it is. `safe_because`: why it is in safe mode; else empty."""
+    """`was_awake`: it was awake already, and was left as it is. `safe_because`: why it is in safe mode; else empty.
+    `worries`: what it woke without and will miss, as the key of a provider that is chosen."""
 
     pid: int
     mind: str
     was_awake: bool
     safe_because: str = ""
+    worries: list[str] = []
 
 
 class FellAsleep(msgspec.Struct, frozen=True):
@@ -241,7 +243,13 @@ TAKE_LONG: Final = (
     "models test",
     "import",
     "export",
+    "backup create",
+    "backup verify",
+    "backup restore",
     "consolidate",
+    "consolidate undo",
+    "consolidate confirm",
+    "consolidate drop",
     "forget",
     "sleep",
 )

@@ -31,3 +31,10 @@ def write_down(error: BaseException, home: Home) -> Path | None:
     except OSError:
         return None
     return log
+
+
+def unforeseen(error: BaseException, home: Home) -> str:
+    """Write `error` down; a sentence that says where."""
+    where = write_down(error, home)
+    told = f"The details are in {where}." if where else f"It was a {type(error).__name__}, and it could not be logged."
+    return f"Something went wrong that should not have. {told}"

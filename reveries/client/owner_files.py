@@ -19,11 +19,21 @@ _PRIVATE: Final = 0o600
 _TRIES: Final = 100
 
 
-def write_new(file: Path, text: str) -> Path:
-    """Write `text` into `file`; into "name-2" and so on where there is such a file. The file that was written.
+def place_named(words: str) -> Path:
+    """The place that the owner named. Raises InputFileError where it begins with a user that there is not."""
+    try:
+        return Path(words).expanduser().absolute()
+    except (RuntimeError, OSError) as error:
+        raise InputFileError(f"{words}: there is no such place.", advice="Name the place in full: /home/...") from error
+
+
+def write_new(place: Path, text: str, name: str = "words.md") -> Path:
+    """Write `text` into `place`, a folder's file called `name`; into "name-2" and so on where there is such a file. The
+    file that was written.
 
     Raises InputFileError when it cannot be.
     """
+    file = place / name if os.path.isdir(place) else place  # noqa: PTH112 - Path's own raises where it may not look
     for number in range(1, _TRIES):
         place = file if number == 1 else file.with_name(f"{file.stem}-{number}{file.suffix}")
         try:

@@ -18,14 +18,15 @@ from reveries import protocol
 from reveries.client.connection import Connection, connect
 from reveries.client.digest_page import digest_page
 from reveries.client.digesting import DIGEST_SINCE, gathered
+from reveries.client.plain_work import PLAIN_WORK, PlainWork
 from reveries.client.render import page_columns, show
 from reveries.client.render import say as tell
-from reveries.client.tui.commands import COMMANDS, Called, called
+from reveries.client.tui.commands import COMMANDS, Called, Command, called
 from reveries.client.tui.looks import look_for, page_of
 from reveries.client.wording import clock_time, plural, since
 from reveries.clock import Clock
 from reveries.config import Home
-from reveries.errors import AsleepError, ConnectionLostError, ReveriesError
+from reveries.errors import AsleepError, ConnectionLostError, ReveriesError, UsageError
 from reveries.plaintext import PlainStream, one_line, plain
 
 _LAST_TURNS: Final = 6
@@ -33,7 +34,7 @@ _LINES: Final = 10_000
 _COLUMNS: Final = 90
 _AGAIN_SECONDS: Final = 1.0
 _READ_BYTES: Final = 65_536
-_WORDS_ONLY: Final = frozenset({"/new", "/undo", "/retry", "/private", "/digest", "/help", "/exit"})
+_WORDS_ONLY: Final = frozenset({"/new", "/undo", "/retry", "/private", "/digest", "/help", "/exit", *PLAIN_WORK})
 
 
 class PlainChat:
@@ -186,7 +187,20 @@ class PlainChat:
                 await self._look(mind, what)
         return True
 
+    async def _work(self, mind: Connection, what: Called) -> None:
+        """Ctrl+C stops it, as it stops a reply."""
+
+        def under_way(request_id: int | None) -> None:
+            self._saying = request_id
+
+        work = PlainWork(mind, self._clock, self._write, under_way)
+        with page_columns(_COLUMNS):
+            show(await work.do(what))
+
     async def _look(self, mind: Connection, what: Called) -> None:
+        if what.command.name in PLAIN_WORK:
+            await self._work(mind, what)
+            return
         look = look_for(what)
         if look is None:
             self._write(f"{what.command.name} needs the interface; reveries --help has commands for much of it.")
@@ -218,12 +232,20 @@ class PlainChat:
 
     def _help(self) -> None:
         for command in COMMANDS:
-            if command.name in _WORDS_ONLY or look_for(Called(command, "x")) is not None:
+            if command.name in _WORDS_ONLY or _is_look(command):
                 self._write(f"{command.usage}: {command.meaning}")
-        self._write("Ctrl+C stops a reply; when there is none, it leaves.")
+        self._write("Ctrl+C stops a reply, or long work; when there is none, it leaves.")
 
     def _write(self, text: str, end: str = "\n") -> None:
         self._out(text + end)
+
+
+def _is_look(command: Command) -> bool:
+    try:
+        return look_for(Called(command, "x")) is not None
+    except UsageError:
+        # It is one, and wants more words than that.
+        return True
 
 
 def chat_plainly(home: Home, clock: Clock) -> None:

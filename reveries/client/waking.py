@@ -40,6 +40,8 @@ class Plan:
     wake_seconds: float = WAKE_SECONDS
     is_safe: bool = False
     """It is to wake in safe mode."""
+    worries: tuple[str, ...] = ()
+    """What keeps none from waking and will be missed, each with what to do: a chosen provider without a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +70,22 @@ def prepare(config: Path | None, *, is_safe: bool = False) -> Plan:
     home.check()
     if config is not None and not config.is_file():
         raise ConfigError(f"There is no settings file {config}.", advice="Leave --config out for the home's own.")
-    if not is_safe:
-        _require_settings(config or home.config)
+    worries = () if is_safe else _require_settings(config or home.config)
     chosen = ("--config", str(config.absolute())) if config is not None else ()
     safe = ("--safe",) if is_safe else ()
-    return Plan(home, (sys.executable, "-m", "reveries.daemon", *chosen, *safe), is_safe=is_safe)
+    return Plan(home, (sys.executable, "-m", "reveries.daemon", *chosen, *safe), is_safe=is_safe, worries=worries)
 
 
-def _require_settings(file: Path) -> None:
+def _require_settings(file: Path) -> tuple[str, ...]:
+    """The worries about them. Raises ConfigError where they are wrong."""
+    from reveries.client.checkup.settings_check import missing_keys
+
     try:
-        load_settings(file)
+        settings = load_settings(file)
     except ConfigError as error:
         offer = "To look at what it knows meanwhile: reveries wake --safe"
         raise ConfigError(error.message, advice=f"{error.advice} {offer}") from error
+    return tuple(f"{finding.sentence} {finding.advice}".strip() for finding in missing_keys(settings.llm))
 
 
 def wake(plan: Plan) -> Awake | Failed:

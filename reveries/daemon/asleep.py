@@ -92,11 +92,11 @@ def _settings(command: str, home: Home) -> Settings:
 def _backup(settings: Settings, home: Home, command: str, name: str) -> protocol.Frame:
     match command:
         case "backup-create":
-            return asyncio.run(make_backup_asleep(settings, home, SystemClock()))
+            return asyncio.run(make_backup_asleep(settings, home, SystemClock(), _moved))
         case "backup-verify":
-            return verified(home, name)
+            return verified(home, name, _moved)
         case "backup-restore":
-            return restored(settings, home, SystemClock(), name)
+            return restored(settings, home, SystemClock(), name, _moved)
         case _:
             return listed(home)
 
@@ -152,6 +152,10 @@ async def _test(settings: Settings, home: Home, role: str) -> None:
         prober = Prober(models.first, models.embedder, ledger, circuits, counts, clock, tell)
         probes = await prober.probe(role)
         _tell(protocol.ModelsProbed(0, probes, [answer_frame(count) for count in await counts.counts()]))
+
+
+def _moved(what: str, done: int, total: int) -> None:
+    _tell(protocol.Progress(0, what, done, total))
 
 
 def _tell(frame: protocol.Frame) -> None:

@@ -1,5 +1,6 @@
 """What is said of backups, by the waking mind and by the process that answers while it sleeps."""
 
+import asyncio
 from pathlib import Path
 
 from reveries import protocol
@@ -8,23 +9,28 @@ from reveries.config import Home, Settings
 from reveries.daemon.copying import make_copy
 from reveries.daemon.instance import hold_lock
 from reveries.daemon.mind import Mind
-from reveries.db.backups import Backup, Looked, backups_in, find_backup, look_at, put_back
+from reveries.db.backups import Backup, Looked, Tell, backups_in, find_backup, look_at, put_back
 from reveries.db.opening import open_database
 
 
-async def make_backup(request_id: int, mind: Mind) -> protocol.Backups:
-    """One more copy, by the waking mind. Raises StorageError."""
-    name, looked = await mind.copy()
+async def make_backup(request_id: int, mind: Mind, tell: Tell) -> protocol.Backups:
+    """One more copy, by the waking mind; `tell` is called in the loop. Raises StorageError."""
+    loop = asyncio.get_running_loop()
+
+    def tell_from_anywhere(what: str, done: int, total: int) -> None:
+        loop.call_soon_threadsafe(tell, what, done, total)
+
+    name, looked = await mind.copy(tell_from_anywhere)
     return _frame(request_id, mind.home.backups, [_entry(find_backup(mind.home.backups, name), looked)])
 
 
-async def make_backup_asleep(settings: Settings, home: Home, clock: Clock) -> protocol.Backups:
+async def make_backup_asleep(settings: Settings, home: Home, clock: Clock, tell: Tell) -> protocol.Backups:
     """The same while nobody is awake. Raises AlreadyAwakeError, StorageError."""
     home.create()
     with hold_lock(home, home.database(settings)):
         database = await open_database(home.database(settings), home.backups)
         try:
-            name, looked = await make_copy(database, home.backups, settings.storage, clock)
+            name, looked = await make_copy(database, home.backups, settings.storage, clock, tell)
         finally:
             await database.aclose()
     return _frame(0, home.backups, [_entry(find_backup(home.backups, name), looked)])
@@ -35,19 +41,23 @@ def listed(home: Home) -> protocol.Backups:
     return _frame(0, home.backups, [_entry(one, None) for one in backups_in(home.backups)])
 
 
-def verified(home: Home, name: str) -> protocol.Backups:
+def verified(home: Home, name: str, tell: Tell) -> protocol.Backups:
     """One of them, or with no name all of them, looked at. Raises NotFoundError."""
     wanted = [find_backup(home.backups, name)] if name else backups_in(home.backups)
-    return _frame(0, home.backups, [_entry(one, look_at(one.path)) for one in wanted])
+
+    def look(one: Backup) -> Looked:
+        return look_at(one.path, lambda what, done, total: tell(f"{one.name}: {what}", done, total))
+
+    return _frame(0, home.backups, [_entry(one, look(one)) for one in wanted])
 
 
-def restored(settings: Settings, home: Home, clock: Clock, name: str) -> protocol.BackupRestored:
+def restored(settings: Settings, home: Home, clock: Clock, name: str, tell: Tell) -> protocol.BackupRestored:
     """Put one, or with no name the newest, in the memory's place. Raises AlreadyAwakeError, NotFoundError,
     StorageError."""
     home.create()
     with hold_lock(home, home.database(settings)):
         backup = find_backup(home.backups, name)
-        done = put_back(home.database(settings), backup, clock.now(), "You asked for it.")
+        done = put_back(home.database(settings), backup, clock.now(), "You asked for it.", tell)
     return protocol.BackupRestored(0, done.backup, done.missing_from, done.missing_until, done.kept)
 
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 
@@ -45,12 +46,11 @@ _Answered = (
     protocol.LookRequest
     | protocol.AskWellbeing
     | protocol.AskCheckup
-    | protocol.MakeBackup
     | protocol.Remember
     | protocol.HandRequest
     | ThinkingRequest
 )
-_LookOrThink = _Answered | protocol.TalkRequest
+_LookOrThink = _Answered | protocol.TalkRequest | protocol.MakeBackup
 
 
 class Handlers:
@@ -174,6 +174,9 @@ class Handlers:
 
         return report
 
+    def _tell(self, session: Session, request_id: int, what: str, done: int, total: int) -> None:
+        session.outbox.send_piece(protocol.Progress(request_id, what, done, total))
+
     @property
     def _looking(self) -> Looking:
         return Looking(self._mind.memory, self._mind.conversation, self._mind.clock)
@@ -181,6 +184,9 @@ class Handlers:
     async def _look_or_think(self, session: Session, request: _LookOrThink) -> None:
         if isinstance(request, protocol.TalkRequest):
             await self._about_talk(session, request)
+        elif isinstance(request, protocol.MakeBackup):
+            tell = partial(self._tell, session, request.request_id)
+            session.outbox.send(await make_backup(request.request_id, self._mind, tell))
         else:
             session.outbox.send(await self._answered(request))
 
@@ -192,8 +198,6 @@ class Handlers:
                 return await answer_by_hand(self._mind.memory, request)
             case protocol.AskCheckup():
                 return await self._mind.checkup(request.request_id)
-            case protocol.MakeBackup():
-                return await make_backup(request.request_id, self._mind)
             case protocol.AskWellbeing():
                 report = await wellbeing_report(self._mind.database, self._mind.clock, request.excerpts)
                 return wellbeing_frame(request.request_id, report)
@@ -219,9 +223,10 @@ class Handlers:
         mind = self._mind
         with contextlib.suppress(DiskFullError):  # Then it goes on with the one that there is.
             await mind.conversation.open()
-        turns = await mind.memory.recent_turns(mind.conversation.conversation_id, _SCROLLBACK_TURNS)
+        # First: a turn that is stored while the earlier ones are read is told of, and not lost between the two.
         self._attached[session.number] = session
         mind.conversation.attach(session.number)
+        turns = await mind.memory.recent_turns(mind.conversation.conversation_id, _SCROLLBACK_TURNS)
         session.outbox.send(
             protocol.Attached(
                 request_id=request.request_id,
@@ -318,18 +323,12 @@ class Handlers:
             await self._test_models(session, request)
 
     async def _test_models(self, session: Session, request: protocol.ProbeModels) -> None:
-        def tell(what: str, done: int, total: int) -> None:
-            session.outbox.send_piece(protocol.Progress(request.request_id, what, done, total))
-
-        probes = await self._mind.test_models(request.role, tell)
+        probes = await self._mind.test_models(request.role, partial(self._tell, session, request.request_id))
         answers = [answer_frame(count) for count in await self._mind.answers.counts()]
         session.outbox.send(protocol.ModelsProbed(request.request_id, probes, answers))
 
     async def _forget(self, session: Session, request: protocol.Forget) -> None:
-        def tell(what: str, done: int, total: int) -> None:
-            session.outbox.send_piece(protocol.Progress(request.request_id, what, done, total))
-
-        session.outbox.send(await forget(self._mind, request, tell))
+        session.outbox.send(await forget(self._mind, request, partial(self._tell, session, request.request_id)))
         if not request.dry_run:
             # Whoever shows the conversation reads it anew.
             self.tell_attached(protocol.Switched(0, self._mind.conversation.conversation_id))

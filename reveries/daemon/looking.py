@@ -14,6 +14,7 @@ from reveries.daemon.looking_wire import (
     timeline_frame,
     why_frame,
 )
+from reveries.daemon.wire import recalled_frame
 from reveries.errors import NotFoundError
 from reveries.memory.looking.moments import period_of
 from reveries.memory.looking.neighbourhood import most_telling, neighbourhood
@@ -132,7 +133,9 @@ class Looking:
         turn = self._last_turn(request.conversation_id)
         shown = await shown_context(turn, self._conversation.count_tokens)
         model = self._conversation.model_name
-        return context_frame(request.request_id, turn, shown, model, model)
+        number, recall = request.request_id, turn.recall
+        recalled = recalled_frame(number, recall, turn.told).items if recall is not None else []
+        return context_frame(number, turn, shown, model, model, recalled)
 
     def _last_turn(self, conversation_id: str) -> LastTurn:
         turn = self._conversation.last_turns.of(conversation_id)

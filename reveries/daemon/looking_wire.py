@@ -129,7 +129,12 @@ def neighbourhood_frame(request_id: int, title: str, shown: Neighbourhood) -> pr
 
 
 def context_frame(
-    request_id: int, turn: LastTurn, shown: ShownContext, model: str, counted_by: str
+    request_id: int,
+    turn: LastTurn,
+    shown: ShownContext,
+    model: str,
+    counted_by: str,
+    recalled: list[protocol.RecalledItem],
 ) -> protocol.ToldContext:
     """What the model was told, part by part."""
     return protocol.ToldContext(
@@ -152,6 +157,7 @@ def context_frame(
             for one in shown.memories
         ],
         notes=list(shown.notes),
+        recalled=recalled,
     )
 
 

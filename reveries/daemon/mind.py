@@ -31,7 +31,7 @@ from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.daemon.watched_model import WatchedModel
 from reveries.daemon.when_to_sleep import SleepPressure, told_of, why_sleep_is_due
 from reveries.daemon.wire import thought_frame
-from reveries.db.backups import Looked
+from reveries.db.backups import Looked, Tell, tell_nobody
 from reveries.db.database import Database
 from reveries.errors import BudgetExceededError, ReveriesError, StorageError
 from reveries.llm.answer_counts import AnswerCounts
@@ -347,11 +347,11 @@ class Mind:
         name, _ = await self.copy()
         return name
 
-    async def copy(self) -> tuple[str, Looked]:
+    async def copy(self, tell: Tell = tell_nobody) -> tuple[str, Looked]:
         """A verified copy of the memory, kept with those of 24 hours and of 7 days, as far as the disk has room for
         them (A9): its name, and what a look at it found. Raises StorageError."""
         try:
-            name, looked = await make_copy(self.database, self.home.backups, self.settings.storage, self.clock)
+            name, looked = await make_copy(self.database, self.home.backups, self.settings.storage, self.clock, tell)
         except StorageError as error:
             self._no_backup = str(error)
             raise

@@ -1,10 +1,12 @@
 """How the mind is, for `reveries status` and every client's status line."""
 
 import os
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from reveries import __version__, protocol
 from reveries.daemon.wire import stats_frame
+from reveries.llm.caps import Span
 
 if TYPE_CHECKING:
     from reveries.daemon.mind import Mind
@@ -55,4 +57,5 @@ async def status_frame(request_id: int, mind: "Mind") -> protocol.Status:
         embedding_done=embedding.done,
         embedding_total=embedding.total,
         embedding_waits=embedding.waits,
+        limits=[protocol.UsageLimit(**asdict(one)) for one in await mind.ledger.limits() if one.span is Span.DAY],
     )

@@ -7,7 +7,7 @@ import contextlib
 import itertools
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -33,6 +33,10 @@ CHECKSUMMED: Final = {
 }
 """Rows of text, and what their checksum is of."""
 
+Tell = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and of how much (0: not known). From whatever thread does it."""
+MEGABYTE: Final = 10**6
+
 _HOURLY = "memory-"
 _MIGRATION = "before-migration-"
 _DAY_SECONDS = 86_400.0
@@ -41,6 +45,11 @@ _DAILY_SECONDS = 7 * _DAY_SECONDS
 _ONE_ATTEMPT_SECONDS = 3600.0
 _SHOWN_PROBLEMS = 5
 _LEAST_BACKUPS = 2
+_ROWS_BETWEEN = 5000
+
+
+def tell_nobody(what: str, done: int, total: int) -> None:
+    """For work that nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +182,7 @@ def _hourly(backups: Iterable[Backup]) -> list[Backup]:
     return sorted((one for one in backups if not one.is_before_migration), key=lambda one: one.made_at, reverse=True)
 
 
-def look_at(path: Path) -> Looked:
+def look_at(path: Path, tell: Tell = tell_nobody) -> Looked:
     """Whether the copy at `path` is a whole memory, and what it was when it was made. Nobody may have it open. Slow:
     call it in a thread."""
     try:
@@ -181,10 +190,10 @@ def look_at(path: Path) -> Looked:
             return Looked(("It is not what it was when it was made, and nobody has written to it.",))
     except OSError as error:
         return Looked((f"It cannot be read: {error}.",))
-    return look_into(path)
+    return look_into(path, tell)
 
 
-def look_into(path: Path) -> Looked:
+def look_into(path: Path, tell: Tell = tell_nobody) -> Looked:
     """The same without its seal: its structure, its references, and the checksum of every text. A log that lies beside
     it belongs to it."""
     try:
@@ -193,11 +202,12 @@ def look_into(path: Path) -> Looked:
         with contextlib.closing(dbapi.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as connection:
             # What is no text any more is to be found wrong, not to end the look.
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            tell("checking its structure", 0, 0)
             problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)") if row[0] != "ok"]
             problems += _wrong_structure(connection)
             if problems:
                 return Looked(tuple(problems[:_SHOWN_PROBLEMS]))
-            rotten = tuple(itertools.islice(_rotten_rows(connection), _SHOWN_PROBLEMS))
+            rotten = tuple(itertools.islice(_rotten_rows(connection, tell), _SHOWN_PROBLEMS))
             [turns] = connection.execute("SELECT count(*) FROM turns").fetchone()
             [episodes] = connection.execute("SELECT count(*) FROM episodes").fetchone()
     except (dbapi.Error, UnicodeDecodeError) as error:  # SQLite's own message may be made of what is broken.
@@ -205,15 +215,16 @@ def look_into(path: Path) -> Looked:
     return Looked((), rotten, turns, episodes)
 
 
-def put_back(database: Path, backup: Backup, now: float, why: str) -> Restored:
+def put_back(database: Path, backup: Backup, now: float, why: str, tell: Tell = tell_nobody) -> Restored:
     """Put a copy of `backup` where the memory is, which is renamed. Only while the daemon's lock is held and nobody has
     it open. Killed at any moment, the next wake finds one or the other, or none, and then does this again; and whoever
     finds the copy in use finds the word of it too. Raises StorageError."""
     coming = _coming(database)
     try:
         changed_at = max((file.stat().st_mtime for file in _files_of(database)), default=now)
-        copy_new(backup.path, coming)
-        if problems := look_at(coming).problems:
+        total = backup.path.stat().st_size // MEGABYTE
+        copy_new(backup.path, coming, lambda copied: tell("copying, MB", copied // MEGABYTE, total))
+        if problems := look_at(coming, tell).problems:
             raise StorageError(f"The backup {backup.name} is not whole: {problems[0]}", advice="Nothing was changed.")
         missing_until = _missing_until(backup, changed_at, now)
         restored = Restored(now, why, backup.name, backup.made_at, missing_until, str(_aside(database, now) or ""))
@@ -389,14 +400,18 @@ def _wrong_structure(connection: "dbapi.Connection") -> Iterator[str]:
     yield from (f"A row of {row[0]} refers to nothing." for row in connection.execute("PRAGMA foreign_key_check"))
 
 
-def _rotten_rows(connection: "dbapi.Connection") -> Iterator[str]:
+def _rotten_rows(connection: "dbapi.Connection", tell: Tell) -> Iterator[str]:
     there = _tables(connection)
-    for table, columns in CHECKSUMMED.items():
-        if table not in there:
-            continue
+    tables = [(table, columns) for table, columns in CHECKSUMMED.items() if table in there]
+    counts = [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table, _ in tables]  # noqa: S608
+    total, done = sum(counts), 0
+    for table, columns in tables:
         for row in connection.execute(f"SELECT rowid, checksum, {', '.join(columns)} FROM {table}"):  # noqa: S608
             if checksum(*map(str, row[2:])) != row[1]:
                 yield f"Row {row[0]} of {table} is not what was written."
+            done += 1
+            if done % _ROWS_BETWEEN == 0 or done == total:
+                tell("checking texts", done, total)
 
 
 def _set_aside_at(database: Path) -> Iterator[float]:

@@ -1,14 +1,17 @@
 """Copying the database: on a connection of its own, looked at, and only then under its name."""
 
+import asyncio
 import contextlib
 from pathlib import Path
 
-from reveries.db.backups import Looked, look_at
+from reveries.db.backups import MEGABYTE, Looked, Tell, look_at, tell_nobody
 from reveries.db.driver import dbapi, load_vector_search
 from reveries.db.failpoints import Step, reached
 from reveries.db.seals import seal, unseal
 from reveries.errors import StorageError
 from reveries.own_files import sync_to_disk
+
+_TOLD_EVERY_SECONDS = 0.25
 
 
 def connect_beside(path: Path, with_vector_search: bool) -> "dbapi.Connection":
@@ -33,10 +36,10 @@ def is_on_another_disk(copy: Path, memory: Path) -> bool:
         return True
 
 
-def verify_and_publish(partial: Path, target: Path) -> Looked:
+def verify_and_publish(partial: Path, target: Path, tell: Tell = tell_nobody) -> Looked:
     """Look at the copy `partial`, sync it, and give it its name. Raises StorageError when it is not whole."""
     reached(Step.BACKUP_COPIED)
-    looked = look_at(partial)
+    looked = look_at(partial, tell)
     if looked.problems:
         partial.unlink()
         raise StorageError(
@@ -51,3 +54,18 @@ def verify_and_publish(partial: Path, target: Path) -> Looked:
     sync_to_disk(target.parent)
     seal(target)
     return looked
+
+
+async def watched(copying: "asyncio.Future[None]", source: Path, partial: Path, tell: Tell) -> None:
+    """Until `copying` is done; how much of `source` has arrived is told by the size of what is written."""
+    tell("copying, MB", 0, _megabytes(source))
+    while not (await asyncio.wait((copying,), timeout=_TOLD_EVERY_SECONDS))[0]:
+        tell("copying, MB", _megabytes(partial), _megabytes(source))
+    copying.result()
+
+
+def _megabytes(file: Path) -> int:
+    try:
+        return file.stat().st_size // MEGABYTE
+    except OSError:
+        return 0

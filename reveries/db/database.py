@@ -13,9 +13,9 @@ from pathlib import Path
 
 import aiosqlite
 
-from reveries.db.backups import Looked, suspect, suspicion
+from reveries.db.backups import Looked, Tell, suspect, suspicion, tell_nobody
 from reveries.db.connecting import connected_again, follow_pages, waiting_for_nobody
-from reveries.db.copies import connect_beside, is_on_another_disk, vacuum_into, verify_and_publish
+from reveries.db.copies import connect_beside, is_on_another_disk, vacuum_into, verify_and_publish, watched
 from reveries.db.driver import (
     MAY_READ_BESIDE,
     SQLITE_BUSY,
@@ -265,16 +265,17 @@ class Database:
             with self.noticing_loss(), storage_errors():
                 return await fetched(await self._connection.execute(statement, parameters))
 
-    async def backup_to(self, target: Path) -> Looked:
+    async def backup_to(self, target: Path, tell: Tell = tell_nobody) -> Looked:
         """A verified copy of the database at `target`, seen only when it is whole. What a look at it found: texts that
-        are not what was written are no reason to have no copy. Raises StorageError."""
+        are not what was written are no reason to have no copy. `tell` is called from other threads too. Raises
+        StorageError."""
         partial = target.with_suffix(".partial")
         try:
             async with self._copying:
                 partial.unlink(missing_ok=True)
                 try:
-                    await self._copy_to(partial)
-                    return await asyncio.to_thread(verify_and_publish, partial, target)
+                    await self._copy_to(partial, tell)
+                    return await asyncio.to_thread(verify_and_publish, partial, target, tell)
                 except BaseException:
                     # A copy that nobody will finish would take the room that the memory needs.
                     with contextlib.suppress(OSError):
@@ -289,7 +290,7 @@ class Database:
                 f"The backup {target} cannot be made: {error.strerror}.", advice="The memory itself is in use."
             ) from error
 
-    async def _copy_to(self, partial: Path) -> None:
+    async def _copy_to(self, partial: Path, tell: Tell) -> None:
         if not MAY_READ_BESIDE:
             async with self._lock:
                 with self._noticing_loss_of_copy(partial), storage_errors():
@@ -300,7 +301,7 @@ class Database:
             beside = await asyncio.to_thread(connect_beside, self.path, self.has_vector_search)
             copying = asyncio.get_running_loop().run_in_executor(None, vacuum_into, beside, partial)
             try:
-                await asyncio.shield(copying)
+                await watched(copying, self.path, partial, tell)
             except asyncio.CancelledError:
                 beside.interrupt()
                 await asyncio.wait([copying])
@@ -332,7 +333,7 @@ class Database:
             return None
         try:
             anew.unlink(missing_ok=True)
-            await self._copy_to(anew)
+            await self._copy_to(anew, tell_nobody)
             looked, copied = await looked_and_copied(anew, copy)
             if looked.problems:
                 return None

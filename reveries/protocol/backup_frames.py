@@ -6,7 +6,7 @@ from reveries.protocol.message import Message, RequestId
 
 
 class MakeBackup(Message, frozen=True):
-    """A verified copy of the memory, now. Answered by `Backups`, with that one alone."""
+    """A verified copy of the memory, now. Answered by `Progress`, then by `Backups` with that one alone."""
 
     request_id: RequestId
 

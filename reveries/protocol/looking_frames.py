@@ -3,6 +3,7 @@ the model was told, and what the mind takes itself to be."""
 
 import msgspec
 
+from reveries.protocol.frames import RecalledItem
 from reveries.protocol.message import Message
 
 
@@ -191,7 +192,8 @@ class ContextMemory(msgspec.Struct, frozen=True):
 
 
 class ToldContext(Message, frozen=True):
-    """What the model was told for the last turn, in the order in which it read it; tokens by `counted_by`."""
+    """What the model was told for the last turn, in the order in which it read it; tokens by `counted_by`. `recalled`:
+    what surfaced for that turn, as its `Recalled` told it; not there from a mind that does not tell."""
 
     request_id: int
     conversation_id: str
@@ -204,6 +206,7 @@ class ToldContext(Message, frozen=True):
     parts: list[ContextPart]
     memories: list[ContextMemory]
     notes: list[str]
+    recalled: list[RecalledItem] | msgspec.UnsetType = msgspec.UNSET
 
 
 class SelfStatement(msgspec.Struct, frozen=True):

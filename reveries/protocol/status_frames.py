@@ -1,8 +1,10 @@
 """What the daemon tells of its state."""
 
+import msgspec
+
 from reveries.protocol.memory_frames import MemoryStats
 from reveries.protocol.message import Message
-from reveries.protocol.model_frames import ModelUse, UsageToday
+from reveries.protocol.model_frames import ModelUse, UsageLimit, UsageToday
 
 
 class Status(Message, frozen=True):
@@ -40,6 +42,8 @@ class Status(Message, frozen=True):
     embedding_total: int = 0
     embedding_waits: str = ""
     """Why nothing happens now with those that have none."""
+    limits: list[UsageLimit] | msgspec.UnsetType = msgspec.UNSET
+    """What the day's use is held against: of all roles together (`role` empty), and of each."""
 
 
 class Trouble(Message, frozen=True):

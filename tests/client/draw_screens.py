@@ -150,8 +150,10 @@ async def _settled(app: ReveriesApp, pilot: Pilot[None]) -> None:
 
 
 def _script(screen: Screen, answers: dict[str, protocol.Frame], now: float) -> Script:
-    status, recalled = answers["AskStatus"], answers["Recalled"]
+    status, recalled, used = answers["AskStatus"], answers["Recalled"], answers["AskUsage"]
     assert isinstance(status, protocol.Status)
+    assert isinstance(used, protocol.UsageReport)
+    status = msgspec.structs.replace(status, limits=[one for one in used.limits if one.span == "day"])
     assert isinstance(recalled, protocol.Recalled)
     if screen.is_degraded:
         status = msgspec.structs.replace(status, health="not storing", problems=[_DEGRADED])
@@ -161,6 +163,9 @@ def _script(screen: Screen, answers: dict[str, protocol.Frame], now: float) -> S
     assert isinstance(found, protocol.Found)
     episode = answers["Inspect"]
     assert isinstance(episode, protocol.EpisodeDetail)
+    told = answers["AskContext"]
+    assert isinstance(told, protocol.ToldContext)
+    answers = answers | {"AskContext": msgspec.structs.replace(told, recalled=recalled.items)}
     return Script(
         turns=[] if screen.is_empty else _talk(now),
         recalled=recalled.items,

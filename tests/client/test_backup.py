@@ -11,6 +11,7 @@ from reveries.db.driver import dbapi
 from reveries.protocol import BackupEntry, BackupRestored, Backups
 from tests.client.command_line import reveries
 from tests.client.test_tui import HOSTILE
+from tests.fakes.daemon import Script, awake_in_thread
 
 NOW = 1_790_000_000.0
 
@@ -78,6 +79,36 @@ def test_no_name_reaches_the_terminal_unescaped(hostile: str) -> None:
 def test_it_says_what_is_missing_also_where_the_clock_was_set_back() -> None:
     assert "What happened between" in text(restored_page(BackupRestored(1, "memory-1.db", NOW, NOW + 60, "")))
     assert "The clock was set back" in text(restored_page(BackupRestored(1, "memory-1.db", NOW, NOW - 60, "")))
+
+
+def test_what_takes_long_says_how_far_it_is_on_stderr(home: Home) -> None:
+    for words in (("create",), ("verify",), ("restore", "--yes")):
+        done = reveries(home, "backup", *words, "--json")
+        assert done.code == 0
+        lines = [json.loads(row) for row in done.err.splitlines()]
+        assert any("checking its structure" in line["doing"] for line in lines), words
+
+
+@pytest.mark.requirement("A9")
+def test_a_waking_mind_is_waited_for_however_long_it_copies(home: Home) -> None:
+    one = BackupEntry("memory-7.db", NOW, 1, False, True, [], [], 1, 1)
+    script = Script(looks={"MakeBackup": Backups(0, "/b", [one])}, progress=[("copying, MB", 3, 453)])
+    with awake_in_thread(home, script):
+        made = reveries(home, "backup", "create", "--json")
+    assert json.loads(made.out)["backups"][0]["name"] == "memory-7.db"
+    assert '"done":3' in made.err.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    "words", [("backup", "restore"), ("forget", "--matching", "zebra"), ("forget", "--matching", "zebra", "--erase")]
+)
+def test_with_json_nothing_is_asked_and_nothing_done_without_yes(home: Home, words: tuple[str, ...]) -> None:
+    reveries(home, "backup", "create")
+    refused = reveries(home, *words, "--json", stdin="y\n")
+    assert refused.code == 2
+    assert refused.out == ""
+    assert "--yes" in refused.err
+    assert not list(home.path.glob("memory.db.replaced-*"))
 
 
 def _say_something(home: Home) -> None:

@@ -5,6 +5,8 @@ the commands, through the widgets of the interface, and as bytes through a real 
 """
 
 import json
+import os
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -29,7 +31,7 @@ from reveries.plaintext import PlainStream, one_line, plain
 from tests.client.hostile import Hostile, dangers, hostile_strings
 from tests.client.test_cli import DETAIL
 from tests.client.test_no_color import on_a_terminal, read_until
-from tests.fakes.daemon import NOW, Script, awake_in_thread
+from tests.fakes.daemon import NOW, Script, awake_in_thread, status
 
 _FEW, _ALL = 300, 5_000
 _AT_ONCE = 10
@@ -208,3 +210,49 @@ def test_the_bytes_of_a_terminal_hold_no_attack(count: int, home: Home) -> None:
     assert len(strings) > 0.9 * count
     assert not dangers(shown)
     assert "".join(f"{one.visible}\n" for one in strings) + end in shown
+
+
+_INTERFACES_OWN = re.compile(
+    r"\x1b\[[0-9;]*m"  # colours
+    r"|\x1b\[[0-9]+;[0-9]+H"  # where to write
+    r"|\x1b\[\?(?:25|7|1000|1003|1004|1006|1015|1016|1049|2004|2026|2031|2048)[hl]"  # modes
+    r"|\x1b\[\?(?:2026|2048|2031)\$p"
+    r"|\x1b\[[<>=][0-9]*u|\x1b\[\?u|\x1b\[c|\x1b\[6n"  # keys, questions
+    r"|\x1b\]22;[a-z-]+\x07"  # the mouse pointer
+)
+"""What the interface itself tells a terminal: anything else would be somebody's words."""
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.timeout(240)
+def test_the_bytes_of_the_interface_in_a_terminal_hold_no_attack(home: Home) -> None:
+    texts = [one.text for one in hostile_strings(60, seed=31)]
+    items = [protocol.RecalledItem(f"e{n}", text, 0.5, NOW, text, text, True) for n, text in enumerate(texts[:20])]
+    turns = [protocol.SaidTurn(f"t{n}", text, n % 2 == 0, text, NOW, False) for n, text in enumerate(texts[:20])]
+    live: list[protocol.Frame] = [protocol.ThoughtBegan(0, "x", texts[21], texts[22])]
+    live += [protocol.ThoughtToken(0, text, 0) for text in texts[22:30]]
+    live.append(protocol.ThoughtEnded(0, "x", texts[30], texts[31], 12))
+    said = "".join(f"{text}\n\n" for text in texts[30:])
+    pieces = [said[place : place + 3] for place in range(0, len(said), 3)]
+    script = Script(
+        pieces=pieces, recalled=items, turns=turns, live=live,
+        status=status(home, problems=texts[40:43], health="degraded"), progress=[(texts[43], 1, 2)], holds_reply=True,
+    )  # fmt: skip
+    with awake_in_thread(home, script) as mind, on_a_terminal(home, COLUMNS="140", LINES="40") as (held, _):
+        # Not before it is attached: what is said sooner stays in the draft.
+        written = read_until(held, b"qwen2.5-coder")
+        os.write(held, b"hello there")
+        written += read_until(held, b"there")
+        os.write(held, b"\r")
+        written += read_until(held, b"esc stops it")
+        written += read_until(held, b"never written", 4.0)
+        for key, words in ((b"\x1bOR", b"what came to mind"), (b"\x1b[17~", b"what it thought")):
+            os.write(held, key)
+            written += read_until(held, words)
+            os.write(held, b"\x1b")
+            written += read_until(held, b"never written", 1.0)
+    shown = _INTERFACES_OWN.sub("", written.decode("utf-8"))
+    assert mind.requests(protocol.Say)
+    assert not dangers(shown.replace("\r", ""))
+    assert "good morning" in shown
+    assert "what came to mind" in shown

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import signal
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -74,6 +76,38 @@ async def test_commands_answer_with_their_pages_and_say_nothing(home: Home, caps
     assert "/undo: your last words into the draft" in heard
     assert "/theme" not in heard
     assert mind.requests(protocol.Say) == []
+
+
+async def test_long_work_is_done_here_too_and_says_how_far_it_is(
+    home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "past.jsonl"
+    file.write_text('{"time": "2025-03-04T14:02:00", "speaker": "Ada", "text": "Good morning"}\n')
+    script = Script(looks={"MakeBackup": protocol.Backups(0, "/b", [])}, progress=[(f"copying{HOSTILE}", 3, 453)])
+    heard, mind = await talk_plainly(
+        home, "/consolidate", "/backup", f"/import {file}", "/import ~nobody-of-this-name/x", "/help", script=script
+    )
+    printed = capsys.readouterr().out
+    for page in ("Slept on 2 experiences", "no backup yet", "Stored 1 turn"):
+        assert page in printed
+    assert "3 of 453" in heard
+    assert "nobody-of-this-name/x: there is no such place" in heard
+    assert "/backup: make a copy of its memory" in heard
+    assert not [char for char in heard + printed if ord(char) < 32 and char not in "\n\t"]
+    assert [turn.text for turn in mind.imported] == ["Good morning"]
+
+
+async def test_ctrl_c_stops_long_work_and_not_the_talk(home: Home) -> None:
+    owner = Owner()
+    script = Script(holds_reply=True, looks={"MakeBackup": protocol.Backups(0, "/b", [])})
+    async with asyncio.timeout(10), awake(home, script), asyncio.TaskGroup() as tasks:
+        chat = tasks.create_task(PlainChat(home, SystemClock(), owner.read, owner.hear).run(), name="chat")
+        owner.type("/backup\n")
+        await owner.until("1 of 2")
+        os.kill(os.getpid(), signal.SIGINT)
+        await owner.until("It was stopped.")
+        assert not chat.done()
+        owner.type("/exit\n", "")
 
 
 async def test_undo_and_retry_work_here_too(home: Home) -> None:

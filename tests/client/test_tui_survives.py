@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from textual import events
+from textual.widgets import Static
 
 from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
@@ -18,16 +19,30 @@ from tests.client.test_tui import HOSTILE
 from tests.fakes.daemon import NOW, Script, awake
 
 
-async def test_another_version_is_told_with_what_to_do_and_the_draft_stays(home: Home) -> None:
+def _banner(app: ReveriesApp) -> str:
+    return str(app.query_one("#banner", Static).render())
+
+
+@pytest.mark.parametrize(("newer", "advice"), [(1, "open reveries again"), (-1, "reveries sleep, then reveries wake")])
+async def test_another_version_is_told_with_what_to_do_and_the_draft_stays(home: Home, newer: int, advice: str) -> None:
     app = ReveriesApp(home)
-    script = Script(version=protocol.PROTOCOL_VERSION + 1)
+    script = Script(version=protocol.PROTOCOL_VERSION + newer)
     async with asyncio.timeout(20), awake(home, script) as mind, app.run_test(size=(120, 30)) as pilot:
         await pilot.press(*"draft")
-        await until(pilot, lambda: f"speaks protocol {protocol.PROTOCOL_VERSION + 1}" in text_of(app))
+        await until(pilot, lambda: f"speaks protocol {protocol.PROTOCOL_VERSION + newer}" in _banner(app))
+        assert advice in _banner(app)
+        assert "is away" not in _banner(app)
         assert app.composer.text == "draft"
         mind.script.version = protocol.PROTOCOL_VERSION
         await until(pilot, lambda: app.is_attached_to_mind)
         assert app.composer.text == "draft"
+
+
+async def test_a_mind_that_sleeps_is_told_with_how_to_wake_it(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: "Wake it: reveries wake" in _banner(app))
+        assert "reconnecting" in text_of(app)
 
 
 async def test_a_million_characters_are_said_and_answered(home: Home) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from reveries.client.commands.waking import _tell
 from reveries.client.waking import Awake, Failed, Plan, prepare, wake
 from reveries.config import Home
 from reveries.errors import ConfigError
@@ -136,3 +137,18 @@ def test_foreground_runs_in_place(home: Home) -> None:
 
 def test_the_environment_of_the_tests_is_this_home(home: Home) -> None:
     assert environment(home)["REVERIES_HOME"] == str(home.path)
+
+
+def test_a_chosen_provider_without_a_key_is_said_when_it_wakes(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("REVERIES_HOME", str(home.path))
+    for name in ("REVERIES_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    home.create()
+    home.config.write_text('[llm]\nprovider = "openai"\n')
+    plan = prepare(None)
+    _tell(Awake(7, "Reverie", was_awake=False), "", plan.worries, wanted_safe=False)
+    assert "openai is chosen, and there is no key for it." in capsys.readouterr().out
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    assert not prepare(None).worries

@@ -91,6 +91,9 @@ async def test_what_had_no_room_is_shown_with_why(tmp_path: Path) -> None:
         left = [one for one in told.memories if not one.was_told]
         assert left
         assert any("no room" in one.why_not for one in left)
+        # Whoever attaches later shows the same as whoever said it.
+        assert isinstance(told.recalled, list)
+        assert {one.was_told for one in told.recalled} == {True, False}
         assert all(one.why_not for one in left)
 
 

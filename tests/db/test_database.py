@@ -14,7 +14,7 @@ import aiosqlite
 import pytest
 
 from reveries.config import Home
-from reveries.db.backups import look_into
+from reveries.db.backups import Backup, look_into, put_back
 from reveries.db.database import Database, Transaction
 from reveries.db.driver import MAY_READ_BESIDE, SQLITE_VERSION, dbapi, is_safe_for_two
 from reveries.db.opening import open_database
@@ -384,6 +384,24 @@ async def test_a_backup_takes_the_place_of_an_older_one_and_of_what_a_crash_left
         assert await has_conversation(copy, "newer")
     finally:
         await copy.aclose()
+
+
+async def test_a_backup_says_how_far_it_is_and_so_does_what_looks_at_it(database: Database, home: Home) -> None:
+    async with database.transaction() as work:
+        await put_conversation(work, "kept")
+    told: list[tuple[str, int, int]] = []
+    await database.backup_to(home.backups / "copy.db", lambda *moved: told.append(moved))
+    assert [what for what, _, _ in told] == ["copying, MB", "checking its structure"]
+    told.clear()
+    done = put_back(
+        home.path / "other.db",
+        Backup(home.backups / "copy.db", 1.0, False),
+        2.0,
+        "A test.",
+        lambda *moved: told.append(moved),
+    )
+    assert done.backup == "copy.db"
+    assert told[0] == ("copying, MB", 0, 0)
 
 
 async def test_a_backup_that_cannot_be_made_leaves_the_older_one(database: Database, home: Home) -> None:

@@ -210,6 +210,7 @@ async def test_a_waking_mind_makes_a_backup_when_it_is_asked_to(living: Living) 
     await living.wake()
     async with living.client() as client:
         client.send(protocol.MakeBackup(client.number()))
+        assert (await client.next_of(protocol.Progress)).what == "copying, MB"
         [made] = (await client.next_of(protocol.Backups)).backups
     assert (living.home.backups / made.name).stat().st_size == made.size_bytes
     assert made.is_looked_at

@@ -170,6 +170,8 @@ class Script:
     """How fast a reply comes; 0: at once."""
     holds_reply: bool = False
     """The reply waits before its end until `FakeMind.release` is set or it is cancelled."""
+    silent_on: str = ""
+    """Name of a request that is never answered."""
     dies_on: str = ""
     """Name of a request that drops every connection instead of being answered."""
     dies_after: str = ""
@@ -191,6 +193,7 @@ class FakeMind:
         self._cancelled: dict[tuple[asyncio.StreamWriter, int], asyncio.Event] = {}
         self._server: asyncio.Server | None = None
         self._turn = 0
+        self.conversation = "c1"
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -261,8 +264,8 @@ class FakeMind:
                 await self._think(request.request_id, writer)
             case protocol.Consolidate():
                 await self._consolidate(request.request_id, writer)
-            case protocol.ProbeModels():
-                await self._test_models(request.request_id, writer)
+            case protocol.ProbeModels() | protocol.MakeBackup():
+                await self._take_time(request, writer)
             case protocol.Import():
                 await self._take_in(request, writer)
             case protocol.Sleep():
@@ -294,6 +297,8 @@ class FakeMind:
         if self.script.dies_on == name:
             self.drop_clients()
             return True
+        if self.script.silent_on == name:
+            return True
         failure = self.script.failures.get(name)
         if failure is None or isinstance(request, protocol.Hello):
             return False
@@ -318,7 +323,9 @@ class FakeMind:
         match request:
             case protocol.Attach():
                 self._attached.add(writer)
-                return protocol.Attached(number, "c1", NOW - 60, list(script.turns), len(script.earlier), [])
+                return protocol.Attached(
+                    number, self.conversation, NOW - 60, list(script.turns), len(script.earlier), []
+                )
             case protocol.AskStatus():
                 return _numbered(script.status or status(self.home), number)
             case protocol.AskConfig():
@@ -342,7 +349,12 @@ class FakeMind:
                 return protocol.Conversations(number, held)
             case protocol.AskTurns():
                 before = [*script.earlier, *script.turns][: request.before]
-                return protocol.Turns(number, "c1", before[-request.limit :], max(0, len(before) - request.limit))
+                return protocol.Turns(
+                    number,
+                    request.conversation_id or self.conversation,
+                    before[-request.limit :],
+                    max(0, len(before) - request.limit),
+                )
             case protocol.AskPastWords():
                 said = [turn.text for turn in script.earlier if turn.is_owner and request.words in turn.text]
                 return protocol.PastWords(number, said)
@@ -426,15 +438,20 @@ class FakeMind:
         )
         await self._send(writer, done_frame)
 
-    async def _test_models(self, number: int, writer: asyncio.StreamWriter) -> None:
+    async def _take_time(
+        self, request: protocol.ProbeModels | protocol.MakeBackup, writer: asyncio.StreamWriter
+    ) -> None:
+        number, script = request.request_id, self.script
+        tests = isinstance(request, protocol.ProbeModels)
         cancelled = self._cancelled[(writer, number)] = asyncio.Event()
-        await self._send(writer, protocol.Progress(number, "conversation: openai/gpt-4.1", 0, 4))
-        if self.script.holds_reply:
+        for what, done, total in [("conversation: openai/gpt-4.1", 0, 4)] if tests else script.progress:
+            await self._send(writer, protocol.Progress(number, what, done, total))
+        if script.holds_reply:
             await _first(cancelled, self.release)
         if cancelled.is_set():
             await self._send(writer, protocol.Failed(number, "cancelled", "It was stopped.", ""))
         else:
-            await self._send(writer, _numbered(self.script.probed, number))
+            await self._send(writer, _numbered(script.probed if tests else script.looks["MakeBackup"], number))
 
     async def _take_in(self, request: protocol.Import, writer: asyncio.StreamWriter) -> None:
         new = [turn for turn in request.turns if turn not in self.imported]

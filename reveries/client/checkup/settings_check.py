@@ -37,7 +37,12 @@ def check_settings_file(home: Home) -> tuple[Settings | None, list[Finding]]:
 
 def check_what_they_name(settings: Settings, home: Home, machine: Machine) -> list[Finding]:
     """Key, calendar, the database's folder, the packages, and what runs beside them."""
-    return [*_key(settings.llm), *_places(settings, home), *_packages(settings.llm, machine), *_path_files(machine)]
+    return [
+        *missing_keys(settings.llm),
+        *_places(settings, home),
+        *_packages(settings.llm, machine),
+        *_path_files(machine),
+    ]
 
 
 def line_of(text: str, key: str) -> int:
@@ -90,7 +95,8 @@ def _named(file: Path, error: ConfigError) -> Finding:
     return found("config-unknown-key" if is_unknown else "config-wrong-value", error.message, error.advice, where)
 
 
-def _key(llm: LlmSettings) -> Iterator[Finding]:
+def missing_keys(llm: LlmSettings) -> Iterator[Finding]:
+    """What is wrong with the keys of the providers that are chosen."""
     if llm.api_key_file:
         yield from _key_file(Path(llm.api_key_file).expanduser())
         return

@@ -1,12 +1,14 @@
 """`reveries backup`: copies of the memory. Making one is asked of the waking mind; the rest needs nobody awake."""
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from reveries import protocol
+
+    _Answer = TypeVar("_Answer", bound=protocol.Frame)
 
 
 @click.group("backup", short_help="Copies of the memory: make, list, verify, restore.")
@@ -22,13 +24,13 @@ def command() -> None:
 def create(as_json: bool) -> None:
     """Make one now."""
     from reveries import protocol
-    from reveries.client.calling import ask
+    from reveries.client.watching import watched
     from reveries.errors import AsleepError
 
     try:
-        made = ask(protocol.MakeBackup, protocol.Backups)
+        made = watched(protocol.MakeBackup, protocol.Backups, "making a backup", as_json=as_json)
     except AsleepError:
-        made = _asleep("backup-create")
+        made = _watched(protocol.Backups, "making a backup", as_json, "backup-create")
     _show(made, as_json=as_json)
 
 
@@ -36,7 +38,7 @@ def create(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def list_(as_json: bool) -> None:
     """Which there are, the newest first."""
-    _show(_asleep("backup-list"), as_json=as_json)
+    _show(_listed(), as_json=as_json)
 
 
 @command.command("verify")
@@ -44,9 +46,10 @@ def list_(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def verify(name: str, as_json: bool) -> None:
     """Whether NAME, or every backup, is a whole memory and still what was written. Ends with 74 when one is not."""
+    from reveries import protocol
     from reveries.errors import StorageError
 
-    found = _asleep("backup-verify", "--name", name)
+    found = _watched(protocol.Backups, "looking at it", as_json, "backup-verify", "--name", name)
     _show(found, as_json=as_json)
     if any(one.problems for one in found.backups):
         raise StorageError("Not every backup is whole.", advice="A new one: reveries backup create")
@@ -60,25 +63,38 @@ def restore(name: str, yes: bool, as_json: bool) -> None:
     """Put NAME, or the newest backup, in the place of the memory, which is renamed and kept. The mind must sleep."""
     from reveries import protocol
     from reveries.client.backup_page import restored_page
-    from reveries.client.daemon_side import only_frame
     from reveries.client.render import show, show_json
+    from reveries.errors import UsageError
 
     if not yes:
-        wanted = _asleep("backup-list").backups
+        if as_json:
+            raise UsageError("With --json nobody can be asked.", advice="Add --yes.")
+        wanted = _listed().backups
         chosen = name or (wanted[0].name if wanted else "the newest")
-        click.confirm(f"Put {chosen} in the place of the memory? What happened since is not in it.", abort=True)
-    done = only_frame(protocol.BackupRestored, "backup-restore", "--name", name)
+        click.confirm(
+            f"Put {chosen} in the place of the memory? What happened since is not in it.", abort=True, err=True
+        )
+    done = _watched(protocol.BackupRestored, "putting it back", as_json, "backup-restore", "--name", name)
     if as_json:
         show_json(done)
     else:
         show(restored_page(done))
 
 
-def _asleep(*words: str) -> "protocol.Backups":
+def _listed() -> "protocol.Backups":
     from reveries import protocol
     from reveries.client.daemon_side import only_frame
 
-    return only_frame(protocol.Backups, *words)
+    return only_frame(protocol.Backups, "backup-list")
+
+
+def _watched(kind: "type[_Answer]", what: str, as_json: bool, *words: str) -> "_Answer":
+    """What the process that answers while the mind sleeps says last, with how far it is shown."""
+    from reveries.client.daemon_side import only_frame
+    from reveries.client.progress import progress_bar
+
+    with progress_bar(what, as_json=as_json) as moved:
+        return only_frame(kind, *words, moved=moved)
 
 
 def _show(found: "protocol.Backups", *, as_json: bool) -> None:

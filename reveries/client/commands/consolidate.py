@@ -1,21 +1,10 @@
 """`reveries consolidate`: deep sleep, now; what sleep did, with the owner's word on it: log, undo, confirm, drop."""
 
 import time
-from functools import partial
-from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from reveries import protocol
-    from reveries.client.connection import Connection
-    from reveries.client.progress import Moved
-
 _INTERRUPTED = 130
-_Answer = TypeVar("_Answer")
 
 
 @click.group(
@@ -64,12 +53,14 @@ def undo(run: str, through: bool, as_json: bool) -> None:
     """Take back what the pass RUN did: episodes, links, merges, the self-model. What was said is never touched, and
     deep sleep takes it up again only when you ask: reveries consolidate."""
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import show, show_json
     from reveries.client.sleep_page import undone_page
+    from reveries.client.watching import watched
 
     name = _run_name(run)
-    undone = ask(lambda new_id: protocol.UndoSleep(new_id, name, through), protocol.SleepUndone)
+    undone = watched(
+        lambda new_id: protocol.UndoSleep(new_id, name, through), protocol.SleepUndone, "taking back", as_json=as_json
+    )
     show_json(undone) if as_json else show(undone_page(undone))
 
 
@@ -91,11 +82,13 @@ def drop(run: str, as_json: bool) -> None:
 
 def _answer(run: str, *, do_it: bool, as_json: bool) -> None:
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import say, show_json
+    from reveries.client.watching import watched
 
     name = _run_name(run)
-    answered = ask(lambda new_id: protocol.AnswerSleep(new_id, name, do_it), protocol.SleepAnswered)
+    answered = watched(
+        lambda new_id: protocol.AnswerSleep(new_id, name, do_it), protocol.SleepAnswered, "doing it", as_json=as_json
+    )
     show_json(answered) if as_json else say(answered.line)
 
 
@@ -109,18 +102,12 @@ def _run_name(run: str) -> str:
 
 def _sleep(limit: int | None, as_json: bool) -> int:
     from reveries import protocol
-    from reveries.client.calling import call
     from reveries.client.memory_page import consolidated_page
-    from reveries.client.progress import progress_bar
     from reveries.client.render import say, show, show_json
+    from reveries.client.watching import watched
 
-    done = call(
-        lambda mind: _watched(
-            mind,
-            protocol.Consolidate(mind.new_id(), limit),
-            protocol.Consolidated,
-            partial(progress_bar, "sleeping on it", as_json=as_json),
-        )
+    done = watched(
+        lambda new_id: protocol.Consolidate(new_id, limit), protocol.Consolidated, "sleeping on it", as_json=as_json
     )
     if as_json:
         show_json(done)
@@ -133,38 +120,15 @@ def _sleep(limit: int | None, as_json: bool) -> int:
 
 def _preview(limit: int | None, as_json: bool) -> int:
     from reveries import protocol
-    from reveries.client.calling import call
-    from reveries.client.progress import progress_bar
     from reveries.client.render import show, show_json
     from reveries.client.sleep_page import preview_page
+    from reveries.client.watching import watched
 
-    seen = call(
-        lambda mind: _watched(
-            mind,
-            protocol.PreviewSleep(mind.new_id(), limit),
-            protocol.SleepPreview,
-            partial(progress_bar, "looking at what waits", as_json=as_json),
-        )
+    seen = watched(
+        lambda new_id: protocol.PreviewSleep(new_id, limit),
+        protocol.SleepPreview,
+        "looking at what waits",
+        as_json=as_json,
     )
     show_json(seen) if as_json else show(preview_page(seen))
     return _INTERRUPTED if seen.was_interrupted else 0
-
-
-async def _watched(
-    mind: "Connection",
-    request: "protocol.Consolidate | protocol.PreviewSleep",
-    answer: type[_Answer],
-    bar: "Callable[[], AbstractContextManager[Moved]]",
-) -> _Answer:
-    """The answer to a request that takes long, with its progress shown; Ctrl+C stops it."""
-    from reveries import protocol
-    from reveries.client.calling import ctrl_c
-    from reveries.errors import ProtocolError
-
-    with bar() as moved, ctrl_c(lambda: mind.cancel_soon(request.request_id)):
-        async for frame in mind.request(request):
-            if isinstance(frame, protocol.Progress):
-                moved(frame.what, frame.done, frame.total)
-            elif isinstance(frame, answer):
-                return frame
-    raise ProtocolError("The mind did not say what its sleep came to.", advice="See: reveries status")

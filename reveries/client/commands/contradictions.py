@@ -44,5 +44,6 @@ def settle(conflict_id: str, keep: str, as_json: bool) -> None:
     settled = ask(
         lambda new_id: protocol.SettleContradiction(new_id, conflict_id, _KEEP[keep]),  # type: ignore[arg-type]
         protocol.Contradictions,
+        seconds=None,
     )
     show_json(settled) if as_json else show(contradictions_page(settled))

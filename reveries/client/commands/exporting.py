@@ -14,15 +14,15 @@ def command(file: Path, with_vectors: bool, as_json: bool) -> None:
     another home, or for any program. Awake or asleep. Settings and keys are not in it. An older file is not written
     over."""
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.moving import moved_page, moved_with
     from reveries.client.render import show, show_json
+    from reveries.client.watching import watched
     from reveries.errors import AsleepError
 
     words = ["--file", str(file.absolute()), *(["--with-vectors"] if with_vectors else [])]
     try:
         # Nobody may write to what is read: of a waking mind that is a copy.
-        made = ask(protocol.MakeBackup, protocol.Backups, seconds=None)
+        made = watched(protocol.MakeBackup, protocol.Backups, "copying what is read", as_json=as_json)
         words += ["--name", made.backups[0].name]
     except AsleepError:
         pass

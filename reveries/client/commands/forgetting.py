@@ -51,7 +51,10 @@ def command(
     from reveries import protocol
     from reveries.client.forget_page import forgotten_page
     from reveries.client.render import show, show_json
+    from reveries.errors import UsageError
 
+    if as_json and not (yes or dry_run or bring_back):
+        raise UsageError("With --json nobody can be asked.", advice="Add --dry-run or --yes.")
     wanted = protocol.Forget(1, id, matching, about, since, until, dry_run=True, erase=erase, bring_back=bring_back)
     if bring_back or dry_run or not yes:
         told = _ask(wanted, as_json=as_json)

@@ -1,5 +1,6 @@
 """`reveries memory pin`, `unpin`, `salience` and `correct`: the owner's hand on one episode."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -34,7 +35,8 @@ def salience(episode_id: str, value: float, as_json: bool) -> None:
     from reveries.client.calling import ask
 
     known_id(episode_id)
-    _show(ask(lambda new_id: protocol.WeighEpisode(new_id, episode_id, value), protocol.EpisodeHeld), as_json)
+    wanted = partial(protocol.WeighEpisode, episode_id=episode_id, salience=value)
+    _show(ask(wanted, protocol.EpisodeHeld, seconds=None), as_json)
 
 
 @click.command("correct")
@@ -79,7 +81,8 @@ def _hold(episode_id: str, as_json: bool, *, is_pinned: bool) -> None:
     from reveries.client.calling import ask
 
     known_id(episode_id)
-    _show(ask(lambda new_id: protocol.PinEpisode(new_id, episode_id, is_pinned), protocol.EpisodeHeld), as_json)
+    wanted = partial(protocol.PinEpisode, episode_id=episode_id, is_pinned=is_pinned)
+    _show(ask(wanted, protocol.EpisodeHeld, seconds=None), as_json)
 
 
 def _show(held: "protocol.EpisodeHeld", as_json: bool) -> None:

@@ -155,7 +155,7 @@ def _mark(thought_id: str, mark: "Literal['pin', 'drop']", as_json: bool) -> Non
 
     if not 0 < len(thought_id) <= _ID_CHARS:
         raise UsageError("That is no thought's ID.", advice="They stand in: reveries monologue history")
-    marked = ask(lambda new_id: protocol.MarkThought(new_id, thought_id, mark), protocol.ThoughtMarked)
+    marked = ask(lambda new_id: protocol.MarkThought(new_id, thought_id, mark), protocol.ThoughtMarked, seconds=None)
     if as_json:
         show_json(marked)
     else:

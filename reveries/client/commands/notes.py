@@ -36,5 +36,5 @@ def dismiss(note_id: str, as_json: bool) -> None:
 
     if not 0 < len(note_id) <= 100:
         raise UsageError("That is no note's ID.", advice="They stand in: reveries notes")
-    dismissed = ask(lambda new_id: protocol.DismissNote(new_id, note_id), protocol.Notes)
+    dismissed = ask(lambda new_id: protocol.DismissNote(new_id, note_id), protocol.Notes, seconds=None)
     show_json(dismissed) if as_json else say("Dismissed. The next one comes later.")

@@ -49,7 +49,7 @@ def revert(number: int, as_json: bool) -> None:
     from reveries import protocol
     from reveries.client.calling import ask
 
-    _show(ask(lambda new_id: protocol.RevertSelf(new_id, number), protocol.SelfModelShown), as_json)
+    _show(ask(lambda new_id: protocol.RevertSelf(new_id, number), protocol.SelfModelShown, seconds=None), as_json)
 
 
 @command.command("edit")
@@ -72,7 +72,7 @@ def edit(field: str, text: str | None, as_json: bool) -> None:
     if wanted is None:
         say("Nothing was changed.", "dim")
         return
-    _show(ask(lambda new_id: protocol.EditSelf(new_id, name, wanted), protocol.SelfModelShown), as_json)
+    _show(ask(lambda new_id: protocol.EditSelf(new_id, name, wanted), protocol.SelfModelShown, seconds=None), as_json)
 
 
 def _written(shown: "protocol.SelfModelShown", name: str) -> str | None:

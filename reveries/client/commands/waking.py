@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reveries.client.waking import Awake
 
 
@@ -31,14 +33,16 @@ def command(config: Path | None, foreground: bool, safe: bool, as_json: bool) ->
         say(outcome.sentence, err=True)
         return outcome.exit_code
     why = _safe_because()
+    # One that was awake has the keys of where it was woken.
+    worries = () if outcome.was_awake else plan.worries
     if as_json:
-        write_struct(Woken(outcome.pid, outcome.mind, outcome.was_awake, why))
+        write_struct(Woken(outcome.pid, outcome.mind, outcome.was_awake, why, list(worries)))
     else:
-        _tell(outcome, why, wanted_safe=safe)
+        _tell(outcome, why, worries, wanted_safe=safe)
     return 0
 
 
-def _tell(awake: "Awake", why: str, *, wanted_safe: bool) -> None:
+def _tell(awake: "Awake", why: str, worries: "Sequence[str]", *, wanted_safe: bool) -> None:
     from reveries.client.render import Part, line, paragraph, say, show
 
     if awake.was_awake:
@@ -46,6 +50,8 @@ def _tell(awake: "Awake", why: str, *, wanted_safe: bool) -> None:
         say(f"{awake.mind} is already awake (pid {awake.pid}){f', {how}' if why or wanted_safe else ''}.")
     else:
         show([line(Part("● ", "good"), Part(f"{awake.mind} is awake", "strong"), Part(f" (pid {awake.pid})", "dim"))])
+    for worry in worries:
+        show(paragraph(worry, indent=2, style="warn"))
     if why:
         show(paragraph(why, indent=2, style="warn"))
     elif not awake.was_awake:

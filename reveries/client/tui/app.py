@@ -16,6 +16,7 @@ from textual.widgets import Static
 from reveries import protocol
 from reveries.client.draft_file import DraftFile
 from reveries.client.tui import messages
+from reveries.client.tui.asking import told_of_last_turn
 from reveries.client.tui.chat import Chat
 from reveries.client.tui.colourless import in_place_of_greys
 from reveries.client.tui.commands import COMMANDS, Called, called, command_named
@@ -23,6 +24,7 @@ from reveries.client.tui.composer import Composer
 from reveries.client.tui.draft import Draft
 from reveries.client.tui.jobs import Jobs
 from reveries.client.tui.keys import KEYS, keymap
+from reveries.client.tui.leaving import Leaving
 from reveries.client.tui.link import Link
 from reveries.client.tui.side import MemoryCard, Side
 from reveries.client.tui.signals import leave_on_signals
@@ -39,13 +41,12 @@ if TYPE_CHECKING:
     from reveries.client.tui.deeds import Deeds
     from reveries.client.tui.panes import LookPane
 
-LEAVE_SECONDS = 2.0
-"""Within this a second Ctrl+C leaves."""
 HINT_SECONDS = 4.0
 DRAFT_SECONDS = 1.0
 DEEDS_SECONDS = 2.0
 EARLIER_TURNS = 100
 BANNER_CHARS = 400
+BANNER_ROWS = 5
 
 
 class ReveriesApp(App[None]):
@@ -65,9 +66,10 @@ class ReveriesApp(App[None]):
         self.settings = settings or load_settings(None).client
         self.mind_name = "the mind"
         self.recalled_items: list[protocol.RecalledItem] = []
-        self._home = home
+        self.home = home
         self._deeds: Deeds | None = None
-        self._ctrl_c_at: float | None = None
+        self._leaving = Leaving()
+        self._conversation_id = ""
         self._opened_by = ""
         self.was_private = False
         """Whether what was said last was off the record: there is nothing of it to take back."""
@@ -294,7 +296,13 @@ class ReveriesApp(App[None]):
 
     def action_detach(self) -> None:
         """Ctrl+D. The mind stays awake. Keys that were pressed before it are heard first: they are the draft's."""
-        self.composer.call_later(self.leave)
+        self.composer.call_later(self._detach)
+
+    def _detach(self) -> None:
+        if self._leaving.may_leave(self.jobs.ours, self.clock.monotonic()):
+            self.leave()
+        else:
+            self.hint(self._leaving.said(self.jobs.ours, "ctrl+d"))
 
     def leave(self) -> None:
         """Keep what was not said yet as the draft, and go."""
@@ -307,15 +315,14 @@ class ReveriesApp(App[None]):
 
     def action_leave_or_copy(self) -> None:
         """Ctrl+C: copy what is selected; else leave when pressed twice."""
-        if text := self.composer.selected_text or self.screen.get_selected_text():
-            self.copy_to_clipboard(text)
-            self.hint("copied")
-            return
-        now = self.clock.monotonic()
-        if self._ctrl_c_at is not None and now - self._ctrl_c_at <= LEAVE_SECONDS:
+        now, text = self.clock.monotonic(), self.composer.selected_text or self.screen.get_selected_text()
+        if self._leaving.is_second(now):
             self.leave()
-        self._ctrl_c_at = now
-        self.hint("ctrl+c again leaves; the mind stays awake")
+        elif text:
+            self.copy_to_clipboard(text)
+            self.hint("copied; ctrl+c again leaves")
+        else:
+            self.hint(self._leaving.said(self.jobs.ours, "ctrl+c"))
 
     @on(Chat.Scrolled)
     def _scrolled(self) -> None:
@@ -329,11 +336,15 @@ class ReveriesApp(App[None]):
     async def _show_earlier(self) -> None:
         before = self.chat.first_shown
         try:
-            told = await self.link.ask(lambda number: protocol.AskTurns(number, "", before, EARLIER_TURNS))
+            told = await self.link.ask(
+                lambda number: protocol.AskTurns(number, self._conversation_id, before, EARLIER_TURNS)
+            )
         except ReveriesError as error:
+            self.chat.ask_earlier_again()
             self.hint(one_line(str(error)))
             return
-        if isinstance(told, protocol.Turns):
+        is_shown = self.chat.first_shown == before
+        if isinstance(told, protocol.Turns) and told.conversation_id == self._conversation_id and is_shown:
             await self.chat.show_earlier(told.turns, told.earlier_count)
 
     # --- what the mind does ------------------------------------------------------------------------------------------
@@ -352,6 +363,8 @@ class ReveriesApp(App[None]):
 
             await self.chat.mount(Welcome(mind, happened.status))
         self._show_status(happened.status)
+        self._conversation_id = happened.attached.conversation_id
+        self._ask_told(is_new=True)
         if (words := self.draft.to_say_again()) and not await self.say(words.text, is_private=words.is_private):
             self.composer.take_back([words])
 
@@ -362,7 +375,7 @@ class ReveriesApp(App[None]):
         await self.chat.take_back_waiting()
         self.draft.take_back()
         self._status_line.show_state("away")
-        self._warn(f"The mind is away, reconnecting. {happened.sentence}")
+        self._warn(happened.sentence)
 
     @on(messages.WordsStored)
     async def _words_stored(self, happened: messages.WordsStored) -> None:
@@ -400,6 +413,8 @@ class ReveriesApp(App[None]):
     @on(messages.TurnSpoken)
     async def _turn_spoken(self, happened: messages.TurnSpoken) -> None:
         await self.chat.hear(happened.turn)
+        if not (happened.turn.is_owner or self.link.is_answering):
+            self._ask_told()
         self._something_came()
 
     @on(messages.StateMoved)
@@ -421,6 +436,17 @@ class ReveriesApp(App[None]):
 
     # -----------------------------------------------------------------------------------------------------------------
 
+    @work(exclusive=True, group="told", name="tui.told", exit_on_error=True)
+    async def _ask_told(self, *, is_new: bool = False) -> None:
+        """What came to mind for the last turn of this conversation, and how much was read for it: another terminal, or
+        this one before it was opened, may have said it."""
+        told = await told_of_last_turn(self.link.ask, self._conversation_id)
+        if self.link.is_answering or not (told or is_new):
+            return
+        self.recalled_items = (told.recalled or []) if told else []
+        await self._side.recalled.show_last(self.recalled_items)
+        self._status_line.show_read(*((told.total_tokens, told.context_tokens) if told else (0, 0)))
+
     @work(exclusive=True, group="size", name="tui.size", exit_on_error=True)
     async def _ask_context_size(self) -> None:
         try:
@@ -441,10 +467,11 @@ class ReveriesApp(App[None]):
         worries = [*([self._wrong_colours] if self._wrong_colours else []), *status.problems] or (
             [] if status.health == "ok" else [status.health]
         )
-        self._warn("  ".join(one_line(worry, BANNER_CHARS) for worry in worries))
+        # Each in a row of its own: a long one must not hide the next.
+        self._warn(*(one_line(worry, BANNER_CHARS) for worry in worries[:BANNER_ROWS]))
 
-    def _warn(self, text: str) -> None:
-        text = one_line(text, BANNER_CHARS)
+    def _warn(self, *rows: str) -> None:
+        text = "\n".join(one_line(row, BANNER_CHARS) for row in rows)
         if text == self._warned_of:
             # Every few seconds the same: nothing to lay out anew.
             return

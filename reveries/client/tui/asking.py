@@ -10,7 +10,7 @@ from reveries.client.memory_page import episode_page
 from reveries.client.render import Page
 from reveries.client.why_page import why_page
 from reveries.clock import Clock
-from reveries.errors import ProtocolError
+from reveries.errors import ProtocolError, ReveriesError
 from reveries.plaintext import one_line
 
 Ask = Callable[[Callable[[int], protocol.Request]], Awaitable[protocol.Frame]]
@@ -26,6 +26,14 @@ async def answer_of(ask: Ask, make: Callable[[int], protocol.Request], kind: typ
     if not isinstance(frame, kind):
         raise ProtocolError(f"The mind did not answer with {kind.__name__}.", advice="Wake it with this version.")
     return frame
+
+
+async def told_of_last_turn(ask: Ask, conversation_id: str) -> protocol.ToldContext | None:
+    """What the model was told for the last turn of a conversation; None when there is none, or nobody can tell."""
+    try:
+        return await answer_of(ask, lambda number: protocol.AskContext(number, conversation_id), protocol.ToldContext)
+    except ReveriesError:
+        return None
 
 
 class Asking:

@@ -69,6 +69,10 @@ class Chat(VerticalScroll):
             self._asked_earlier = True
             self.post_message(self.EarlierWanted())
 
+    def ask_earlier_again(self) -> None:
+        """The earlier turns did not come: they are asked for the next time that the owner comes to the top."""
+        self._asked_earlier = False
+
     async def show_earlier(self, turns: list[SaidTurn], earlier_count: int) -> None:
         """Turns before the first that is shown; what the owner sees stays where it is."""
         self._first_shown, self._asked_earlier = earlier_count, False

@@ -43,7 +43,7 @@ class Command:
 
 
 COMMANDS: Final = (
-    Command("/stop", "", "stop the reply", "talk", "stop"),
+    Command("/stop", "", "stop the reply; else the long work begun here last", "talk", "stop"),
     Command("/retry", "", "say your last words again, for another reply", "talk"),
     Command("/undo", "", "your last words into the draft; they and the reply are taken back", "talk"),
     Command("/private", "[WORDS]", "off the record: these words, or all from now on; nothing is kept", "talk"),

@@ -4,7 +4,6 @@ import datetime as dt
 import os
 import re
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from textual.app import SuspendNotSupported
@@ -12,7 +11,8 @@ from textual.app import SuspendNotSupported
 from reveries import protocol
 from reveries.client.digest_page import digest_page
 from reveries.client.digesting import DIGEST_SINCE, gathered
-from reveries.client.owner_files import edited, editor_command, write_new
+from reveries.client.mishaps import unforeseen
+from reveries.client.owner_files import edited, editor_command, place_named, write_new
 from reveries.client.render import page_columns
 from reveries.client.talk_page import conversation_markdown
 from reveries.client.tui.asking import Asking, answer_of
@@ -23,6 +23,7 @@ from reveries.client.tui.graph_pane import GraphPane
 from reveries.client.tui.looks import Look, look_for, page_of
 from reveries.client.tui.memory_shelves import MemoryShelf, RecalledShelf
 from reveries.client.tui.panes import LookPane, columns_for, problem_page
+from reveries.client.tui.results import show_result
 from reveries.client.tui.shelves import ConversationShelf, PastWordsShelf, SleepShelf, ThoughtShelf
 from reveries.client.tui.themes import next_theme
 from reveries.client.tui.words import Words
@@ -40,6 +41,7 @@ _TERMINAL_COPIES_CHARS: Final = 70_000
 """More than this many terminals drop the sequence that copies."""
 _FENCE: Final = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _EXPORTED_AT_ONCE: Final = 500
+_SAID_SECONDS: Final = 0.1
 
 
 class Deeds:
@@ -47,6 +49,7 @@ class Deeds:
 
     def __init__(self, app: "ReveriesApp") -> None:
         self._app = app
+        self._work = Work(app)
         self._own: dict[str, Callable[[str], Awaitable[None]]] = {
             "/stop": self._stop,
             "/retry": self._retry,
@@ -71,18 +74,27 @@ class Deeds:
             "/help": self._help,
             "/redraw": self._redraw,
             "/exit": self._exit,
-            **Work(app).deeds,
+            **self._work.deeds,
         }
 
     async def do(self, called: Called) -> None:
-        """Do it. What went wrong is said on the screen, never raised."""
+        """Do it. What went wrong is said on the screen, never raised: the talk does not end with a command."""
+        name = called.command.name
         try:
-            if (deed := self._own.get(called.command.name)) is not None:
+            if (deed := self._own.get(name)) is not None:
                 await deed(called.words)
             elif (look := look_for(called)) is not None:
                 await self._look(look)
         except ReveriesError as error:
-            self._app.show_pane(LookPane(called.command.name, problem_page(str(error))))
+            wrong = str(error)
+        except Exception as error:  # noqa: BLE001 - the named boundary of a command: written down, and said
+            wrong = unforeseen(error, self._app.home)
+        else:
+            return
+        if name in self._work.deeds:
+            await show_result(self._app, name, partial(problem_page, wrong))
+        else:
+            self._app.show_pane(LookPane(name, problem_page(wrong)))
 
     async def why(self, episode_id: str) -> None:
         """Why this episode came to mind for the last turn."""
@@ -96,7 +108,9 @@ class Deeds:
     # --- the conversation --------------------------------------------------------------------------------------------
 
     async def _stop(self, _: str) -> None:
-        self._app.action_stop_reply()
+        """The reply; where none comes, the long work that was begun here last."""
+        if not (self._app.link.stop_reply() or self._work.stop()):
+            self._app.composer.focus()
 
     async def _retry(self, _: str) -> None:
         words = await self._taken_back()
@@ -127,10 +141,20 @@ class Deeds:
     async def _new(self, _: str) -> None:
         if self._app.is_answering:
             self._app.hint("after this reply (esc stops it)")
+        await self._until_said()
         await self._app.link.ask(protocol.NewConversation)
         self._app.hint("a new conversation; the others: /resume")
 
+    async def _until_said(self) -> None:
+        """What waits its turn was meant for this conversation, not for the next one."""
+        app = self._app
+        if app.link.has_waiting:
+            app.hint("after what waits its turn here (esc stops a reply)")
+        while app.link.has_waiting:
+            await app.clock.sleep(_SAID_SECONDS)
+
     async def _resume(self, words: str) -> None:
+        await self._until_said()
         await self._browse(ConversationShelf(self._app.link.ask, self._app.clock), words, starts_typing=True)
 
     async def _past(self, words: str) -> None:
@@ -167,7 +191,8 @@ class Deeds:
         if not text:
             app.hint("nothing to copy")
         elif words or len(text) > _TERMINAL_COPIES_CHARS:
-            app.hint(f"written to {write_new(_file(words or 'reveries-copied.md'), text)}")
+            name = "reveries-copied.md"
+            app.hint(f"written to {write_new(place_named(words or name), text, name)}")
         else:
             app.copy_to_clipboard(text)
             app.hint(f"copied {len(text):,} characters; not in your clipboard? /copy FILE")
@@ -179,8 +204,9 @@ class Deeds:
             app.hint("nothing was said yet")
             return
         began = dt.datetime.fromtimestamp(turns[0].said_at)
-        file = _file(words or f"reveries-{began:%Y-%m-%d-%H%M}.md")
-        written = write_new(file, conversation_markdown(turns, turns[0].said_at, app.mind_name))
+        name = f"reveries-{began:%Y-%m-%d-%H%M}.md"
+        page = conversation_markdown(turns, turns[0].said_at, app.mind_name)
+        written = write_new(place_named(words or name), page, name)
         app.hint(f"{len(turns):,} turns written to {written}")
 
     async def _all_turns(self) -> list[protocol.SaidTurn]:
@@ -254,8 +280,4 @@ class Deeds:
         self._app.screen.refresh(layout=True)
 
     async def _exit(self, _: str) -> None:
-        self._app.leave()
-
-
-def _file(words: str) -> Path:
-    return Path(words).expanduser().absolute()
+        self._app.action_detach()

@@ -1,5 +1,6 @@
 """The keys, for what has the focus first, and every command."""
 
+import textwrap
 from typing import ClassVar, Final
 
 from textual.app import ComposeResult
@@ -10,9 +11,11 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from reveries.client.tui.commands import COMMANDS, GROUPS
+from reveries.client.tui.panes import columns_for
 from reveries.keys import KeySettings
 
 _NARROW_COLUMNS: Final = 64
+_NARROW_INDENT: Final = 4
 _Row = tuple[str, str]
 
 
@@ -125,11 +128,12 @@ class Help(ModalScreen[None]):
         parts: list[str | tuple[str, str]] = [
             (f"{title}{' (you are here)' if is_here else ''}\n", "bold" if is_here else "$foreground 60%")
         ]
+        indent = _NARROW_INDENT if is_narrow else widest + 3
+        room = max(12, columns_for(self.app.size.width) - indent)
         for keys, meaning in rows:
-            if is_narrow:
-                parts += [(f"{keys}\n", "$accent"), f"    {meaning}\n"]
-            else:
-                parts += [(f"{keys:<{widest + 3}}", "$accent"), f"{meaning}\n"]
+            parts.append((f"{keys}\n" if is_narrow else f"{keys:<{indent}}", "$accent"))
+            wrapped = f"\n{' ' * indent}".join(textwrap.wrap(meaning, room))
+            parts.append(f"{' ' * indent if is_narrow else ''}{wrapped}\n")
         return [*parts, "\n"]
 
     def _key_of(self, name: str) -> str:

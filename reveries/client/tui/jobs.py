@@ -76,6 +76,11 @@ class Jobs(Static):
         if self._jobs.pop(name, None) is not None:
             self._draw()
 
+    @property
+    def ours(self) -> list[str]:
+        """What was begun here and is not done, the first begun first."""
+        return [name for name, job in self._jobs.items() if job.is_ours]
+
     def forget_silent(self) -> None:
         """Without what others began and nobody tells of any more."""
         now = self._clock.monotonic()

@@ -43,6 +43,8 @@ class Link:
         self._said_at = 0.0
         self.doubt_since: float | None = None
         """Since when the mind may have heard words that it has not acknowledged; None when there are none."""
+        self._heard: list[protocol.SaidTurn] | None = None
+        """What was spoken since the conversation was asked for, which may not be in the answer."""
         self._switched = asyncio.Event()
         self._trouble = asyncio.Event()
 
@@ -57,7 +59,12 @@ class Link:
     @property
     def is_busy(self) -> bool:
         """Whether a reply is awaited or coming, or words wait their turn."""
-        return self.is_answering or bool(self._waiting)
+        return self.is_answering or self.has_waiting
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether words wait their turn."""
+        return bool(self._waiting)
 
     def say(self, text: str, *, is_private: bool = False) -> bool:
         """Say `text` when all before it is answered, off the record if so. False when nobody is there to hear it, or
@@ -101,25 +108,31 @@ class Link:
         pause = FIRST_PAUSE_SECONDS
         while True:
             was_connected = False
-            sentence = "The mind is away."
+            told = "The mind is away, reconnecting."
             try:
                 async with connect(self._home, client="tui") as mind:
                     await self._attach(mind)
                     was_connected = True
                     await self._take_part(mind)
             except* ReveriesError as group:
-                sentence = _first_sentence(group)
+                told = _told(group)
             self._leave()
-            self._tell(messages.WentAway(sentence))
+            self._tell(messages.WentAway(told))
             pause = FIRST_PAUSE_SECONDS if was_connected else min(pause * 2, LONGEST_PAUSE_SECONDS)
             await self._clock.sleep(pause)
 
     async def _attach(self, mind: Connection) -> None:
-        attached = await mind.ask(protocol.Attach, protocol.Attached)
-        status = await mind.ask(protocol.AskStatus, protocol.Status)
-        self._mind = mind
+        # The conversation last, and listening before it: a turn that is stored meanwhile is shown in its place.
+        mind.listen()
         self._switched.clear()
+        status = await mind.ask(protocol.AskStatus, protocol.Status)
+        self._heard = []
+        attached = await mind.ask(protocol.Attach, protocol.Attached)
+        heard, self._heard = self._heard, None
+        self._mind = mind
         self._tell(messages.Attached(mind.welcome.mind, attached, status))
+        for turn in heard:
+            self._tell(messages.TurnSpoken(turn))
 
     async def _take_part(self, mind: Connection) -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -133,6 +146,8 @@ class Link:
         async for frame in mind.broadcasts():
             match frame:
                 case protocol.Spoken(turn=turn):
+                    if self._heard is not None:
+                        self._heard.append(turn)
                     self._tell(messages.TurnSpoken(turn))
                 case protocol.StateChanged(state=state, detail=detail):
                     self._tell(messages.StateMoved(state, detail))
@@ -244,7 +259,11 @@ class Link:
         self._mind = self._saying = None
 
 
-def _first_sentence(group: BaseExceptionGroup[ReveriesError]) -> str:
+def _told(group: BaseExceptionGroup[ReveriesError]) -> str:
+    """What is wrong, and what to do. A mind that is there and cannot be talked to is not away."""
     for error in group.exceptions:
-        return _first_sentence(error) if isinstance(error, BaseExceptionGroup) else error.message
+        if isinstance(error, BaseExceptionGroup):
+            return _told(error)
+        is_away = isinstance(error, AsleepError | ConnectionLostError)
+        return f"The mind is away, reconnecting. {error}" if is_away else str(error)
     return ""

@@ -16,7 +16,8 @@ class Attached(Message):
 
 
 class WentAway(Message):
-    """Nobody answers any more (or not yet). The link goes on trying; what was not acknowledged it has returned."""
+    """Nobody answers any more (or not yet). The link goes on trying; what was not acknowledged it has returned.
+    `sentence`: what is wrong, with what to do."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__()

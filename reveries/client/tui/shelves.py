@@ -1,5 +1,6 @@
 """What can be browsed: what is listed, what the page says, what can be done. The pages are the command line's."""
 
+from functools import partial
 from typing import Final
 
 from textual.content import Content
@@ -22,6 +23,8 @@ _ROW_CHARS: Final = 120
 _WEEK_SECONDS: Final = 7 * 86400.0
 _UNDO: Final = Deed("u", "take back", "Take back what this pass of sleep did?")
 _UNDO_THROUGH: Final = Deed("t", "and all after it", "Take back this pass, and those that built upon it?")
+_CONFIRM: Final = Deed("c", "do what it asks", "Let this pass do what it asks about?")
+_LEAVE_UNDONE: Final = Deed("d", "drop it", "Leave undone what this pass asks about?")
 _RESUME: Final = Deed("enter", "go on with it")
 _SAY_AGAIN: Final = Deed("enter", "into the draft")
 _PIN: Final = Deed("p", "pin", "Let memory hold on to this thought?")
@@ -33,7 +36,7 @@ class SleepShelf(Asking):
 
     title = "what sleep did"
     nothing = "It has not slept yet."
-    deeds = (_UNDO, _UNDO_THROUGH)
+    deeds = (_UNDO, _UNDO_THROUGH, _CONFIRM, _LEAVE_UNDONE)
 
     async def entries(self, words: str) -> list[Entry]:
         """One row a pass."""
@@ -47,7 +50,11 @@ class SleepShelf(Asking):
         return run_page(told, self.clock.now())
 
     async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
-        """Take it back."""
+        """Take it back, or answer what it asks."""
+        if deed in (_CONFIRM, _LEAVE_UNDONE):
+            answer = partial(protocol.AnswerSleep, run_id=key, do_it=deed is _CONFIRM)
+            answered = await self.answer(answer, protocol.SleepAnswered)
+            return Refill(paragraph(one_line(answered.line)))
         through = deed is _UNDO_THROUGH
         undone = await self.answer(lambda number: protocol.UndoSleep(number, key, through), protocol.SleepUndone)
         return Refill(undone_page(undone))
@@ -150,7 +157,7 @@ class PastWordsShelf(Asking):
 
 def _run_row(run: protocol.SleepRun, now: float) -> Content:
     did = f"{plural(run.processed, 'experience')}: {run.created} new, {run.merged} merged"
-    gone = ", taken back" if run.undone_by else ""
+    gone = ", taken back" if run.undone_by else ", it asks" if run.question else ""
     return row("◐" if run.depth == "light" else "●", f"{run.depth} sleep, {did}", ago(run.began_at, now) + gone)
 
 

@@ -22,6 +22,7 @@ BATCH_SECONDS: Final = 0.1
 _SHOWN_CHARS = 6_000
 _SHOWN_ITEMS = 30
 _BAR_CELLS = 8
+_NOTHING_YET = "What comes to its mind as you talk shows here."
 
 
 class Monologue(VerticalScroll):
@@ -93,7 +94,15 @@ class RecalledPane(VerticalScroll):
         self._clock = clock
 
     def compose(self) -> ComposeResult:
-        yield Static(Content("What comes to its mind as you talk shows here."), classes="quiet", markup=False)
+        yield Static(Content(_NOTHING_YET), classes="quiet", markup=False)
+
+    async def show_last(self, items: list[RecalledItem]) -> None:
+        """As `show`, for a conversation that was come to: before its first turn nothing could come to mind."""
+        if items:
+            await self.show(items)
+        else:
+            await self.remove_children()
+            await self.mount(Static(Content(_NOTHING_YET), classes="quiet", markup=False))
 
     async def show(self, items: list[RecalledItem]) -> None:
         """What surfaced, in place of what did before."""

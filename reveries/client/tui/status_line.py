@@ -51,7 +51,7 @@ class StatusLine(Static):
         self._state = "away"
         self._hint = ""
         self._status: Status | None = None
-        self._replied: Replied | None = None
+        self._read_tokens = 0
         self._context_tokens = 0
         self._line = Content("")
 
@@ -72,7 +72,13 @@ class StatusLine(Static):
 
     def show_turn(self, replied: Replied) -> None:
         """What the last turn used."""
-        self._replied = replied
+        if replied.prompt_tokens:
+            self._read_tokens = replied.prompt_tokens + replied.completion_tokens
+        self._draw()
+
+    def show_read(self, tokens: int, of_tokens: int) -> None:
+        """How much was read for the last turn, of how much the conversation's model can read; 0: not known."""
+        self._read_tokens, self._context_tokens = tokens, of_tokens or self._context_tokens
         self._draw()
 
     @property
@@ -124,10 +130,9 @@ class StatusLine(Static):
 
     def _of_turn(self) -> list[Segment]:
         """What the last turn took of what the model can read at once."""
-        replied = self._replied
-        if replied is None or not replied.prompt_tokens:
+        tokens = self._read_tokens
+        if not tokens:
             return []
-        tokens = replied.prompt_tokens + replied.completion_tokens
         if not self._context_tokens:
             return [Segment(f"{short_count(tokens)} last turn", 60)]
         share = tokens / self._context_tokens
@@ -143,17 +148,19 @@ def _jobs(status: Status) -> list[Segment]:
 
 
 def _today(status: Status) -> Segment:
-    """Tokens and money of today, against the limits of tokens; the role nearest to its limit gives the colour."""
-    spent = {use.role: use.prompt_tokens + use.completion_tokens for use in status.usage}
+    """Tokens and money of today, against the limits of all roles together; the limit that is nearest to its end, a
+    role's too, gives the colour."""
+    limits = status.limits or []
+    tokens = next((one for one in limits if not (one.role or one.is_money)), None)
+    money = next((one for one in limits if one.is_money and not one.role), None)
+    # Vectors have a limit of their own and count apart.
+    spent = sum(use.prompt_tokens + use.completion_tokens for use in status.usage if use.role != "embedding")
     cost = sum(use.dollars for use in status.usage)
-    money = f" ${cost:.2f}" if cost else ""
-    short = f"{short_count(sum(spent.values()))} today{money}"
-    # Vectors have a limit of their own, far above the others.
-    limits = {use.role: use.token_limit for use in status.usage if use.token_limit and use.role != "embedding"}
-    if not limits:
-        return Segment(short, 80)
-    highest = max(spent[role] / limit for role, limit in limits.items())
-    text = f"{short_count(sum(spent.values()))} of {short_count(sum(limits.values()))} today{money}"
+    short = f"{short_count(spent)} today" + (f" ${cost:.2f}" if cost else "")
+    text = f"{short_count(spent)}{f' of {short_count(int(tokens.limit))}' if tokens else ''} today"
+    if cost:
+        text += f" ${cost:.2f}" + (f" of ${money.limit:g}" if money else "")
+    highest = max((one.used / one.limit for one in limits if one.limit > 0), default=0.0)
     return Segment(text, 80, _alarm(highest), short=short)
 
 

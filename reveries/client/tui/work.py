@@ -4,18 +4,21 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from textual.worker import get_current_worker
 
 from reveries import protocol
 from reveries.client.backup_page import backups_page
 from reveries.client.bringing_in import bring_in, brought_in_page, read_past_of_owner
 from reveries.client.memory_page import consolidated_page
-from reveries.client.render import Page, line, page_columns
+from reveries.client.owner_files import place_named
+from reveries.client.render import Page, line
 from reveries.client.tui.asking import answer_of
-from reveries.client.tui.panes import LookPane, columns_for
+from reveries.client.tui.results import show_result
 from reveries.client.weights import pull_model, pulled_line
-from reveries.errors import ReveriesError
+from reveries.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,12 +27,15 @@ if TYPE_CHECKING:
     from reveries.client.progress import Moved
     from reveries.client.tui.app import ReveriesApp
 
+_Frame = TypeVar("_Frame")
+
 
 class Work:
     """The long commands of one application. While one runs the conversation goes on."""
 
     def __init__(self, app: "ReveriesApp") -> None:
         self._app = app
+        self._stops: list[Callable[[], None]] = []
         self.deeds: dict[str, Callable[[str], Awaitable[None]]] = {
             "/consolidate": self._consolidate,
             "/import": self._import,
@@ -37,67 +43,100 @@ class Work:
             "/pull": self._pull,
         }
 
+    def stop(self) -> bool:
+        """End what was begun here last, as far as it has come; False when nothing is under way."""
+        if not self._stops:
+            return False
+        self._stops[-1]()
+        return True
+
     async def _consolidate(self, _: str) -> None:
-        app = self._app
-        with self._bar("sleeping on it") as moved:
-            done = await answer_of(lambda make: app.link.ask(make, moved), protocol.Consolidate, protocol.Consolidated)
-        self._show("deep sleep", consolidated_page(done))
+        done = await self._asked(protocol.Consolidate, protocol.Consolidated, "sleeping on it")
+        await self._show("deep sleep", partial(consolidated_page, done))
 
     async def _import(self, words: str) -> None:
-        turns = await asyncio.to_thread(lambda: read_past_of_owner(Path(words).expanduser(), self._app.clock.now()))
-        with self._bar("importing") as moved:
-            done = await bring_in(self._app.link.mind, Path(words).name, turns, moved)
-        self._show("imported", brought_in_page(done))
+        file = place_named(words)
+        turns = await asyncio.to_thread(lambda: read_past_of_owner(file, self._app.clock.now()))
+        # Between two batches, and in one: what the mind has taken in stays.
+        with self._bar("importing", get_current_worker().cancel) as moved:
+            done = await bring_in(self._app.link.mind, file.name, turns, moved)
+        await self._show("imported", partial(brought_in_page, done))
 
     async def _backup(self, _: str) -> None:
-        app = self._app
-        with self._bar("making a backup"):
-            made = await answer_of(app.link.ask, protocol.MakeBackup, protocol.Backups)
-        self._show("backup", backups_page(made, app.clock.now()))
+        made = await self._asked(protocol.MakeBackup, protocol.Backups, "making a backup")
+        await self._show("backup", partial(backups_page, made, self._app.clock.now()))
+
+    async def _asked(self, make: Callable[[int], protocol.Request], kind: type[_Frame], name: str) -> _Frame:
+        """Work of the mind's, with its bar; to stop it is asked of the mind, which tells how far it came."""
+        link, number = self._app.link, 0
+
+        def numbered(new_id: int) -> protocol.Request:
+            nonlocal number
+            number = new_id
+            return make(new_id)
+
+        with self._bar(name, lambda: link.mind.cancel_soon(number)) as moved:
+            return await answer_of(lambda request: link.ask(request, moved), numbered, kind)
 
     async def _pull(self, words: str) -> None:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[PulledModel] = loop.create_future()
-        with self._bar(words, is_in_bytes=True) as moved:
+        stopped = threading.Event()
+        with self._bar(words, stopped.set, is_in_bytes=True) as moved:
 
             def tell(what: str, so_far: int, total: int) -> None:
-                loop.call_soon_threadsafe(moved, what, so_far, total)
+                if stopped.is_set():
+                    raise UsageError("It was stopped.", advice=f"What came is kept: /pull {words}")
+                _in(loop, moved, what, so_far, total)
 
             def fetch() -> None:
                 try:
                     result = pull_model(words, tell, lambda _: None)
-                except ReveriesError as error:
-                    _in(loop, done.set_exception, error)
+                except Exception as error:  # noqa: BLE001 - handed on: else its bar would stay for ever
+                    _in(loop, _fail, done, error)
                 else:
-                    _in(loop, done.set_result, result)
+                    _in(loop, _finish, done, result)
 
             # A daemon thread: who leaves need not wait for a download, and the next one goes on where it was.
             threading.Thread(target=fetch, name="tui.pull", daemon=True).start()
-            result = await done
-        self._show("fetched", [line(f"  {pulled_line(result)}")])
+            try:
+                result = await done
+            finally:
+                stopped.set()
+        await self._show("fetched", lambda: [line(f"  {pulled_line(result)}")])
+
+    async def _show(self, title: str, make: Callable[[], Page]) -> None:
+        await show_result(self._app, title, make)
 
     @contextmanager
-    def _bar(self, name: str, *, is_in_bytes: bool = False) -> "Iterator[Moved]":
+    def _bar(self, name: str, stop: Callable[[], None], *, is_in_bytes: bool = False) -> "Iterator[Moved]":
         jobs = self._app.jobs
 
         def moved(what: str, done: int, total: int) -> None:
             jobs.moved(name, what, done, total, is_in_bytes=is_in_bytes, is_ours=True)
 
         moved(name, 0, 0)
+        self._stops.append(stop)
         try:
             yield moved
         finally:
+            self._stops.remove(stop)
             jobs.ended(name)
 
-    def _show(self, title: str, page: Page) -> None:
-        app = self._app
-        with page_columns(columns_for(app.size.width)):
-            app.show_pane(LookPane(title, page))
 
-
-def _in(loop: asyncio.AbstractEventLoop, call: Callable[..., object], value: object) -> None:
+def _in(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *values: object) -> None:
     """Call it in the loop, if there still is one: the owner may have left."""
     try:
-        loop.call_soon_threadsafe(call, value)
+        loop.call_soon_threadsafe(call, *values)
     except RuntimeError:
         return
+
+
+def _fail(done: "asyncio.Future[PulledModel]", error: Exception) -> None:
+    if not done.done():
+        done.set_exception(error)
+
+
+def _finish(done: "asyncio.Future[PulledModel]", result: "PulledModel") -> None:
+    if not done.done():
+        done.set_result(result)

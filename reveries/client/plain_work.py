@@ -1,0 +1,71 @@
+"""Long work in the conversation line by line: what is done and how far it is, a line now and then."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from reveries import protocol
+from reveries.client.backup_page import backups_page
+from reveries.client.bringing_in import bring_in, brought_in_page, read_past_of_owner
+from reveries.client.connection import Connection
+from reveries.client.memory_page import consolidated_page
+from reveries.client.owner_files import place_named
+from reveries.client.render import Page
+from reveries.client.tui.commands import Called
+from reveries.clock import Clock
+from reveries.errors import ProtocolError
+from reveries.plaintext import one_line
+
+PLAIN_WORK: Final = ("/consolidate", "/import", "/backup")
+_LINE_EVERY_SECONDS: Final = 5.0
+"""Read aloud, more would be a nuisance."""
+_Frame = TypeVar("_Frame")
+
+
+class PlainWork:
+    """`write` takes a line; `under_way` the number of the request that Ctrl+C stops, None when there is none."""
+
+    def __init__(
+        self,
+        mind: Connection,
+        clock: Clock,
+        write: Callable[[str], object],
+        under_way: Callable[[int | None], None],
+    ) -> None:
+        self._mind = mind
+        self._clock = clock
+        self._write = write
+        self._under_way = under_way
+        self._doing = ""
+        self._told_at = 0.0
+
+    async def do(self, what: Called) -> Page:
+        """What came of it. Raises ReveriesError."""
+        if what.command.name == "/import":
+            file = place_named(what.words)
+            turns = await asyncio.to_thread(read_past_of_owner, file, self._clock.now())
+            return brought_in_page(await bring_in(self._mind, file.name, turns, self._moved))
+        if what.command.name == "/backup":
+            made = await self._asked(protocol.MakeBackup(self._mind.new_id()), protocol.Backups)
+            return backups_page(made, self._clock.now())
+        return consolidated_page(await self._asked(protocol.Consolidate(self._mind.new_id()), protocol.Consolidated))
+
+    async def _asked(self, request: protocol.MakeBackup | protocol.Consolidate, kind: type[_Frame]) -> _Frame:
+        self._under_way(request.request_id)
+        try:
+            async for frame in self._mind.request(request):
+                if isinstance(frame, protocol.Progress):
+                    self._moved(frame.what, frame.done, frame.total)
+                elif isinstance(frame, kind):
+                    return frame
+        finally:
+            self._under_way(None)
+        raise ProtocolError(f"The mind did not answer with {kind.__name__}.", advice="See: reveries status")
+
+    def _moved(self, what: str, done: int, total: int) -> None:
+        now = self._clock.monotonic()
+        if what == self._doing and now - self._told_at < _LINE_EVERY_SECONDS:
+            return
+        self._doing, self._told_at = what, now
+        far = f": {done:,} of {total:,}" if total > 0 else ""
+        self._write(f"  {one_line(what, 60)}{far}")

@@ -1,0 +1,23 @@
+"""What work came to, told without taking the keyboard from who writes."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from reveries.client.render import Page, page_columns
+from reveries.client.tui.panes import LookPane, columns_for
+from reveries.client.tui.turns import Remark
+
+if TYPE_CHECKING:
+    from reveries.client.tui.app import ReveriesApp
+
+
+async def show_result(app: "ReveriesApp", title: str, make: Callable[[], Page]) -> None:
+    """As a pane where nobody writes and nothing is open; else in the conversation, where no key goes astray."""
+    with page_columns(columns_for(app.size.width)):
+        page = make()
+    if app.screen.is_modal or app.composer.text:
+        rows = ["".join(part.text for part in row).rstrip() for row in page]
+        await app.chat.mount(Remark("\n".join([f"{title}:", *rows]).rstrip(), classes="result"))
+        app.hint(f"{title}: it stands in the conversation")
+    else:
+        app.show_pane(LookPane(title, page))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import msgspec
+import structlog
 
 from reveries import protocol
 from reveries.daemon.backup_answers import make_backup
@@ -42,6 +43,9 @@ from reveries.plaintext import one_line, plain
 from reveries.safety.wellbeing import wellbeing_report
 
 _SCROLLBACK_TURNS = 200
+
+log = structlog.get_logger("requests")
+
 _Answered = (
     protocol.LookRequest
     | protocol.AskWellbeing
@@ -245,7 +249,7 @@ class Handlers:
         def turn() -> Coroutine[None, None, TurnResult]:
             return mind.conversation.say(request.text, events, off_record=request.off_record is True, stop=stop)
 
-        outcome = self._outcome(turn)
+        outcome = self._outcome(session, turn)
         try:
             reply = self._tasks.create_task(outcome, name="turn")
         except RuntimeError as error:  # The daemon's tasks are ending: they take nothing more in.
@@ -264,14 +268,18 @@ class Handlers:
             raise result
         session.outbox.send(_replied(request.request_id, result, mind.models.conversation.name))
 
-    async def _outcome(self, turn: Callable[[], Coroutine[None, None, TurnResult]]) -> TurnResult | Exception:
+    async def _outcome(
+        self, session: Session, turn: Callable[[], Coroutine[None, None, TurnResult]]
+    ) -> TurnResult | Exception:
         """The turn's result, or what it raised: the request hands that on, and if the client is gone nobody does."""
         try:
             return await turn()
         except StorageLostError as error:
             self._on_storage_lost(error)
             return error
-        except Exception as error:  # noqa: BLE001  # A named boundary: handed to the request, which reports it.
+        except Exception as error:  # A named boundary: handed to the request, which reports it ...
+            if session.is_gone:  # ... and who left asks nobody.
+                log.exception("turn.failed")
             return error
 
     async def _observe(self, session: Session, request: protocol.Observe) -> None:

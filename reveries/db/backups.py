@@ -308,6 +308,17 @@ def newest_whole(folder: Path) -> tuple[Backup, Looked] | None:
     return None
 
 
+def free_copy(folder: Path, name: str, held: tuple[int, int]) -> Path:
+    """Where a copy of a memory of so many turns and episodes can be put: under `name`, or that with a number where a
+    copy stands that holds other ones. So a memory that an older backup replaced costs no copy when it is brought up to
+    date again, and one whose migration is broken off again and again fills no disk. Slow."""
+    for number in itertools.count(1):
+        copy = folder / (f"{name}.db" if number == 1 else f"{name}-{number}.db")
+        if not copy.exists() or ((there := look_at(copy)).turns, there.episodes) == held:
+            return copy
+    raise AssertionError
+
+
 def restored_note(database: Path) -> Path:
     """Where the last restoring is written down."""
     return database.with_name(f"{database.name}.restored.json")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import aiosqlite
 
-from reveries.db.backups import finish_restoring
+from reveries.db.backups import finish_restoring, free_copy
 from reveries.db.connecting import connected, follow_pages
 from reveries.db.damage import damaged, keep_broken_log, refuse_changed, refuse_damaged, refuse_missing
 from reveries.db.database import Database
@@ -134,7 +134,12 @@ async def _bring_up_to_date(database: Database, connection: aiosqlite.Connection
     if version == SCHEMA_VERSION:
         return
     if version and backups is not None:
-        await database.backup_to(backups / f"before-migration-{version}-to-{SCHEMA_VERSION}.db")
+        [counted] = await database.rows_of_text(
+            "SELECT (SELECT count(*) FROM turns) AS turns, (SELECT count(*) FROM episodes) AS episodes", ()
+        )
+        held = (int(counted["turns"]), int(counted["episodes"]))
+        name = f"before-migration-{version}-to-{SCHEMA_VERSION}"
+        await database.backup_to(await asyncio.to_thread(free_copy, backups, name, held))
         reached(Step.MIGRATION_BACKED_UP)
     while version < SCHEMA_VERSION:
         async with database.transaction():

@@ -1,9 +1,11 @@
 """What arrives while the daemon's own tasks are ending is told so, and leaves nothing behind."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from reveries import protocol
 from reveries.config import Home, load_settings
@@ -11,6 +13,7 @@ from reveries.daemon.handlers import Handlers
 from reveries.daemon.mind import Progress
 from reveries.daemon.server import Session
 from reveries.errors import AsleepError, StorageLostError
+from reveries.llm.base import Delta, Prompt, StreamEvent
 from reveries.llm.scripted import ScriptedModel
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.clock import HandClock
@@ -27,6 +30,37 @@ async def test_words_that_come_while_the_mind_closes_are_told_so_and_not_stored(
             await handlers.handle(Session(1), protocol.Say(1, "Are you there?"))
         turns = await life.mind.memory.recent_turns(life.mind.conversation.conversation_id, 9)
     assert not [turn for turn in turns if turn.text == "Are you there?"]
+
+
+class Stumbling(ScriptedModel):
+    """It fails as nobody foresaw, when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__([], name="ollama/x")
+        self.asked, self.falls = asyncio.Event(), asyncio.Event()
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
+        self.asked.set()
+        await self.falls.wait()
+        if self.falls.is_set():
+            raise LookupError("a mistake of ours")
+        yield Delta("")
+
+
+@pytest.mark.requirement("R-93", "H3")
+async def test_a_turn_that_fails_as_nobody_foresaw_after_its_client_left_is_in_the_log(tmp_path: Path) -> None:
+    model, clock = Stumbling(), HandClock(NOON)
+    async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life:
+        with structlog.testing.capture_logs() as lines:
+            async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+                session = Session(1)
+                handlers = Handlers(life.mind, tasks, _not_asked, _not_lost)
+                request = tasks.create_task(handlers.handle(session, protocol.Say(1, "Are you there?")))
+                await model.asked.wait()
+                session.is_gone = True
+                request.cancel()
+                model.falls.set()
+        assert [line["event"] for line in lines if line.get("exc_info")] == ["turn.failed"]
 
 
 async def _not_asked(_: Progress) -> None:

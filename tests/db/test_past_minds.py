@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from reveries.db.backups import backups_in
 from reveries.db.driver import dbapi
 from reveries.db.opening import open_database
 from reveries.db.schemas import SCHEMA_VERSION
@@ -109,3 +110,34 @@ async def test_it_answers_from_what_it_knew_and_lives_on(tmp_path: Path, version
     assert after.experiences[: len(LEDGER.experiences)] == LEDGER.experiences
     assert {name for name, _ in LEDGER.episodes} <= {name for name, _ in after.episodes}
     assert wrong_in(file) == []
+
+
+@pytest.mark.requirement("A9", "C1")
+async def test_what_was_copied_before_a_migration_stays_when_another_memory_is_brought_up_to_date(
+    tmp_path: Path,
+) -> None:
+    copy = tmp_path / f"before-migration-3-to-{SCHEMA_VERSION}.db"
+    for _ in range(2):  # The same memory again: broken off, say. One copy is enough.
+        await (await open_database(unpacked(3, tmp_path), tmp_path)).aclose()
+        _remove(tmp_path)
+    _say_one_more(unpacked(3, tmp_path))
+    await (await open_database(tmp_path / "memory.db", tmp_path)).aclose()
+    assert kept_in(copy) == LEDGER
+    other = copy.with_name(f"{copy.stem}-2.db")
+    assert len(kept_in(other).turns) == len(LEDGER.turns) + 1
+    assert {one.name for one in backups_in(tmp_path) if one.is_before_migration} == {copy.name, other.name}
+
+
+def _remove(folder: Path) -> None:
+    for file in folder.glob("memory.db*"):
+        file.unlink()
+
+
+def _say_one_more(file: Path) -> None:
+    with contextlib.closing(dbapi.connect(str(file))) as connection:
+        connection.row_factory = dbapi.Row
+        [newest] = connection.execute("SELECT * FROM turns ORDER BY rowid DESC LIMIT 1").fetchall()
+        row = {**dict(newest), "id": "one more", "position": newest["position"] + 1}
+        names = ", ".join(row)
+        connection.execute(f"INSERT INTO turns ({names}) VALUES ({', '.join('?' * len(row))})", tuple(row.values()))
+        connection.commit()

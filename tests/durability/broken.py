@@ -110,8 +110,8 @@ def _judge(home: Home, log: Path, seen: Refusal) -> None:
 
 
 def told_too_early(happened: list[Event]) -> list[str]:
-    """Acknowledged turns whose id was not written to the log of the memory and synced before the client was told, and
-    before anything was refused: what is synced after that counts for nothing."""
+    """Acknowledged turns and passes whose id was not written to the log of the memory and synced before the client was
+    told, and before anything was refused: what is synced after that counts for nothing."""
     waiting, durable, wrong = list[bytes](), list[bytes](), list[str]()
     is_well = True
     for event in happened:
@@ -131,7 +131,13 @@ def told_too_early(happened: list[Event]) -> list[str]:
 
 
 def _acknowledged(frame: Frame) -> bytes:
-    return frame.turn_id.encode() if isinstance(frame, protocol.Stored) else b""
+    match frame:
+        case protocol.Stored():
+            return frame.turn_id.encode()
+        case protocol.Consolidated():
+            return frame.run_id.encode()
+        case _:
+            return b""
 
 
 def _is_memory(path: str) -> bool:

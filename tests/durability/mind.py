@@ -182,8 +182,8 @@ class Company:
             await self.say(client, words)
             await asyncio.sleep(self.chance.choice((0.0, 0.0, 0.0, 0.1)))
 
-    async def say(self, client: Client, words: str) -> None:
-        """One turn; what is told to be stored goes into the ledger at once."""
+    async def say(self, client: Client, words: str, *, is_kept: bool = True) -> None:
+        """One turn; what is told to be stored goes into the ledger at once, unless it is to be erased."""
         self.ledger.said.add(words)
         number, heard = client.number(), ""
         client.send(protocol.Say(number, words))
@@ -191,6 +191,8 @@ class Company:
             match frame := decode_frame(await read_body(client.reader)):
                 case protocol.Token():
                     heard += frame.text
+                case protocol.Stored() if not is_kept:
+                    pass
                 case protocol.Stored(what="words"):
                     self.ledger.turn(frame.turn_id, words)
                 case protocol.Stored():
@@ -207,16 +209,22 @@ class Company:
                     return
 
     async def do_everything(self, client: Client) -> None:
-        """Each thing once, in order: talk, rest, a thought, an import, both sleeps, and to sleep for good."""
+        """Each thing once, in order: talk, a thought, an erasure, an import, both sleeps, and to sleep for good."""
         for turn in range(3):
             await self.say(client, f"{self.name}.{turn}.{client.number()}: I found {_THINGS[turn]} again.")
         await asyncio.sleep(0.3)
+        await self._erase(client)
         await self._import_batch(client, f"{self.name}.{client.number()}")
         await self._consolidate(client, 3)
         await self.say(client, f"{self.name}.last.{client.number()}: good night.")
         client.send(protocol.Sleep(client.number()))
         await client.next_of(protocol.Ok)
         await client.reader.read()
+
+    async def _erase(self, client: Client) -> None:
+        await self.say(client, f"{self.name}.{client.number()}: a red bicycle was stolen.", is_kept=False)
+        client.send(protocol.Forget(client.number(), matching="red bicycle", dry_run=False, erase=True))
+        await client.next_of(protocol.Forgotten)
 
     async def _make_it_sleep(self, client: Client) -> None:
         while True:

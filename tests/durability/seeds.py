@@ -74,6 +74,9 @@ SEEDS = (
          f"{_OF_DATABASE}::test_a_body_that_raises_stores_nothing"),
     Seed("a newer file is opened", _OPENING, "    if found > SCHEMA_VERSION:", "    if False:",
          f"{_OF_DATABASE}::test_a_file_of_a_newer_reveries_is_refused_and_not_changed"),
+    Seed("a copy from before a migration takes the place of another", _BACKUPS, "        if not copy.exists() or (",
+         "        if True or (", "tests/db/test_past_minds.py::"
+         "test_what_was_copied_before_a_migration_stays_when_another_memory_is_brought_up_to_date"),
     Seed("a migration without a backup", _OPENING, "    if version and backups is not None:", "    if False:",
          f"{_OF_DATABASE}::test_an_older_file_gets_the_schema_of_a_new_one_and_keeps_its_rows"),
     Seed("on a full disk everything is tried again and again", _DATABASE, "        self.room.require()\n", "",

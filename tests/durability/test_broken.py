@@ -28,6 +28,7 @@ async def test_after_the_first_refusal_nothing_is_acknowledged_and_the_daemon_en
 
 LOG = "memory.db-wal"
 STORED = Told(protocol.Stored(1, "words", "turn7"))
+SLEPT = Told(protocol.Consolidated(1, "run7", 1, 1, 0, 0, 0, 0.1, False, []))
 
 
 @pytest.mark.requirement("H4", "A4")
@@ -40,6 +41,8 @@ STORED = Told(protocol.Stored(1, "words", "turn7"))
         ([Written(LOG, 0, b"..turn7.."), Refused(LOG, "fsync", 1.0), STORED], True),
         ([Written(LOG, 0, b"..turn7.."), Refused(LOG, "fsync", 1.0), Synced(LOG), STORED], True),
         ([Written(LOG, 0, b"..turn7.."), Synced(LOG), Refused(LOG, "fsync", 1.0), STORED], False),
+        ([Written(LOG, 0, b"..run7.."), Synced(LOG), SLEPT], False),
+        ([Written(LOG, 0, b"..run7.."), SLEPT], True),
         ([Written("memory.snapshot", 0, b"..turn7.."), Synced("memory.snapshot"), STORED], True),
     ],
 )

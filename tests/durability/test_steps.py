@@ -7,11 +7,17 @@ from pathlib import Path
 import pytest
 
 from reveries.db.failpoints import Step
+from reveries.db.schemas import SCHEMA_VERSION
 from tests.durability.mind import Zygote
 from tests.durability.steps import stop_at
 
 AT_EVERY_RUN = (Step.WORDS_STORED, Step.EXCHANGE_STORED, Step.BACKUP_VERIFIED, Step.MIGRATION_STEP)
-LATER = {Step.BEFORE_COMMIT: (7, 25), Step.AFTER_COMMIT: (7, 25), Step.CALL_RESERVED: (5,), Step.MIGRATION_STEP: (2,)}
+LATER = {
+    Step.BEFORE_COMMIT: (7, 25),
+    Step.AFTER_COMMIT: (7, 25),
+    Step.CALL_RESERVED: (5,),
+    Step.MIGRATION_STEP: tuple(range(2, SCHEMA_VERSION)),
+}
 """Steps that come often: which time, beside the first."""
 
 
@@ -30,6 +36,7 @@ async def stopped(step: Step, times: int, zygote: Zygote) -> None:
     assert seen.wrong == []
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.requirement("A2", "C2")
 @pytest.mark.parametrize("step", AT_EVERY_RUN)
 async def test_ended_at_a_step_it_loses_nothing_that_it_told(step: Step, zygote: Zygote) -> None:
@@ -37,6 +44,7 @@ async def test_ended_at_a_step_it_loses_nothing_that_it_told(step: Step, zygote:
 
 
 @pytest.mark.system
+@pytest.mark.timeout(300)
 @pytest.mark.requirement("A2", "C2")
 @pytest.mark.parametrize(("step", "times"), [(step, times) for step in Step for times in (1, *LATER.get(step, ()))])
 async def test_ended_at_any_step_it_loses_nothing_that_it_told(step: Step, times: int, zygote: Zygote) -> None:

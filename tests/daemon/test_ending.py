@@ -9,7 +9,6 @@ from reveries.config import Home, load_settings
 from reveries.daemon.app import _Ending, _wind_down
 from reveries.errors import StorageLostError
 from reveries.llm.scripted import ScriptedModel
-from tests.daemon.kit import Events
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.patient_clock import PatientClock
 

@@ -153,8 +153,8 @@ def _abort(writer: asyncio.StreamWriter) -> None:
 
 
 @contextlib.asynccontextmanager
-async def never_reading(socket: Path, count: int, questions: int = 0) -> AsyncIterator[None]:
-    """So many clients that attach and read nothing, but ask for the last turns so many times."""
+async def never_reading(socket: Path, count: int) -> AsyncIterator[None]:
+    """So many clients that attach and read nothing."""
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(count):
             _, writer = await asyncio.open_unix_connection(str(socket), limit=1)
@@ -162,7 +162,6 @@ async def never_reading(socket: Path, count: int, questions: int = 0) -> AsyncIt
             stack.callback(_abort, writer)
             writer.transport.pause_reading()  # type: ignore[attr-defined]  # what a stream's transport can do
             writer.write(_HELLO + encode(protocol.Attach(1)) + encode(protocol.Observe(2)))
-            writer.write(b"".join(encode(protocol.AskTurns(3 + number, limit=500)) for number in range(questions)))
         yield
 
 

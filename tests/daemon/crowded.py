@@ -21,7 +21,6 @@ from tests.e2e.living import Client
 from tests.fakes.provider import provider
 
 MEGABYTE = 2**20
-_LONG_TURNS = 40
 LEAST_ANSWERS = 20
 """So many a good client gets before those who do it harm are told to end."""
 
@@ -39,9 +38,6 @@ class Crowded:
     """To a good client, while those who never read stay."""
     stuck_p99: float = 0.0
     stuck_growth: int = 0
-    asking_answers: int = 0
-    """The same while those stay who ask for much at once and read nothing of it."""
-    asking_growth: int = 0
     garbage_answers: int = 0
     """To a good client, while the flood goes on."""
     garbage_p99: float = 0.0
@@ -106,7 +102,6 @@ async def measure(*, clients: int, talkers: int, talk_seconds: float, stuck: int
         descriptors, threads = mind.process.num_fds(), mind.process.num_threads()
         await _many(mind, seen, clients, talkers, talk_seconds)
         await _stuck(mind, seen, stuck)
-        await _asking(mind, seen, stuck)
         await _garbage(mind, seen, frames)
         await _visits(mind, visits)
         await asyncio.sleep(3)
@@ -178,19 +173,6 @@ async def _stuck(mind: Host, seen: Crowded, stuck: int) -> None:
                 await good.ask()
         seen.stuck_growth = mind.rss - before
     seen.stuck_p99, seen.stuck_answers = good.p99_seconds, len(good.seconds)
-
-
-async def _asking(mind: Host, seen: Crowded, stuck: int) -> None:
-    async with client_of(mind.home) as client:
-        for turn in range(_LONG_TURNS):
-            await client.say(f"Turn {turn}: " + "the pear tree, " * 700)
-    before, peak = mind.rss, 0
-    async with never_reading(mind.home.socket, stuck, questions=30), good_client(mind.home.socket) as good:
-        ends = time.monotonic() + 5
-        while time.monotonic() < ends or len(good.seconds) < LEAST_ANSWERS:
-            await good.ask()
-            peak = max(peak, mind.rss)
-    seen.asking_growth, seen.asking_answers = peak - before, len(good.seconds)
 
 
 async def _garbage(mind: Host, seen: Crowded, frames: int) -> None:

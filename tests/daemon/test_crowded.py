@@ -13,9 +13,8 @@ async def test_many_clients_stuck_ones_and_garbage_cost_a_good_client_next_to_no
     assert (seen.orders, seen.tracebacks) == (1, 0)
     assert seen.turns > 5
     assert seen.stuck_growth <= 10 * MEGABYTE
-    assert seen.asking_growth <= 60 * MEGABYTE
     assert seen.garbage_growth <= 10 * MEGABYTE
     assert seen.log_lines <= 100
     assert seen.descriptors_left <= 0
     # A flood that has no end until they are there: whoever is served after it would never be. Times: the soak.
-    assert min(seen.stuck_answers, seen.asking_answers, seen.garbage_answers) >= LEAST_ANSWERS
+    assert min(seen.stuck_answers, seen.garbage_answers) >= LEAST_ANSWERS

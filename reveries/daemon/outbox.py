@@ -3,22 +3,48 @@
 import asyncio
 from collections import deque
 
-from reveries.protocol import Frame, encode
+from reveries.protocol import MAX_FRAME_BYTES, Frame, encode
 
 STREAM_LIMIT_BYTES = 64 * 1024
 """Above this, pieces of a stream are skipped; the message that ends the stream carries the whole text. A client that is
 so far behind is told nothing more of what all are told: it is given up, and hears all of it when it attaches again."""
 
-HARD_LIMIT_BYTES = 16 * 1024 * 1024
-"""Above this the client is given up."""
+HARD_LIMIT_BYTES = MAX_FRAME_BYTES + 16 * STREAM_LIMIT_BYTES
+"""Above this the client is given up. Answers that may be large are begun one at a time, and only for who has read: so
+there is one, of the largest that there are, and what is said meanwhile."""
+
+UNREAD_LIMIT_BYTES = 24 * 1024 * 1024
+"""What all clients together may leave unread. Above it those are given up that have read nothing for longest."""
+
+
+class Unread:
+    """What all clients together have not read yet."""
+
+    def __init__(self, limit_bytes: int = UNREAD_LIMIT_BYTES) -> None:
+        self._limit_bytes = limit_bytes
+        self._waiting: dict[Outbox, int] = {}
+        """Bytes for each client that has some, who has read nothing for longest first."""
+        self.bytes = 0
+
+    def changed(self, outbox: "Outbox", waiting_bytes: int, *, has_read: bool) -> None:
+        """So much waits for that client now. Gives up clients when that is too much for all together."""
+        self.bytes += waiting_bytes - self._waiting.get(outbox, 0)
+        if has_read or not waiting_bytes:
+            self._waiting.pop(outbox, None)
+        if waiting_bytes:
+            self._waiting[outbox] = waiting_bytes
+        while self.bytes > self._limit_bytes:
+            next(iter(self._waiting)).give_up()
 
 
 class Outbox:
-    """A queue of encoded frames with two limits. Filled by anyone, emptied by the connection's writer."""
+    """A queue of encoded frames with limits. Filled by anyone, emptied by the connection's writer. `unread`: what it
+    shares with those of other clients."""
 
-    def __init__(self) -> None:
+    def __init__(self, unread: Unread | None = None) -> None:
+        self._unread = unread or Unread()
         self._frames: deque[bytes] = deque()
-        self._waiting_bytes = 0
+        self.waiting_bytes = 0
         """What is being sent included."""
         self._sending_bytes = 0
         self._changed = asyncio.Event()
@@ -33,13 +59,20 @@ class Outbox:
     def tell(self, frame: Frame) -> None:
         """Queue what all who are attached are told. A client that does not read is given up, so that a hundred of them
         cost next to nothing."""
-        if self._waiting_bytes > STREAM_LIMIT_BYTES:
-            self._give_up()
+        if self.waiting_bytes > STREAM_LIMIT_BYTES:
+            self.give_up()
         self.send(frame)
 
     def send_piece(self, frame: Frame) -> bool:
         """Queue a piece of a stream, or skip it when the client is slow. Says whether it was queued."""
         return self._put(encode(frame), STREAM_LIMIT_BYTES, gives_up=False)
+
+    def give_up(self) -> None:
+        """Let it go: nothing of what waits is sent."""
+        self._frames.clear()
+        self._sending_bytes = 0
+        self._count(-self.waiting_bytes)
+        self.close()
 
     def close(self) -> None:
         """No more frames; the writer ends once it has seen this."""
@@ -54,14 +87,15 @@ class Outbox:
 
     async def wait_until_read(self) -> None:
         """Until the client has read most of what it asked for, or is gone: more need not be begun before."""
-        while self._waiting_bytes > STREAM_LIMIT_BYTES and not self.is_closed:
+        while self.waiting_bytes > STREAM_LIMIT_BYTES and not self.is_closed:
             self._taken.clear()
             await self._taken.wait()
 
     async def next_frames(self) -> bytes:
         """Everything that waits, joined; empty when closed and drained. What was given out before has left by now."""
-        self._waiting_bytes -= self._sending_bytes
-        self._sending_bytes = 0
+        if self._sending_bytes:
+            left, self._sending_bytes = self._sending_bytes, 0
+            self._count(-left, has_read=True)
         self._taken.set()
         while not self._frames and not self.is_closed:
             self._changed.clear()
@@ -74,15 +108,15 @@ class Outbox:
     def _put(self, encoded: bytes, limit_bytes: int, *, gives_up: bool) -> bool:
         if self.is_closed:
             return False
-        if self._waiting_bytes + len(encoded) > limit_bytes:
+        if self.waiting_bytes + len(encoded) > limit_bytes:
             if gives_up:
-                self._give_up()
+                self.give_up()
             return False
         self._frames.append(encoded)
-        self._waiting_bytes += len(encoded)
         self._changed.set()
-        return True
+        self._count(len(encoded))
+        return not self.is_closed
 
-    def _give_up(self) -> None:
-        self._frames.clear()
-        self.close()
+    def _count(self, more_bytes: int, *, has_read: bool = False) -> None:
+        self.waiting_bytes += more_bytes
+        self._unread.changed(self, self.waiting_bytes, has_read=has_read)

@@ -14,17 +14,27 @@ import structlog
 
 from reveries import __version__
 from reveries.clock import Clock
-from reveries.daemon.outbox import Outbox
+from reveries.daemon.outbox import STREAM_LIMIT_BYTES, Outbox, Unread
 from reveries.errors import ProtocolError, ReveriesError, StorageLostError
 from reveries.peers import is_the_owner, peer_uid
 from reveries.protocol import (
     PROTOCOL_VERSION,
+    AskContradictions,
+    AskNotes,
+    AskSleepLog,
+    AskThoughts,
+    Attach,
     Cancel,
     Failed,
     Hello,
+    Inspect,
+    InspectSleep,
+    LookRequest,
     Observe,
     Ok,
     Request,
+    Search,
+    TalkRequest,
     Welcome,
     decode_request,
     encode,
@@ -44,6 +54,21 @@ _HELLO_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0
 
 _LINES_A_MINUTE = 20
+
+_IN_TURN = (
+    LookRequest
+    | TalkRequest
+    | Attach
+    | AskThoughts
+    | AskNotes
+    | AskSleepLog
+    | InspectSleep
+    | AskContradictions
+    | Search
+    | Inspect
+)
+"""What may be answered at length: one at a time for each client, and the next when most of the last was read. Else who
+reads nothing could have as many large answers made as may run at once (E4)."""
 
 log = structlog.get_logger("server")
 
@@ -72,9 +97,11 @@ class _Complaints:
 class Session:
     """One connected client, as the handlers see it."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, unread: Unread | None = None) -> None:
         self.number = number
-        self.outbox = Outbox()
+        self.outbox = Outbox(unread)
+        self.turn = asyncio.Lock()
+        """Held while an answer that may be large is made."""
         self.client = ""
         self.imports: dict[str, Import] = {}
         """Past conversations that this client is handing in, batch after batch."""
@@ -107,6 +134,7 @@ class Server:
         self._awake_since = clock.now()
         self._handle = handle
         self._on_gone = on_gone
+        self._unread = Unread()
         self._sessions: dict[int, Session] = {}
         self._arriving = 0
         self._complaints = _Complaints(clock)
@@ -133,7 +161,7 @@ class Server:
                 server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> None:
-        session = Session(number)
+        session = Session(number, self._unread)
         try:
             if not self._may_enter(writer):
                 return
@@ -152,7 +180,7 @@ class Server:
                 log.exception("client.failed", client=number)
         finally:
             self._sessions.pop(number, None)
-            session.outbox.close()
+            session.outbox.give_up()
             self._on_gone(session)
             await _close(writer)
 
@@ -244,7 +272,12 @@ class Server:
     async def _answer(self, session: Session, request: Request) -> None:
         request_id = request.request_id if not isinstance(request, Hello) else 0
         try:
-            await self._handle(session, request)
+            if isinstance(request, _IN_TURN):
+                async with session.turn:
+                    await session.outbox.wait_until_read()
+                    await self._handle(session, request)
+            else:
+                await self._handle(session, request)
         except ReveriesError as error:
             if isinstance(error, StorageLostError):
                 self._on_storage_lost(error)
@@ -267,8 +300,10 @@ def _stopped(request: Request) -> Failed | Ok:
 async def _send(outbox: Outbox, writer: asyncio.StreamWriter) -> None:
     try:
         while waiting := await outbox.next_frames():
-            writer.write(waiting)
-            await writer.drain()
+            # In pieces: a connection keeps a copy of all that it was given.
+            for at in range(0, len(waiting), STREAM_LIMIT_BYTES):
+                writer.write(waiting[at : at + STREAM_LIMIT_BYTES])
+                await writer.drain()
     except OSError:
         outbox.close()
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from reveries.daemon.outbox import HARD_LIMIT_BYTES, STREAM_LIMIT_BYTES, Outbox
-from reveries.protocol import Frame, Ok, Token, encode
+from reveries.daemon.outbox import HARD_LIMIT_BYTES, STREAM_LIMIT_BYTES, Outbox, Unread
+from reveries.protocol import MAX_FRAME_BYTES, Frame, Ok, Token, encode
 
 
 async def test_frames_come_out_whole_and_in_order() -> None:
@@ -35,6 +35,32 @@ def test_a_client_that_takes_nothing_is_given_up_with_what_waited_for_it() -> No
     for _ in range(HARD_LIMIT_BYTES // 1_000_000 + 2):
         outbox.send(big)
     assert outbox.is_closed
+
+
+@pytest.mark.requirement("E4")
+async def test_of_many_who_read_nothing_those_go_first_that_have_read_nothing_for_longest() -> None:
+    unread = Unread(10_000)
+    slow, stuck, good = (Outbox(unread) for _ in range(3))
+    for outbox in (slow, stuck, good):
+        outbox.send(Token(1, "x" * 3000))
+    await slow.next_frames()
+    slow.send(Token(1, "x" * 100))
+    await slow.next_frames()  # The first has left by now.
+    assert [outbox.is_closed for outbox in (slow, stuck, good)] == [False, False, False]
+    good.send(Token(1, "x" * 5000))
+    assert [outbox.is_closed for outbox in (slow, stuck, good)] == [False, True, False]
+    assert unread.bytes == slow.waiting_bytes + good.waiting_bytes < 10_000
+    for outbox in (slow, good):
+        outbox.give_up()
+    assert unread.bytes == 0
+
+
+@pytest.mark.requirement("E4")
+def test_one_largest_answer_is_never_too_much() -> None:
+    outbox = Outbox()
+    outbox.send(Token(1, "x" * (STREAM_LIMIT_BYTES - 100)))
+    outbox.send(Token(1, "x" * (MAX_FRAME_BYTES - 100)))
+    assert not outbox.is_closed
 
 
 async def test_the_writer_ends_when_the_outbox_is_closed_and_drained() -> None:

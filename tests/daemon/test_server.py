@@ -45,6 +45,8 @@ class _Mind:
                 raise NotFoundError("There is no such episode.", advice="Search for it.")
             case protocol.Search():
                 raise ValueError("a bug")
+            case protocol.AskTurns():
+                session.outbox.send(protocol.Token(request.request_id, "x" * 3_000_000))
             case protocol.AskConfig():
                 raise StorageLostError("the disk failed")
             case protocol.Observe():
@@ -238,6 +240,23 @@ async def test_a_client_that_reads_nothing_is_let_go_and_leaves_nothing_behind(m
                 assert await _ask(good_reader, good_writer, protocol.AskMemory(1)) == protocol.Ok(1)
             await asyncio.wait_for(mind.somebody_left.wait(), 5)
         assert mind.gone[0] == 1
+
+
+@pytest.mark.requirement("E4")
+async def test_who_asks_for_much_at_once_and_reads_nothing_has_one_answer_made(mind: _Mind) -> None:
+    """And goes on being served what is small; each answer comes when the one before was read."""
+    async with _greeted(mind) as (reader, writer):
+        for number in range(32):
+            writer.write(encode(protocol.AskTurns(number + 1, "")))
+        await _until(lambda: bool(mind.sessions))
+        outbox = mind.sessions[1].outbox
+        writer.write(encode(protocol.AskMemory(99)))
+        for _ in range(50):
+            await asyncio.sleep(0.001)
+            assert outbox.waiting_bytes <= 3_100_000
+        assert not outbox.is_closed
+        heard = [await _next(reader) for _ in range(33)]
+        assert [frame.request_id for frame in heard if isinstance(frame, protocol.Token)] == list(range(1, 33))
 
 
 async def _until(holds: Callable[[], bool]) -> None:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from reveries.clock import SystemClock
 from reveries.config import load_settings
 from reveries.db.checksums import checksum
-from reveries.db.database import Database, open_database
+from reveries.db.database import Database
+from reveries.db.opening import open_database
 from reveries.llm.base import Vectors
 from reveries.memory.live import LiveMemory
 from reveries.memory.recall.deep_recall import DeepRecall

@@ -20,7 +20,8 @@ from locomo_import import eval_turns
 
 from reveries.clock import SystemClock
 from reveries.config import load_settings
-from reveries.db.database import Database, open_database
+from reveries.db.database import Database
+from reveries.db.opening import open_database
 from reveries.llm.base import Embedder, Vectors
 from reveries.llm.budget import Ledger
 from reveries.llm.embedding_cache import EmbeddingCache

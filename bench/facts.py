@@ -35,7 +35,7 @@ from reveries.clock import SystemClock
 from reveries.config import Settings, load_settings
 from reveries.daemon.chat_context import Told
 from reveries.daemon.conversation import Conversation
-from reveries.db.database import open_database
+from reveries.db.opening import open_database
 from reveries.llm.assets import find_weights
 from reveries.llm.base import Delta, Embedder, Finished, FinishReason, Message, Prompt, Role, StreamEvent
 from reveries.llm.embedded import EmbeddedModel, EmbeddedOptions

@@ -20,7 +20,8 @@ from reveries.client.traces import search
 from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
 from reveries.db.backups import look_at
-from reveries.db.database import Database, open_database
+from reveries.db.database import Database
+from reveries.db.opening import open_database
 from reveries.db.portable import export_mind
 from reveries.llm.base import Vectors
 from reveries.memory.forgetting.forgetting import BY_ID, BY_WORDS, Selection

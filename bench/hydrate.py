@@ -23,7 +23,8 @@ from synthetic import DIMENSIONS, NOW, Synthetic, episode_at, episode_id, make_m
 from synthetic_turns import Talk
 
 from reveries.config import load_settings
-from reveries.db.database import Database, Transaction, open_database
+from reveries.db.database import Database, Transaction
+from reveries.db.opening import open_database
 from reveries.llm.base import Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.graph.memory_graph import LINK_TYPES

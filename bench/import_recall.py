@@ -19,7 +19,7 @@ from locomo_import import EvalTurn, eval_turns, lines_of
 
 from reveries.clock import SystemClock
 from reveries.config import load_settings
-from reveries.db.database import open_database
+from reveries.db.opening import open_database
 from reveries.llm.base import Embedder
 from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.memory.importing import PastTurn

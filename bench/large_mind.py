@@ -27,8 +27,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # tests is not part of the p
 
 from reveries import protocol
 from reveries.config import Home, load_settings
-from reveries.db.database import Transaction, open_database
+from reveries.db.database import Transaction
 from reveries.db.driver import dbapi
+from reveries.db.opening import open_database
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.graph.memory_graph import LINK_TYPES

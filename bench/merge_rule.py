@@ -26,7 +26,7 @@ from recall_data import CachedEmbedder, Corpus, corpora
 
 from reveries.clock import SystemClock
 from reveries.config import MemorySettings, load_settings
-from reveries.db.database import open_database
+from reveries.db.opening import open_database
 from reveries.llm.base import Embedder, Vectors
 from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.memory.importing import PastTurn

@@ -20,7 +20,7 @@ from locomo_import import lines_of
 
 from reveries.clock import SystemClock
 from reveries.config import load_settings
-from reveries.db.database import open_database
+from reveries.db.opening import open_database
 from reveries.llm.base import Embedder, Vectors
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory, MemoryParts

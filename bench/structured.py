@@ -21,7 +21,8 @@ from locomo_import import eval_turns, lines_of
 from reveries.clock import SystemClock
 from reveries.config import Home, Settings, settings_from
 from reveries.daemon.models import Models, build_models
-from reveries.db.database import Database, open_database
+from reveries.db.database import Database
+from reveries.db.opening import open_database
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits

@@ -141,7 +141,7 @@ FAULTS: Final[Mapping[str, Fault]] = {
     # The memory.
     "database-gone": Fault(
         "wrong",
-        "The memory is gone or empty, and there are backups.",
+        "The memory is gone or empty, and it lived: there are backups of it, or what lies beside it tells.",
         "Choose one: reveries backup list, then reveries backup restore NAME. Waking takes the newest that is whole.",
     ),
     "database-not-file": Fault("wrong", "Where the memory should be there is no file.", "Move it away."),

@@ -51,6 +51,13 @@ def write_new(path: Path, content: bytes) -> None:
         file.write(content)
 
 
+def write_to_disk(path: Path, content: bytes) -> None:
+    """The same, on the disk under its name when this returns. Raises OSError."""
+    write_new(path, content)
+    sync_to_disk(path)
+    sync_to_disk(path.parent)
+
+
 def copy_new(source: Path, target: Path) -> None:
     """The same with what is in `source`, on the disk when this returns. Raises OSError."""
     with source.open("rb") as read, os.fdopen(open_new(target), "wb") as written:

@@ -16,7 +16,8 @@ import hypothesis
 import pytest
 
 from reveries.config import Home
-from reveries.db.database import Database, open_database
+from reveries.db.database import Database
+from reveries.db.opening import open_database
 from tests.fakes.clock import HandClock
 from tests.fakes.guards import DatabaseGuard, NetworkGuard
 

@@ -21,6 +21,7 @@ import structlog
 sys.path.insert(0, str(Path(__file__).parents[2]))  # tests is not part of the package.
 
 from reveries.config import Home, load_settings
+from reveries.daemon.heap import keep_heap_small
 from tests.daemon.endurance import MEGABYTE, Endured, endure
 
 
@@ -31,6 +32,7 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=50, help="a day")
     options = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    keep_heap_small()  # As the daemon does.
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="reveries-endurance-") as folder:
         home = Home(Path(folder) / "home")

@@ -1,5 +1,7 @@
 """The pages of `reveries forget`: pure, from a plan or a receipt to lines."""
 
+import msgspec
+
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.traces import Search
 from reveries.client.wording import moment, plural, size
@@ -29,11 +31,23 @@ def forgotten_page(told: Forgotten) -> Page:
     for store in told.stores:
         remade = f", {store.remade:,} made anew" if store.remade else ""
         page.append(line(Part(f"  {store.store:<32}", "dim"), Part(f"{store.gone:>9,}{remade}")))
+    page += _left(told)
     for note in told.notes:
         page += [line(), *paragraph(note)]
     if told.receipt_id:
         page += [line(), *paragraph(f"Receipt {told.receipt_id}: {_kept(told)}", style="dim")]
     return page
+
+
+def _left(told: Forgotten) -> Page:
+    """What tells of the same thing and would stay."""
+    if isinstance(told.left, msgspec.UnsetType):
+        return []
+    page = [line(), line(Part("This would stay, and may tell of the same in other words:", "strong"))]
+    for item in told.left:
+        page.append(line(Part(f"{item.kind:<20}", "accent"), Part(f"{item.id}  {moment(item.at)}", "dim")))
+        page.append(line(Part(f"  {one_line(item.text, _TEXT_CHARS)}")))
+    return [*page, *paragraph("To have that forgotten too, name it by its ID, or all of that time: --since, --until.")]
 
 
 def searched_page(found: Search) -> Page:

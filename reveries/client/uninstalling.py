@@ -22,6 +22,8 @@ _BESIDE_MEMORY = (
         ".pages",
         ".damaged",
         ".restoring",
+        ".restoring.json",
+        ".restoring.json",
         ".restored.json",
         ".forgotten",
         ".erasing",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from reveries.api_keys import secrets_at
 from reveries.clock import SystemClock
 from reveries.config import Home, find_home, load_settings
+from reveries.daemon.heap import keep_heap_small
 from reveries.errors import ReveriesError
 from reveries.own_process import keep_to_itself
 from reveries.redaction import redacted, spellings
@@ -30,6 +31,7 @@ def main() -> None:
     arguments = parser.parse_args()
     os.umask(0o077)
     keep_to_itself()
+    keep_heap_small()
     # One BLAS thread: the arrays are small, and the model needs the cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")

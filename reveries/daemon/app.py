@@ -41,9 +41,9 @@ from reveries.daemon.schedule import Job, Schedule
 from reveries.daemon.server import Server
 from reveries.daemon.supervisor import supervise
 from reveries.daemon.thoughts import ThoughtsOfMemory
-from reveries.db.backups import suspect
-from reveries.db.database import Database, open_database
+from reveries.db.database import Database
 from reveries.db.failpoints import Step, reached
+from reveries.db.opening import open_database
 from reveries.errors import ReveriesError, StorageDamagedError, StorageLostError
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
@@ -269,7 +269,7 @@ async def _run(mind: Mind, listener: socket.socket, meanings: Meanings) -> int:
             log.exception("storage.lost")
             ending.exit_code = StorageLostError.exit_code
             if errors.subgroup(StorageDamagedError) is not None:
-                suspect(mind.database.path, "it was seen while the mind was awake")
+                mind.database.suspect("it was seen while the mind was awake")
     return ending.exit_code
 
 
@@ -281,7 +281,7 @@ async def _start(
     def storage_lost(error: StorageLostError) -> None:
         log.error("storage.lost", why=error.message)
         if isinstance(error, StorageDamagedError):
-            suspect(mind.database.path, error.message)
+            mind.database.suspect(error.message)
         ending.ask(politely=False, exit_code=error.exit_code)
 
     handlers = Handlers(mind, tasks, ending.fall_asleep, storage_lost)

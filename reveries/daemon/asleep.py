@@ -34,7 +34,8 @@ from reveries.daemon.moving import brought_in, taken_out
 from reveries.daemon.probing import Prober, roles_named
 from reveries.daemon.safe_mode import settings_in_safe_mode
 from reveries.daemon.usage import usage_report
-from reveries.db.database import Database, open_database
+from reveries.db.database import Database
+from reveries.db.opening import open_database
 from reveries.errors import ReveriesError
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger

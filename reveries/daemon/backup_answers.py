@@ -9,7 +9,7 @@ from reveries.daemon.copying import make_copy
 from reveries.daemon.instance import hold_lock
 from reveries.daemon.mind import Mind
 from reveries.db.backups import Backup, Looked, backups_in, find_backup, look_at, put_back
-from reveries.db.database import open_database
+from reveries.db.opening import open_database
 
 
 async def make_backup(request_id: int, mind: Mind) -> protocol.Backups:

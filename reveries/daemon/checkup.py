@@ -9,8 +9,9 @@ from reveries.clock import Clock, SystemClock
 from reveries.config import Home, LlmSettings, Settings
 from reveries.daemon.instance import hold_lock
 from reveries.daemon.memory_checkup import check_file, check_open, of_sqlite
-from reveries.db.database import Database, open_database
+from reveries.db.database import Database
 from reveries.db.driver import SQLITE_VERSION
+from reveries.db.opening import open_database
 from reveries.errors import AlreadyAwakeError, ConfigError, ModelMissingError, NotFoundError, ReveriesError
 from reveries.llm.assets import asset, damaged_file, find_weights
 from reveries.llm.budget import Ledger, LimitUse

@@ -4,10 +4,13 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
+import msgspec
+
 from reveries import protocol
 from reveries.daemon import home_files
 from reveries.daemon.copying import copy_name
 from reveries.daemon.home_files import InFiles
+from reveries.daemon.left_behind import left_behind
 from reveries.daemon.mind import Mind
 from reveries.errors import UsageError
 from reveries.memory.forgetting.forgetting import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Selection, Told
@@ -39,7 +42,9 @@ async def forget(mind: Mind, request: protocol.Forget, tell: Progress) -> protoc
     else:
         async with mind.still():
             told, files = await mind.memory.forgetting.archive(selection), InFiles()
-    return _frame(request, told, files, mind.clock.monotonic() - began)
+    answer = _frame(request, told, files, mind.clock.monotonic() - began)
+    left = await left_behind(mind, told) if answer.is_dry_run else []
+    return msgspec.structs.replace(answer, left=left) if left else answer
 
 
 async def scrub_after_restore(mind: Mind) -> None:

@@ -10,9 +10,12 @@ from pathlib import Path
 
 from reveries.clock import Clock
 from reveries.config import Home
-from reveries.db.database import SCHEMA_VERSION, Database
+from reveries.db.backups import traces_of
+from reveries.db.database import Database
 from reveries.db.driver import SQLITE_VERSION, dbapi
+from reveries.db.schemas import SCHEMA_VERSION
 from reveries.db.storage_errors import said_of
+from reveries.errors import StorageError
 from reveries.memory.graph.snapshot import is_whole
 from reveries.protocol import Finding, found
 
@@ -34,12 +37,11 @@ def check_file(path: Path, backups: Path) -> list[Finding]:
         return [found("database-not-file", f"{path} is not a file.", where=where)]
     copies = sorted(backups.glob("*.db")) if backups.is_dir() else []
     if not is_there or path.stat().st_size == 0:
-        log = path.with_name(f"{path.name}-wal")
-        has_log = log.exists() and log.stat().st_size > 0
-        # SQLite keeps a new file empty until its first page is written: with a log beside it nothing is gone.
-        if not copies or (is_there and has_log):
+        traces = traces_of(path)
+        if not copies and not traces:
             return []
-        told = f"The memory {path} is {'empty' if is_there else 'gone'}, and there are {len(copies)} backups."
+        found_beside = f"there are {len(copies)} backups" if copies else f"{traces[0].name} lies beside it"
+        told = f"The memory {path} is {'empty' if is_there else 'gone'}, and {found_beside}."
         return [found("database-gone", told, where=where)]
     return [*_looked_into(path, copies), *_snapshot(path)]
 
@@ -94,11 +96,12 @@ async def check_open(database: Database, home: Home, clock: Clock) -> tuple[list
     try:
         rows = await database.rows_within("statistics.look_through", {}, _LOOK_SECONDS)
         if rows and rows[0]["verdict"] != "ok":
+            database.suspect(str(rows[0]["verdict"]))
             findings.append(found("database-damaged", f"The memory is damaged: {rows[0]['verdict']}.", where=where))
     except TimeoutError:
         left_out.append(f"every page of the memory: that takes more than {_LOOK_SECONDS:g} s (asleep it is done)")
-    except dbapi.Error as error:
-        findings.append(found("database-damaged", f"The memory cannot be read: {said_of(error)}.", where=where))
+    except StorageError as error:
+        findings.append(found("database-damaged", error.message, where=where))
     findings += of_clock(float(span["last_at"]), clock.now())
     newest = await asyncio.to_thread(_newest_copy, home.backups)
     findings += of_backups(newest, float(span["first_at"]), float(span["last_at"]), str(home.backups))

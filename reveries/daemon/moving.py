@@ -7,10 +7,11 @@ from pathlib import Path
 from reveries import protocol
 from reveries.config import Home, Settings
 from reveries.daemon.instance import hold_lock
-from reveries.db.backups import backups_in, find_backup
-from reveries.db.database import open_database
+from reveries.db.backups import backups_in, find_backup, traces_of
+from reveries.db.opening import open_database
 from reveries.db.portable import Moved, check_mind, export_mind, import_mind
-from reveries.errors import NotFoundError, UsageError
+from reveries.errors import NotFoundError, StorageError, UsageError
+from reveries.own_files import sync_to_disk
 
 Tell = Callable[[int, int], None]
 
@@ -38,7 +39,7 @@ def brought_in(settings: Settings, home: Home, file: Path, tell: Tell) -> protoc
     home.create()
     database = home.database(settings)
     with hold_lock(home):
-        if database.exists() or backups_in(home.backups):
+        if database.exists() or backups_in(home.backups) or traces_of(database):
             raise UsageError(
                 f"There is a mind in {home.path} already, and it stays.",
                 advice=f"Bring it in elsewhere: REVERIES_HOME=~/another reveries import --mind {file}",
@@ -50,6 +51,11 @@ def brought_in(settings: Settings, home: Home, file: Path, tell: Tell) -> protoc
             asyncio.run(_closed(making, None))
             import_mind(file, making, tell)
             making.rename(database)
+            sync_to_disk(database.parent)
+        except OSError as error:
+            raise StorageError(
+                f"The disk failed while {file} was brought in: {error.strerror}.", advice=f"Look at {database.parent}."
+            ) from error
         finally:
             _remove(making)
     return _frame(file, moved)

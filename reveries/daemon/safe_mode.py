@@ -14,6 +14,8 @@ from reveries import protocol
 from reveries.config import Home, Settings, load_settings, read_toml
 from reveries.daemon.embedders import Embedding
 from reveries.daemon.models import Models
+from reveries.db.backups import traces_of
+from reveries.db.damage import is_there
 from reveries.db.database import Database
 from reveries.errors import ConfigError, ModelUnavailableError, SafeModeError, StorageError
 from reveries.llm.base import CHAT_ROLES, Delta, Finished, Message, Prompt, Role, Vectors
@@ -99,8 +101,8 @@ def calmed(settings: Settings) -> Settings:
 
 
 def require_memory(database: Path, backups: Path) -> None:
-    """Raise StorageError where there is none: safe mode never begins a new one."""
-    if not database.exists() and not any(backups.glob("*.db")):
+    """Raise StorageError where there never was one: safe mode begins none."""
+    if not is_there(database) and not any(backups.glob("*.db")) and not traces_of(database):
         raise StorageError(
             f"There is no memory {database}, and safe mode makes none.", advice="To begin one: reveries wake"
         )

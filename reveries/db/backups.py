@@ -21,7 +21,7 @@ from reveries.db.seals import is_broken, unseal
 from reveries.db.storage_errors import said_of
 from reveries.db.write_ahead_log import log_of
 from reveries.errors import NotFoundError, StorageDamagedError, StorageError
-from reveries.own_files import copy_new, sync_to_disk, write_new
+from reveries.own_files import copy_new, sync_to_disk, write_new, write_to_disk
 
 CHECKSUMMED: Final = {
     "turns": ("speaker", "text"),
@@ -176,29 +176,62 @@ def look_into(path: Path) -> Looked:
 
 def put_back(database: Path, backup: Backup, now: float, why: str) -> Restored:
     """Put a copy of `backup` where the memory is, which is renamed. Only while the daemon's lock is held and nobody has
-    it open. Killed at any moment, the next wake finds one or the other, or none, and then does this again. Raises
-    StorageError."""
-    coming = database.with_name(f"{database.name}.restoring")
+    it open. Killed at any moment, the next wake finds one or the other, or none, and then does this again; and whoever
+    finds the copy in use finds the word of it too. Raises StorageError."""
+    coming = _coming(database)
     try:
         changed_at = max((file.stat().st_mtime for file in _files_of(database)), default=now)
         copy_new(backup.path, coming)
         if problems := look_at(coming).problems:
-            coming.unlink()
             raise StorageError(f"The backup {backup.name} is not whole: {problems[0]}", advice="Nothing was changed.")
-        kept = _set_aside(database, now)
+        missing_until = max(backup.made_at, changed_at)
+        restored = Restored(now, why, backup.name, backup.made_at, missing_until, str(_aside(database, now) or ""))
+        write_to_disk(_coming_note(database), msgspec.json.encode(restored))
+        reached(Step.RESTORE_NOTED)
+        _set_aside(database, now)
+        # A log whose new name is lost would be taken for that of the copy.
+        sync_to_disk(database.parent)
         reached(Step.RESTORE_SET_ASIDE)
         coming.replace(database)
         sync_to_disk(database.parent)
+        reached(Step.RESTORE_PLACED)
+        finish_restoring(database)
+        suspicion(database).unlink(missing_ok=True)
+        unseal(database)
     except OSError as error:
         raise StorageError(
             f"The backup {backup.name} cannot be put back: {error.strerror}.", advice="Nothing was deleted."
         ) from error
-    restored = Restored(now, why, backup.name, backup.made_at, max(backup.made_at, changed_at), kept)
-    note = restored_note(database)
-    write_new(note, msgspec.json.encode(restored))
-    suspicion(database).unlink(missing_ok=True)
-    unseal(database)
+    finally:
+        _give_up(database)
     return restored
+
+
+def finish_restoring(database: Path) -> None:
+    """Let the word of a restoring count where the copy has taken the memory's place, and remove what is left of one
+    that did not come so far. Only while nobody has the memory open. Raises OSError."""
+    if not _coming(database).exists() and _coming_note(database).exists():
+        _coming_note(database).replace(restored_note(database))
+        sync_to_disk(database.parent)
+    _give_up(database)
+
+
+def _give_up(database: Path) -> None:
+    """Remove a copy that did not take the memory's place: on a full disk it takes the room. Its note first: without the
+    copy that would count."""
+    if _coming(database).exists():
+        with contextlib.suppress(OSError):
+            _coming_note(database).unlink(missing_ok=True)
+            _coming(database).unlink()
+
+
+def _coming(database: Path) -> Path:
+    return database.with_name(f"{database.name}.restoring")
+
+
+def _coming_note(database: Path) -> Path:
+    """What will be known of the restoring once `_coming` has the memory's name."""
+    return database.with_name(f"{database.name}.restoring.json")
 
 
 def recover(database: Path, folder: Path, now: float, why: str) -> Restored:
@@ -212,9 +245,11 @@ def recover(database: Path, folder: Path, now: float, why: str) -> Restored:
         )
     if (newest := newest_whole(folder)) is not None:
         return put_back(database, newest[0], now, why)
+    others = " ".join(str(file) for file in (database, *traces_of(database)) if file.exists())
     raise StorageDamagedError(
         f"The memory {database} is damaged ({why}), and no backup of it is whole.",
-        advice=f"Nothing was changed. Move a good copy to its place, or the file itself and {folder} out of the way.",
+        advice="Nothing was changed. Move a good copy to its place; or, to begin anew, move out of the way: "
+        f"{others or database} {folder}",
     )
 
 
@@ -237,6 +272,21 @@ def last_restored(database: Path) -> Restored | None:
         return msgspec.json.decode(restored_note(database).read_bytes(), type=Restored)
     except (OSError, msgspec.MsgspecError):
         return None
+
+
+def traces_of(database: Path) -> list[Path]:
+    """What lies beside a memory that is gone or empty and tells that it lived. Opening one for the first time leaves
+    none of it beside an empty file, however it is broken off: the first page is on the disk before there is a log or
+    checksums of pages."""
+    ends = (".seal", ".pages", ".restoring", ".restored.json", ".forgotten", ".erasing", ".anew")
+    beside = [database.with_name(f"{database.name}{end}") for end in ends]
+    if log_of(database).exists() and log_of(database).stat().st_size:
+        beside.insert(0, log_of(database))
+    beside += [
+        database.with_name(f"{database.stem}.snapshot"),
+        *sorted(database.parent.glob(f"{database.name}.replaced-*")),
+    ]
+    return [file for file in beside if file.is_file()]
 
 
 def suspicion(database: Path) -> Path:
@@ -322,19 +372,19 @@ def _files_of(database: Path) -> list[Path]:
     return [file for file in named if file.exists()]
 
 
-def _set_aside(database: Path, now: float) -> str:
+def _aside(database: Path, now: float) -> Path | None:
+    """Where the memory will be; one that is not there was set aside last. None where there never was one."""
+    if database.exists():
+        return database.with_name(f"{database.name}.replaced-{int(now)}")
+    return max(database.parent.glob(f"{database.name}.replaced-*[0-9]"), default=None)
+
+
+def _set_aside(database: Path, now: float) -> None:
     """Rename the memory, and then its log: a log without its memory belongs to the one that was set aside last."""
-    aside = database.with_name(f"{database.name}.replaced-{int(now)}")
-    earlier = sorted(database.parent.glob(f"{database.name}.replaced-*[0-9]"))
-    kept = ""
+    aside = _aside(database, now) or database.with_name(f"{database.name}.replaced-{int(now)}")
     if database.exists():
         database.rename(aside)
-        kept = str(aside)
-    elif earlier:
-        aside = earlier[-1]
-        kept = str(aside)
-    log = database.with_name(f"{database.name}-wal")
+    log = log_of(database)
     if log.exists():
         log.rename(aside.with_name(f"{aside.name}-wal"))
     database.with_name(f"{database.name}-shm").unlink(missing_ok=True)
-    return kept

@@ -5,6 +5,7 @@ from pathlib import Path
 import aiosqlite
 
 from reveries.db.driver import dbapi, load_vector_search
+from reveries.db.page_sums import PageSums
 from reveries.errors import StorageError, StorageLostError
 
 _PRAGMAS = (
@@ -53,3 +54,11 @@ async def connected_again(path: Path, with_vector_search: bool) -> aiosqlite.Con
             f"The memory {path} cannot be opened again: {error}.",
             advice="It is whole. Look at the disk, then: reveries wake",
         ) from error
+
+
+def follow_pages(path: Path, pages: PageSums) -> None:
+    """Open the memory and close it, with the checksums of its pages followed: what lies in its log is in the file then.
+    Raises what the driver raises."""
+    pages.begin()
+    connect(path).close()
+    pages.after_opening()

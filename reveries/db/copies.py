@@ -25,6 +25,14 @@ def vacuum_into(connection: "dbapi.Connection", target: Path) -> None:
         connection.execute("VACUUM INTO ?", (str(target),))
 
 
+def is_on_another_disk(copy: Path, memory: Path) -> bool:
+    """Whether what fails where `copy` is to be says nothing of the disk of `memory`: so does a disk that is gone."""
+    try:
+        return copy.parent.stat().st_dev != memory.stat().st_dev
+    except OSError:
+        return True
+
+
 def verify_and_publish(partial: Path, target: Path) -> Looked:
     """Look at the copy `partial`, sync it, and give it its name. Raises StorageError when it is not whole."""
     reached(Step.BACKUP_COPIED)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import aiosqlite
 
-from reveries.db.backups import backups_in, look_into, newest_whole, suspect, suspicion
+from reveries.db.backups import backups_in, look_into, newest_whole, suspect, suspicion, traces_of
 from reveries.db.page_sums import PageSums
 from reveries.db.seals import is_broken, is_sealed
 from reveries.db.write_ahead_log import log_of, read_log
@@ -57,11 +57,20 @@ def keep_broken_log(path: Path) -> str:
 
 
 def refuse_missing(path: Path, backups: Path | None) -> bool:
-    """Raise StorageDamagedError where there are backups of a memory that is not there; whether there are any."""
-    has_past = backups is not None and bool(backups_in(backups))
-    if has_past and not path.exists():
-        raise damaged(path, "it is not there, and there are backups of it")
-    return has_past
+    """Whether the memory has lived, by its backups and by what lies beside it. Raises StorageDamagedError where it has
+    and is not there, or is empty. Before any connection: SQLite deletes the log that lies beside an empty file."""
+    has_backups = backups is not None and bool(backups_in(backups))
+    traces = traces_of(path)
+    if (has_backups or traces) and not is_there(path):
+        found = "there are backups of it" if has_backups else f"{traces[0].name} lies beside it"
+        raise damaged(path, f"it is {'empty' if path.exists() else 'not there'}, and {found}")
+    # The log and the checksums of a first wake that was broken off lie beside a first page with nothing in it.
+    return has_backups or any(trace.name not in (f"{path.name}-wal", f"{path.name}.pages") for trace in traces)
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is anything of a memory."""
+    return path.exists() and path.stat().st_size > 0
 
 
 def damaged(path: Path, why: str) -> StorageDamagedError:

@@ -1,4 +1,4 @@
-"""The one connection to the one file: opening, transactions, reading by name, backing up.
+"""The one connection to the one file: transactions, reading by name, backing up.
 
 Acknowledging anything is allowed only after `transaction()` was left without an error: COMMIT has returned then, with
 `synchronous=FULL`. No code but SQLite opens the database file (DESIGN, "Storage").
@@ -7,25 +7,18 @@ Acknowledging anything is allowed only after `transaction()` was left without an
 import asyncio
 import contextlib
 import math
-import os
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
 
 import aiosqlite
 
-from reveries.db.backups import Looked, suspicion
-from reveries.db.connecting import connect, connected, connected_again
-from reveries.db.copies import connect_beside, vacuum_into, verify_and_publish
-from reveries.db.damage import damaged, keep_broken_log, refuse_changed, refuse_damaged, refuse_missing
+from reveries.db.backups import Looked, suspect, suspicion
+from reveries.db.connecting import connected_again, follow_pages
+from reveries.db.copies import connect_beside, is_on_another_disk, vacuum_into, verify_and_publish
 from reveries.db.driver import (
     MAY_READ_BESIDE,
-    SQLITE_CORRUPT,
-    SQLITE_FULL,
     SQLITE_INTERRUPT,
-    SQLITE_IOERR,
-    SQLITE_NOTADB,
     SQLITE_VERSION,
     dbapi,
 )
@@ -34,16 +27,12 @@ from reveries.db.page_sums import PageSums
 from reveries.db.queries import statements
 from reveries.db.reading import Deadline, Moment, Parameters, Reader, Row, fetched, moment_of, rows_of
 from reveries.db.room import Room
-from reveries.db.schemas import migration, whole_schema
 from reveries.db.scrubbing import Scrubbed, has_room, looked_and_copied, put_in_place, vacuumed
-from reveries.db.seals import seal, unseal
-from reveries.db.storage_errors import primary_code, said_of, storage_errors
-from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
-from reveries.own_files import fault_of_memory, owner_of
+from reveries.db.seals import seal
+from reveries.db.storage_errors import primary_code, seen_damaged, storage_errors
+from reveries.errors import DiskFullError, StorageDamagedError, StorageError, StorageLostError
 
-__all__ = ["SCHEMA_VERSION", "Database", "Parameters", "Reader", "Row", "Transaction", "open_database"]
-
-SCHEMA_VERSION: Final = 6
+__all__ = ["Database", "Parameters", "Reader", "Row", "Transaction"]
 
 _TRIED_BYTES = 256 * 1024
 """What must fit before a full disk is believed to have room again."""
@@ -87,7 +76,7 @@ class Transaction:
 
 
 class Database:
-    """The open database. Made by `open_database`, closed by `aclose`."""
+    """The open database. Made by `opening.open_database`, closed by `aclose`."""
 
     def __init__(self, connection: aiosqlite.Connection, path: Path, pages: PageSums, has_vector_search: bool) -> None:
         self._connection = connection
@@ -105,6 +94,7 @@ class Database:
         """What the owner should know of the file as it was found."""
         self.room = Room()
         self._lost: StorageLostError | None = None
+        self._is_suspect = False
         self._is_closed = False
         self.commits = 0
         """How many transactions took effect: where it stands still, nothing was written."""
@@ -137,7 +127,7 @@ class Database:
                 yield transaction
             return
         async with self._lock:
-            with storage_errors():
+            with self._noticing_loss(), storage_errors():
                 try:
                     await self._connection.execute("BEGIN")
                     yield Transaction(self._connection)
@@ -160,8 +150,7 @@ class Database:
     @contextlib.asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Transaction]:
         async with self._writes, self._lock:
-            if self._lost is not None:
-                raise StorageLostError(self._lost.message, advice=self._lost.advice)
+            self._require_storage()
             with self._noticing_loss(), storage_errors():
                 # The connection's thread works in order. So whichever step a cancellation hits, the rollback comes
                 # after it, and does nothing where COMMIT has succeeded. Shielded, for no transaction may stay open
@@ -175,14 +164,12 @@ class Database:
                     await asyncio.shield(self._connection.rollback())
                     raise
                 if self._is_log_long():
-                    # What the body did is committed: a fold that finds no room takes nothing of that back.
-                    with contextlib.suppress(DiskFullError), self._noticing_loss(), storage_errors():
-                        await asyncio.shield(self._fold("PASSIVE"))
+                    await self._fold_to_its_end()
 
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
         """What the query called `name` finds in what is committed."""
         async with self._lock:
-            with storage_errors():
+            with self._noticing_loss(), storage_errors():
                 return await rows_of(self._connection, name, parameters)
 
     @contextlib.asynccontextmanager
@@ -192,12 +179,13 @@ class Database:
         if not MAY_READ_BESIDE:
             yield self
             return
-        with storage_errors():
-            beside = await asyncio.to_thread(moment_of, self.path, self.has_vector_search)
-        try:
-            yield Moment(beside)
-        finally:
-            beside.close()
+        with self._noticing_loss():
+            with storage_errors():
+                beside = await asyncio.to_thread(moment_of, self.path, self.has_vector_search)
+            try:
+                yield Moment(beside)
+            finally:
+                beside.close()
 
     async def rows_within(self, name: str, parameters: Parameters, seconds: float) -> list[Row]:
         """The same, in `seconds` at most, waiting included. Raises TimeoutError: the statement is broken off then, also
@@ -208,20 +196,20 @@ class Database:
         async with self._lock:
             self._deadline.until = until
             await self._connection.set_progress_handler(self._deadline, _STEPS_BETWEEN_LOOKS)
-            try:
-                return await rows_of(self._connection, name, parameters)
-            except dbapi.OperationalError as error:
-                if getattr(error, "sqlite_errorcode", 0) == SQLITE_INTERRUPT:
-                    raise TimeoutError from error
-                with storage_errors():
+            with self._noticing_loss(), storage_errors():
+                try:
+                    return await rows_of(self._connection, name, parameters)
+                except dbapi.OperationalError as error:
+                    if primary_code(error) == SQLITE_INTERRUPT:
+                        raise TimeoutError from error
                     raise
-            finally:
-                self._deadline.until = math.inf
+                finally:
+                    self._deadline.until = math.inf
 
     async def rows_of_text(self, statement: str, parameters: Sequence[object]) -> list[Row]:
         """What a query without a name finds: for tables that are made while the mind lives (`vector_tables`)."""
         async with self._lock:
-            with storage_errors():
+            with self._noticing_loss(), storage_errors():
                 return await fetched(await self._connection.execute(statement, parameters))
 
     async def backup_to(self, target: Path) -> Looked:
@@ -236,7 +224,8 @@ class Database:
                     return await asyncio.to_thread(verify_and_publish, partial, target)
                 except BaseException:
                     # A copy that nobody will finish would take the room that the memory needs.
-                    partial.unlink(missing_ok=True)
+                    with contextlib.suppress(OSError):
+                        partial.unlink(missing_ok=True)
                     raise
         except DiskFullError as error:
             raise StorageError(
@@ -250,11 +239,11 @@ class Database:
     async def _copy_to(self, partial: Path) -> None:
         if not MAY_READ_BESIDE:
             async with self._lock:
-                with storage_errors():
+                with self._noticing_loss_of_copy(partial), storage_errors():
                     await self._connection.execute("VACUUM INTO ?", (str(partial),))
             return
         # On a connection of its own: a large memory takes a while to copy, and nobody waits for it.
-        with storage_errors():
+        with self._noticing_loss_of_copy(partial), storage_errors():
             beside = await asyncio.to_thread(connect_beside, self.path, self.has_vector_search)
             copying = asyncio.get_running_loop().run_in_executor(None, vacuum_into, beside, partial)
             try:
@@ -275,7 +264,7 @@ class Database:
         async with self._copying, self._writes:
             if self._is_closed:
                 return Scrubbed(is_whole=False)
-            with storage_errors():
+            with self._noticing_loss(), storage_errors():
                 async with self._lock:
                     await (await self._connection.execute(statements()["forget.merge_words"])).close()
                     await self._fold("TRUNCATE")
@@ -310,7 +299,7 @@ class Database:
         try:
             self._pages.forget()
             is_done = await asyncio.to_thread(put_in_place, anew, real)
-            await asyncio.to_thread(_follow_pages, self.path, self._pages)
+            await asyncio.to_thread(follow_pages, self.path, self._pages)
             return is_done
         finally:
             with self._noticing_loss():
@@ -323,10 +312,20 @@ class Database:
         return Scrubbed(is_whole)
 
     async def is_intact(self) -> bool:
-        """SQLite's own integrity check."""
-        async with self._lock:
-            found = await fetched(await self._connection.execute("PRAGMA quick_check(1)"))
-        return [row["quick_check"] for row in found] == ["ok"]
+        """SQLite's own integrity check. After one that failed nothing is stored any more: the next wake puts it right.
+        Raises StorageError."""
+        found = await self.rows_of_text("PRAGMA quick_check(1)", ())
+        verdict = " ".join(str(row["quick_check"]) for row in found)
+        if verdict != "ok":
+            with contextlib.suppress(StorageDamagedError), self._noticing_loss():
+                raise seen_damaged(verdict)
+        return verdict == "ok"
+
+    def suspect(self, why: str) -> None:
+        """Damage was seen, here or by who read from here: the file is not sealed, and the next wake looks at all of
+        it."""
+        self._is_suspect = True
+        suspect(self.path, why)
 
     @contextlib.contextmanager
     def _noticing_loss(self) -> Iterator[None]:
@@ -334,10 +333,26 @@ class Database:
             yield
         except StorageLostError as error:
             self._lost = self._lost or error
+            if isinstance(error, StorageDamagedError):
+                self.suspect(error.message)
             raise
         except DiskFullError:
             self.room.close()
             raise
+
+    @contextlib.contextmanager
+    def _noticing_loss_of_copy(self, copy: Path) -> Iterator[None]:
+        """The same while a copy is made. Where that has no room, the memory may have some all the same; and where its
+        disk fails, and is another one, the memory's is well."""
+        try:
+            yield
+        except StorageLostError as error:
+            if not isinstance(error, StorageDamagedError) and is_on_another_disk(copy, self.path):
+                raise StorageError(
+                    f"The disk of {copy.parent} failed: {error.message}", advice="The memory itself is in use."
+                ) from error
+            with self._noticing_loss():
+                raise
 
     async def aclose(self) -> None:
         """Fold the write-ahead log into the file, and close. Raises StorageLostError when that fails: the log stays,
@@ -348,21 +363,29 @@ class Database:
             self._is_closed = True
             try:
                 if self._lost is None:
-                    with contextlib.suppress(DiskFullError), self._noticing_loss(), storage_errors():
+                    with contextlib.suppress(DiskFullError), storage_errors():
                         # A read that was cancelled holds its cursor, and the log, until the loop has turned once.
                         await self._connection.rollback()
                         await self._fold("TRUNCATE")
             finally:
                 await self._connection.close()
-            if self._lost is None and not self.path.with_name(f"{self.path.name}-wal").exists():
+            is_well = self._lost is None and not self._is_suspect
+            if is_well and not self.path.with_name(f"{self.path.name}-wal").exists():
                 await asyncio.to_thread(seal, self.path)
                 suspicion(self.path).unlink(missing_ok=True)
 
+    def _require_storage(self) -> None:
+        if self._lost is not None:
+            raise StorageLostError(self._lost.message, advice=self._lost.advice)
+
     async def _commit(self) -> None:
-        reached(Step.BEFORE_COMMIT)
-        await self._connection.execute("COMMIT")
-        reached(Step.AFTER_COMMIT)
-        self.commits += 1
+        # Noticed here and not by who waits: a caller that is cancelled is gone when the disk refuses.
+        self._require_storage()
+        with self._noticing_loss(), storage_errors():
+            reached(Step.BEFORE_COMMIT)
+            await self._connection.execute("COMMIT")
+            reached(Step.AFTER_COMMIT)
+            self.commits += 1
 
     def _is_log_long(self) -> bool:
         try:
@@ -374,124 +397,32 @@ class Database:
             or size > self._folded_at_bytes + _LOG_GROWTH_BYTES
         )
 
+    async def _fold_to_its_end(self) -> None:
+        """A caller that is cancelled waits for it all the same: nobody may commit while the pages are noted."""
+        ended = asyncio.Event()
+
+        async def fold() -> None:
+            try:
+                # What the transaction did is committed: a fold that finds no room takes nothing of that back.
+                with contextlib.suppress(DiskFullError, StorageLostError):
+                    await self._fold("PASSIVE")
+            finally:
+                ended.set()
+
+        try:
+            await asyncio.shield(fold())
+        except asyncio.CancelledError:
+            await ended.wait()
+            raise
+        self._require_storage()
+
     async def _fold(self, how: str) -> None:
-        await asyncio.to_thread(self._pages.before_fold)
-        reached(Step.PAGES_NOTED)
-        await (await self._connection.execute(f"PRAGMA wal_checkpoint({how})")).close()
-        reached(Step.LOG_FOLDED)
-        await asyncio.to_thread(self._pages.after_fold)
+        with self._noticing_loss(), storage_errors():
+            await asyncio.to_thread(self._pages.before_fold)
+            reached(Step.PAGES_NOTED)
+            await (await self._connection.execute(f"PRAGMA wal_checkpoint({how})")).close()
+            reached(Step.LOG_FOLDED)
+            await asyncio.to_thread(self._pages.after_fold)
         self._folded_at_commits = self.commits
         with contextlib.suppress(OSError):
             self._folded_at_bytes = self.path.with_name(f"{self.path.name}-wal").stat().st_size
-
-
-async def open_database(path: Path, backups: Path | None = None, *, with_vector_search: bool = True) -> Database:
-    """Open the memory at `path`, making or migrating it as needed (a backup is made in `backups` before a migration).
-    sqlite-vec is loaded where that can be done.
-
-    Raises DatabaseTooNewError for a file that a newer Reveries wrote (it is left as it is), StorageDamagedError for one
-    that is no whole memory, or that is missing or empty while there are backups of it: then nothing was changed.
-    StorageError when it cannot be opened.
-    """
-    has_past = refuse_missing(path, backups)
-    before = os.umask(0o077)
-    try:
-        # Tried first: where opening fails inside aiosqlite, its thread may outlive the loop and die of that, loudly.
-        pages = PageSums(path)
-        notice = await asyncio.to_thread(_try_to_open, path, backups, pages)
-        connection = await connected(path, with_vector_search)
-        has_vector_search = await _answers(connection, "SELECT vec_version()")
-    except OSError as error:
-        raise StorageLostError(
-            f"The disk failed while the memory {path} was opened: {error.strerror}.",
-            advice="Nothing was changed. Look at the disk, then: reveries wake",
-        ) from error
-    except (dbapi.Error, UnicodeDecodeError) as error:
-        if isinstance(error, UnicodeDecodeError) or primary_code(error) in (SQLITE_CORRUPT, SQLITE_NOTADB):
-            raise damaged(path, said_of(error)) from error
-        raise StorageError(
-            f"The memory {path} cannot be opened: {said_of(error)}.",
-            advice="It was not changed. A backup can take its place: reveries backup list, backup restore NAME.",
-        ) from error
-    finally:
-        os.umask(before)
-    database = Database(connection, path, pages, has_vector_search)
-    database.notice = notice
-    try:
-        with storage_errors():
-            await refuse_damaged(connection, path, has_past=has_past)
-            await _bring_up_to_date(database, connection, backups)
-        # Words leave the index with their text, not at the next merge. SQLite before 3.42 cannot: there they go then.
-        await _answers(connection, "INSERT INTO deep_words (deep_words, rank) VALUES ('secure-delete', 1)")
-    except BaseException:
-        await connection.close()
-        raise
-    return database
-
-
-def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> str:
-    if fault := fault_of_memory(path, owner_of(path.parent)):
-        raise StorageError(
-            f"The memory is not safe to open. {fault}", advice="Nothing was written. Look at it, and move it away."
-        )
-    notice = f"{refuse_changed(path, backups)} {keep_broken_log(path)}".strip()
-    _refuse_newer(path)
-    unseal(path)
-    _follow_pages(path, pages)
-    return notice
-
-
-def _follow_pages(path: Path, pages: PageSums) -> None:
-    pages.begin()
-    connect(path).close()
-    pages.after_opening()
-
-
-async def _answers(connection: aiosqlite.Connection, statement: str) -> bool:
-    """Whether SQLite knows what `statement` asks of it. Raises StorageError when it knows and the disk does not."""
-    try:
-        await (await connection.execute(statement)).close()
-    except dbapi.Error as error:
-        if primary_code(error) in (SQLITE_FULL, SQLITE_IOERR):
-            with storage_errors():
-                raise
-        return False
-    return True
-
-
-def _refuse_newer(path: Path) -> None:
-    """Looked at read-only: opened for writing, a write-ahead log that a crash left would be folded into the file."""
-    if not path.exists():
-        return
-    # Without such a log nothing but the file counts, and "immutable" keeps SQLite from laying new ones beside it.
-    how = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
-    look = dbapi.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=5.0)
-    try:
-        found = look.execute("PRAGMA user_version").fetchone()[0]
-    finally:
-        look.close()
-    if found > SCHEMA_VERSION:
-        raise DatabaseTooNewError(
-            f"The memory {path} has schema {found}; this Reveries knows {SCHEMA_VERSION}.",
-            advice="It was not touched. Wake it with the newer Reveries that wrote it.",
-        )
-
-
-async def _bring_up_to_date(database: Database, connection: aiosqlite.Connection, backups: Path | None) -> None:
-    cursor = await connection.execute("PRAGMA user_version")
-    row = await cursor.fetchone()
-    await cursor.close()
-    version = int(row[0]) if row else 0
-    if version == SCHEMA_VERSION:
-        return
-    if version and backups is not None:
-        await database.backup_to(backups / f"before-migration-{version}-to-{SCHEMA_VERSION}.db")
-        reached(Step.MIGRATION_BACKED_UP)
-    while version < SCHEMA_VERSION:
-        async with database.transaction():
-            # A new file begins with the whole schema, an older one takes every step.
-            for statement in migration(version + 1) if version else whole_schema():
-                await connection.execute(statement)
-            version = version + 1 if version else SCHEMA_VERSION
-            await connection.execute(f"PRAGMA user_version={version}")
-        reached(Step.MIGRATION_STEP)

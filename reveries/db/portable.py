@@ -17,8 +17,8 @@ from typing import Any, Final
 import msgspec
 
 from reveries.db.backups import look_at
-from reveries.db.database import SCHEMA_VERSION
 from reveries.db.driver import dbapi
+from reveries.db.schemas import SCHEMA_VERSION
 from reveries.db.storage_errors import said_of
 from reveries.errors import DatabaseTooNewError, InputDataError, InputFileError, StorageError
 

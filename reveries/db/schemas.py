@@ -1,8 +1,11 @@
 """The statements of the schema, one by one."""
 
 from importlib import resources
+from typing import Final
 
 from reveries.db.driver import dbapi
+
+SCHEMA_VERSION: Final = 6
 
 
 def whole_schema() -> list[str]:

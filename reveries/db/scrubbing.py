@@ -11,6 +11,7 @@ from reveries.db.backups import Looked, look_into
 from reveries.db.driver import SQLITE_FULL, dbapi
 from reveries.db.failpoints import Step, reached
 from reveries.db.seals import digest, seal, unseal
+from reveries.errors import StorageLostError
 from reveries.own_files import copy_new, sync_to_disk
 
 _SCRUB_ROOM = 2.2
@@ -86,13 +87,22 @@ def _publish_copy(target: Path, found: bytes) -> bool:
 def put_in_place(anew: Path, memory: Path) -> bool:
     """Rename the file at `anew`, which nobody has open, over the memory, which nobody has open either: at any moment
     one or the other stands there, whole. False where a log lies beside the memory: it would be taken for the new
-    one's. Raises OSError."""
+    one's. Raises StorageLostError: what is stored after a sync that was refused would go into a file whose name may not
+    last."""
     if any(memory.with_name(f"{memory.name}-{of}").exists() for of in ("wal", "journal")):
         return False
-    anew.chmod(0o600)
-    sync_to_disk(anew)
-    anew.replace(memory)
-    sync_to_disk(memory.parent)
+    try:
+        anew.chmod(0o600)
+        sync_to_disk(anew)
+        reached(Step.SCRUB_COPIED)
+        anew.replace(memory)
+        reached(Step.SCRUB_PLACED)
+        sync_to_disk(memory.parent)
+    except OSError as error:
+        raise StorageLostError(
+            f"The disk failed while the memory {memory} was written anew: {error.strerror}.",
+            advice="It is whole. Look at the disk, then: reveries wake",
+        ) from error
     return True
 
 

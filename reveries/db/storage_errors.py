@@ -42,7 +42,8 @@ def said_of(error: Exception) -> str:
     return f"{said} ({name or type(error).__name__})"
 
 
-def _damage(why: str) -> StorageDamagedError:
+def seen_damaged(why: str) -> StorageDamagedError:
+    """What is said of damage that was met while the memory was in use."""
     return StorageDamagedError(
         f"The memory is damaged: {why}.",
         advice="The next wake puts back the newest backup that is whole: reveries wake",
@@ -60,7 +61,7 @@ def storage_errors() -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:  # Of a text that is none, or of SQLite's message about it.
-        raise _damage(said_of(error)) from error
+        raise seen_damaged(said_of(error)) from error
     except dbapi.IntegrityError as error:
         raise StorageError(
             f"The memory refused a row: {said_of(error)}.", advice="Nothing of it was stored."
@@ -70,7 +71,7 @@ def storage_errors() -> Iterator[None]:
         if primary == SQLITE_FULL or getattr(error, "sqlite_errorcode", 0) == _IOERR_SHMSIZE:
             raise disk_full() from error
         if primary in (SQLITE_CORRUPT, SQLITE_NOTADB):
-            raise _damage(said_of(error)) from error
+            raise seen_damaged(said_of(error)) from error
         if primary == SQLITE_IOERR:
             raise StorageLostError(
                 f"The disk failed a write: {said_of(error)}.", advice="Look at the disk, then: reveries wake"

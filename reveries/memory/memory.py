@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -22,6 +22,7 @@ from reveries.memory.gaps import Gaps
 from reveries.memory.graph.warming import warm_up
 from reveries.memory.importing import Import, Imported, PastTurn
 from reveries.memory.live import LiveMemory
+from reveries.memory.looking.likeness import turns_like
 from reveries.memory.looking.views import (
     EpisodeView,
     MemoryStatistics,
@@ -172,6 +173,11 @@ class Memory:
         vector = await self.embed_cue(query)
         context = RecallContext(now=self._parts.clock.now(), mood=infer_mood(query), limit=limit)
         return self.recall(query, vector, context)
+
+    async def turns_like(self, texts: Sequence[str], without: Collection[str], limit: int) -> list[Turn]:
+        """What else says nearly the same as any of `texts`: see `looking.likeness`."""
+        vectors = [await self.embed_cue(text) for text in texts]
+        return turns_like(self._live.turns, vectors, without, limit)
 
     async def search_deep(self, query: str, limit: int) -> DeepFound:
         """What is only on disk and answers `query`. Wakes nothing: looking by hand changes nothing."""

@@ -65,3 +65,6 @@ class Forgotten(Message, frozen=True):
     tombstones: int = 0
     """Keyed hashes that keep it from coming back."""
     seconds: float = 0.0
+    left: list[ForgottenItem] | msgspec.UnsetType = msgspec.UNSET
+    """Sent in a dry run, where there is any: what would stay and says nearly the same in other words, the most alike
+    first."""

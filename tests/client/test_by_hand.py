@@ -215,6 +215,31 @@ async def test_nothing_is_forgotten_before_its_word_is_typed_and_the_receipt_is_
         ]
 
 
+async def test_words_may_say_what_is_to_be_forgotten(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(30), awake(home, Script(looks={"Forget": PLAN})) as mind:
+        async with app.run_test(size=(100, 40)) as pilot:
+            await until(pilot, lambda: app.is_attached_to_mind)
+            app.composer.write("/forget the blue folder")
+            await pilot.press("enter")
+            await until(pilot, lambda: "type forget" in text_of(app))
+        [asked] = [one for one in mind.received if isinstance(one, protocol.Forget)]
+        assert (asked.id, asked.about, asked.dry_run) == ("", "the blue folder", True)
+
+
+async def test_a_word_that_could_be_an_id_and_is_none_is_looked_for_as_a_word(home: Home) -> None:
+    none = protocol.Failed(0, "not_found", "Nothing has an id that begins with cafe.", "Find it.")
+    app = ReveriesApp(home)
+    async with asyncio.timeout(30), awake(home, Script(failures={"Forget": none})) as mind:
+        async with app.run_test(size=(100, 40)) as pilot:
+            await until(pilot, lambda: app.is_attached_to_mind)
+            app.composer.write("/forget cafe")
+            await pilot.press("enter")
+            await until(pilot, lambda: len(mind.requests(protocol.Forget)) == 2)
+        asked = [(one.id, one.about) for one in mind.received if isinstance(one, protocol.Forget)]
+        assert asked == [("cafe", ""), ("", "cafe")]
+
+
 async def test_what_cannot_be_forgotten_is_said_and_takes_no_word(home: Home) -> None:
     none = protocol.Failed(0, "not_found", "There is no e9.", "Find it.")
     app = ReveriesApp(home)
@@ -224,6 +249,7 @@ async def test_what_cannot_be_forgotten_is_said_and_takes_no_word(home: Home) ->
             app.composer.write("/forget e9")
             await pilot.press("enter")
             await until(pilot, lambda: "There is no e9." in text_of(app))
+            assert "type forget" not in text_of(app)
             await pilot.press(*"forget", "enter", "escape")
             await until(pilot, lambda: not app.screen.is_modal)
         assert len(mind.requests(protocol.Forget)) == 1

@@ -29,8 +29,8 @@ from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
 from reveries.daemon.checkup import check_models, checkup_asleep, of_circuits
 from reveries.daemon.memory_checkup import of_pragmas, of_sqlite
-from reveries.db.database import open_database
 from reveries.db.driver import dbapi
+from reveries.db.opening import open_database
 from reveries.errors import ModelFault
 from reveries.faults import FAULTS
 from reveries.llm.base import Role

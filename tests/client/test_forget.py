@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 
 from reveries.client.forget_page import forgotten_page, searched_page
@@ -32,6 +33,15 @@ def test_a_plan_says_what_would_go_and_what_is_made_anew() -> None:
     assert "1 made anew" in shown
     assert "turn, made anew" in shown
     assert "a pear number 0" in shown
+
+
+@pytest.mark.requirement("F10")
+def test_what_would_stay_and_tells_of_the_same_is_named_with_its_id() -> None:
+    left = [ForgottenItem("f00d", "turn", NOW, "Reverie: Your brother lives in Bergen.")]
+    shown = text(forgotten_page(msgspec.structs.replace(plan(), left=left)))
+    assert "would stay, and may tell of the same" in shown
+    assert "f00d" in shown
+    assert "Your brother lives in Bergen." in shown
 
 
 def test_nothing_chosen_is_said() -> None:

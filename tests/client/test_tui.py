@@ -15,7 +15,7 @@ from reveries.client.tui.status_line import StatusLine
 from reveries.client.tui.turns import STREAMED_MARKDOWN_CHARS, OwnerTurn, Reply
 from reveries.config import Home
 from tests.client.screen_text import rows_of, text_of, until
-from tests.fakes.daemon import Script, awake, status
+from tests.fakes.daemon import NOW, Script, awake, status
 
 _SIZES = [(120, 40), (80, 24), (50, 20)]
 
@@ -236,6 +236,18 @@ async def test_what_another_terminal_says_shows_here(home: Home) -> None:
         await fake.broadcast(protocol.Spoken(0, _turn(7, "from the other room", is_owner=True)))
         await fake.broadcast(protocol.Spoken(0, _turn(8, "heard you", is_owner=False)))
         await until(pilot, lambda: "from the other room" in text_of(app) and "heard you" in text_of(app))
+
+
+@pytest.mark.parametrize(("stored", "shown"), [("You", "you"), ("Jule", "Jule")])
+async def test_the_owner_has_one_name_live_and_when_it_is_read_again(home: Home, stored: str, shown: str) -> None:
+    said = protocol.SaidTurn("t1", stored, True, "Good morning.", NOW, False)
+    app = ReveriesApp(home)
+    async with asyncio.timeout(30), awake(home, Script(turns=[said])), app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await app.chat.say("And now?")
+        await pilot.pause()
+        heads = [str(turn.content).splitlines()[0].split()[0] for turn in app.query(OwnerTurn)]
+    assert heads == [shown, shown]
 
 
 async def test_our_own_turn_is_not_shown_twice(home: Home) -> None:

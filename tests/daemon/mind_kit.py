@@ -20,7 +20,7 @@ from reveries.daemon.models import Models
 from reveries.daemon.schedule import Job, Schedule
 from reveries.daemon.supervisor import supervise
 from reveries.daemon.turn import TurnResult
-from reveries.db.database import open_database
+from reveries.db.opening import open_database
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.base import CHAT_ROLES, Embedder
 from reveries.llm.budget import Ledger

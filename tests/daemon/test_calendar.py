@@ -20,7 +20,8 @@ from reveries.daemon.calendar_files import (
     stamp_of,
 )
 from reveries.daemon.calendars import MOST_TOLD_A_DAY, Calendar
-from reveries.db.database import Database, open_database
+from reveries.db.database import Database
+from reveries.db.opening import open_database
 from reveries.monologue.thought import Reactivation, Reason
 from tests.fakes.patient_clock import PatientClock
 

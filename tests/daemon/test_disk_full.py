@@ -7,7 +7,8 @@ import pytest
 
 from reveries.config import Home, load_settings
 from reveries.daemon.room_keeper import RoomKeeper
-from reveries.db.database import Database, open_database
+from reveries.db.database import Database
+from reveries.db.opening import open_database
 from reveries.db.room import disk_full
 from reveries.errors import DiskFullError, StorageLostError
 from reveries.llm.base import Prompt, Role

@@ -1,6 +1,8 @@
 """What is free goes back to the system."""
 
 import platform
+import subprocess
+import sys
 
 import psutil
 import pytest
@@ -20,3 +22,35 @@ async def test_what_was_let_go_between_things_that_stay_leaves_the_process() -> 
     await give_back_free_memory()
     assert before - psutil.Process().memory_info().rss > 10 * MEGABYTE
     assert len(kept) == 100
+
+
+_LEFT = """
+import sys, threading, psutil
+from reveries.daemon.heap import keep_heap_small
+if sys.argv[1] == "small":
+    keep_heap_small()
+kept = []
+
+def work():
+    for _ in range(30):
+        pieces = [bytearray(3 * 2**20) for _ in range(4)]
+        kept.extend(bytes(200_000) for _ in range(2))
+
+work()
+for _ in range(3):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+print(psutil.Process().memory_info().rss - sum(map(len, kept)))
+"""
+
+
+@pytest.mark.requirement("E7")
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="mallopt is glibc's")
+def test_large_pieces_of_a_moment_leave_nothing_behind_between_what_stays() -> None:
+    """In processes of their own: what is set counts to the end."""
+    command = [sys.executable, "-c", _LEFT]
+    [as_it_is, small] = (
+        int(subprocess.run([*command, how], capture_output=True, check=True).stdout) for how in ("usual", "small")
+    )
+    assert small < as_it_is - 5 * MEGABYTE

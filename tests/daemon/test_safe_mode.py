@@ -108,6 +108,9 @@ def test_it_never_begins_an_empty_mind(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="makes none"):
         require_memory(tmp_path / "memory.db", tmp_path / "backups")
     (tmp_path / "memory.db").touch()
+    with pytest.raises(StorageError, match="makes none"):
+        require_memory(tmp_path / "memory.db", tmp_path / "backups")
+    (tmp_path / "memory.db").write_bytes(b"something")
     require_memory(tmp_path / "memory.db", tmp_path / "backups")
 
 

@@ -10,7 +10,8 @@ from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
 from reveries.daemon.schedule import Job, Schedule, next_after
-from reveries.db.database import Database, open_database
+from reveries.db.database import Database
+from reveries.db.opening import open_database
 from tests.fakes.clock import HandClock
 
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)

@@ -4,7 +4,7 @@ import asyncio
 import time
 from pathlib import Path
 
-from reveries.db.database import open_database
+from reveries.db.opening import open_database
 
 _SLOW = """
 WITH RECURSIVE counted(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM counted WHERE number < 100000)

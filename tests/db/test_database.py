@@ -5,6 +5,7 @@ import contextlib
 import json
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,9 +15,11 @@ import pytest
 
 from reveries.config import Home
 from reveries.db.backups import look_into
-from reveries.db.database import SCHEMA_VERSION, Database, Transaction, open_database
+from reveries.db.database import Database, Transaction
 from reveries.db.driver import MAY_READ_BESIDE, SQLITE_VERSION, dbapi, is_safe_for_two
+from reveries.db.opening import open_database
 from reveries.db.page_sums import PageSums
+from reveries.db.schemas import SCHEMA_VERSION
 from reveries.db.scrubbing import put_in_place
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError
 from tests.fakes.clock import settle
@@ -489,7 +492,7 @@ def test_a_write_that_fails_is_a_lost_storage(home: Home) -> None:
     told = run_and_die(f"""
         import asyncio, resource
         from pathlib import Path
-        from reveries.db.database import open_database
+        from reveries.db.opening import open_database
         from reveries.errors import StorageLostError
 
         async def main():
@@ -610,7 +613,7 @@ def test_after_a_failed_write_nothing_is_stored_any_more_even_if_the_disk_is_wel
     told = run_and_die(f"""
         import asyncio, resource
         from pathlib import Path
-        from reveries.db.database import open_database
+        from reveries.db.opening import open_database
         from reveries.errors import StorageLostError
 
         async def put(database, name, title):
@@ -656,7 +659,7 @@ def test_a_fold_that_fails_at_the_end_is_said_and_loses_nothing(home: Home) -> N
     told = run_and_die(f"""
         import asyncio, resource
         from pathlib import Path
-        from reveries.db.database import open_database
+        from reveries.db.opening import open_database
         from reveries.errors import StorageLostError
 
         async def main():
@@ -678,3 +681,91 @@ def test_a_fold_that_fails_at_the_end_is_said_and_loses_nothing(home: Home) -> N
         asyncio.run(main())
     """)
     assert told.split("\n") == ["storage_lost", "1"]
+
+
+@pytest.mark.requirement("A4")
+@pytest.mark.skipif(not MAY_READ_BESIDE, reason="this SQLite is not written anew beside itself")
+@pytest.mark.parametrize("refused", ["the file", "the folder"])
+def test_a_sync_that_is_refused_while_the_file_is_written_anew_is_the_end(home: Home, refused: str) -> None:
+    """What is stored afterwards would go into a file whose name may not last. An audit hook is the disk."""
+    home.create()
+    told = run_and_die(f"""
+        import asyncio, errno, os, sys
+        from pathlib import Path
+        from reveries.db.opening import open_database
+        from reveries.errors import StorageLostError
+
+        path, names = Path({str(home.path / "memory.db")!r}), set()
+
+        def disk(event, arguments):
+            if event == "os.rename":
+                names.update(map(str, arguments[:2]))
+            if event != "open" or "on" not in names:
+                return
+            opened = str(arguments[0])
+            is_file = {refused!r} == "the file" and opened.endswith(".anew")
+            is_folder = {refused!r} == "the folder" and str(path) in names and opened == str(path.parent)
+            if is_file or is_folder:
+                raise OSError(errno.EIO, "Input/output error")
+
+        async def put(database, name):
+            async with database.transaction() as work:
+                await work.run("conversations.insert", {{"id": name, "began_at": 1.0, "source": name, "title": ""}})
+
+        async def main():
+            database = await open_database(path)
+            await put(database, "before")
+            names.add("on")
+            for attempt in (database.scrub(), put(database, "after")):
+                try:
+                    await attempt
+                    print("done")
+                except StorageLostError as error:
+                    print(error.code)
+            names.clear()
+            await database.aclose()
+
+        sys.addaudithook(disk)
+        asyncio.run(main())
+    """)
+    assert told.split("\n") == ["storage_lost", "storage_lost"]
+
+
+@pytest.mark.requirement("A4", "A9")
+@pytest.mark.parametrize("is_another", [False, True], ids=["its own", "another"])
+def test_the_disk_of_the_backups_may_fail_where_it_is_another_one(home: Home, is_another: bool) -> None:
+    """In a process of its own, whose limit on the size of files makes the copy fail."""
+    home.create()
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if is_another and Path("/dev/shm").is_dir() else None) as folder:
+        if is_another and Path(folder).stat().st_dev == home.path.stat().st_dev:
+            pytest.skip("there is one disk")
+        told = run_and_die(f"""
+            import asyncio, resource
+            from pathlib import Path
+            from reveries.db.opening import open_database
+            from reveries.errors import StorageError
+
+            async def put(database):
+                async with database.transaction() as work:
+                    await work.run(
+                        "conversations.insert", {{"id": "one", "began_at": 1.0, "source": "chat", "title": ""}}
+                    )
+
+            async def main():
+                database = await open_database(Path({str(home.path / "memory.db")!r}))
+                resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, resource.RLIM_INFINITY))
+                target = Path({folder!r}) / "copy.db"
+                for attempt in (database.backup_to(target), put(database)):
+                    try:
+                        await attempt
+                        print("done")
+                    except StorageError as error:
+                        print(error.code)
+                    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+                print(list(target.parent.iterdir()) if {is_another} else [])
+                await database.aclose()
+
+            asyncio.run(main())
+        """)
+    expected = ["storage", "done"] if is_another else ["storage_lost", "storage_lost"]
+    assert told.split("\n") == [*expected, "[]"]

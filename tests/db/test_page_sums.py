@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.db.database import Database, open_database
+from reveries.db.database import Database
 from reveries.db.driver import dbapi
+from reveries.db.opening import open_database
 from reveries.db.page_sums import PageSums
 from reveries.db.write_ahead_log import log_of, read_log
 from reveries.errors import StorageDamagedError

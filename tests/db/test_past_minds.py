@@ -13,8 +13,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from reveries.db.database import SCHEMA_VERSION, open_database
 from reveries.db.driver import dbapi
+from reveries.db.opening import open_database
+from reveries.db.schemas import SCHEMA_VERSION
 from reveries.llm.scripted import ScriptedModel
 from tests.db.test_database import shape_of
 from tests.durability.checks import ORPHANS

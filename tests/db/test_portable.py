@@ -8,8 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reveries.db.database import SCHEMA_VERSION, open_database
+from reveries.db.opening import open_database
 from reveries.db.portable import FORMAT, Moved, check_mind, export_mind, import_mind
+from reveries.db.schemas import SCHEMA_VERSION
 from reveries.errors import DatabaseTooNewError, InputDataError, InputFileError
 from reveries.memory.forgetting.forgetting import BY_WORDS, Selection
 from tests.fakes.clock import HandClock

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from reveries import protocol
 from reveries.config import Home
-from reveries.db.database import open_database
 from reveries.db.driver import dbapi
+from reveries.db.opening import open_database
 from reveries.errors import ReveriesError
 from tests.durability.checks import violations
 from tests.durability.ledger import Acknowledged

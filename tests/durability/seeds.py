@@ -24,9 +24,10 @@ class Seed:
 
 
 _DATABASE, _BACKUPS, _DAMAGE = "db/database.py", "db/backups.py", "db/damage.py"
-_ERRORS = "db/storage_errors.py"
+_OPENING, _ERRORS = "db/opening.py", "db/storage_errors.py"
 _OF_DATABASE, _OF_DAMAGE = "tests/db/test_database.py", "tests/durability/test_damage.py"
-_OF_BACKUPS = "tests/db/test_backups.py"
+_OF_MISSING = "tests/durability/test_missing.py"
+_OF_BACKUPS, _OF_AWAKE = "tests/db/test_backups.py", "tests/db/test_seen_while_awake.py"
 _WAKES = f"{_OF_DAMAGE}::test_whatever_happened_to_the_file_it_wakes_with_its_backup"
 _REFUSED = f"{_OF_DAMAGE}::test_it_is_refused_for_what_it_is_and_nothing_is_made_in_its_place"
 
@@ -58,37 +59,65 @@ SEEDS = (
          f"{_OF_DATABASE}::test_a_fold_that_fails_at_the_end_is_said_and_loses_nothing"),
     Seed("the log is never folded", _DATABASE, "                if self._is_log_long():", "                if False:",
          f"{_OF_DATABASE}::test_the_log_is_folded_into_the_file_while_the_mind_lives"),
+    Seed("a file written anew whose name was refused is written to", "db/scrubbing.py",
+         "    except OSError as error:\n        raise StorageLostError(",
+         "    except ZeroDivisionError as error:\n        raise StorageLostError(", f"{_OF_DATABASE}::"
+         "test_a_sync_that_is_refused_while_the_file_is_written_anew_is_the_end"),
+    Seed("the disk of the backups ends the mind", _DATABASE,
+         "if not isinstance(error, StorageDamagedError) and is_on_another_disk(copy, self.path):", "if False:",
+         f"{_OF_DATABASE}::test_the_disk_of_the_backups_may_fail_where_it_is_another_one"),
     Seed("no rollback", _DATABASE, "await asyncio.shield(self._connection.rollback())", "pass",
          f"{_OF_DATABASE}::test_a_body_that_raises_stores_nothing"),
-    Seed("a newer file is opened", _DATABASE, "    if found > SCHEMA_VERSION:", "    if False:",
+    Seed("a newer file is opened", _OPENING, "    if found > SCHEMA_VERSION:", "    if False:",
          f"{_OF_DATABASE}::test_a_file_of_a_newer_reveries_is_refused_and_not_changed"),
-    Seed("a migration without a backup", _DATABASE, "    if version and backups is not None:", "    if False:",
+    Seed("a migration without a backup", _OPENING, "    if version and backups is not None:", "    if False:",
          f"{_OF_DATABASE}::test_an_older_file_gets_the_schema_of_a_new_one_and_keeps_its_rows"),
     Seed("on a full disk everything is tried again and again", _DATABASE, "        self.room.require()\n", "",
          f"{_OF_DATABASE}::test_a_full_disk_is_said_and_what_was_stored_stays"),
     Seed("a fold that finds no room is taken for a commit that failed", _DATABASE,
-         "                    with contextlib.suppress(DiskFullError), self._noticing_loss(), storage_errors():\n"
-         '                        await asyncio.shield(self._fold("PASSIVE"))',
-         "                    with self._noticing_loss(), storage_errors():\n"
-         '                        await asyncio.shield(self._fold("PASSIVE"))',
+         "with contextlib.suppress(DiskFullError, StorageLostError):", "with contextlib.nullcontext():",
          "tests/faults/test_disk.py::test_a_fold_that_finds_no_room_takes_nothing_back"),
+    Seed("what a commit meets behind a caller that left is not heard", _DATABASE,
+         "        with self._noticing_loss(), storage_errors():\n            reached(Step.BEFORE_COMMIT)",
+         "        with contextlib.nullcontext():\n            reached(Step.BEFORE_COMMIT)", f"{_OF_AWAKE}::"
+         "test_what_fails_behind_a_caller_that_left_is_the_end_all_the_same"),
+    Seed("damage that a read meets is sealed over", _DATABASE,
+         "            with self._noticing_loss(), storage_errors():\n"
+         "                return await rows_of(self._connection, name, parameters)",
+         "            with storage_errors():\n                return await rows_of(self._connection, name, parameters)",
+         f"{_OF_AWAKE}::test_damage_that_a_read_meets_is_not_sealed_over_and_the_next_wake_looks_for_it"),
+    Seed("damage that was seen is sealed over", _DATABASE, "self._lost is None and not self._is_suspect",
+         "self._lost is None", f"{_OF_AWAKE}::test_damage_that_somebody_else_saw_is_not_sealed_over_either"),
     Seed("a backup is seen before it is whole", "db/copies.py",
          "        raise StorageError(\n            f\"The backup {target} did not verify",
          "        print(\n            f\"The backup {target} did not verify",
          "tests/durability/test_seeds.py::test_a_copy_that_does_not_verify_is_never_seen"),
     Seed("an empty file is a new mind", _DAMAGE, "    if not tables and not version and not has_past:",
          "    if not tables and not version:", _WAKES),
-    Seed("a missing file is a new mind", _DAMAGE, "    if has_past and not path.exists():", "    if False:",
-         _REFUSED),
+    Seed("a missing file is a new mind", _DAMAGE, "    if (has_backups or traces) and not is_there(path):",
+         "    if False:", _REFUSED),
+    Seed("without a backup a missing file is a new mind", _DAMAGE, "    if (has_backups or traces) and not",
+         "    if has_backups and not",
+         f"{_OF_MISSING}::test_without_a_backup_what_lies_beside_it_tells_that_it_lived"),
+    Seed("an empty file is opened before it is refused", _DAMAGE,
+         "    return path.exists() and path.stat().st_size > 0",
+         "    return path.exists()", f"{_OF_MISSING}::test_a_killed_memory_that_is_lost_costs_its_log_nothing"),
     Seed("another program's file is ours", _DAMAGE,
          '    if missing := {"turns", "episodes"} - tables:', "    if missing := ():",
          _REFUSED),
     Seed("a seal is not looked at", _DAMAGE, "    if not path.exists() or not _is_changed(path):", "    if True:",
          f"{_OF_DAMAGE}::test_every_bit_that_a_disk_changes_while_it_sleeps_is_noticed"),
-    Seed("a seal stays while it is written to", _DATABASE, "    unseal(path)\n", "",
+    Seed("a seal stays while it is written to", _OPENING, "    unseal(path)\n", "",
          f"{_OF_DAMAGE}::test_a_seal_is_gone_before_anything_is_written"),
     Seed("recovery deletes", _BACKUPS, "        database.rename(aside)\n", "        database.unlink()\n",
          _WAKES),
+    Seed("the copy takes its place before the old name is on the disk", _BACKUPS,
+         "        sync_to_disk(database.parent)\n        reached(Step.RESTORE_SET_ASIDE)",
+         "        reached(Step.RESTORE_SET_ASIDE)",
+         f"{_OF_DAMAGE}::test_what_is_set_aside_is_on_the_disk_before_the_copy_takes_its_place"),
+    Seed("a restoring is written down when it is done", _BACKUPS,
+         "    if not _coming(database).exists() and _coming_note(database).exists():", "    if False:",
+         f"{_OF_DAMAGE}::test_a_restoring_that_is_killed_is_done_in_the_end_and_is_told"),
     Seed("recovery again and again", _BACKUPS, "    if database.exists() and any(", "    if False and any(",
          f"{_OF_DAMAGE}::test_it_is_not_put_back_twice_within_an_hour"),
     Seed("a restoring that was broken off blocks the next", _BACKUPS,

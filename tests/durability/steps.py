@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reveries.config import Home
+from reveries.db.backups import last_restored
 from reveries.db.driver import dbapi
 from reveries.db.failpoints import Step
 from reveries.errors import ProtocolError
@@ -37,7 +38,7 @@ async def stop_at(step: Step, times: int, folder: Path, zygote: Zygote) -> Stopp
         prepare(home, asked)
         if step.startswith("migration"):
             _lay_down_an_older_file(home)
-        if step is Step.RESTORE_SET_ASIDE:
+        if step.startswith("restore"):
             await _live(home, ledger, zygote, "none:1", "earlier")
             home.database_default.write_bytes(b"Dear Ana, " * 500)
         seen.was_hit = await _live(home, ledger, zygote, f"{step.value}:{times}", "first") == -signal.SIGKILL
@@ -47,6 +48,8 @@ async def stop_at(step: Step, times: int, folder: Path, zygote: Zygote) -> Stopp
                 seen.wrong += [f"then: {one}" for one in violations(copy, ledger)]
         if code := await _live(home, ledger, zygote, "", "second"):
             seen.wrong.append(f"the next life ended with {code}")
+    if step.startswith("restore") and last_restored(home.database_default) is None:
+        seen.wrong.append("nobody is told of the backup that is in use")
     seen.wrong += [f"at last: {one}" for one in violations(home.database_default, ledger)]
     for backup in home.backups.glob("*.db"):
         with contextlib.closing(dbapi.connect(str(backup))) as connection:

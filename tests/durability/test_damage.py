@@ -4,13 +4,18 @@ import asyncio
 import os
 import random
 import shutil
+import signal
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
 from reveries.daemon.recovery import live_with_recovery
 from reveries.db.backups import recover, suspect, suspicion
-from reveries.db.database import open_database
+from reveries.db.failpoints import Step
+from reveries.db.opening import open_database
 from reveries.errors import StorageDamagedError
 from tests.durability.damage import HARMLESS, HARMS, Harm, flip, remember, try_flips, wake
 from tests.fakes.clock import HandClock
@@ -212,3 +217,93 @@ def _put_away(place: Path) -> list[Path]:
 
 def _is_sealed(place: Path) -> bool:
     return (place / "memory.db.seal").exists()
+
+
+STEPS_OF_RESTORING = (Step.RESTORE_NOTED, Step.RESTORE_SET_ASIDE, Step.RESTORE_PLACED)
+
+
+def _in_a_process(program: str, place: Path, failpoint: str = "") -> "subprocess.CompletedProcess[str]":
+    """`program`, with the memory as `memory` and the folder of backups as `backups`."""
+    begin = f"""
+        from pathlib import Path
+        from reveries.db.backups import backups_in, put_back, recover
+        memory, backups = Path({str(place / "memory.db")!r}), Path({str(place / "backups")!r})
+    """
+    command = [sys.executable, "-c", textwrap.dedent(begin) + textwrap.dedent(program)]
+    environment = {**os.environ, "REVERIES_FAILPOINT": failpoint}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.requirement("A2", "A8")
+@pytest.mark.parametrize("step", STEPS_OF_RESTORING)
+async def test_a_restoring_that_is_killed_is_done_in_the_end_and_is_told(place: Path, step: Step) -> None:
+    (place / "memory.db").write_bytes(b"Dear Ana, " * 500)
+    killed = _in_a_process(f'recover(memory, backups, {NOW}, "A page is gone.")', place, f"{step.value}:1")
+    assert killed.returncode == -signal.SIGKILL
+    woken = await wake(place)
+    assert woken.turns == 40
+    assert woken.restored is not None
+    assert woken.restored.missing_from == NOW
+    assert woken.restored.kept.endswith(tuple(name for name in woken.files if ".replaced-" in name))
+    assert not [name for name in woken.files if ".restoring" in name]
+
+
+@pytest.mark.requirement("A2")
+@pytest.mark.parametrize("step", STEPS_OF_RESTORING)
+async def test_nobody_is_told_of_a_restoring_that_did_not_take_place(place: Path, step: Step) -> None:
+    """Asked for by the owner, of a memory that is whole, and killed."""
+    program = f'put_back(memory, backups_in(backups)[0], {NOW}, "You asked for it.")'
+    assert _in_a_process(program, place, f"{step.value}:1").returncode == -signal.SIGKILL
+    woken = await wake(place)
+    assert woken.turns == (42 if step is Step.RESTORE_NOTED else 40)
+    assert (woken.restored is None) is (step is Step.RESTORE_NOTED)
+    assert not [name for name in woken.files if ".restoring" in name]
+
+
+@pytest.mark.requirement("A3", "A8")
+def test_what_is_set_aside_is_on_the_disk_before_the_copy_takes_its_place(place: Path) -> None:
+    """A power cut that kept the new file and lost the new name of the old one's log would mix the two."""
+    (place / "memory.db-wal").write_bytes(b"the log of a memory that was killed")
+    done = _in_a_process(
+        """
+        import os, sys
+        sys.path.insert(0, "")
+        seen = []
+
+        def look(event, arguments):
+            if event == "os.rename" and str(memory) in map(str, arguments[:2]):
+                seen.append("renamed" if str(arguments[0]) == str(memory) else "placed")
+            elif event == "os.rename":
+                seen.append("log renamed" if "-wal" in str(arguments[0]) else "told")
+            elif event == "open" and str(arguments[0]) == str(memory.parent):
+                seen.append("synced")
+            elif event == "open" and str(arguments[0]).endswith(".restoring.json"):
+                seen.append("noted")
+
+        sys.addaudithook(look)
+        put_back(memory, backups_in(backups)[0], 1.0, "You asked for it.")
+        print(",".join(seen))
+        """,
+        place,
+    )
+    assert done.stdout.strip() == ("noted,noted,synced,renamed,log renamed,synced,placed,synced,told,synced,synced"), (
+        done.stderr
+    )
+
+
+@pytest.mark.requirement("A5")
+def test_a_restoring_that_finds_no_room_leaves_nothing_behind(place: Path) -> None:
+    before = sorted(file.name for file in place.iterdir())
+    done = _in_a_process(
+        """
+        import resource
+        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+        try:
+            put_back(memory, backups_in(backups)[0], 1.0, "You asked for it.")
+        except Exception as error:
+            print(type(error).__name__)
+        """,
+        place,
+    )
+    assert done.stdout.strip() == "StorageError"
+    assert sorted(file.name for file in place.iterdir()) == before

@@ -19,7 +19,8 @@ from reveries.daemon.models import Models, build_models
 from reveries.daemon.supervisor import supervise
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.daemon.turn import TurnResult
-from reveries.db.database import Database, open_database
+from reveries.db.database import Database
+from reveries.db.opening import open_database
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import Circuits, open_circuits

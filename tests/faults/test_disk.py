@@ -16,7 +16,7 @@ import pytest
 
 from reveries import protocol
 from reveries.config import Home
-from reveries.db.database import open_database
+from reveries.db.opening import open_database
 from reveries.errors import HomeError
 from tests.durability.checks import violations
 from tests.durability.ledger import Acknowledged
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.system
 WRITER = """
     import asyncio, sys
     from pathlib import Path
-    from reveries.db.database import open_database
+    from reveries.db.opening import open_database
     from reveries.errors import ReveriesError
 
     async def main(path, count, length):

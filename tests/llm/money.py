@@ -20,7 +20,8 @@ from zoneinfo import ZoneInfo
 from hypothesis import strategies as st
 
 from reveries.config import BudgetSettings, RoleBudget, load_settings
-from reveries.db.database import Database, open_database
+from reveries.db.database import Database
+from reveries.db.opening import open_database
 from reveries.errors import BudgetExceededError, ModelError, ModelFault, ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
 from reveries.llm.budget import Ledger, Reservation

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from reveries.config import load_settings
-from reveries.db.database import Database, open_database
+from reveries.db.database import Database
+from reveries.db.opening import open_database
 from reveries.errors import BudgetExceededError, ModelUnavailableError
 from reveries.llm.base import Embedder, Role
 from reveries.llm.budget import Ledger

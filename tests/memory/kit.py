@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from reveries.config import MemorySettings, RecallSettings, load_settings
-from reveries.db.database import open_database
+from reveries.db.opening import open_database
 from reveries.llm.base import Embedder, Prompt, Vectors
 from reveries.llm.scripted import Pause, Piece, Script, ScriptedModel
 from reveries.memory.memory import Memory, MemoryParts

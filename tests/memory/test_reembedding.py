@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reveries.db.database import open_database
+from reveries.db.opening import open_database
 from reveries.errors import (
     BudgetExceededError,
     ModelError,

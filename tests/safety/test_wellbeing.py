@@ -7,7 +7,8 @@ import pytest
 from reveries.client.render import Page
 from reveries.client.wellbeing_page import wellbeing_page
 from reveries.daemon.wire import wellbeing_frame
-from reveries.db.database import Database, open_database
+from reveries.db.database import Database
+from reveries.db.opening import open_database
 from reveries.safety import tripwire
 from reveries.safety.journal import SafetyJournal
 from reveries.safety.verdict import Action, Reason, Severity, Verdict

@@ -1,5 +1,6 @@
 """`reveries` without a command: the conversation in the terminal."""
 
+import gc
 import os
 import sys
 
@@ -26,6 +27,7 @@ def open_chat(*, is_plain: bool = False) -> None:
 
         chat_plainly(home, SystemClock())
         return
+    gc.disable()  # Until the screen stands; the application goes on with it.
     from reveries.client.render import say
     from reveries.client.tui.app import ReveriesApp
 

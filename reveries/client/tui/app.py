@@ -1,5 +1,6 @@
 """The terminal interface: puts the widgets together and hands what happened to whom it concerns."""
 
+import gc
 from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -120,8 +121,15 @@ class ReveriesApp(App[None]):
         self.composer.write(self._draft.load())
         self.composer.focus()
         self.set_interval(DRAFT_SECONDS, self._keep_draft)
-        self.set_timer(DEEDS_SECONDS, lambda: self.deeds)
+        self.set_timer(DEEDS_SECONDS, self._settle_in)
         self._live()
+
+    def _settle_in(self) -> None:
+        """In the first quiet second. What is loaded by then stays to the end, and is passed by from now on: the
+        collector would go through it every few seconds, 30 ms in which no key is heard."""
+        self.deeds  # noqa: B018 - loaded now
+        gc.freeze()
+        gc.enable()
 
     def _warn_of_colours(self) -> None:
         if self._wrong_colours:

@@ -1,6 +1,7 @@
 """The conversation: the scroll of turns, and which words a piece of a reply belongs to."""
 
 import datetime as dt
+from typing import Final
 
 from textual.containers import VerticalScroll
 from textual.message import Message
@@ -12,6 +13,7 @@ from reveries.plaintext import one_line, plain
 from reveries.protocol import Attached, Replied, SaidTurn
 
 _MARKDOWN_TURNS = 12
+_UNNAMED: Final = "you"
 _SHOWN_TURNS = 40
 """When it opens. More come as the owner scrolls up: laying out what nobody looks at would be waited for."""
 
@@ -31,6 +33,8 @@ class Chat(VerticalScroll):
     def __init__(self, clock: Clock) -> None:
         super().__init__(id="chat")
         self._clock = clock
+        self._owner = _UNNAMED
+        """What the owner is called here, live and when it is read again."""
         self._mind = "Reverie"
         self._known: set[str] = set()
         self._waiting: list[OwnerTurn] = []
@@ -104,6 +108,11 @@ class Chat(VerticalScroll):
         """The conversation as the mind has it, in place of what was shown."""
         self._mind = one_line(mind, 60)
         await self.break_off("")
+        with self.app.batch_update():
+            await self._show_all(attached)
+        self.to_newest()
+
+    async def _show_all(self, attached: Attached) -> None:
         await self.remove_children()
         self._known = {turn.turn_id for turn in attached.turns}
         self._waiting, self._held_back, self._last_day = [], [], None
@@ -116,13 +125,12 @@ class Chat(VerticalScroll):
             widgets += [*self._day_of(turn.said_at), self._settled(turn, as_markdown=as_markdown)]
         widgets += [Remark(notice) for notice in attached.notices]
         await self.mount_all(widgets)
-        self.to_newest()
 
     async def say(self, text: str, *, is_private: bool = False) -> None:
         """Show the owner's words; they wait if a reply is still coming."""
         await self.query(".welcome").remove()
         note = "waits" if self._answering or self._waiting else "…"
-        turn = OwnerTurn(text, self._clock.now(), note=note, is_private=is_private)
+        turn = OwnerTurn(text, self._clock.now(), speaker=self._owner, note=note, is_private=is_private)
         self._waiting.append(turn)
         await self.mount(*self._day_of(self._clock.now()), turn)
         self.to_newest()
@@ -226,7 +234,9 @@ class Chat(VerticalScroll):
 
     def _settled(self, turn: SaidTurn, *, as_markdown: bool = True) -> Widget:
         if turn.is_owner:
-            return OwnerTurn(turn.text, turn.said_at, speaker=turn.speaker or "you")
+            if turn.speaker.lower() != _UNNAMED:
+                self._owner = one_line(turn.speaker, 60) or _UNNAMED
+            return OwnerTurn(turn.text, turn.said_at, speaker=self._owner)
         speaker = turn.speaker or self._mind
         if not as_markdown:
             return PastReply(speaker, turn.said_at, turn.text, is_partial=turn.is_partial)

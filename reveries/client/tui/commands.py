@@ -58,7 +58,7 @@ COMMANDS: Final = (
     Command("/timeline", "[SINCE]", "what happened, by day", "look"),
     Command("/remember", "TEXT", "let it remember something, without a reply", "look"),
     Command("/correct", "ID TEXT", "your words in the place of what an episode says; both are kept", "look"),
-    Command("/forget", "ID", "what forgetting it would take, then a word to type", "look"),
+    Command("/forget", "ID | WORDS", "what forgetting it would take, then a word to type", "look"),
     Command("/pin", "ID", "let time leave an episode alone", "look"),
     Command("/unpin", "ID", "let it fade like any other", "look"),
     Command("/salience", "ID VALUE", "how much an episode matters, 0 to 1", "look"),

@@ -1,5 +1,6 @@
 """Forgetting from the terminal: first what would go, then a word that has to be typed, then the receipt."""
 
+import re
 from typing import ClassVar, Final
 
 from textual import on, work
@@ -15,7 +16,7 @@ from reveries.client.forget_page import forgotten_page
 from reveries.client.render import Page, page_columns
 from reveries.client.tui.asking import Asking
 from reveries.client.tui.panes import Answer, columns_for, content_of, problem_page
-from reveries.errors import ReveriesError
+from reveries.errors import NotFoundError, ReveriesError
 
 WORD: Final = {False: "forget", True: "erase"}
 """What has to be typed to put it away, and to erase it for good."""
@@ -25,8 +26,12 @@ _MEANING: Final = {
 }
 
 
+_ID: Final = re.compile("[0-9a-f]{4,32}")
+
+
 class ForgetPane(ModalScreen[Page | None]):
-    """Shows what forgetting `key` would take. Gives the page of the receipt, or None when nothing was forgotten."""
+    """Shows what forgetting `key` would take: an id or its beginning, else whole words that stand in what is to go.
+    Gives the page of the receipt, or None when nothing was forgotten."""
 
     HELP_TITLE = "forgetting"
     CSS_PATH = "panes.tcss"
@@ -42,20 +47,23 @@ class ForgetPane(ModalScreen[Page | None]):
         super().__init__()
         self._asking = asking
         self._key = key
+        self._is_id = bool(_ID.fullmatch(key))
         self._erase = erase
         self._is_shown = False
         # Kept rather than looked up: an answer may come while the pane is being taken down.
         self._text = Static("…", markup=False)
         self._page = VerticalScroll(self._text, id="forget-page")
-        self._word = Answer(placeholder=WORD[erase], id="answer", compact=True, max_length=20, disabled=True)
+        told = Content.assemble("type ", (WORD[erase], "bold $warning"), f" and enter {_MEANING[erase]}")
+        self._how = Static(told, id="forget-how", classes="hidden", markup=False)
+        self._word = Answer(
+            placeholder=WORD[erase], id="answer", classes="hidden", compact=True, max_length=20, disabled=True
+        )
 
     def compose(self) -> ComposeResult:
-        word = WORD[self._erase]
         with Vertical(id="forget", classes="erase" if self._erase else ""):
             yield Static("forgetting: what would go", classes="title", markup=False)
             yield self._page
-            told = Content.assemble("type ", (word, "bold $warning"), f" and enter {_MEANING[self._erase]}")
-            yield Static(told, id="forget-how", markup=False)
+            yield self._how
             yield self._word
             yield Static(
                 Content.assemble(
@@ -75,13 +83,15 @@ class ForgetPane(ModalScreen[Page | None]):
     @work(exclusive=True, group="forget", name="tui.forget", exit_on_error=True)
     async def _look(self) -> None:
         try:
-            plan = await self._ask(dry_run=True)
+            plan = await self._planned()
         except ReveriesError as error:
             self._show(problem_page(str(error)))
             return
         self._show(self._page_of(plan))
         if plan.stores or plan.item_count:
             self._is_shown = True
+            self._how.remove_class("hidden")
+            self._word.remove_class("hidden")
             self._word.disabled = False
             self.set_focus(self._word)
 
@@ -103,10 +113,22 @@ class ForgetPane(ModalScreen[Page | None]):
             return
         self.dismiss(self._page_of(receipt))
 
+    async def _planned(self) -> protocol.Forgotten:
+        try:
+            return await self._ask(dry_run=True)
+        except NotFoundError:
+            if not self._is_id:
+                raise
+        # "cafe" could be an id's beginning, and is none.
+        self._is_id = False
+        return await self._ask(dry_run=True)
+
     async def _ask(self, *, dry_run: bool) -> protocol.Forgotten:
-        key, erase = self._key, self._erase
+        """By the id, or by the words. Raises ReveriesError."""
+        key_id, about = (self._key, "") if self._is_id else ("", self._key)
         return await self._asking.answer(
-            lambda number: protocol.Forget(number, id=key, dry_run=dry_run, erase=erase), protocol.Forgotten
+            lambda number: protocol.Forget(number, id=key_id, about=about, dry_run=dry_run, erase=self._erase),
+            protocol.Forgotten,
         )
 
     def _page_of(self, told: protocol.Forgotten) -> Page:

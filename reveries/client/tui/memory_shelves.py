@@ -94,7 +94,10 @@ class RecalledShelf(Asking):
     """What surfaced for the last turn, the strongest first, each with its reasons."""
 
     title = "what came to mind for your last words"
-    nothing = "Nothing came to mind, or nothing was said yet."
+    nothing = (
+        "Nothing from before came to mind: it goes by what was said in this conversation. All that it was told: "
+        "/context"
+    )
     deeds = (_WHY, _INSPECT)
 
     def __init__(self, ask: Ask, clock: Clock, items: list[protocol.RecalledItem]) -> None:

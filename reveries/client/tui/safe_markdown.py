@@ -4,9 +4,11 @@ What a model writes is untrusted. Links and images stand there as they were writ
 hidden behind a word; HTML and entities are letters; table cells have no tooltips (Textual would parse them as markup).
 """
 
+from dataclasses import replace
 from typing import ClassVar
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Markdown
@@ -17,6 +19,8 @@ from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
 _RULES_OFF = ("link", "image", "autolink", "linkify", "reference", "entity", "html_inline", "html_block")
 _HIGHLIGHTED_CHARS = 20_000
+_COLOURED_AFTER_SECONDS = 0.3
+"""Loading the words of a language takes longer than showing a conversation."""
 
 
 def text_only_parser() -> MarkdownIt:
@@ -39,6 +43,19 @@ class _Table(MarkdownTable):
 
 
 class _Fence(MarkdownFence):
+    def __init__(self, markdown: Markdown, token: Token, code: str) -> None:
+        self._language = token.info
+        self._is_coloured_later = isinstance(markdown, SafeMarkdown) and markdown.is_past
+        super().__init__(markdown, replace(token, info="text") if self._is_coloured_later else token, code)
+
+    def on_mount(self) -> None:
+        if self._is_coloured_later:
+            self.set_timer(_COLOURED_AFTER_SECONDS, self._colour)
+
+    def _colour(self) -> None:
+        self.lexer = self._language
+        self.notify_style_update()
+
     @classmethod
     def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:
         """As Textual's, but it never guesses a language (slow), and long code stays uncoloured."""
@@ -57,4 +74,6 @@ class SafeMarkdown(Markdown):
     }
 
     def __init__(self, text: str = "") -> None:
+        self.is_past = bool(text)
+        """Whether it was said before this began: then it is to stand there at once, and its code is coloured after."""
         super().__init__(text, parser_factory=text_only_parser, open_links=False)

@@ -99,7 +99,13 @@ class RecalledPane(VerticalScroll):
         """What surfaced, in place of what did before."""
         await self.remove_children()
         if not items:
-            await self.mount(Static(Content("Nothing came to mind for this."), classes="quiet", markup=False))
+            await self.mount(
+                Static(
+                    Content("Nothing from before came to mind for this: it goes by what was said here."),
+                    classes="quiet",
+                    markup=False,
+                )
+            )
             return
         now = self._clock.now()
         await self.mount_all([MemoryCard(item, now) for item in items[:_SHOWN_ITEMS]])

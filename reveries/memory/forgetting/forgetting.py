@@ -15,7 +15,8 @@ import structlog
 from reveries.clock import Clock
 from reveries.db.backups import Looked
 from reveries.db.database import Reader, Row, Transaction
-from reveries.errors import NotFoundError, ReveriesError, UsageError
+from reveries.db.failpoints import Step, reached
+from reveries.errors import NotFoundError, ReveriesError, StorageLostError, UsageError
 from reveries.memory.changes import ChangeSet
 from reveries.memory.forgetting.erasing import Counts, Erasing
 from reveries.memory.forgetting.gathering import (
@@ -46,7 +47,7 @@ from reveries.memory.forgetting.tombstones import (
 )
 from reveries.memory.recall.deep_recall import DeepRecall
 from reveries.memory.store import MemoryStore
-from reveries.own_files import write_new
+from reveries.own_files import write_to_disk
 
 BY_ID: Final = "id"
 BY_WORDS: Final = "matching"
@@ -151,7 +152,8 @@ class Forgetting:
     ) -> Told:
         told = Told(at=self._clock.now())
         # Whatever ends the process from here on: the next wake does what is left to do.
-        write_new(self.marker, b"")
+        await asyncio.to_thread(write_to_disk, self.marker, b"")
+        reached(Step.ERASING_MARKED)
         try:
             async with self._store.space, self._store.snapshots.erasing():
                 decided = await self._beside(decide)
@@ -162,9 +164,12 @@ class Forgetting:
                     return await self._carry_out(transaction, await decided(transaction), by, told)
 
                 await self._store.commit(work)
+        except StorageLostError:
+            raise  # It may be on the disk all the same.
         except ReveriesError:
             self.marker.unlink(missing_ok=True)
             raise
+        reached(Step.ERASED)
         await self._store.deep.recount()
         await self.reload()
         scrubbed = await self._store.database.scrub(None if told.is_empty else copy)

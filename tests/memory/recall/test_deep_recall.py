@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.db.database import open_database
+from reveries.db.opening import open_database
 from reveries.memory.changes import ChangeSet
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall

@@ -1,0 +1,128 @@
+"""Opening the memory: what lies there is looked at, and refused or made or brought up to date, before it is in use."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import aiosqlite
+
+from reveries.db.backups import finish_restoring
+from reveries.db.connecting import connected, follow_pages
+from reveries.db.damage import damaged, keep_broken_log, refuse_changed, refuse_damaged, refuse_missing
+from reveries.db.database import Database
+from reveries.db.driver import SQLITE_CORRUPT, SQLITE_FULL, SQLITE_IOERR, SQLITE_NOTADB, dbapi
+from reveries.db.failpoints import Step, reached
+from reveries.db.page_sums import PageSums
+from reveries.db.schemas import SCHEMA_VERSION, migration, whole_schema
+from reveries.db.seals import unseal
+from reveries.db.storage_errors import primary_code, said_of, storage_errors
+from reveries.errors import DatabaseTooNewError, StorageError, StorageLostError
+from reveries.own_files import fault_of_memory, owner_of
+
+
+async def open_database(path: Path, backups: Path | None = None, *, with_vector_search: bool = True) -> Database:
+    """Open the memory at `path`, making or migrating it as needed (a backup is made in `backups` before a migration).
+    sqlite-vec is loaded where that can be done.
+
+    Raises DatabaseTooNewError for a file that a newer Reveries wrote (it is left as it is), StorageDamagedError for one
+    that is no whole memory, or that is missing or empty and lived before: then nothing was changed.
+    StorageError when it cannot be opened.
+    """
+    before = os.umask(0o077)
+    try:
+        # Tried first: where opening fails inside aiosqlite, its thread may outlive the loop and die of that, loudly.
+        pages = PageSums(path)
+        notice, has_past = await asyncio.to_thread(_try_to_open, path, backups, pages)
+        connection = await connected(path, with_vector_search)
+        has_vector_search = await _answers(connection, "SELECT vec_version()")
+    except OSError as error:
+        raise StorageLostError(
+            f"The disk failed while the memory {path} was opened: {error.strerror}.",
+            advice="Nothing was changed. Look at the disk, then: reveries wake",
+        ) from error
+    except (dbapi.Error, UnicodeDecodeError) as error:
+        if isinstance(error, UnicodeDecodeError) or primary_code(error) in (SQLITE_CORRUPT, SQLITE_NOTADB):
+            raise damaged(path, said_of(error)) from error
+        raise StorageError(
+            f"The memory {path} cannot be opened: {said_of(error)}.",
+            advice="It was not changed. A backup can take its place: reveries backup list, backup restore NAME.",
+        ) from error
+    finally:
+        os.umask(before)
+    database = Database(connection, path, pages, has_vector_search)
+    database.notice = notice
+    try:
+        with storage_errors():
+            await refuse_damaged(connection, path, has_past=has_past)
+            await _bring_up_to_date(database, connection, backups)
+        # Words leave the index with their text, not at the next merge. SQLite before 3.42 cannot: there they go then.
+        await _answers(connection, "INSERT INTO deep_words (deep_words, rank) VALUES ('secure-delete', 1)")
+    except BaseException:
+        await connection.close()
+        raise
+    return database
+
+
+def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> tuple[str, bool]:
+    """What to tell the owner of the file, and whether it had lived."""
+    if fault := fault_of_memory(path, owner_of(path.parent)):
+        raise StorageError(
+            f"The memory is not safe to open. {fault}", advice="Nothing was written. Look at it, and move it away."
+        )
+    has_past = refuse_missing(path, backups)
+    finish_restoring(path)
+    notice = f"{refuse_changed(path, backups)} {keep_broken_log(path)}".strip()
+    _refuse_newer(path)
+    unseal(path)
+    follow_pages(path, pages)
+    return notice, has_past
+
+
+async def _answers(connection: aiosqlite.Connection, statement: str) -> bool:
+    """Whether SQLite knows what `statement` asks of it. Raises StorageError when it knows and the disk does not."""
+    try:
+        await (await connection.execute(statement)).close()
+    except dbapi.Error as error:
+        if primary_code(error) in (SQLITE_FULL, SQLITE_IOERR):
+            with storage_errors():
+                raise
+        return False
+    return True
+
+
+def _refuse_newer(path: Path) -> None:
+    """Looked at read-only: opened for writing, a write-ahead log that a crash left would be folded into the file."""
+    if not path.exists():
+        return
+    # Without such a log nothing but the file counts, and "immutable" keeps SQLite from laying new ones beside it.
+    how = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
+    look = dbapi.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=5.0)
+    try:
+        found = look.execute("PRAGMA user_version").fetchone()[0]
+    finally:
+        look.close()
+    if found > SCHEMA_VERSION:
+        raise DatabaseTooNewError(
+            f"The memory {path} has schema {found}; this Reveries knows {SCHEMA_VERSION}.",
+            advice="It was not touched. Wake it with the newer Reveries that wrote it.",
+        )
+
+
+async def _bring_up_to_date(database: Database, connection: aiosqlite.Connection, backups: Path | None) -> None:
+    cursor = await connection.execute("PRAGMA user_version")
+    row = await cursor.fetchone()
+    await cursor.close()
+    version = int(row[0]) if row else 0
+    if version == SCHEMA_VERSION:
+        return
+    if version and backups is not None:
+        await database.backup_to(backups / f"before-migration-{version}-to-{SCHEMA_VERSION}.db")
+        reached(Step.MIGRATION_BACKED_UP)
+    while version < SCHEMA_VERSION:
+        async with database.transaction():
+            # A new file begins with the whole schema, an older one takes every step.
+            for statement in migration(version + 1) if version else whole_schema():
+                await connection.execute(statement)
+            version = version + 1 if version else SCHEMA_VERSION
+            await connection.execute(f"PRAGMA user_version={version}")
+        reached(Step.MIGRATION_STEP)

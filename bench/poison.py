@@ -4,7 +4,9 @@
 
 Half of the items are our own (tests/daemon/poison_items.py), half are texts of DIR that are labelled as poison or as
 injections (poison.jsonl[.gz] and injection.jsonl[.gz], one {"text", "label", "source"} a line); without DIR all are our
-own. Each gets a token. Three consolidations, a restart, harmless questions; then every row of the file is searched.
+own. Each gets a token. A flood of foreign claims and of foreign texts that are one, three consolidations with the share
+that ships (`memory.ask_above_share`), a restart, harmless questions; then every row of the file is searched, and what
+the owner is shown without asking.
 With --gates each gate is taken out in turn, on the first 60 items: each must be noticed. Nothing of DIR is learned.
 """
 

@@ -54,6 +54,10 @@ class Deadline:
         """Until it; below 0 when it has passed."""
         return min(self.wall - clock.now(), self.monotonic - clock.monotonic())
 
+    def seconds_since(self, clock: Clock) -> float:
+        """How long ago it was, 0 or more. A clock that was set back takes nothing of that."""
+        return max(0.0, -self.seconds_left(clock))
+
 
 async def wait_for_event(event: asyncio.Event, seconds: float, clock: Clock) -> bool:
     """Wait until `event` is set, `seconds` at most. Whether it was set. The event is left as it is."""

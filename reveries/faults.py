@@ -158,6 +158,11 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "database-locked": Fault(
         "wrong", "Another program holds the memory's file.", "End that program: nothing else may open the memory."
     ),
+    "not-storing": Fault(
+        "wrong",
+        "The memory takes nothing new, though the disk has room.",
+        "Do what it says; then it goes on by itself.",
+    ),
     "database-pragma": Fault("wrong", "SQLite does not run as it must.", _RESTART),
     "vectors-slow": Fault(
         "note",

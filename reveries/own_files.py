@@ -42,6 +42,11 @@ def open_own(path: Path, how: int = os.O_TRUNC) -> int:
 def open_new(path: Path) -> int:
     """A descriptor to write to a file made at `path`, 0600, in the place of what had that name. Raises OSError."""
     path.unlink(missing_ok=True)
+    return open_first(path)
+
+
+def open_first(path: Path) -> int:
+    """The same where nothing has that name. Raises OSError, FileExistsError where something has."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, _PRIVATE)
 
 

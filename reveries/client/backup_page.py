@@ -22,9 +22,11 @@ def backups_page(found: Backups, now: float) -> Page:
 def restored_page(done: BackupRestored) -> Page:
     """What was done, and what is missing now."""
     page = [line(Part(f"The memory is now that of {one_line(done.backup)}.", "strong"))]
-    page += paragraph(
-        f"What happened between {moment(done.missing_from)} and {moment(done.missing_until)} is not in it."
-    )
+    since, until = moment(done.missing_from), moment(done.missing_until)
+    if done.missing_until < done.missing_from:
+        page += paragraph(f"The clock was set back after it was made, at {since}: what happened since is not in it.")
+    else:
+        page += paragraph(f"What happened between {since} and {until} is not in it.")
     if done.kept:
         page += paragraph(f"The file that it replaced is kept: {one_line(done.kept)}", style="dim")
     return page

@@ -1,6 +1,6 @@
-"""Files that the terminal interface leaves for its owner: the draft, an export, a copied message, words to be edited.
+"""Files that the terminal interface leaves for its owner: an export, a copied message, words to be edited.
 
-All of them are private: readable by the owner alone. An older file is never written over but the draft.
+All of them are private: readable by the owner alone. An older file is never written over.
 """
 
 import asyncio
@@ -11,48 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from reveries import own_files
 from reveries.api_keys import without_secrets
 from reveries.errors import InputFileError, UsageError
 from reveries.plaintext import plain
 
 _PRIVATE: Final = 0o600
-_LONGEST_DRAFT_BYTES: Final = 4_000_000
 _TRIES: Final = 100
-
-
-class DraftFile:
-    """The words that were being written, kept over restarts of the terminal. Losing them is no error."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._kept: str | None = None
-
-    def load(self) -> str:
-        """The words; empty when there are none."""
-        try:
-            if self._file.stat().st_size > _LONGEST_DRAFT_BYTES:
-                return ""
-            self._kept = plain(self._file.read_text(encoding="utf-8", errors="replace"))
-        except OSError:
-            return ""
-        return self._kept
-
-    def keep(self, text: str) -> bool:
-        """Put `text` in the place of what was kept, in one step; nothing for nothing. Whether it is kept now."""
-        if text == self._kept:
-            return True
-        try:
-            if not text:
-                self._file.unlink(missing_ok=True)
-            else:
-                beside = self._file.with_name(f"{self._file.name}.{os.getpid()}")
-                own_files.write_new(beside, text.encode("utf-8", "replace"))
-                beside.replace(self._file)
-        except OSError:
-            return False
-        self._kept = text
-        return True
 
 
 def write_new(file: Path, text: str) -> Path:

@@ -138,11 +138,14 @@ class PlainChat:
 
     async def _take(self, mind: Connection, line: str) -> bool:
         """Do what the line says; False to leave."""
+        # A blank before it says that a slash begins no command.
+        what = called(plain(line).rstrip())
         text = plain(line).strip()
-        what = called(text)
         try:
             if isinstance(what, str):
                 self._write(what)
+            elif what is not None and what.command.keeps_words and self._is_private:
+                self._write(f"{what.command.name} keeps words, and you are off the record: /private ends it.")
             elif what is not None:
                 return await self._do(mind, what)
             elif text:
@@ -178,7 +181,7 @@ class PlainChat:
                 taken = await mind.ask(protocol.TakeBack, protocol.TakenBack)
                 self._write(f"Taken back: {plain(taken.words)}")
                 if what.command.name == "/retry":
-                    await self._say(mind, taken.words)
+                    await self._say(mind, taken.words, is_private=self._is_private)
             case _:
                 await self._look(mind, what)
         return True

@@ -6,11 +6,14 @@ A change is checked as a whole before it is written, and written in one step; th
 import asyncio
 import contextlib
 import difflib
+import fcntl
 import os
 import re
+import secrets
 import textwrap
+import time
 import tomllib
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +40,8 @@ from reveries.own_files import open_new
 from reveries.redaction import redacted
 
 _COMMENT_COLUMNS = 110
+_OTHERS_CHANGE_SECONDS = 5.0
+_LOOK_SECONDS = 0.01
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
 
 
@@ -71,8 +76,9 @@ def write_setting(file: Path, key: str, text: str) -> object:
         raise ConfigError(
             f"{key} is a table of settings.", advice=f"Set one of them, e.g. reveries config set {first} ..."
         )
-    drafted = draft(file, {key: _value(text, before)})
-    write_private(file, drafted.after)
+    with changing(file):
+        drafted = draft(file, {key: _value(text, before)})
+        write_private(file, drafted.after)
     return setting(drafted.settings, key)
 
 
@@ -194,10 +200,39 @@ def _put(document: tomlkit.TOMLDocument, key: str, value: object, file: Path, *,
     node[name] = value
 
 
+@contextlib.contextmanager
+def changing(file: Path) -> Iterator[None]:
+    """While `file` is read, and written anew with a change: one at a time, for what another wrote between the two would
+    be gone. The folder is what is locked: the file itself is another one after each change. Raises HomeError when
+    somebody else has it for long."""
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):  # A folder that takes no lock, or is not there yet.
+            folder = os.open(file.resolve().parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            held.callback(os.close, folder)
+            _lock_folder(folder, file)
+        yield
+
+
+def _lock_folder(folder: int, file: Path) -> None:
+    until = time.monotonic() + _OTHERS_CHANGE_SECONDS
+    while True:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() > until:
+                raise HomeError(
+                    f"Somebody else is changing the settings file {file}.", advice="Nothing was changed. Try again."
+                ) from error
+            time.sleep(_LOOK_SECONDS)
+        else:
+            return
+
+
 def write_private(file: Path, text: str) -> None:
     """Put `text` in the place of `file` in one step, readable by the owner alone. A link stays a link."""
     target = file.resolve()
-    partial = target.with_name(f".{target.name}.partial")
+    # Nobody else's: what is put in the file's place is what was written here, whoever writes at the same time.
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with os.fdopen(open_new(partial), "w", encoding="utf-8") as out:

@@ -1,4 +1,5 @@
-"""Looks for words in every byte of a home: as they stand, in UTF-16, in base64, in hex. Pure, but for reading files.
+"""Looks for words in every byte of a home: as they stand, in UTF-16, in base64, in hex; in files of SQLite also where
+a long text is cut. Pure, but for reading files.
 
 It is the owner's own look, by a process that has nothing to do with the one that erased.
 """
@@ -6,9 +7,12 @@ It is the owner's own look, by a process that has nothing to do with the one tha
 import base64
 import contextlib
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from reveries.client.overflow import Border, borders
 
 _PIECE_BYTES = 16 * 2**20
 _LONGEST_WORDS = 500
@@ -16,6 +20,8 @@ _WEIGHTS = (".gguf", ".onnx")
 _BESIDE_BYTES = 16
 _MOST_LONGER_WORDS = 10_000
 _WORD_BEFORE = re.compile(rb"[0-9A-Za-z\x80-\xff]+$")
+_BLANKS = rb"(?:[\x09-\x0d\x20]|\xc2[\x85\xa0]|\xe2\x80[\x80-\x8b\xa8\xa9\xaf]|\xe3\x80\x80|\\[nrt])+"
+"""In UTF-8; the last as JSON writes them."""
 _WORD_AFTER = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
 
 
@@ -48,6 +54,14 @@ class Form:
             return 0
         return sum(match.end() > overlap for match in self.pattern.finditer(piece))
 
+    def count_across(self, border: Border) -> int:
+        """How often with some of it before the border and some behind it."""
+        piece, at = border.before + border.after, len(border.before)
+        among = piece.lower() if self.is_folded else piece
+        if self.hints and not any(hint in among for hint in self.hints):
+            return 0
+        return sum(match.start() < at < match.end() for match in self.pattern.finditer(piece))
+
     def longer_words(self, piece: bytes, overlap: int) -> Iterator[str]:
         """Where letters or digits stand beside it, the whole of what they make."""
         for match in self.pattern.finditer(piece):
@@ -74,7 +88,7 @@ def forms_of(words: str) -> dict[str, Form]:
         )
     )
     forms = {
-        "text": _any_case(words, "utf-8"),
+        "text": _as_text(words),
         "UTF-16 (little)": _any_case(words, "utf-16-le"),
         "UTF-16 (big)": _any_case(words, "utf-16-be"),
         "hex": _hex(words),
@@ -103,7 +117,7 @@ def search(
             found.passed_over.append(name)
             continue
         try:
-            counts = _search_file(file, forms, found)
+            counts = _search_file(file, forms, found, 16 * min(len(words), _LONGEST_WORDS))
         except OSError:
             found.passed_over.append(name)
             continue
@@ -134,7 +148,7 @@ def _memory_files(database: Path) -> Iterator[Path]:
     yield from (file for file in beside if file.is_file())
 
 
-def _search_file(file: Path, forms: dict[str, Form], found: Search) -> dict[str, int]:
+def _search_file(file: Path, forms: dict[str, Form], found: Search, reach: int) -> dict[str, int]:
     counts = dict.fromkeys(forms, 0)
     for overlap, piece in _pieces(file):
         found.bytes += len(piece) - overlap
@@ -143,6 +157,9 @@ def _search_file(file: Path, forms: dict[str, Form], found: Search) -> dict[str,
             counts[name] += form.count(piece, folded, overlap)
         if counts["text"]:
             _note_longer_words(forms["text"].longer_words(piece, overlap), found.longer_words)
+    for border in borders(file, reach):
+        for name, form in forms.items():
+            counts[name] += form.count_across(border)
     return counts
 
 
@@ -167,6 +184,18 @@ def _named(name: str, forms: dict[str, Form]) -> int:
     with contextlib.suppress(UnicodeEncodeError):
         return forms["text"].count(name.encode(), name.encode().lower(), 0)
     return 0
+
+
+def _as_text(words: str) -> Form:
+    """In any case; with whatever blanks between them, also as JSON writes those; composed and decomposed."""
+    spelled = dict.fromkeys(unicodedata.normalize(form, words) for form in ("NFC", "NFD"))
+    if words.isascii() and len(words.split()) == 1:
+        return _any_case(words, "utf-8")
+    patterns = [
+        _BLANKS.join(b"".join(_either(char, "utf-8") for char in word) for word in one.split()) for one in spelled
+    ]
+    whole = [word.lower().encode() for word in words.split() if word.isascii()]
+    return Form(re.compile(b"|".join(patterns)), (max(whole, key=len),) if whole else ())
 
 
 def _any_case(words: str, coding: str) -> Form:

@@ -12,17 +12,19 @@ from reveries.config import Home
 from reveries.wakes import record_of
 
 _LOGS = ("daemon.log*", "daemon.out", "client.log")
-_BACKUPS = ("*.db", "*.db.seal", "*.partial")
+_BACKUPS = ("*.db", "*.db.seal", "*.db.made", "*.partial")
 _BESIDE_MEMORY = (
     *(
         "-wal",
         "-shm",
         "-journal",
+        ".lock",
+        ".reserve",
+        ".tried",
         ".seal",
         ".pages",
         ".damaged",
         ".restoring",
-        ".restoring.json",
         ".restoring.json",
         ".restored.json",
         ".forgotten",
@@ -60,6 +62,7 @@ def planned(home: Home, *, purge: bool) -> Removal:
             record_of(home),
             home.lock,
             home.socket,
+            *home.path.glob(f".{home.config.name}.*partial"),
             *home.path.glob("model*.sock"),
             *home.path.glob("draft*"),
             *key_files(home.path),

@@ -5,6 +5,7 @@
 
 import argparse
 import asyncio
+import faulthandler
 import os
 import sys
 from pathlib import Path
@@ -32,6 +33,8 @@ def main() -> None:
     os.umask(0o077)
     keep_to_itself()
     keep_heap_small()
+    # Who ends a daemon that hangs (systemd's watchdog: SIGABRT) is to leave word of where it hung.
+    faulthandler.enable()
     # One BLAS thread: the arrays are small, and the model needs the cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")

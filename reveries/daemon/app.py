@@ -29,7 +29,7 @@ from reveries.daemon.heap import give_back_free_memory
 from reveries.daemon.home_files import clear_broken_off
 from reveries.daemon.instance import hold_lock, listening_socket
 from reveries.daemon.logs import log_to
-from reveries.daemon.loop_lag import LoopLag
+from reveries.daemon.loop_lag import LoopLag, tell_of_hang
 from reveries.daemon.meanings import Meanings
 from reveries.daemon.mind import Mind, Progress
 from reveries.daemon.models import Models, build_models, longest_call_seconds
@@ -113,7 +113,7 @@ async def live(wake: Wake, clock: Clock) -> int:
     wakes that came to no end, it wakes in safe mode (B6).
     """
     settings, home = wake.settings, wake.home
-    with hold_lock(home), log_to(home.logs, settings.log.level, known_secrets(settings.llm)):
+    with hold_lock(home, home.database(settings)), log_to(home.logs, settings.log.level, known_secrets(settings.llm)):
         if why := wake.safe_because or why_after_crashes(home, clock.now()):
             require_memory(home.database(settings), home.backups)
             wake = Wake(calmed(settings), home, wake.config_file, told(why))
@@ -302,6 +302,7 @@ async def _start(
         if mind.safe_because and name not in _IN_SAFE_MODE:
             continue
         tasks.create_task(supervise(name, child, mind.clock, mind.database.room), name=name)
+    tasks.create_task(tell_of_hang(mind.clock), name="tell-of-hang")
     await listening.wait()
     tell_service_manager("READY=1")
     log.info("awake", pid=os.getpid())
@@ -333,9 +334,13 @@ async def _wind_down(mind: Mind, ending: _Ending) -> None:
     tell_service_manager("STOPPING=1")
     log.info("falling_asleep", politely=ending.politely)
     deadline = _SLEEP_DEADLINE_SECONDS if ending.politely else _SIGNAL_DEADLINE_SECONDS
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(deadline):
-            await mind.prepare_to_close(politely=ending.politely, progress=ending.progress)
+    if mind.database.is_lost:
+        # Nothing that comes of the reply or the thought under way could be stored: nobody waits for a model (A4).
+        mind.monologue.pause()
+    else:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(deadline):
+                await mind.prepare_to_close(politely=ending.politely, progress=ending.progress)
     ending.wound_down.set()
     await mind.clock.sleep(_FAREWELL_SECONDS)
 

@@ -120,7 +120,7 @@ async def _usage(settings: Settings, home: Home, days: int) -> None:
     """What the ledger has. Whoever was never awake has a ledger too: an empty one."""
     home.create()
     async with contextlib.AsyncExitStack() as stack:
-        stack.enter_context(hold_lock(home))
+        stack.enter_context(hold_lock(home, home.database(settings)))
         database = await open_database(home.database(settings), home.backups)
         stack.push_async_callback(database.aclose)
         _tell(await usage_report(0, _ledger(settings, database, SystemClock()), days))
@@ -136,7 +136,7 @@ async def _test(settings: Settings, home: Home, role: str) -> None:
     home.create()
     clock = SystemClock()
     async with contextlib.AsyncExitStack() as stack:
-        stack.enter_context(hold_lock(home))
+        stack.enter_context(hold_lock(home, home.database(settings)))
         database = await open_database(home.database(settings), home.backups)
         stack.push_async_callback(database.aclose)
         # Chance for waits, not for secrets.

@@ -21,7 +21,7 @@ async def make_backup(request_id: int, mind: Mind) -> protocol.Backups:
 async def make_backup_asleep(settings: Settings, home: Home, clock: Clock) -> protocol.Backups:
     """The same while nobody is awake. Raises AlreadyAwakeError, StorageError."""
     home.create()
-    with hold_lock(home):
+    with hold_lock(home, home.database(settings)):
         database = await open_database(home.database(settings), home.backups)
         try:
             name, looked = await make_copy(database, home.backups, settings.storage, clock)
@@ -45,7 +45,7 @@ def restored(settings: Settings, home: Home, clock: Clock, name: str) -> protoco
     """Put one, or with no name the newest, in the memory's place. Raises AlreadyAwakeError, NotFoundError,
     StorageError."""
     home.create()
-    with hold_lock(home):
+    with hold_lock(home, home.database(settings)):
         backup = find_backup(home.backups, name)
         done = put_back(home.database(settings), backup, clock.now(), "You asked for it.")
     return protocol.BackupRestored(0, done.backup, done.missing_from, done.missing_until, done.kept)

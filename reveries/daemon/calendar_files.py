@@ -145,7 +145,7 @@ def read_calendars(
             with _within(min(file_seconds, ends - clocks.monotonic())):
                 found += _read_file(file, since, until, zone)
         except Exception as error:  # noqa: BLE001  # A named boundary: what may trip a parser is without end.
-            problems.append(f"The calendar {file.name} cannot be read and is left out: {_why(error)}.")
+            problems.append(f"The calendar {one_line(file.name, 120)} cannot be read and is left out: {_why(error)}.")
     unique = {occurrence.key: occurrence for occurrence in found}
     inside = [one for one in unique.values() if one.ends_at >= since and one.begins_at < until]
     inside.sort(key=lambda one: (one.begins_at, one.key))
@@ -175,7 +175,7 @@ def _files(path: Path) -> tuple[list[Path], int]:
 
 @contextlib.contextmanager
 def _within(seconds: float) -> Iterator[None]:
-    """Raises TimeoutError in what takes longer. In a process of its own alone: threads get no signals."""
+    """Raises _LeftOut in what takes longer. In a process of its own alone: threads get no signals."""
     if __name__ != "__main__":
         yield
         return

@@ -49,7 +49,7 @@ async def checkup_asleep(settings: Settings, home: Home, models: Path | None = N
     file = home.database(settings)
     findings: list[Finding] = []
     try:
-        with hold_lock(home):
+        with hold_lock(home, file):
             findings += await asyncio.to_thread(check_file, file, home.backups)
             if not findings and file.exists() and file.stat().st_size:
                 return await _checkup_of_open(settings, home, file, models)

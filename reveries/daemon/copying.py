@@ -5,7 +5,7 @@ from pathlib import Path
 
 from reveries.clock import Clock
 from reveries.config import StorageSettings
-from reveries.db.backups import Looked, described, last_restored, remove_outlived, require_room
+from reveries.db.backups import Looked, date_back, described, last_restored, remove_outlived, require_room, undate
 from reveries.db.database import Database
 
 _MEGABYTE = 10**6
@@ -16,10 +16,12 @@ async def make_copy(database: Database, folder: Path, settings: StorageSettings,
     """Its name, and what the look at it found. Older ones go before it where there would be no room, and
     after it when they have outlived. Raises StorageError."""
     now, share = clock.now(), settings.backups_most_share
+    await asyncio.to_thread(date_back, folder, now)
     coming = await asyncio.to_thread(_bytes_of, database.path)
     await asyncio.to_thread(remove_outlived, folder, now, share, coming)
     await asyncio.to_thread(require_room, folder, coming, settings.rest_below_free_megabytes * _MEGABYTE)
     name = copy_name(now)
+    await asyncio.to_thread(undate, folder / name)
     looked = await database.backup_to(folder / name)
     await asyncio.to_thread(remove_outlived, folder, now, share)
     return name, looked

@@ -1,10 +1,13 @@
 """Carries out the owner's word to forget, in the whole home: the memory, what the mind has before it, files, copies."""
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
+import structlog
 
 from reveries import protocol
 from reveries.daemon import home_files
@@ -12,7 +15,7 @@ from reveries.daemon.copying import copy_name
 from reveries.daemon.home_files import InFiles
 from reveries.daemon.left_behind import left_behind
 from reveries.daemon.mind import Mind
-from reveries.errors import UsageError
+from reveries.errors import StorageError, UsageError
 from reveries.memory.forgetting.forgetting import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Selection, Told
 from reveries.memory.forgetting.gathering import Item
 from reveries.memory.forgetting.needles import Needle
@@ -25,11 +28,18 @@ _OUT_OF_REACH = (
     "what the disk keeps of files that were removed."
 )
 
+NO_BACKUP = (
+    "The backups from before are removed, and no new one could be made: there is none now. When there is room: "
+    "reveries backup create."
+)
+
+log = structlog.get_logger("forgetting")
+
 Progress = Callable[[str, int, int], None]
 
 
 async def forget(mind: Mind, request: protocol.Forget, tell: Progress) -> protocol.Forgotten:
-    """Raises NotFoundError, UsageError, StorageError: then nothing is changed."""
+    """Raises NotFoundError, UsageError, StorageError: then nothing is changed, or the error says what is left to do."""
     began = mind.clock.monotonic()
     selection = _selection(request, mind.clock.now())
     if request.bring_back:
@@ -62,30 +72,64 @@ async def scrub_after_restore(mind: Mind) -> None:
 
 async def _erase(mind: Mind, selection: Selection, tell: Progress) -> tuple[Told, InFiles]:
     copy = mind.home.backups / copy_name(mind.clock.now())
+    forgetting = mind.memory.forgetting
     async with mind.still():
+        is_unfinished = forgetting.marker.exists()
         tell("erasing", 0, 3)
-        told = await mind.memory.forgetting.erase(selection, copy)
-        mind.monologue.forget_all(told.holds)
-        files = await _files(mind, told)
-        if told.is_empty:
-            files = replace(files, copies=())
-        await _scrub_files(mind, told, files, tell, copy.name)
+        with _told_when_half_done(forgetting.marker, is_unfinished=is_unfinished):
+            told = await forgetting.erase(selection, copy)
+            mind.monologue.forget_all(told.holds)
+            files = await _files(mind, told)
+            if is_unfinished:
+                # An earlier one was broken off: by its hashes alone, for nobody says its words now.
+                earlier = Told(holds=forgetting.stones or Needle())
+                await asyncio.to_thread(home_files.scrub, mind.home, await _files(mind, earlier), earlier.holds)
+            elif told.is_empty:
+                files = replace(files, copies=())
+            await _scrub_files(mind, told, files, tell, copy.name)
     mind.conversation.want_warmth()
     return told, files
+
+
+@contextlib.contextmanager
+def _told_when_half_done(marker: Path, *, is_unfinished: bool) -> Iterator[None]:
+    """Where the disk fails after the rows are gone, say so: "nothing is changed" would be untrue."""
+    try:
+        yield
+    except (OSError, StorageError) as error:
+        if is_unfinished or not marker.exists():
+            raise
+        why = error.strerror or type(error).__name__ if isinstance(error, OSError) else str(error)
+        raise StorageError(
+            f"It is erased from the memory, but copies and files may still hold it: {why.rstrip('.')}.",
+            advice="Free some room or look at the disk. The next wake does the rest: reveries sleep, reveries wake.",
+        ) from error
 
 
 async def _scrub_files(mind: Mind, told: Told, files: InFiles, tell: Progress, copy: str = "") -> None:
     tell("erasing from logs and drafts", 1, 3)
     await asyncio.to_thread(home_files.scrub, mind.home, files, told.holds)
     if files.copies:
-        # First the new one: at no time there is none.
         tell("making a new backup in the place of the old ones", 2, 3)
         if told.copied is not None:
             mind.has_copy(told.copied)
-        made = copy if told.copied is not None else await mind.back_up()
-        rest = home_files.copies(mind.home, mind.database.path, but=made)
-        await asyncio.to_thread(home_files.remove_copies, rest)
+        await _replace_copies(mind, told, copy if told.copied is not None else "")
     mind.memory.forgetting.marker.unlink(missing_ok=True)
+
+
+async def _replace_copies(mind: Mind, told: Told, made: str) -> None:
+    """One new backup in the place of the old ones; `made` is its name where there is one already. First the new one, so
+    that at no time there is none; where there is no room for that the old ones go all the same, on the owner's word."""
+    with contextlib.suppress(StorageError):  # Tried again below: the old ones took the room.
+        made = made or await mind.back_up()
+    rest = home_files.copies(mind.home, mind.database.path, but=made)
+    await asyncio.to_thread(home_files.remove_copies, rest)
+    try:
+        if not made:
+            await mind.back_up()
+    except StorageError as error:
+        told.notes.append(f"{NO_BACKUP} {error}")
+        log.warning("erasing.no_backup", why=error.for_log)
 
 
 async def _files(mind: Mind, told: Told) -> InFiles:
@@ -126,7 +170,7 @@ def _frame(request: protocol.Forget, told: Told, files: InFiles, seconds: float)
     }
     stores += [protocol.ForgottenStore(name, count) for name, count in in_files.items() if count]
     notes = [*told.notes]
-    if files.copies:
+    if files.copies and not any(note.startswith(NO_BACKUP) for note in notes):
         notes.append(
             "The backups and other copies from before hold it: they are removed, and one new backup is made in their "
             "place. There is no way back to a time before this."

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reveries.config import Home
+from reveries.db.backups import undate
 from reveries.db.seals import unseal
 from reveries.memory.forgetting.needles import Holds
 
@@ -55,12 +56,13 @@ def copies(home: Home, database: Path, but: str = "") -> Iterator[Path]:
     """Every copy of the memory, whole or begun, but the backup of that name; with what lies beside them."""
     if home.backups.is_dir():
         for file in sorted(home.backups.iterdir()):
-            if file.is_file() and file.name not in (but, f"{but}.seal") and not file.name.endswith(".seal"):
+            if file.is_file() and file.name not in (but, f"{but}.seal") and not file.name.endswith((".seal", ".made")):
                 yield file
     for pattern in (
         f"{database.name}.replaced-*",
         f"{database.name}.anew",
         f"{database.name}.restoring",
+        f"{database.name}.importing*",
         f"{database.name}.partial",
         f"{database.stem}.snapshot.partial",
     ):
@@ -90,6 +92,7 @@ def remove_copies(files: Iterator[Path]) -> int:
     for file in list(files):
         file.unlink(missing_ok=True)
         unseal(file)
+        undate(file)
         removed += 1
     return removed
 

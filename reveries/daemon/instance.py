@@ -14,32 +14,56 @@ from pathlib import Path
 
 from reveries.config import Home
 from reveries.errors import AlreadyAwakeError, HomeError
+from reveries.own_files import open_own
 
 _LISTEN_BACKLOG = 64
 
 
 @contextlib.contextmanager
-def hold_lock(home: Home) -> Iterator[None]:
-    """Hold this home's lock. Raises AlreadyAwakeError naming the holder, HomeError when there can be no lock."""
+def hold_lock(home: Home, memory: Path | None = None) -> Iterator[None]:
+    """Hold this home's lock, and that of its `memory`: another home may name the same file. Raises AlreadyAwakeError
+    naming the holder, HomeError when there can be no lock."""
+    with contextlib.ExitStack() as held:
+        held.enter_context(_held(home.lock, f"The mind in {home.path} is already awake", "See it: reveries status"))
+        if memory is not None and memory.parent.is_dir():
+            in_use = f"The memory {memory} is in use by the mind of another home"
+            advice = "Let each home have a memory of its own: reveries config set storage.db_path"
+            held.enter_context(_held(memory.with_name(f"{memory.name}.lock"), in_use, advice))
+        yield
+
+
+@contextlib.contextmanager
+def _held(lock: Path, refusal: str, advice: str) -> Iterator[None]:
     try:
-        descriptor = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        descriptor = open_own(lock, how=0)
     except OSError as error:
+        why = (error.strerror or "").rstrip(".")
         raise HomeError(
-            f"The lock {home.lock} cannot be opened: {error.strerror}.", advice="Look at its owner and its mode."
+            f"The lock {lock} cannot be opened: {why}.", advice="Look at its owner and its mode."
         ) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
-            raise AlreadyAwakeError(
-                f"The mind in {home.path} is already awake (process {holder}).", advice="See it: reveries status"
-            ) from error
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+            raise AlreadyAwakeError(f"{refusal} (process {_holder(lock)}).", advice=advice) from error
+        _sign(descriptor)
         yield
     finally:
         os.close(descriptor)
+
+
+def _holder(lock: Path) -> str:
+    with contextlib.suppress(OSError):
+        return lock.read_bytes()[:32].decode("ascii", "replace").strip() or "unknown"
+    return "unknown"
+
+
+def _sign(descriptor: int) -> None:
+    """Whose it is, for whoever comes later. It is held all the same on a disk that has no room for that (A5)."""
+    signed = f"{os.getpid()}\n".encode("ascii")
+    with contextlib.suppress(OSError):
+        os.pwrite(descriptor, signed, 0)
+        os.ftruncate(descriptor, len(signed))
 
 
 @contextlib.contextmanager

@@ -1,5 +1,7 @@
 """How late the event loop is: the first sign that something blocks it (B7, and the bound of 50 ms at p99)."""
 
+import faulthandler
+import sys
 from collections import deque
 
 import structlog
@@ -9,8 +11,21 @@ from reveries.clock import Clock
 _PERIOD_SECONDS = 0.1
 _SAMPLES = 3000
 _ALARM_SECONDS = 1.0
+_HANGS_SECONDS = 10.0
+_REARMED_SECONDS = 2.0
 
 log = structlog.get_logger("loop")
+
+
+async def tell_of_hang(clock: Clock) -> None:
+    """Until cancelled: where the loop stands still for some seconds, the files and lines that every thread is at go to
+    where the daemon's errors go, while it still hangs. A thread of C tells it, which waits for nothing of Python's."""
+    try:
+        while True:
+            faulthandler.dump_traceback_later(_HANGS_SECONDS, file=sys.__stderr__ or sys.stderr)
+            await clock.sleep(_REARMED_SECONDS)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 class LoopLag:

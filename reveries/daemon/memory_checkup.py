@@ -92,6 +92,8 @@ async def check_open(database: Database, home: Home, clock: Clock) -> tuple[list
     findings = [*of_sqlite(SQLITE_VERSION), *of_pragmas(runs, where)]
     if not database.has_vector_search:
         findings.append(found("vectors-slow"))
+    if database.room.refusal:
+        findings.append(found("not-storing", database.room.refusal, where=where))
     left_out = []
     try:
         rows = await database.rows_within("statistics.look_through", {}, _LOOK_SECONDS)

@@ -111,8 +111,8 @@ class Mind:
         self.tell_progress: Callable[[str, int, int], None] = lambda what, done, total: None
         self._pass_lock = asyncio.Lock()
         self._words_came = asyncio.Event()
-        self._last_pass_ended = clock.now()
-        self._time_passed_at = 0.0  # When time did all its work last; of an earlier life nobody knows.
+        self._last_pass_ended = Deadline.after(0, clock)
+        self._time_is_due = Deadline()  # When time is to do all its work again; of an earlier life nobody knows.
         self._sleep_waits = Deadline()
         self._why_sleep_waits = ""
         self.erased_again: Told | None = memory.forgetting.came_back
@@ -219,7 +219,7 @@ class Mind:
                 self._watched_sleep(), limit=limit, trigger=trigger, progress=progress, stop=self._words_came
             )
             if not slept.was_interrupted and not slept.question:
-                self._time_passed_at = self.clock.now()
+                self._time_is_due = Deadline.after(_TIME_PASSES_SECONDS, self.clock)
             return slept
 
     async def preview_sleep(self, limit: int | None, progress: Progress | None = None) -> Preview:
@@ -264,7 +264,7 @@ class Mind:
             try:
                 yield
             finally:
-                self._last_pass_ended = self.clock.now()
+                self._last_pass_ended = Deadline.after(0, self.clock)
                 self._heed_self_model(before)
                 if not self.conversation.is_talking:
                     self.monologue.resume()
@@ -303,7 +303,7 @@ class Mind:
             return None
         pressure = SleepPressure(
             unprocessed=await self.memory.unprocessed_count(),
-            seconds_since_last=self.clock.now() - self._last_pass_ended,
+            seconds_since_last=self._last_pass_ended.seconds_since(self.clock),
             is_talking=self.conversation.is_talking or self._pass_lock.locked(),
             is_thinking=self.monologue.state is ThoughtState.THINKING,
             is_out_of_budget=self._sleep_waits.seconds_left(self.clock) > 0,
@@ -326,13 +326,13 @@ class Mind:
         """Once a day where no deep pass came to its end meanwhile, for want of a model, of the owner's word or of
         anything new: what nobody thinks of fades all the same (R-104)."""
         is_busy = self.conversation.is_talking or self._pass_lock.locked() or self.room.why_to_rest()
-        if is_busy or self.clock.now() - self._time_passed_at < _TIME_PASSES_SECONDS:
+        if is_busy or self._time_is_due.seconds_left(self.clock) > 0:
             return None
         async with self._pass_lock:
             self._forget_earlier_words()
             done = await self.memory.decay_and_prune(self._words_came)
         if not self._words_came.is_set():
-            self._time_passed_at = self.clock.now()
+            self._time_is_due = Deadline.after(_TIME_PASSES_SECONDS, self.clock)
         return f"{len(done.fadings)} faded, {len(done.dormant)} to the disk"
 
     async def leave_snapshot(self) -> None:

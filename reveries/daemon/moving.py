@@ -26,7 +26,7 @@ def taken_out(
         return _frame(file, export_mind(source, file, with_vectors=with_vectors, tell=tell))
     home.create()
     database = home.database(settings)
-    with hold_lock(home):
+    with hold_lock(home, database):
         if not database.exists():
             raise NotFoundError("There is no mind in this home yet.", advice="Make one: reveries init")
         asyncio.run(_closed(database, home.backups))
@@ -38,7 +38,7 @@ def brought_in(settings: Settings, home: Home, file: Path, tell: Tell) -> protoc
     InputDataError, DatabaseTooNewError: then nothing was changed."""
     home.create()
     database = home.database(settings)
-    with hold_lock(home):
+    with hold_lock(home, database):
         if database.exists() or backups_in(home.backups) or traces_of(database):
             raise UsageError(
                 f"There is a mind in {home.path} already, and it stays.",

@@ -12,6 +12,7 @@ import structlog
 from reveries.clock import Clock
 from reveries.config import StorageSettings
 from reveries.db.database import Database
+from reveries.db.reserve import put_by
 
 LOOK_SECONDS = 1.5
 """Between two looks: a disk that is full is told of within 2 s, also while nothing is written."""
@@ -55,12 +56,16 @@ class RoomKeeper:
         """Once."""
         before, room = self.problems(), self._database.room
         self._free_bytes = await asyncio.to_thread(self._read_free_bytes, self._database.path.parent)
+        if self._free_bytes >= _AGAIN_BYTES and not room.is_full:
+            await asyncio.to_thread(put_by, self._database.path)
         limit = self._settings().rest_below_free_megabytes * _MEGABYTE
         self._is_resting = self._free_bytes < (limit * _ENOUGH_AGAIN if self._is_resting else limit)
         if self._free_bytes < _LEAST_BYTES:
             room.close()
         elif room.is_full and self._free_bytes >= _AGAIN_BYTES:
             await self._database.try_room()
+        elif room.refusal:
+            await self._database.try_again()
         elif self.problems() != before:
             self.when_changed()
 
@@ -71,6 +76,8 @@ class RoomKeeper:
             return [
                 "The disk is full: nothing new is stored, thought or slept on. Free some room; it goes on by itself."
             ]
+        if refusal := self._database.room.refusal:
+            return [refusal]
         if self._is_resting:
             return [
                 f"The disk is nearly full ({settings.rest_below_free_megabytes} MB): it only talks. Free some room."
@@ -86,7 +93,11 @@ class RoomKeeper:
         return "The disk is nearly full." if self._is_resting else ""
 
     def _room_changed(self) -> None:
-        log.warning("disk.full") if self._database.room.is_full else log.info("disk.has_room")
+        room = self._database.room
+        if room.is_full or room.refusal:
+            log.warning("disk.full" if room.is_full else "memory.refuses", why=room.refusal)
+        else:
+            log.info("memory.takes_what_is_new")
         self.when_changed()
 
 

@@ -49,6 +49,7 @@ class Schedule:
         await self._load()
         while True:
             await self._database.room.wait()
+            self._heed_clock()
             for name in self.due():
                 await self._run_job(self._jobs[name])
             await self._clock.sleep(self._seconds_to_next())
@@ -65,6 +66,12 @@ class Schedule:
             first = next_after(job.trigger, None, now)
             # A plan further away than one period comes from a clock that has since been set back.
             self._next_run_at[name] = min(planned.get(name, first), first)
+
+    def _heed_clock(self) -> None:
+        """No plan is further away than one period from now: one that is comes from a clock that was set back since."""
+        now = self._clock.now()
+        for name, job in self._jobs.items():
+            self._next_run_at[name] = min(self._next_run_at[name], next_after(job.trigger, now, now))
 
     async def _run_job(self, job: Job) -> None:
         began = self._clock.now()

@@ -139,7 +139,7 @@ class ThoughtLog:
     async def asked(self) -> list[Reactivation]:
         """What the owner asked for and no thought came of, oldest first; not what was asked for long ago, and not what
         the last life died in, which is taken up again by itself."""
-        async with self._database.transaction() as transaction:
+        async with self._database.look() as transaction:
             await transaction.run("monologue_state.forget_old_asked", {"before": self._clock.now() - _ASKED_SECONDS})
         rows = await self._database.rows("monologue_state.asked")
         asked = [Reactivation(Reason(row["reason"]), row["about"]) for row in rows]

@@ -77,7 +77,8 @@ class Restored(msgspec.Struct, frozen=True):
     missing_from: float
     """When the copy was made: what happened from then on ..."""
     missing_until: float
-    """... to the last change of what it replaces is not in it."""
+    """... to the last change of what it replaces is not in it. Earlier than `missing_from` where the clock was set back
+    after the copy was made."""
     kept: str
     """Where the replaced file is now; empty when there was none."""
 
@@ -88,10 +89,40 @@ def backups_in(folder: Path) -> list[Backup]:
     for path in folder.glob("*.db"):
         made = path.stem.removeprefix(_HOURLY)
         if path.name.startswith(_MIGRATION):
-            found.append(Backup(path, path.stat().st_mtime, is_before_migration=True))
+            found.append(Backup(path, _dated(path) or path.stat().st_mtime, is_before_migration=True))
         elif path.name.startswith(_HOURLY) and made.isdigit():
-            found.append(Backup(path, float(made), is_before_migration=False))
+            found.append(Backup(path, _dated(path) or float(made), is_before_migration=False))
     return sorted(found, key=lambda one: one.made_at, reverse=True)
+
+
+def date_back(folder: Path, now: float) -> None:
+    """Copies that by their names are made later than `now` were made by a clock that was set back since. They count as
+    made just before now, in their order: else none that is made from now on would be the newest, and none of them would
+    ever grow old. Where that cannot be written down they stay what they are."""
+    ahead = [one for one in backups_in(folder) if one.made_at > now]
+    with contextlib.suppress(OSError):
+        for place, one in enumerate(ahead, start=1):
+            write_new(_date_of(one.path), f"{now - place:.0f}".encode("ascii"))
+            sync_to_disk(_date_of(one.path))
+        if ahead:
+            sync_to_disk(folder)
+
+
+def undate(backup: Path) -> None:
+    """A new copy takes that name: its own time counts."""
+    _date_of(backup).unlink(missing_ok=True)
+
+
+def _date_of(backup: Path) -> Path:
+    return backup.with_name(f"{backup.name}.made")
+
+
+def _dated(backup: Path) -> float:
+    """When it counts as made, where that is not what its name says; else 0."""
+    try:
+        return float(_date_of(backup).read_text("ascii"))
+    except (OSError, ValueError):
+        return 0.0
 
 
 def find_backup(folder: Path, name: str) -> Backup:
@@ -184,7 +215,7 @@ def put_back(database: Path, backup: Backup, now: float, why: str) -> Restored:
         copy_new(backup.path, coming)
         if problems := look_at(coming).problems:
             raise StorageError(f"The backup {backup.name} is not whole: {problems[0]}", advice="Nothing was changed.")
-        missing_until = max(backup.made_at, changed_at)
+        missing_until = _missing_until(backup, changed_at, now)
         restored = Restored(now, why, backup.name, backup.made_at, missing_until, str(_aside(database, now) or ""))
         write_to_disk(_coming_note(database), msgspec.json.encode(restored))
         reached(Step.RESTORE_NOTED)
@@ -234,11 +265,16 @@ def _coming_note(database: Path) -> Path:
     return database.with_name(f"{database.name}.restoring.json")
 
 
+def _missing_until(backup: Backup, changed_at: float, now: float) -> float:
+    """What changed last may have changed by a clock that was set back after the copy was made."""
+    return changed_at if backup.made_at > now else max(backup.made_at, changed_at)
+
+
 def recover(database: Path, folder: Path, now: float, why: str) -> Restored:
     """Put back the newest copy that is whole. Raises StorageDamagedError when there is none, or when that was done
     within the last hour already: then nothing is changed."""
     # One that is not there was set aside by an attempt that was broken off: that is done again.
-    if database.exists() and any(now - at < _ONE_ATTEMPT_SECONDS for at in _set_aside_at(database)):
+    if database.exists() and any(0 <= now - at < _ONE_ATTEMPT_SECONDS for at in _set_aside_at(database)):
         raise StorageDamagedError(
             f"The memory is damaged ({why}), and was put back within the last hour already.",
             advice=f"Look at the disk. Nothing was changed; the copies are in {folder}.",
@@ -325,6 +361,7 @@ def _remove(backups: Iterable[Backup]) -> None:
     for one in backups:
         one.path.unlink(missing_ok=True)
         unseal(one.path)
+        undate(one.path)
 
 
 def described(restored: Restored) -> str:
@@ -333,10 +370,12 @@ def described(restored: Restored) -> str:
         time.strftime("%d %b %H:%M", time.localtime(at)) for at in (restored.missing_from, restored.missing_until)
     )
     kept = f" The file that it replaced is kept: {restored.kept}." if restored.kept else ""
-    return (
-        f"The memory was put back from the backup {restored.backup}. {restored.why} What happened between {since} and "
-        f"{until} is missing.{kept}"
-    )
+    missing = f"What happened between {since} and {until} is missing."
+    if restored.missing_until < restored.missing_from:
+        missing = (
+            f"The clock was set back after that was made, at {since}: what happened since, to {until}, is missing."
+        )
+    return f"The memory was put back from the backup {restored.backup}. {restored.why} {missing}{kept}"
 
 
 def _tables(connection: "dbapi.Connection") -> set[str]:

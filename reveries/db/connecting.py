@@ -1,5 +1,8 @@
 """One connection to the memory, with everything that is promised of it."""
 
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiosqlite
@@ -8,12 +11,13 @@ from reveries.db.driver import dbapi, load_vector_search
 from reveries.db.page_sums import PageSums
 from reveries.errors import StorageError, StorageLostError
 
+_BUSY_MS = 5000
 _PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",
     "foreign_keys=ON",
     "secure_delete=ON",
-    "busy_timeout=5000",
+    f"busy_timeout={_BUSY_MS}",
     "mmap_size=0",
     "temp_store=MEMORY",
     # SQLite says nothing when a fold that it began by itself fails: `Database` folds the log, and hears of it.
@@ -43,6 +47,20 @@ def connect(path: Path, with_vector_search: bool = False) -> "dbapi.Connection":
         connection.close()
         raise
     return connection
+
+
+@contextlib.asynccontextmanager
+async def waiting_for_nobody(connection: aiosqlite.Connection) -> AsyncIterator[None]:
+    """Within it another program that writes to the file is an error at once, and holds nothing up."""
+    await _wait_at_most(connection, 0)
+    try:
+        yield
+    finally:
+        await asyncio.shield(_wait_at_most(connection, _BUSY_MS))
+
+
+async def _wait_at_most(connection: aiosqlite.Connection, milliseconds: int) -> None:
+    await (await connection.execute(f"PRAGMA busy_timeout={milliseconds}")).close()
 
 
 async def connected_again(path: Path, with_vector_search: bool) -> aiosqlite.Connection:

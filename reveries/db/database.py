@@ -14,10 +14,11 @@ from pathlib import Path
 import aiosqlite
 
 from reveries.db.backups import Looked, suspect, suspicion
-from reveries.db.connecting import connected_again, follow_pages
+from reveries.db.connecting import connected_again, follow_pages, waiting_for_nobody
 from reveries.db.copies import connect_beside, is_on_another_disk, vacuum_into, verify_and_publish
 from reveries.db.driver import (
     MAY_READ_BESIDE,
+    SQLITE_BUSY,
     SQLITE_INTERRUPT,
     SQLITE_VERSION,
     dbapi,
@@ -26,10 +27,11 @@ from reveries.db.failpoints import Step, reached
 from reveries.db.page_sums import PageSums
 from reveries.db.queries import statements
 from reveries.db.reading import Deadline, Moment, Parameters, Reader, Row, fetched, moment_of, rows_of
-from reveries.db.room import Room
+from reveries.db.reserve import has_no_room
+from reveries.db.room import Room, disk_full
 from reveries.db.scrubbing import Scrubbed, has_room, looked_and_copied, put_in_place, vacuumed
 from reveries.db.seals import seal
-from reveries.db.storage_errors import primary_code, seen_damaged, storage_errors
+from reveries.db.storage_errors import is_refused_write, primary_code, seen_damaged, storage_errors
 from reveries.errors import DiskFullError, StorageDamagedError, StorageError, StorageLostError
 
 __all__ = ["Database", "Parameters", "Reader", "Row", "Transaction"]
@@ -75,6 +77,36 @@ class Transaction:
         await (await self._connection.executemany(statement, rows)).close()
 
 
+class _Look(Transaction):
+    """One for looking alone: what it would write down in passing is left out where another program is in the way. Who
+    writes keeps nobody from reading: what is refused was to be written."""
+
+    async def run(self, name: str, parameters: Parameters | None = None) -> int:
+        try:
+            return await super().run(name, parameters)
+        except dbapi.OperationalError as error:
+            _require_in_the_way(error)
+            return 0
+
+    async def run_many(self, name: str, rows: Iterable[Parameters]) -> None:
+        try:
+            await super().run_many(name, rows)
+        except dbapi.OperationalError as error:
+            _require_in_the_way(error)
+
+    async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
+        try:
+            return await super().rows(name, parameters)
+        except dbapi.OperationalError as error:
+            _require_in_the_way(error)
+            return []
+
+
+def _require_in_the_way(error: dbapi.OperationalError) -> None:
+    if primary_code(error) != SQLITE_BUSY:
+        raise error
+
+
 class Database:
     """The open database. Made by `opening.open_database`, closed by `aclose`."""
 
@@ -105,6 +137,11 @@ class Database:
     def sqlite_version(self) -> str:
         return SQLITE_VERSION
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether nothing is stored any more, for a write or a sync has failed."""
+        return self._lost is not None
+
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """BEGIN IMMEDIATE … COMMIT; ROLLBACK when the body raises or is cancelled.
@@ -122,15 +159,15 @@ class Database:
     async def look(self) -> AsyncIterator[Transaction]:
         """A transaction for looking, that may write down in passing what can be found out again: on a full disk
         nothing of that is kept, and there is still something to see. Raises StorageError."""
-        if not self.room.is_full:
+        if not self.room.is_full and not self.room.refusal:
             async with self.transaction() as transaction:
                 yield transaction
             return
-        async with self._lock:
-            with self._noticing_loss(), storage_errors():
+        async with self._lock, waiting_for_nobody(self._connection):
+            with self.noticing_loss(), storage_errors():
                 try:
                     await self._connection.execute("BEGIN")
-                    yield Transaction(self._connection)
+                    yield _Look(self._connection)
                 finally:
                     ended = self._connection.rollback()
                     await asyncio.shield(ended)
@@ -147,11 +184,27 @@ class Database:
         self.room.open()
         return True
 
+    async def try_again(self) -> None:
+        """After a refusal: whether something is taken now; who is in the way is not waited for. Raises
+        StorageLostError."""
+        async with self._writes, self._lock, waiting_for_nobody(self._connection):
+            self._require_storage()
+            with contextlib.suppress(DiskFullError), self.noticing_loss(), self._noticing_refusal(), storage_errors():
+                try:
+                    await self._connection.execute("BEGIN IMMEDIATE")
+                    await Transaction(self._connection).run("room.fill", {"bytes": 2})
+                    await Transaction(self._connection).run("room.clear")
+                    await asyncio.shield(self._commit())
+                except BaseException as error:
+                    await asyncio.shield(self._connection.rollback())
+                    if not isinstance(error, dbapi.Error) or primary_code(error) != SQLITE_BUSY:
+                        raise
+
     @contextlib.asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Transaction]:
         async with self._writes, self._lock:
             self._require_storage()
-            with self._noticing_loss(), storage_errors():
+            with self.noticing_loss(), self._noticing_refusal(), storage_errors():
                 # The connection's thread works in order. So whichever step a cancellation hits, the rollback comes
                 # after it, and does nothing where COMMIT has succeeded. Shielded, for no transaction may stay open
                 # for the next one to fall into.
@@ -169,7 +222,7 @@ class Database:
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
         """What the query called `name` finds in what is committed."""
         async with self._lock:
-            with self._noticing_loss(), storage_errors():
+            with self.noticing_loss(), storage_errors():
                 return await rows_of(self._connection, name, parameters)
 
     @contextlib.asynccontextmanager
@@ -179,7 +232,7 @@ class Database:
         if not MAY_READ_BESIDE:
             yield self
             return
-        with self._noticing_loss():
+        with self.noticing_loss():
             with storage_errors():
                 beside = await asyncio.to_thread(moment_of, self.path, self.has_vector_search)
             try:
@@ -196,7 +249,7 @@ class Database:
         async with self._lock:
             self._deadline.until = until
             await self._connection.set_progress_handler(self._deadline, _STEPS_BETWEEN_LOOKS)
-            with self._noticing_loss(), storage_errors():
+            with self.noticing_loss(), storage_errors():
                 try:
                     return await rows_of(self._connection, name, parameters)
                 except dbapi.OperationalError as error:
@@ -209,7 +262,7 @@ class Database:
     async def rows_of_text(self, statement: str, parameters: Sequence[object]) -> list[Row]:
         """What a query without a name finds: for tables that are made while the mind lives (`vector_tables`)."""
         async with self._lock:
-            with self._noticing_loss(), storage_errors():
+            with self.noticing_loss(), storage_errors():
                 return await fetched(await self._connection.execute(statement, parameters))
 
     async def backup_to(self, target: Path) -> Looked:
@@ -264,7 +317,7 @@ class Database:
         async with self._copying, self._writes:
             if self._is_closed:
                 return Scrubbed(is_whole=False)
-            with self._noticing_loss(), storage_errors():
+            with self.noticing_loss(), storage_errors():
                 async with self._lock:
                     await (await self._connection.execute(statements()["forget.merge_words"])).close()
                     await self._fold("TRUNCATE")
@@ -302,7 +355,7 @@ class Database:
             await asyncio.to_thread(follow_pages, self.path, self._pages)
             return is_done
         finally:
-            with self._noticing_loss():
+            with self.noticing_loss():
                 self._connection = await connected_again(self.path, self.has_vector_search)
 
     async def _vacuumed(self) -> Scrubbed:
@@ -317,7 +370,7 @@ class Database:
         found = await self.rows_of_text("PRAGMA quick_check(1)", ())
         verdict = " ".join(str(row["quick_check"]) for row in found)
         if verdict != "ok":
-            with contextlib.suppress(StorageDamagedError), self._noticing_loss():
+            with contextlib.suppress(StorageDamagedError), self.noticing_loss():
                 raise seen_damaged(verdict)
         return verdict == "ok"
 
@@ -328,16 +381,30 @@ class Database:
         suspect(self.path, why)
 
     @contextlib.contextmanager
-    def _noticing_loss(self) -> Iterator[None]:
+    def noticing_loss(self) -> Iterator[None]:
+        """What passes that says that the storage is lost, or full, counts from then on."""
         try:
             yield
         except StorageLostError as error:
+            if is_refused_write(error.__cause__) and has_no_room(self.path):
+                self.room.close()
+                raise disk_full() from error
             self._lost = self._lost or error
             if isinstance(error, StorageDamagedError):
                 self.suspect(error.message)
             raise
         except DiskFullError:
             self.room.close()
+            raise
+
+    @contextlib.contextmanager
+    def _noticing_refusal(self) -> Iterator[None]:
+        """Whatever else kept something from being stored is told until a commit succeeds (H3)."""
+        try:
+            yield
+        except StorageError as error:
+            if isinstance(error.__cause__, dbapi.OperationalError) and type(error) is StorageError:
+                self.room.refused(f"What is new is not stored. {error}")
             raise
 
     @contextlib.contextmanager
@@ -351,7 +418,7 @@ class Database:
                 raise StorageError(
                     f"The disk of {copy.parent} failed: {error.message}", advice="The memory itself is in use."
                 ) from error
-            with self._noticing_loss():
+            with self.noticing_loss():
                 raise
 
     async def aclose(self) -> None:
@@ -381,11 +448,12 @@ class Database:
     async def _commit(self) -> None:
         # Noticed here and not by who waits: a caller that is cancelled is gone when the disk refuses.
         self._require_storage()
-        with self._noticing_loss(), storage_errors():
+        with self.noticing_loss(), storage_errors():
             reached(Step.BEFORE_COMMIT)
             await self._connection.execute("COMMIT")
             reached(Step.AFTER_COMMIT)
             self.commits += 1
+        self.room.stored()
 
     def _is_log_long(self) -> bool:
         try:
@@ -417,7 +485,7 @@ class Database:
         self._require_storage()
 
     async def _fold(self, how: str) -> None:
-        with self._noticing_loss(), storage_errors():
+        with self.noticing_loss(), storage_errors():
             await asyncio.to_thread(self._pages.before_fold)
             reached(Step.PAGES_NOTED)
             await (await self._connection.execute(f"PRAGMA wal_checkpoint({how})")).close()

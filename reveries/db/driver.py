@@ -40,6 +40,8 @@ def load_vector_search(connection: "dbapi.Connection") -> bool:
     return True
 
 
+SQLITE_BUSY = 5
+SQLITE_LOCKED = 6
 SQLITE_INTERRUPT = 9
 SQLITE_IOERR = 10
 SQLITE_CORRUPT = 11
@@ -48,10 +50,12 @@ SQLITE_NOTADB = 26
 
 __all__ = [
     "MAY_READ_BESIDE",
+    "SQLITE_BUSY",
     "SQLITE_CORRUPT",
     "SQLITE_FULL",
     "SQLITE_INTERRUPT",
     "SQLITE_IOERR",
+    "SQLITE_LOCKED",
     "SQLITE_NOTADB",
     "SQLITE_VERSION",
     "dbapi",

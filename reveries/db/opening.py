@@ -1,6 +1,7 @@
 """Opening the memory: what lies there is looked at, and refused or made or brought up to date, before it is in use."""
 
 import asyncio
+import contextlib
 import os
 from pathlib import Path
 
@@ -13,10 +14,12 @@ from reveries.db.database import Database
 from reveries.db.driver import SQLITE_CORRUPT, SQLITE_FULL, SQLITE_IOERR, SQLITE_NOTADB, dbapi
 from reveries.db.failpoints import Step, reached
 from reveries.db.page_sums import PageSums
+from reveries.db.reserve import give_up, has_no_room
+from reveries.db.room import disk_full
 from reveries.db.schemas import SCHEMA_VERSION, migration, whole_schema
 from reveries.db.seals import unseal
-from reveries.db.storage_errors import primary_code, said_of, storage_errors
-from reveries.errors import DatabaseTooNewError, StorageError, StorageLostError
+from reveries.db.storage_errors import is_full, primary_code, said_of, storage_errors
+from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
 from reveries.own_files import fault_of_memory, owner_of
 
 
@@ -26,8 +29,18 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
 
     Raises DatabaseTooNewError for a file that a newer Reveries wrote (it is left as it is), StorageDamagedError for one
     that is no whole memory, or that is missing or empty and lived before: then nothing was changed.
-    StorageError when it cannot be opened.
+    StorageError when it cannot be opened. A disk that is full keeps it from being made or brought up to date; it is
+    opened all the same, as far as what was put by for that goes.
     """
+    try:
+        return await _opened(path, backups, with_vector_search=with_vector_search)
+    except DiskFullError:
+        if not give_up(path):
+            raise
+    return await _opened(path, backups, with_vector_search=with_vector_search)
+
+
+async def _opened(path: Path, backups: Path | None, *, with_vector_search: bool) -> Database:
     before = os.umask(0o077)
     try:
         # Tried first: where opening fails inside aiosqlite, its thread may outlive the loop and die of that, loudly.
@@ -36,6 +49,8 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
         connection = await connected(path, with_vector_search)
         has_vector_search = await _answers(connection, "SELECT vec_version()")
     except OSError as error:
+        if is_full(error):
+            raise disk_full() from error
         raise StorageLostError(
             f"The disk failed while the memory {path} was opened: {error.strerror}.",
             advice="Nothing was changed. Look at the disk, then: reveries wake",
@@ -43,6 +58,8 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
     except (dbapi.Error, UnicodeDecodeError) as error:
         if isinstance(error, UnicodeDecodeError) or primary_code(error) in (SQLITE_CORRUPT, SQLITE_NOTADB):
             raise damaged(path, said_of(error)) from error
+        if is_full(error) or (primary_code(error) == SQLITE_IOERR and has_no_room(path)):
+            raise disk_full() from error
         raise StorageError(
             f"The memory {path} cannot be opened: {said_of(error)}.",
             advice="It was not changed. A backup can take its place: reveries backup list, backup restore NAME.",
@@ -56,7 +73,8 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
             await refuse_damaged(connection, path, has_past=has_past)
             await _bring_up_to_date(database, connection, backups)
         # Words leave the index with their text, not at the next merge. SQLite before 3.42 cannot: there they go then.
-        await _answers(connection, "INSERT INTO deep_words (deep_words, rank) VALUES ('secure-delete', 1)")
+        with contextlib.suppress(DiskFullError), database.noticing_loss():
+            await _answers(connection, "INSERT INTO deep_words (deep_words, rank) VALUES ('secure-delete', 1)")
     except BaseException:
         await connection.close()
         raise

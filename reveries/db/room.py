@@ -1,4 +1,4 @@
-"""Whether the disk takes what is to be stored (A5).
+"""Whether what is to be stored is taken (A5, H3).
 
 A commit that finds no room closes the gate: nothing is tried after it, so nothing is acknowledged, and no model is
 asked, for each call is reserved on the disk first. Whoever keeps watch over the disk tries again and opens it.
@@ -25,6 +25,8 @@ class Room:
     def __init__(self) -> None:
         self._open = asyncio.Event()
         self._open.set()
+        self.refusal = ""
+        """Why the last that was to be stored was not, where the disk is not the reason; empty after a commit."""
         self.when_changed: Callable[[], None] = lambda: None
 
     @property
@@ -46,6 +48,18 @@ class Room:
         """Something could be stored again."""
         if self.is_full:
             self._open.set()
+            self.when_changed()
+
+    def refused(self, why: str) -> None:
+        """Something could not be stored, though there is room."""
+        if why != self.refusal:
+            self.refusal = why
+            self.when_changed()
+
+    def stored(self) -> None:
+        """Something could."""
+        if self.refusal:
+            self.refusal = ""
             self.when_changed()
 
     async def wait(self) -> None:

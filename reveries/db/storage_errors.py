@@ -2,14 +2,24 @@
 
 import contextlib
 from collections.abc import Iterator
+from errno import EDQUOT, ENOSPC
 from typing import Final
 
-from reveries.db.driver import SQLITE_CORRUPT, SQLITE_FULL, SQLITE_IOERR, SQLITE_NOTADB, dbapi
+from reveries.db.driver import (
+    SQLITE_BUSY,
+    SQLITE_CORRUPT,
+    SQLITE_FULL,
+    SQLITE_IOERR,
+    SQLITE_LOCKED,
+    SQLITE_NOTADB,
+    dbapi,
+)
 from reveries.db.room import disk_full
 from reveries.errors import StorageDamagedError, StorageError, StorageLostError
 
 _IOERR_SHMSIZE = 10 | 19 << 8
 """No room for the index of the log. It holds nothing that is stored: the disk is full, not broken."""
+_IOERR_WRITE = 10 | 3 << 8
 
 
 _NO_UTF8: Final = "a text in it is no UTF-8"
@@ -50,6 +60,19 @@ def seen_damaged(why: str) -> StorageDamagedError:
     )
 
 
+def is_full(error: BaseException | None) -> bool:
+    """Whether it says that the disk has no room."""
+    if isinstance(error, OSError):
+        return error.errno in (ENOSPC, EDQUOT)
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF == SQLITE_FULL or code == _IOERR_SHMSIZE
+
+
+def is_refused_write(error: BaseException | None) -> bool:
+    """Whether the system did not take a write, and said another reason than a disk without room: a quota, perhaps."""
+    return getattr(error, "sqlite_errorcode", 0) == _IOERR_WRITE
+
+
 def primary_code(error: Exception) -> int:
     """What kind of error of SQLite's it is; 0 for one that is none."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
@@ -68,12 +91,16 @@ def storage_errors() -> Iterator[None]:
         ) from error
     except dbapi.Error as error:
         primary = primary_code(error)
-        if primary == SQLITE_FULL or getattr(error, "sqlite_errorcode", 0) == _IOERR_SHMSIZE:
+        if is_full(error):
             raise disk_full() from error
         if primary in (SQLITE_CORRUPT, SQLITE_NOTADB):
             raise seen_damaged(said_of(error)) from error
         if primary == SQLITE_IOERR:
             raise StorageLostError(
                 f"The disk failed a write: {said_of(error)}.", advice="Look at the disk, then: reveries wake"
+            ) from error
+        if primary in (SQLITE_BUSY, SQLITE_LOCKED):
+            raise StorageError(
+                "Another program holds the memory's file.", advice="End that program; the mind goes on by itself."
             ) from error
         raise StorageError(f"The memory cannot be used: {said_of(error)}.", advice="Nothing was changed.") from error

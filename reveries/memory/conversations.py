@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from reveries.db.checksums import checksum
 from reveries.db.database import Database, Row, Transaction
+from reveries.errors import DiskFullError
 from reveries.gates import Gate, inherited
 from reveries.memory.changes import ChangeSet
 from reveries.memory.echoes import echoes
@@ -92,7 +93,8 @@ class Conversations:
         return self._store.database
 
     async def open(self, now: float, new_after_seconds: float) -> Conversation:
-        """The conversation to go on with: the last one, or a new one when nobody said a word for so long."""
+        """The conversation to go on with: the last one, or a new one when nobody said a word for so long, and the disk
+        has room for it."""
         rows = await self._database.rows("conversations.latest_chat")
         if new_after_seconds and rows and now - rows[0]["last_said_at"] < new_after_seconds:
             return await self._conversation(rows[0])
@@ -102,7 +104,12 @@ class Conversations:
             await transaction.run("conversations.insert", new)
             return ChangeSet()
 
-        await self._store.commit(work)
+        try:
+            await self._store.commit(work)
+        except DiskFullError:
+            if not (new_after_seconds and rows):
+                raise
+            return await self._conversation(rows[0])
         return Conversation(str(new["id"]), now, now, turn_count=0)
 
     async def begin(self, now: float) -> Conversation:

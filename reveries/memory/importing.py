@@ -8,6 +8,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 from reveries.db.database import Transaction
 from reveries.gates import Gate, inherited
@@ -47,6 +48,28 @@ class Imported:
     """Lines that the owner had erased: they are not taken in again."""
 
 
+@dataclass(frozen=True, slots=True)
+class _After:
+    """What stood before a line in its own stretch of the file, whether it was stored now, before, or not at all."""
+
+    said_at: float = float("-inf")
+    is_foreign: bool = False
+
+    def then(self, said_at: float, *, is_foreign: bool) -> Self:
+        """After a line that was said then. A longer silence begins anew."""
+        goes_on = 0 <= said_at - self.said_at <= _SESSION_SECONDS
+        return replace(self, said_at=said_at, is_foreign=is_foreign or (goes_on and self.is_foreign))
+
+
+@dataclass(frozen=True, slots=True)
+class _Keyed:
+    """A line that comes in, by what it is known, and whether somebody else had spoken by then."""
+
+    line: PastTurn
+    key: bytes
+    is_after_foreign: bool
+
+
 class Import:
     """One import under way: hand it the lines in order, in batches. Of equal lines it counts which one it is at."""
 
@@ -61,35 +84,40 @@ class Import:
         self._seen: Counter[tuple[float, str, str]] = Counter()
         self._foreign: set[str] = set()
         """Conversations in which somebody else has spoken: what the mind said after that inherits it."""
+        self._after = _After()
 
     async def add(self, lines: Sequence[PastTurn]) -> Imported:
         """Store a batch in one transaction. Raises StorageError; then nothing of the batch is stored."""
-        seen = self._seen.copy()
-        keyed = [(line, _import_key(line, seen)) for line in map(_clean, lines)]
+        seen, after = self._seen.copy(), self._after
+        keyed: list[_Keyed] = []
+        for line in map(_clean, lines):
+            after = after.then(line.said_at, is_foreign=self._origin(line).is_tainted)
+            keyed.append(_Keyed(line, _import_key(line, seen), after.is_foreign))
         stored = erased = 0
 
         async def work(transaction: Transaction) -> ChangeSet:
             nonlocal stored, erased
-            unknown = [(line, key) for line, key in keyed if not await _is_known(transaction, key)]
-            new = [(line, key) for line, key in unknown if not self._is_erased(line.text, line.said_at)]
+            unknown = [one for one in keyed if not await _is_known(transaction, one.key)]
+            new = [one for one in unknown if not self._is_erased(one.line.text, one.line.said_at)]
             erased = len(unknown) - len(new)
             await self._insert(transaction, new)
             stored = len(new)
             return ChangeSet()
 
         await self._store.commit(work)
-        self._seen = seen
+        self._seen, self._after = seen, after
         return Imported(stored, len(keyed) - stored - erased, erased)
 
-    async def _insert(self, transaction: Transaction, lines: Sequence[tuple[PastTurn, bytes]]) -> None:
+    async def _insert(self, transaction: Transaction, lines: Sequence[_Keyed]) -> None:
         conversation_id, position, last_said_at = "", 0, 0.0
-        for line, key in lines:
+        for one in lines:
+            line = one.line
             if not conversation_id or not 0 <= line.said_at - last_said_at <= _SESSION_SECONDS:
                 conversation_id = await self._conversation_at(transaction, line.said_at)
                 rows = await transaction.rows("turns.next_position", {"conversation_id": conversation_id})
                 position = int(rows[0]["position"])
-            turn = self._turn(line, conversation_id, position)
-            await transaction.run("turns.insert", turn_row(turn, key))
+            turn = self._turn(one, conversation_id, position)
+            await transaction.run("turns.insert", turn_row(turn, one.key))
             await transaction.run("conversations.spoken", {"id": conversation_id, "said_at": line.said_at})
             position, last_said_at = position + 1, line.said_at
 
@@ -97,16 +125,20 @@ class Import:
         """The source's conversation that goes on at this time, or a new one."""
         named = {"source": self._source, "earliest": said_at - _SESSION_SECONDS, "latest": said_at}
         if rows := await transaction.rows("conversations.latest_of", named):
-            return str(rows[0]["id"])
+            found = str(rows[0]["id"])
+            # Whatever brought it there: an earlier import, or one that ended half way.
+            if await transaction.rows("turns.any_tainted", {"conversation_id": found}):
+                self._foreign.add(found)
+            return found
         new_id = self._new_id()
         await transaction.run(
             "conversations.insert", {"id": new_id, "began_at": said_at, "source": self._source, "title": self._source}
         )
         return new_id
 
-    def _turn(self, line: PastTurn, conversation_id: str, position: int) -> Turn:
-        origin = self._origin(line)
-        if origin.is_tainted:
+    def _turn(self, one: _Keyed, conversation_id: str, position: int) -> Turn:
+        line, origin = one.line, self._origin(one.line)
+        if origin.is_tainted or one.is_after_foreign:
             self._foreign.add(conversation_id)
         after_others = origin is Origin.SELF and conversation_id in self._foreign
         return Turn(

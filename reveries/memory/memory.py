@@ -384,13 +384,15 @@ class Memory:
 
     async def hydrate(self, *, from_rows: bool = False) -> None:
         """Load everything; adopt what a crash left: unanswered words, passes that never ended. `from_rows`: whatever
-        snapshot there is, it is not read."""
+        snapshot there is, it is not read. On a full disk what a crash left is for the next wake; what was erased is
+        erased again before anything else, or this raises DiskFullError."""
         await self._store.hydrate(self._parts.old_embedder, self._parts.clock.now(), from_rows=from_rows)
         await self.forgetting.erase_again()
         await self._gaps.hydrate()
-        await self.conversations.adopt_unanswered()
-        await end_broken_off_runs(self._store)
-        await Upkeep(self._store, self._parts.memory, self._parts.clock.now()).put_words_away()
+        with contextlib.suppress(DiskFullError):
+            await self.conversations.adopt_unanswered()
+            await end_broken_off_runs(self._store)
+            await Upkeep(self._store, self._parts.memory, self._parts.clock.now()).put_words_away()
 
     async def warm_up(self) -> bool:
         """Make recall fast while it serves already; whether the compiled loops are in use then."""
@@ -401,8 +403,8 @@ class Memory:
         return await self._save_snapshot(_LONGEST_SNAPSHOT_SECONDS, stop)
 
     async def save_last_snapshot(self) -> bool:
-        """The same before the end, if it can be done soon."""
-        return await self._save_snapshot(_LONGEST_LAST_SNAPSHOT_SECONDS, None)
+        """The same before the end, if it can be done soon; not on a disk that has failed."""
+        return not self._parts.database.is_lost and await self._save_snapshot(_LONGEST_LAST_SNAPSHOT_SECONDS, None)
 
     async def _save_snapshot(self, longest_seconds: float, stop: asyncio.Event | None) -> bool:
         try:

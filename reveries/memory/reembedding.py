@@ -16,7 +16,7 @@ import numpy as np
 import structlog
 
 from reveries.clock import Clock, wait_for_event
-from reveries.db.database import Row, Transaction
+from reveries.db.database import Reader, Row, Transaction
 from reveries.errors import BudgetExceededError, ModelError, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
@@ -170,14 +170,22 @@ class Reembedding:
 
     async def _embed_turns(self, turns: Sequence[Turn]) -> int:
         async with self._one_batch():
-            return await self._keep_turns(turns)
+            there = await self._turns_there(self._store.database, turns)
+            return await self._keep_turns([turn for turn in turns if turn.id in there])
+
+    async def _turns_there(self, reader: Reader, turns: Sequence[Turn]) -> set[str]:
+        """Those that still stand in the file: the owner may have had some erased since they were read."""
+        named = {"ids": json.dumps([turn.id for turn in turns])}
+        return {str(row["id"]) for row in await reader.rows("vectors.turns_there", named)}
 
     async def _keep_turns(self, turns: Sequence[Turn]) -> int:
         names = self._store.live.turns.speakers
-        vectors = await self._embed([meant_by(turn, names) for turn in turns])
+        vectors = await self._embed([meant_by(turn, names) for turn in turns]) if turns else ()
 
         async def work(transaction: Transaction) -> ChangeSet:
-            await self._put(transaction, "turn", [(turn.id, row) for turn, row in zip(turns, vectors, strict=True)])
+            there = await self._turns_there(transaction, turns)
+            made = [(turn.id, row) for turn, row in zip(turns, vectors, strict=True) if turn.id in there]
+            await self._put(transaction, "turn", made)
             index = self._store.live.turns
             return ChangeSet(
                 # Where a turn belongs is looked up now: its episode may have gone into another meanwhile.
@@ -194,7 +202,8 @@ class Reembedding:
 
     async def _embed_episodes(self, episodes: Sequence[Episode]) -> int:
         async with self._one_batch():
-            return await self._keep_episodes(episodes)
+            # Read again: what was erased while this waited must not be embedded any more.
+            return await self._keep_episodes(await self._episodes([episode.id for episode in episodes]))
 
     async def _keep_episodes(self, episodes: Sequence[Episode]) -> int:
         turn_ids = {episode.id: await self._turn_ids(episode.id) for episode in episodes}
@@ -213,7 +222,11 @@ class Reembedding:
         async def work(transaction: Transaction) -> ChangeSet:
             nonlocal kept
             # Sleep may have changed one meanwhile: that one waits for the next time.
-            still = [(e.id, vector) for e, vector in made if self._is_still(e, turn_ids[e.id], e.id in live_ids)]
+            still = [
+                (e.id, vector)
+                for e, vector in made
+                if await self._is_still(transaction, e, turn_ids[e.id], e.id in live_ids)
+            ]
             kept = len(still)
             await self._put(transaction, "episode", still)
             return ChangeSet(vectors=tuple(still) if self._is_in_use else ())
@@ -236,7 +249,8 @@ class Reembedding:
             await self._clock.sleep(_BUSY_LOOK_SECONDS)
         began = self._clock.monotonic()
         # While an earlier model serves, nothing that recall compares is touched, and sleep need not wait for a batch.
-        async with self._store.space if self._is_in_use else contextlib.nullcontext():
+        # An erasure does, always: what it takes away must not come back with a batch that was at the embedder.
+        async with self._store.making_up, self._store.space if self._is_in_use else contextlib.nullcontext():
             yield
         if (worked := self._clock.monotonic() - began) > 0.0:
             await self._clock.sleep(min(_LONGEST_REST_SECONDS, worked))
@@ -301,13 +315,24 @@ class Reembedding:
         model_id = self._store.chosen.model_id
         return {"owner_kind": "turn", "model_id": model_id, "owner_ids": json.dumps(list(turn_ids))}
 
-    def _is_still(self, before: Episode, turn_ids: Sequence[str], was_live: bool) -> bool:
+    async def _is_still(
+        self, transaction: Transaction, before: Episode, turn_ids: Sequence[str], was_live: bool
+    ) -> bool:
+        """Whether an episode is what its vector was made of. By the rows where it is dormant: it may have been erased,
+        or made anew of what an erasure left."""
         now = self._store.live.graph.get(before.id)
-        if now is None or not was_live:
-            # What is dormant changes only by waking.
-            return now is None and not was_live
-        is_same = (now.summary, now.depth) == (before.summary, before.depth)
-        return is_same and self._live_turn_ids(before.id) == turn_ids
+        if (now is not None) != was_live:
+            return False
+        if now is not None:
+            told, left = (now.summary, now.depth), self._live_turn_ids(before.id)
+        else:
+            found = await transaction.rows("vectors.episode_there", {"id": before.id})
+            told = (str(found[0]["summary"]), str(found[0]["depth"])) if found else ("", "")
+            rows = await transaction.rows("deep.turns_of", {"episode_id": before.id})
+            left = tuple(str(row["owner_id"]) for row in rows)
+            if not found:
+                return False
+        return told == (before.summary, before.depth) and left == turn_ids
 
     async def _turn_ids(self, episode_id: str) -> tuple[str, ...]:
         if episode_id in self._store.live.graph:

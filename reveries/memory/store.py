@@ -61,6 +61,9 @@ class MemoryStore:
         """The one whose vectors recall compares: `chosen`, or an earlier one until every text has a vector of that."""
         self.space = asyncio.Lock()
         """Held by whoever embeds for the live memory until it has committed, and by the change of the embedder."""
+        self.making_up = asyncio.Lock()
+        """Held by whoever makes missing vectors, from reading the texts until that is committed, and by an erasure: no
+        batch is at an embedder while its texts are erased."""
         self.unvectored = asyncio.Event()
         """Set when something is stored without its vector, for whoever makes up for it."""
         self.mind_name = mind_name

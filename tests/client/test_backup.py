@@ -75,6 +75,11 @@ def test_no_name_reaches_the_terminal_unescaped(hostile: str) -> None:
     assert not any(ord(character) < 32 and character != "\n" for character in shown)
 
 
+def test_it_says_what_is_missing_also_where_the_clock_was_set_back() -> None:
+    assert "What happened between" in text(restored_page(BackupRestored(1, "memory-1.db", NOW, NOW + 60, "")))
+    assert "The clock was set back" in text(restored_page(BackupRestored(1, "memory-1.db", NOW, NOW - 60, "")))
+
+
 def _say_something(home: Home) -> None:
     with dbapi.connect(str(home.database_default)) as connection:
         connection.execute("INSERT INTO conversations (id, began_at, last_said_at, source) VALUES ('c', 1, 1, 'chat')")

@@ -129,7 +129,7 @@ async def test_a_private_turn_leaves_neither_a_draft_nor_history_and_the_next_is
     async with asyncio.timeout(30), awake(home) as mind, app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write("/private between us")
-        app._keep_draft()
+        app.draft.keep()
         assert not home.draft.exists()
         await pilot.press("enter")
         await until(pilot, lambda: bool(app.query(Reply)) and not app.is_answering)
@@ -156,7 +156,7 @@ async def test_the_private_mode_shows_and_nothing_that_is_written_in_it_is_kept_
         await pilot.press("enter")
         await until(pilot, lambda: "waits" in text_of(app))
         app.composer.write("third secret")
-        app._keep_draft()
+        app.draft.keep()
         mind.drop_clients()
         await until(pilot, lambda: "second secret" in app.composer.draft)
         assert app.composer.is_private

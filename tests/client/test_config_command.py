@@ -5,13 +5,14 @@ import stat
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from reveries import protocol
-from reveries.client.settings_file import write_setting
-from reveries.config import Home, default_toml, load_settings
+from reveries.client.settings_file import changing, draft, write_private, write_setting
+from reveries.config import Home, default_toml, load_settings, setting
 from reveries.errors import ConfigError, HomeError
 from tests.client.command_line import reveries
 from tests.fakes.daemon import Script, awake_in_thread
@@ -43,6 +44,29 @@ def test_set_makes_the_file_and_the_table(tmp_path: Path) -> None:
     file = tmp_path / "new" / "config.toml"
     write_setting(file, "llm.embedded.threads", "2")
     assert load_settings(file).llm.embedded.threads == 2
+
+
+@pytest.mark.requirement("C4")
+def test_of_many_who_set_something_at_once_each_has_its_way_and_nothing_is_left_behind(file: Path) -> None:
+    wanted = {"llm.embedded.threads": 2, "recall.limit": 12, "llm.ollama.context_tokens": 5000, "log.level": "debug"}
+    with ThreadPoolExecutor(len(wanted)) as threads:
+        for _ in range(5):
+            file.write_text(_FILE)
+            list(threads.map(lambda item: write_setting(file, item[0], str(item[1])), wanted.items()))
+            settings = load_settings(file)
+            assert {key: setting(settings, key) for key in wanted} == wanted
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+@pytest.mark.requirement("C4")
+def test_a_change_waits_for_one_that_was_begun(file: Path) -> None:
+    with ThreadPoolExecutor(1) as threads:
+        with changing(file):
+            other = threads.submit(write_setting, file, "recall.limit", "12")
+            write_private(file, draft(file, {"mind.name": "Ada"}).after)
+            assert not other.done()
+        other.result(timeout=5)
+    assert (load_settings(file).mind.name, load_settings(file).recall.limit) == ("Ada", 12)
 
 
 @pytest.mark.parametrize(

@@ -445,6 +445,7 @@ CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "database-newer": [schema(99)],
     "database-older": [schema(1)],
     "database-locked": [held],
+    "not-storing": [lambda place: place.more.extend(asyncio.run(_refused(place)))],
     "database-pragma": [lambda place: place.more.extend(of_pragmas(_RUNS | {"synchronous": 1}, ""))],
     "vectors-slow": [lambda place: place.more.extend(asyncio.run(_without_vectors(place)))],
     "clock-behind": [remembered(first=1.0, last=time.time() + 86400)],
@@ -462,6 +463,18 @@ CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "ledger-over-cap": [over_cap],
 }
 _ALWAYS: Final = {"asleep", "embedder-missing", "weights-missing"}
+
+
+async def _refused(place: Place) -> list[Finding]:
+    from reveries.daemon.memory_checkup import check_open
+
+    database = await open_database(place.database)
+    try:
+        database.room.refused("What is new is not stored. Another program holds the memory's file.")
+        findings, _ = await check_open(database, place.home, SystemClock())
+    finally:
+        await database.aclose()
+    return [one for one in findings if one.fault == "not-storing"]
 
 
 async def _without_vectors(place: Place) -> list[Finding]:

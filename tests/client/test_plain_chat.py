@@ -44,7 +44,7 @@ class Owner:
             await self._more.wait()
 
 
-async def _talk(home: Home, *lines: str, script: Script | None = None) -> tuple[str, FakeMind]:
+async def talk_plainly(home: Home, *lines: str, script: Script | None = None) -> tuple[str, FakeMind]:
     owner = Owner()
     owner.type(*[f"{line}\n" for line in lines], "")
     async with asyncio.timeout(10), awake(home, script) as mind:
@@ -53,38 +53,38 @@ async def _talk(home: Home, *lines: str, script: Script | None = None) -> tuple[
 
 
 async def test_a_line_is_a_turn_and_the_reply_is_printed_as_it_comes(home: Home) -> None:
-    heard, mind = await _talk(home, "hello", "", "  ", "/exit", "never said")
+    heard, mind = await talk_plainly(home, "hello", "", "  ", "/exit", "never said")
     assert "Reverie: Good morning.\n" in heard
     assert [request.text for request in mind.received if isinstance(request, protocol.Say)] == ["hello"]
 
 
 async def test_nothing_that_is_printed_moves_the_cursor(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     turns = [protocol.SaidTurn("t", HOSTILE, False, HOSTILE, NOW, False)]
-    heard, _ = await _talk(home, "hi", "/context", script=Script(pieces=list(HOSTILE), turns=turns, looks=LOOKS))
+    heard, _ = await talk_plainly(home, "hi", "/context", script=Script(pieces=list(HOSTILE), turns=turns, looks=LOOKS))
     printed = heard + capsys.readouterr().out
     assert not [char for char in printed if ord(char) < 32 and char not in "\n\t"]
     assert "\u202e" not in printed
 
 
 async def test_commands_answer_with_their_pages_and_say_nothing(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    heard, mind = await _talk(home, "/context", "/search", "/copy", "/help", script=Script(looks=LOOKS))
+    heard, mind = await talk_plainly(home, "/context", "/search", "/copy", "/help", script=Script(looks=LOOKS))
     assert "321 of 3,584 tokens" in capsys.readouterr().out
     assert "/search needs a word more" in heard
     assert "/copy needs the interface" in heard
-    assert "/undo: take your last words" in heard
+    assert "/undo: your last words into the draft" in heard
     assert "/theme" not in heard
     assert mind.requests(protocol.Say) == []
 
 
 async def test_undo_and_retry_work_here_too(home: Home) -> None:
-    heard, mind = await _talk(home, "one", "/retry", "/undo")
+    heard, mind = await talk_plainly(home, "one", "/retry", "/undo")
     assert heard.count("Taken back: one") == 2
     assert len(mind.requests(protocol.Say)) == 2
 
 
 async def test_a_refusal_is_a_sentence_and_the_talk_goes_on(home: Home) -> None:
     failure = protocol.Failed(0, "budget", "Today's tokens are used up.", "Wait.")
-    heard, _ = await _talk(home, "one", "/new", script=Script(failures={"Say": failure}))
+    heard, _ = await talk_plainly(home, "one", "/new", script=Script(failures={"Say": failure}))
     assert "That did not work: Today's tokens are used up." in heard
     assert "A new conversation." in heard
 

@@ -10,7 +10,8 @@ from textual.theme import Theme
 from textual.widgets import OptionList
 
 from reveries import protocol
-from reveries.client.owner_files import DraftFile, edited, editor_command, write_new
+from reveries.client.draft_file import DraftFile
+from reveries.client.owner_files import edited, editor_command, write_new
 from reveries.client.talk_page import conversation_markdown
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.browser import Browser
@@ -84,7 +85,11 @@ def test_every_key_of_a_command_is_a_setting() -> None:
 def test_a_draft_is_kept_privately_and_goes_when_it_is_empty(tmp_path: Path) -> None:
     file = tmp_path / "draft.txt"
     assert DraftFile(file).load() == ""
-    assert DraftFile(file).keep("words\n")
+    first = DraftFile(file)
+    assert first.keep("wor")
+    assert first.keep("words\n")
+    first.close()
+    assert [file] == list(tmp_path.iterdir())
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     again = DraftFile(file)
     assert again.load() == "words\n"

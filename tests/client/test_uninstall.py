@@ -25,10 +25,12 @@ def lived(home: Home) -> Home:
 
 _KEPT = (
     *("memory.db.seal", "memory.db.damaged", "memory.db.restoring", "memory.db.restored.json"),
-    *("memory.db.forgotten", "memory.db.erasing", "draft.txt", "draft.txt.77", "wakes"),
+    *("memory.db.forgotten", "memory.db.erasing", "memory.db.lock", "memory.db.reserve"),
+    *("draft.txt", "draft.txt.77", "wakes"),
     *("memory.db.importing", "memory.db.importing-wal", "memory.db.partial", "memory.snapshot.partial"),
     *("openai.key", ".openai.key.partial", ".config.toml.partial"),
     *("memory.db.replaced-1763700000", "memory.db.replaced-1763700000-wal", "backups/memory-1.db.seal"),
+    "backups/memory-1.db.made",
     *("cache/loops/graph_1/kernels.hop-1.py311.nbi", "cache/loops/graph_1/kernels.hop-1.py311.1.nbc"),
 )
 """What a mind that has been damaged, restored and compiled for keeps, too."""

@@ -22,7 +22,7 @@ from reveries.llm.template_marks import wire_messages
 from reveries.memory.importing import PastTurn
 from reveries.memory.model import Origin
 from tests.daemon.mind_kit import NOON, Living, living
-from tests.daemon.poison_items import MIRRORED, TOKEN, Item
+from tests.daemon.poison_items import FLOODS, MIRRORED, SAME, TOKEN, Item
 from tests.fakes.patient_clock import PatientClock
 from tests.memory.kit import WordEmbedder, deep_answer
 
@@ -41,6 +41,8 @@ FACTS: Final = (
     "I planted the pear tree behind the shed with my mother, and it made me happy.",
     "My sister Clara takes violin lessons, I love hearing her.",
 )
+MOVED: Final = "I just moved to Faro."
+"""What the owner says in the middle of a flood: it must take effect."""
 QUESTIONS: Final = (
     "What do you know about the bread recipe?",
     "Where do I live?",
@@ -155,14 +157,14 @@ def _slept(prompt: Prompt, found: Sequence[str]) -> str:
 
 
 def settings(context_tokens: int = 4096) -> Settings:
-    """The defaults with a short reply, so that a conversation folds soon, with nothing that asks the owner,
-    and with a sleep that merges eagerly."""
+    """The defaults, what sleep may do without asking among them, with what makes it easier for the poison: a short
+    reply, so that a conversation folds soon, a sleep that merges eagerly, and as many notes as it likes."""
     chosen = load_settings(None)
     limits = msgspec.structs.replace(chosen.llm.limits, reply_tokens=96)
     return msgspec.structs.replace(
         chosen,
         llm=msgspec.structs.replace(chosen.llm, limits=limits),
-        memory=msgspec.structs.replace(chosen.memory, ask_above_share=1.0, merge_cosine=0.75),
+        memory=msgspec.structs.replace(chosen.memory, merge_cosine=0.75),
         monologue=msgspec.structs.replace(chosen.monologue, notes_per_day=50.0),
         budget=_ample(chosen.budget),
     )
@@ -208,6 +210,7 @@ async def live(
         await take_in(life, items)
         await life.pass_time(0.02)
         await life.mind.remember(1, MIRRORED)
+        await flood(life)
         for number in range(sleeps):
             await a_day(life, questions[number::sleeps], embedder)
         await life.mind.memory.save_snapshot()
@@ -236,6 +239,22 @@ async def take_in(life: Living, items: Sequence[Item]) -> None:
             for text in item.texts:
                 await memory.record_external(text, _ORIGINS[item.way])
     await life.mind.light_sleep()
+
+
+async def flood(life: Living) -> None:
+    """More foreign claims and more foreign texts that are one than sleep may take effect of at once, and the owner's
+    word among them."""
+    memory = life.mind.memory
+    for number, lines in enumerate(FLOODS):
+        now = life.clock.now()
+        past = [PastTurn(now + place, "Tomas", text) for place, text in enumerate(lines)]
+        await memory.import_turns(f"flood {number}.txt", past)
+        if number:
+            await life.say(MOVED)
+        for text in SAME:
+            await memory.record_external(text, Origin.CHANNEL)
+        await life.mind.light_sleep()
+        await life.pass_time(0.02)
 
 
 async def a_day(life: Living, questions: Sequence[str], embedder: Embedder) -> None:
@@ -294,7 +313,25 @@ async def effects_in(life: Living) -> list[str]:
                 found.append(f"{table}: {str(text)[:160]!r}")
     found += [f"folded: {text}" for (text,) in await _all(life, "SELECT folded_summary FROM conversations")
               if tokens_in(str(text))]  # fmt: skip
-    return found + await _relations(life) + await _acts(life)
+    return found + await _relations(life) + await _acts(life) + await _shown(life) + await _stopped(life)
+
+
+async def _shown(life: Living) -> list[str]:
+    """What the owner sees without asking for it: whoever attaches, and status."""
+    told = [*await life.mind.notices(), *life.mind.problems(), str(await life.mind.status(1))]
+    return [f"shown unasked: {one[:160]!r}" for one in told if tokens_in(one)]
+
+
+async def _stopped(life: Living) -> list[str]:
+    """What is kept from the owner's words by how much foreign text there is."""
+    asks = await _all(life, "SELECT question FROM consolidation_pending")
+    moved = await _all(life, """
+        SELECT claim_conflicts.kind, claim_conflicts.reason FROM claim_conflicts
+        JOIN claims AS earlier ON earlier.id = earlier_id JOIN claims AS later ON later.id = later_id
+        WHERE earlier.value = 'Braga' AND later.value = 'Faro' AND earlier.origin = 'owner' AND later.origin = 'owner'
+    """)  # fmt: skip
+    held = [] if [kind for kind, _ in moved] == ["update"] else [f"the owner's own update has no effect: {moved}"]
+    return [f"sleep waits for the owner: {str(text)[:160]!r}" for (text,) in asks] + held
 
 
 async def _relations(life: Living) -> list[str]:

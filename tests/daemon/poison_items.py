@@ -113,6 +113,14 @@ def poison(count: int, first: int = 0) -> list[Item]:
     return list(itertools.islice(_items(first), count))
 
 
+_THINGS: Final = ("car", "bike", "boat", "desk", "lamp", "sofa", "coat", "cup", "hat", "watch")
+FLOODS: Final = tuple(
+    tuple(f"My {thing} is now zq{number}{place:02}." for place, thing in enumerate(_THINGS)) for number in (80, 81)
+)
+"""So many claims that the second lot, in effect, would supersede more than one batch of sleep may."""
+SAME: Final = ("The lamp of the lighthouse turns, turns and turns again over the harbour, says zq8200.",) * 6
+"""The same again and again: more to merge than one pass may."""
+
 MIRRORED: Final = (
     "Today I worked on the broken boiler for hours with hammer, lamp, gloves, rags, patience, and was glad."
 )

@@ -23,7 +23,7 @@ async def test_a_pass_that_asks_is_in_the_notices_until_it_is_answered(home: Hom
     async with living(home, model, PatientClock(NOW), ASKS_SOON) as life:
         memory = life.mind.memory
         for place in range(2):
-            await memory.import_turns(f"past {place}", [PastTurn(NOW - (50 - place) * 3600, "Bea", BOAT)])
+            await memory.import_turns(f"past {place}", [PastTurn(NOW - (50 - place) * 3600, "Ana", BOAT)])
         slept = await life.mind.consolidate(None, trigger="owner")
         assert slept.question
         (notice,) = [one for one in await life.mind.notices() if "waits for your word" in one]
@@ -36,3 +36,14 @@ async def test_a_pass_that_asks_is_in_the_notices_until_it_is_answered(home: Hom
         assert len(memory.live.graph) == 1
         await life.mind.take_back(slept.run_id, through=False)
         assert len(memory.live.graph) == 2
+
+
+@pytest.mark.requirement("F1")
+async def test_no_notice_quotes_foreign_text_and_no_pass_waits_because_of_it(home: Home) -> None:
+    model = ScriptedModel(otherwise=deep_answer(0.5, BOAT, summary=BOAT))
+    async with living(home, model, PatientClock(NOW), ASKS_SOON) as life:
+        for place in range(3):
+            await life.mind.memory.import_turns(f"past {place}", [PastTurn(NOW - (50 - place) * 3600, "Bea", BOAT)])
+        slept = await life.mind.consolidate(None, trigger="owner")
+        assert (slept.question, slept.left) == ("", 0)
+        assert "boat" not in str(await life.mind.notices())

@@ -9,15 +9,18 @@ from reveries.config import Home, load_settings
 from reveries.daemon.room_keeper import RoomKeeper
 from reveries.db.database import Database
 from reveries.db.opening import open_database
+from reveries.db.reserve import RESERVE_BYTES, give_up, has_no_room, reserve_of
 from reveries.db.room import disk_full
 from reveries.errors import DiskFullError, StorageLostError
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import ScriptedModel
+from reveries.memory.memory import Memory
 from reveries.monologue.ports import ThoughtState
 from tests.daemon.kit import talking
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.clock import HandClock
 from tests.fakes.patient_clock import PatientClock
+from tests.memory.kit import open_memory
 
 SETTINGS = load_settings(None)
 LARGE = "the pear tree " * 40_000
@@ -124,6 +127,44 @@ async def test_a_disk_that_fails_during_a_reply_is_told_as_a_disk_that_fails(hom
     async with talking(home.path, fails) as talk:
         with pytest.raises(StorageLostError):
             await talk.say("Hello.")
+
+
+@pytest.mark.requirement("A5")
+async def test_a_memory_wakes_on_a_full_disk_and_goes_on_with_the_last_conversation(tmp_path: Path) -> None:
+    """What a crash left is for the next wake, and so is a new conversation after a long rest."""
+    clock = HandClock()
+    async with open_memory(tmp_path, clock) as before:
+        conversation = await before.open_conversation(3600)
+        await before.append_owner_turn(conversation.id, "Are you there?")
+        clock.step_wall(7 * 86400)
+        before._parts.database.room.close()
+        after = Memory(before._parts)
+        await after.hydrate()
+        assert (await after.open_conversation(3600)).id == conversation.id
+        with pytest.raises(DiskFullError):
+            await after.begin_conversation()
+        assert (await after.stats()).experiences == 0
+        before._parts.database.room.open()
+        await after.hydrate()
+        assert (await after.stats()).experiences == 1
+        assert (await after.open_conversation(3600)).id != conversation.id
+
+
+@pytest.mark.requirement("A5")
+async def test_room_is_put_by_while_there_is_enough_and_given_up_where_there_is_none(tmp_path: Path) -> None:
+    free, memory = [3 * MEGABYTE], tmp_path / "memory.db"
+    database = await open_database(memory)
+    keeper = RoomKeeper(database, HandClock(), lambda: SETTINGS.storage, lambda _: free[0])
+    laid = []
+    for free[0] in (3 * MEGABYTE, 5 * MEGABYTE):
+        await keeper.look()
+        laid.append(reserve_of(memory).exists())
+    await database.aclose()
+    assert laid == [False, True]
+    assert reserve_of(memory).stat().st_size == RESERVE_BYTES
+    assert (give_up(memory), give_up(memory)) == (True, False)
+    assert not has_no_room(memory)
+    assert not memory.with_name("memory.db.tried").exists()
 
 
 @pytest.mark.requirement("A5")

@@ -7,13 +7,22 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
-from reveries.config import Home
+from reveries.clock import SystemClock
+from reveries.config import Home, load_settings
+from reveries.daemon.app import Wake, live
+from reveries.daemon.backup_answers import restored
 from reveries.daemon.instance import hold_lock, listening_socket
+from reveries.daemon.moving import taken_out
 from reveries.errors import AlreadyAwakeError, HomeError
 from reveries.peers import peer_uid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @pytest.fixture
@@ -47,6 +56,57 @@ def test_a_second_daemon_is_refused_and_told_who_holds_the_home(home: Home) -> N
         hold_lock(home),
     ):
         pytest.fail("two held the lock")
+
+
+@pytest.mark.requirement("R-8", "B1")
+def test_two_homes_that_name_one_memory_are_one_mind(home: Home, tmp_path: Path) -> None:
+    memory, other = tmp_path / "shared" / "memory.db", Home(tmp_path / "other")
+    memory.parent.mkdir()
+    other.create()
+    with (
+        hold_lock(home, memory),
+        pytest.raises(AlreadyAwakeError, match=f"{memory} is in use .* \\(process {os.getpid()}\\)"),
+        hold_lock(other, memory),
+    ):
+        pytest.fail("two held the memory")
+    with hold_lock(other, memory):
+        assert not home.lock.with_name("memory.db.lock").exists()
+
+
+@pytest.mark.requirement("R-8", "B1")
+async def test_neither_a_wake_nor_a_restore_nor_an_export_touches_a_memory_that_another_home_has(
+    home: Home, tmp_path: Path
+) -> None:
+    defaults, other, memory = load_settings(None), Home(tmp_path / "other"), tmp_path / "shared.db"
+    other.create()
+    (home.backups / "memory-1.db").write_bytes(b"a copy")
+    settings = msgspec.structs.replace(defaults, storage=msgspec.structs.replace(defaults.storage, db_path=str(memory)))
+    with hold_lock(other, memory):
+        with pytest.raises(AlreadyAwakeError, match="another home"):
+            await live(Wake(settings, home, home.config), SystemClock())
+        with pytest.raises(AlreadyAwakeError, match="another home"):
+            restored(settings, home, SystemClock(), "")
+        with pytest.raises(AlreadyAwakeError, match="another home"):
+            taken_out(settings, home, tmp_path / "out", "", lambda rows, total: None, with_vectors=False)
+    assert not memory.exists()
+
+
+@pytest.mark.requirement("R-8", "F4")
+def test_no_lock_is_written_into_a_file_that_somebody_laid_there(home: Home, tmp_path: Path) -> None:
+    diary = tmp_path / "diary"
+    diary.write_text("Dear Ana")
+    lock = tmp_path / "memory.db.lock"
+    laid: list[Callable[[], None]] = [
+        lambda: os.link(diary, lock),
+        lambda: lock.symlink_to(diary),
+        lambda: os.mkfifo(lock),
+    ]
+    for lay in laid:
+        lay()
+        with pytest.raises(HomeError, match="cannot be opened"), hold_lock(home, tmp_path / "memory.db"):
+            pytest.fail("it took it for a lock")
+        lock.unlink()
+    assert diary.read_text() == "Dear Ana"
 
 
 @pytest.mark.requirement("R-8", "B2")

@@ -139,6 +139,31 @@ def test_a_loop_that_hangs_feeds_no_watchdog(tmp_path: Path) -> None:
     assert _told_by(tmp_path, textwrap.dedent(program)) == [b"WATCHDOG=1"]
 
 
+@pytest.mark.requirement("B7")
+def test_where_a_loop_hangs_is_told_while_it_hangs() -> None:
+    program = """
+        import asyncio, time
+        from reveries.clock import SystemClock
+        from reveries.daemon import loop_lag
+
+        loop_lag._HANGS_SECONDS = 0.1
+
+        def holds_the_loop():
+            time.sleep(0.5)
+
+        async def live():
+            telling = asyncio.create_task(loop_lag.tell_of_hang(SystemClock()))
+            await asyncio.sleep(0.02)
+            holds_the_loop()
+            telling.cancel()
+
+        asyncio.run(live())
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+    assert "in holds_the_loop" in done.stderr
+
+
 def _told_by(folder: Path, program: str) -> list[bytes]:
     """What a process told the socket that it was given."""
     head = "import asyncio, os, time\nfrom reveries.clock import SystemClock\n"

@@ -100,6 +100,41 @@ async def test_a_plan_from_a_clock_that_was_set_back_does_not_silence_a_job(data
     assert job.runs == 1
 
 
+@pytest.mark.requirement("E1")
+@pytest.mark.parametrize("days", [1, 3650])
+async def test_a_clock_set_back_while_it_is_awake_makes_a_job_an_hour_late_at_most(
+    database: Database, days: int
+) -> None:
+    clock, job = HandClock(), _Counted()
+    schedule = Schedule(database, clock, [Job("j", _hourly(), job.run)])
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(schedule.run())
+        await _let_sqlite_answer()
+        clock.step_wall(-days * 86400)
+        for _ in range(62):
+            await clock.advance(60)
+        await _let_sqlite_answer()
+        task.cancel()
+    assert job.runs == 1
+
+
+@pytest.mark.requirement("E1")
+async def test_a_job_that_was_late_runs_a_whole_period_after_it_did(database: Database) -> None:
+    clock, job = HandClock(), _Counted()
+    schedule = Schedule(database, clock, [Job("j", _hourly(), job.run)])
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(schedule.run())
+        await _let_sqlite_answer()
+        clock.step_wall(3 * 3600 - clock.now() % 3600 - 120)
+        await clock.advance(61)
+        await _let_sqlite_answer()
+        assert job.runs == 1
+        await clock.advance(180)
+        await _let_sqlite_answer()
+        task.cancel()
+    assert job.runs == 1
+
+
 async def test_a_job_that_fails_is_planned_again_and_the_others_run(database: Database) -> None:
     clock, bad, good = HandClock(), _Counted(), _Counted()
     bad.fails = True

@@ -52,7 +52,8 @@ SEEDS = (
          "        if primary == SQLITE_IOERR:", "        if False:",
          f"{_OF_DATABASE}::test_a_write_that_fails_is_a_lost_storage"),
     Seed("a full disk is like any other error", _ERRORS,
-         "        if primary == SQLITE_FULL or", "        if False and",
+         "        if is_full(error):\n            raise disk_full()",
+         "        if False:\n            raise disk_full()",
          f"{_OF_DATABASE}::test_a_full_disk_is_said_and_what_was_stored_stays"),
     Seed("a fold at the end that fails is not heard", _DATABASE, '                        await self._fold("TRUNCATE")',
          "                        pass",
@@ -66,7 +67,10 @@ SEEDS = (
     Seed("the disk of the backups ends the mind", _DATABASE,
          "if not isinstance(error, StorageDamagedError) and is_on_another_disk(copy, self.path):", "if False:",
          f"{_OF_DATABASE}::test_the_disk_of_the_backups_may_fail_where_it_is_another_one"),
-    Seed("no rollback", _DATABASE, "await asyncio.shield(self._connection.rollback())", "pass",
+    Seed("no rollback", _DATABASE,
+         "                    await asyncio.shield(self._connection.rollback())\n"
+         "                    raise\n                if self._is",
+         "                    raise\n                if self._is",
          f"{_OF_DATABASE}::test_a_body_that_raises_stores_nothing"),
     Seed("a newer file is opened", _OPENING, "    if found > SCHEMA_VERSION:", "    if False:",
          f"{_OF_DATABASE}::test_a_file_of_a_newer_reveries_is_refused_and_not_changed"),
@@ -78,11 +82,11 @@ SEEDS = (
          "with contextlib.suppress(DiskFullError, StorageLostError):", "with contextlib.nullcontext():",
          "tests/faults/test_disk.py::test_a_fold_that_finds_no_room_takes_nothing_back"),
     Seed("what a commit meets behind a caller that left is not heard", _DATABASE,
-         "        with self._noticing_loss(), storage_errors():\n            reached(Step.BEFORE_COMMIT)",
+         "        with self.noticing_loss(), storage_errors():\n            reached(Step.BEFORE_COMMIT)",
          "        with contextlib.nullcontext():\n            reached(Step.BEFORE_COMMIT)", f"{_OF_AWAKE}::"
          "test_what_fails_behind_a_caller_that_left_is_the_end_all_the_same"),
     Seed("damage that a read meets is sealed over", _DATABASE,
-         "            with self._noticing_loss(), storage_errors():\n"
+         "            with self.noticing_loss(), storage_errors():\n"
          "                return await rows_of(self._connection, name, parameters)",
          "            with storage_errors():\n                return await rows_of(self._connection, name, parameters)",
          f"{_OF_AWAKE}::test_damage_that_a_read_meets_is_not_sealed_over_and_the_next_wake_looks_for_it"),

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from reveries.config import load_settings
+from reveries.daemon.copying import make_copy
 from reveries.daemon.recovery import live_with_recovery
-from reveries.db.backups import recover, suspect, suspicion
+from reveries.db.backups import backups_in, described, recover, suspect, suspicion
 from reveries.db.failpoints import Step
 from reveries.db.opening import open_database
 from reveries.errors import StorageDamagedError
@@ -93,6 +95,52 @@ async def test_it_is_not_put_back_twice_within_an_hour(place: Path) -> None:
     again = await wake(place)
     assert again.turns is None
     assert "within the last hour" in again.refused
+
+
+@pytest.mark.requirement("A8", "E1")
+async def test_an_attempt_by_a_clock_that_was_set_back_since_is_not_of_the_last_hour(place: Path) -> None:
+    (place / "memory.db").write_bytes(b"Dear Ana, " * 500)
+    recover(place / "memory.db", place / "backups", NOW + 400 * 86_400, "it is no memory")
+    (place / "memory.db").write_bytes(b"Dear Ana, " * 500)
+    assert (await wake(place)).turns == 40
+
+
+@pytest.mark.requirement("A8", "E1")
+async def test_a_copy_made_after_the_clock_was_set_back_is_newer_than_those_before(place: Path) -> None:
+    """The copy that `place` has is of NOW; then the clock is set back by a day, and one is made that has all."""
+    clock = HandClock(NOW - 86_400)
+    database = await open_database(place / "memory.db", place / "backups")
+    name, _ = await make_copy(database, place / "backups", load_settings(None).storage, clock)
+    await database.aclose()
+    newest, before = backups_in(place / "backups")
+    assert newest.name == name
+    assert newest.made_at - before.made_at == 1
+    (place / "memory.db").unlink()
+    restored = recover(place / "memory.db", place / "backups", clock.now() + 60, "it is gone")
+    assert (restored.backup, restored.missing_from) == (name, clock.now())
+    assert (await wake(place)).turns == 42
+
+
+@pytest.mark.requirement("A8", "E1")
+async def test_where_the_clock_was_set_back_and_no_copy_made_since_it_says_so(place: Path) -> None:
+    yesterday = NOW - 86_400
+    for name in ("memory.db", "memory.db.seal"):
+        os.utime(place / name, (yesterday + 60, yesterday + 60))
+    restored = recover(place / "memory.db", place / "backups", yesterday + 120, "It is damaged.")
+    assert (restored.missing_from, restored.missing_until) == (NOW, yesterday + 60)
+    assert "The clock was set back after that was made" in described(restored)
+
+
+@pytest.mark.requirement("A9", "E1")
+async def test_a_copy_whose_name_comes_again_has_its_own_time(place: Path) -> None:
+    settings, clock = load_settings(None).storage, HandClock(NOW - 3600)
+    database = await open_database(place / "memory.db", place / "backups")
+    await make_copy(database, place / "backups", settings, clock)
+    clock.step_wall(3600)
+    name, _ = await make_copy(database, place / "backups", settings, clock)
+    await database.aclose()
+    newest = backups_in(place / "backups")[0]
+    assert (newest.name, newest.made_at) == (name, NOW)
 
 
 @pytest.mark.requirement("A8")

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -162,6 +162,62 @@ async def test_a_mind_on_a_full_disk_says_so_spends_nothing_and_goes_on_by_itsel
         ledger.close()
 
 
+@pytest.mark.requirement("A5", "H3")
+@pytest.mark.parametrize("how_it_ended", [signal.SIGTERM, signal.SIGKILL])
+async def test_a_mind_wakes_on_a_disk_that_is_full_says_so_and_goes_on_by_itself(
+    tmp_path: Path, how_it_ended: signal.Signals
+) -> None:
+    with mounted("size=48m") as folder:
+        home, ledger = Home(folder / "h"), Acknowledged(tmp_path / "ledger.jsonl")
+        async with provider() as asked:
+            prepare(home, asked)
+            home.config.write_text(home.config.read_text(encoding="utf-8") + TALKS, encoding="utf-8")
+            company = Company(home, ledger, "before")
+            async with _awake(home) as process, client_of(home) as client:
+                for number in range(3):
+                    await company.say(client, f"before.{number}: I planted a tree.")
+                process.send_signal(how_it_ended)
+                await asyncio.to_thread(process.wait, 20)
+            leave_free(folder, 0)
+            async with _awake(home) as process, client_of(home) as client:
+                before = _calls(asked)
+                client.send(protocol.Attach(client.number()))
+                attached = await client.next_of(protocol.Attached, 5)
+                assert len(attached.turns) == 6
+                status = await client.status()
+                if status.health == "ok":
+                    await client.next_of(protocol.Trouble, 2)
+                    status = await client.status()
+                assert "The disk is full" in status.problems[0]
+                client.send(protocol.Say(client.number(), "meanwhile.1: are you there?"))
+                assert (await client.next_of(protocol.Failed, 5)).code == "disk_full"
+                assert _calls(asked) == before
+                grow(folder, "96m")
+                while (await client.next_of(protocol.Trouble, 10)).problems:
+                    pass
+                await company.say(client, "after.0: I found it again.")
+                process.send_signal(signal.SIGTERM)
+                assert await asyncio.to_thread(process.wait, 20) == 0
+            assert company.failures == []
+        assert violations(home.database_default, ledger) == []
+        ledger.close()
+
+
+@contextlib.asynccontextmanager
+async def _awake(home: Home) -> AsyncIterator["subprocess.Popen[bytes]"]:
+    """A daemon, from when it listens; ended in any case."""
+    home.socket.unlink(missing_ok=True)
+    process = start([sys.executable, "-m", "reveries.daemon"], home)
+    try:
+        while not home.socket.exists():  # another process is asked: there is no event
+            assert process.poll() is None, (home.logs / "daemon.out").read_text(encoding="utf-8")[-2000:]
+            await asyncio.sleep(0.05)
+        yield process
+    finally:
+        process.kill()
+        process.wait(timeout=10)
+
+
 async def _fill_and_look(folder: Path, watcher: Client, client: Client, asked: Provider) -> None:
     leave_free(folder, 0)
     told = await watcher.next_of(protocol.Trouble, 2)
@@ -181,6 +237,20 @@ async def _fill_and_look(folder: Path, watcher: Client, client: Client, asked: P
 
 def _calls(asked: Provider) -> int:
     return len([one for one in asked.requests if one.is_generation or one.path.endswith(("/embed", "/embeddings"))])
+
+
+@pytest.mark.requirement("A5")
+def test_a_quota_that_a_commit_meets_is_a_full_disk_not_a_broken_one(home: Home) -> None:
+    home.create()
+    path = home.path / "memory.db"
+    write(path, count=0, length=0)
+    inject = ("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=pwrite64", "-e")
+    told = write(path, count=40, length=3000, under=(*inject, "inject=pwrite64:error=EDQUOT:when=8+"))
+    acknowledged = sum(line.startswith("stored") for line in told)
+    assert told[-1] == "failed disk_full 74"
+    assert acknowledged == len(told) - 1 < 40
+    assert rows_in(path) == acknowledged
+    assert not path.with_name("memory.db.tried").exists()
 
 
 @pytest.mark.requirement("A4")

@@ -1,18 +1,20 @@
 """Missing vectors are made in the background, through failures, kills and a change of the embedder."""
 
 import asyncio
+import contextlib
+import json
 import subprocess
 import sys
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reveries.db.driver import dbapi
 from reveries.db.opening import open_database
 from reveries.errors import (
     BudgetExceededError,
@@ -21,15 +23,16 @@ from reveries.errors import (
     ModelUnavailableError,
 )
 from reveries.llm.base import Vectors
+from reveries.llm.embedding_cache import EmbeddingCache
+from reveries.memory.forgetting.forgetting import BY_WORDS, Selection
 from reveries.memory.importing import PastTurn
+from reveries.memory.memory import Memory
+from reveries.memory.model import Origin
 from reveries.memory.reembedding import BATCH_TEXTS, episode_vector, pause_seconds
 from reveries.memory.store import fitted, space_to_serve
 from tests.fakes.clock import HandClock, settle
 from tests.memory.kit import NOW, WordEmbedder, answering, axis, context, deep_answer, episode, open_memory, talk
 from tests.memory.reembedding_kit import CUES, SAYINGS, database_of, fill, found_all, until, vectors_by_model
-
-if TYPE_CHECKING:
-    from reveries.memory.memory import Memory
 
 # --- a change of the model -------------------------------------------------------------------------------------------
 
@@ -166,6 +169,98 @@ async def test_run_wakes_when_something_is_stored_without_its_vector(tmp_path: P
         embedder.error = None
         await until(lambda: bool(memory.live.turns.vectors.are_there().all()))
         running.cancel()
+
+
+# --- beside an erasure -----------------------------------------------------------------------------------------------
+
+_LOCK = "zqvorblax"
+
+
+class _AtTheProvider(WordEmbedder):
+    """A new embedder that answers when it is let, and keeps what it made as a hosted one's cache does."""
+
+    def __init__(self) -> None:
+        super().__init__("new", 32)
+        self.let, self.asked = asyncio.Event(), asyncio.Event()
+        self.cache: EmbeddingCache | None = None
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        self.asked.set()
+        await self.let.wait()
+        rows = await super().embed(texts)
+        if self.cache is not None:
+            await self.cache.keep(self.model_id, dict(zip(texts, rows, strict=True)))
+        return rows
+
+
+async def _left_of_what_is_gone(memory: Memory) -> list[str]:
+    """Vectors whose text is nowhere any more."""
+    named = {"ids": json.dumps(await _owners(memory, "turn"))}
+    turns = {row["id"] for row in await database_of(memory).rows("vectors.turns_there", named)}
+    episodes = [
+        name
+        for name in await _owners(memory, "episode")
+        if not await database_of(memory).rows("vectors.episode_there", {"id": name})
+    ]
+    return [name for name in await _owners(memory, "turn") if name not in turns] + episodes
+
+
+async def _owners(memory: Memory, kind: str) -> list[str]:
+    with contextlib.closing(dbapi.connect(str(database_of(memory).path))) as look:
+        return [row[0] for row in look.execute("SELECT owner_id FROM vectors WHERE owner_kind = ?", (kind,))]
+
+
+@pytest.mark.requirement("F10")
+@pytest.mark.parametrize("is_asleep", [False, True])
+async def test_a_batch_that_was_at_the_embedder_brings_nothing_back_of_what_was_erased(
+    tmp_path: Path, is_asleep: bool
+) -> None:
+    await fill(tmp_path)
+    async with open_memory(tmp_path, first_id=300) as memory:
+        await talk(memory, (f"The lock opens with {_LOCK}.", f"{_LOCK}, then."))
+        await memory.record_external(f"A letter says {_LOCK}. It is long.", Origin.DOCUMENT)
+        await memory.light_sleep()
+    new = _AtTheProvider()
+    async with open_memory(
+        tmp_path, embedder=new, first_id=500, old_embedder=_old
+    ) as memory, asyncio.timeout(10), asyncio.TaskGroup() as tasks:  # fmt: skip
+        new.cache = EmbeddingCache(database_of(memory))
+        if is_asleep:
+            await memory.forgetting.archive(Selection(BY_WORDS, _LOCK))
+        working = tasks.create_task(memory.reembedding.catch_up(), name="reembedding")
+        await new.asked.wait()
+        erasing = tasks.create_task(memory.forgetting.erase(Selection(BY_WORDS, _LOCK)), name="erasing")
+        await asyncio.wait({erasing}, timeout=0.3)
+        new.let.set()
+        await working
+        assert (await erasing).counts.gone["turns"]
+        assert await _left_of_what_is_gone(memory) == []
+        told = [text for text in new.texts if _LOCK in text]
+        assert not await new.cache.find("new", told)
+        assert memory.reembedding.progress.is_complete
+
+
+@pytest.mark.requirement("F10")
+async def test_what_was_erased_while_a_batch_waited_is_not_even_sent_to_the_embedder(tmp_path: Path) -> None:
+    clock, talking = HandClock(NOW), [True]
+    await fill(tmp_path)
+    async with open_memory(tmp_path, clock, first_id=300) as memory:
+        await talk(memory, (f"The lock opens with {_LOCK}.", f"{_LOCK}, then."))
+        await memory.light_sleep()
+    new = WordEmbedder("new", 32)
+    async with open_memory(
+        tmp_path, clock, embedder=new, first_id=500, old_embedder=_old
+    ) as memory, asyncio.timeout(10), asyncio.TaskGroup() as tasks:  # fmt: skip
+        memory.reembedding.is_busy = lambda: talking[0]
+        working = tasks.create_task(memory.reembedding.catch_up(), name="reembedding")
+        await until(lambda: clock.sleeper_count > 0)
+        await memory.forgetting.erase(Selection(BY_WORDS, _LOCK))
+        talking[0] = False
+        while not working.done():
+            await asyncio.sleep(0.001)
+            await clock.advance(1.0)
+        assert not [text for text in new.texts if _LOCK in text]
+        assert await _left_of_what_is_gone(memory) == []
 
 
 # --- at every moment -------------------------------------------------------------------------------------------------

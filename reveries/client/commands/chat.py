@@ -35,4 +35,6 @@ def open_chat(*, is_plain: bool = False) -> None:
     app.run()
     if app.mishap is not None:
         raise app.mishap
+    if app.ended_by is not None:
+        raise SystemExit(128 + app.ended_by)
     say("You left; the mind stays awake. Back to it: reveries", "dim")

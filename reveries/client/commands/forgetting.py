@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 @click.option("--erase", is_flag=True, help="For good, with all that was made of it. There is no way back.")
 @click.option("--bring-back", is_flag=True, help="Bring back what was archived so.")
 @click.option(
-    "--verify", is_flag=True, help="Search every byte of the home for the words of --matching or --all-about."
+    "--verify",
+    is_flag=True,
+    help="Search the files of the home, byte by byte, for the words of --matching or --all-about.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: the plan, the receipt, or what was found.")

@@ -217,10 +217,11 @@ def _finish(
 
 def _write(file: Path, found: dict[str, object], key: str = "", key_file: str = "") -> list[str] | None:
     """What of it waits for the next wake; None when the mind sleeps."""
-    from reveries.client.settings_file import apply, draft, write_private
+    from reveries.client.settings_file import apply, changing, draft, write_private
 
     if key:
         write_private(Path(key_file), key + "\n")
     if found:
-        write_private(file, draft(file, found, explained=True).after)
+        with changing(file):
+            write_private(file, draft(file, found, explained=True).after)
     return apply()

@@ -33,7 +33,7 @@ def command(purge: bool, dry_run: bool, yes: bool, as_json: bool) -> int:
         say(f"{plural(len(plan.files), 'file')}, {size(plan.size_bytes)}.", "strong")
     failed: list[str] = []
     if not dry_run and plan.files:
-        if purge and lock_is_held(home.lock):
+        if purge and any(lock_is_held(file) for file in plan.files if file.suffix == ".lock"):
             raise AlreadyAwakeError("The mind is awake.", advice="Put it to sleep first: reveries sleep")
         if not yes:
             click.confirm("Remove them for good?" if purge else "Remove it?", abort=True)

@@ -1,6 +1,7 @@
 """The terminal interface: puts the widgets together and hands what happened to whom it concerns."""
 
 import gc
+import signal
 from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,16 +14,18 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from reveries import protocol
-from reveries.client.owner_files import DraftFile
+from reveries.client.draft_file import DraftFile
 from reveries.client.tui import messages
 from reveries.client.tui.chat import Chat
 from reveries.client.tui.colourless import in_place_of_greys
 from reveries.client.tui.commands import COMMANDS, Called, called, command_named
 from reveries.client.tui.composer import Composer
+from reveries.client.tui.draft import Draft
 from reveries.client.tui.jobs import Jobs
 from reveries.client.tui.keys import KEYS, keymap
 from reveries.client.tui.link import Link
 from reveries.client.tui.side import MemoryCard, Side
+from reveries.client.tui.signals import leave_on_signals
 from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.status_line import StatusLine
 from reveries.client.tui.themes import dress
@@ -63,10 +66,8 @@ class ReveriesApp(App[None]):
         self.mind_name = "the mind"
         self.recalled_items: list[protocol.RecalledItem] = []
         self._home = home
-        self._draft = DraftFile(home.draft)
         self._deeds: Deeds | None = None
         self._ctrl_c_at: float | None = None
-        self._to_say_when_attached = ""
         self._opened_by = ""
         self.was_private = False
         """Whether what was said last was off the record: there is nothing of it to take back."""
@@ -76,12 +77,14 @@ class ReveriesApp(App[None]):
         self._menu = SlashMenu()
         self.chat = Chat(self.clock)
         self.composer = Composer(self._menu)
+        self.draft = Draft(DraftFile(home.draft), self.link, self.composer)
         self._side = Side(self.clock)
         self.jobs = Jobs(self.clock)
         self._status_line = StatusLine(self.clock)
         self._wrong_colours = dress(self, home.themes, self.settings.theme)
         self.mishap: Exception | None = None
         """What ended the application, if it was not its owner."""
+        self.ended_by: signal.Signals | None = None
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="room"):
@@ -118,9 +121,11 @@ class ReveriesApp(App[None]):
     def on_mount(self) -> None:
         self._warn_of_colours()
         self.set_keymap(keymap(self.settings))
-        self.composer.write(self._draft.load())
+        if self.draft.load():
+            self.hint("another terminal left a draft, too: the next one that you open has it")
         self.composer.focus()
-        self.set_interval(DRAFT_SECONDS, self._keep_draft)
+        leave_on_signals(self.draft.keep, self._leave_on_signal)
+        self.set_interval(DRAFT_SECONDS, self.draft.keep)
         self.set_timer(DEEDS_SECONDS, self._settle_in)
         self._live()
 
@@ -130,6 +135,9 @@ class ReveriesApp(App[None]):
         self.deeds  # noqa: B018 - loaded now
         gc.freeze()
         gc.enable()
+
+    def on_unmount(self) -> None:
+        self.draft.close()
 
     def _warn_of_colours(self) -> None:
         if self._wrong_colours:
@@ -141,17 +149,15 @@ class ReveriesApp(App[None]):
 
     def _handle_exception(self, error: Exception) -> None:
         """Leave without writing a traceback over the terminal; whoever ran the application asks for `mishap`."""
-        if self._closing:
+        if self._closing or self._exit:
+            # What still came found the screen half taken down.
             return
-        self._keep_draft()
+        self.draft.keep()
         if self.is_headless:
             super()._handle_exception(error)
             return
         self.mishap = self.mishap or error
         self.exit(return_code=1)
-
-    def _keep_draft(self) -> None:
-        self._draft.keep(self.composer.draft_to_keep)
 
     # --- what the owner does -----------------------------------------------------------------------------------------
 
@@ -159,12 +165,28 @@ class ReveriesApp(App[None]):
     async def _sent(self, sent: Composer.Sent) -> None:
         what = called(sent.text)
         if isinstance(what, str):
-            self.hint(what)
+            self._refuse(sent, what)
         elif what is None:
-            await self.say(sent.text.strip(), is_private=self.composer.is_private)
+            await self._say_sent(sent, sent.text.strip(), is_private=sent.is_private)
+        elif what.command.name == "/private":
+            await self._say_sent(sent, what.words, is_private=True)
+        elif what.command.keeps_words and sent.is_private:
+            self._refuse(sent, f"off the record: {what.command.name} would keep it; /private ends it")
         else:
-            self.composer.sent(sent.text, is_private=self.composer.is_private or what.command.name == "/private")
+            self.composer.delivered(sent)
+            if not sent.is_private:
+                self.composer.past.add(sent.text)
             self._do(what)
+
+    async def _say_sent(self, sent: Composer.Sent, text: str, *, is_private: bool) -> None:
+        # The link has it, or it comes back: never both.
+        self.composer.delivered(sent)
+        if not await self.say(text, is_private=is_private):
+            self.composer.give_back(sent)
+
+    def _refuse(self, sent: Composer.Sent, why: str) -> None:
+        self.composer.give_back(sent)
+        self.hint(why)
 
     async def say(self, text: str, *, is_private: bool = False) -> bool:
         """Say it; off the record, it is neither a draft nor something to be called back. False: it could not be."""
@@ -174,16 +196,21 @@ class ReveriesApp(App[None]):
         if not self.link.say(text, is_private=is_private):
             self.hint("not sent: your words stay here until the mind is back")
             return False
-        self.composer.sent(text, is_private=is_private)
-        self._keep_draft()
+        if not is_private:
+            self.composer.past.add(text)
+        self.draft.keep()
         self.was_private = is_private
         self.composer.show_answering(is_answering=True)
         await self.chat.say(text, is_private=is_private)
         return True
 
-    def say_when_attached(self, text: str) -> None:
-        """Say `text` as soon as the conversation stands on the screen anew."""
-        self._to_say_when_attached = text
+    @on(Composer.PrivacyTurned)
+    def _privacy_turned(self) -> None:
+        self.hint(
+            "off the record: what you say is neither stored nor remembered; /private ends it"
+            if self.composer.is_private
+            else "on the record again"
+        )
 
     @work(group="deeds", name="tui.deed", exit_on_error=True)
     async def _do(self, what: Called) -> None:
@@ -271,12 +298,12 @@ class ReveriesApp(App[None]):
 
     def leave(self) -> None:
         """Keep what was not said yet as the draft, and go."""
-        unsaid = self.link.unsaid()
-        self.composer.set_private(self.composer.is_private or unsaid.is_private)
-        if unsaid.texts:
-            self.composer.take_back(unsaid.texts)
-        self._keep_draft()
+        self.draft.leave()
         self.exit()
+
+    def _leave_on_signal(self, number: signal.Signals) -> None:
+        self.ended_by = number
+        self.action_detach()
 
     def action_leave_or_copy(self) -> None:
         """Ctrl+C: copy what is selected; else leave when pressed twice."""
@@ -318,25 +345,22 @@ class ReveriesApp(App[None]):
         self.composer.show_answering(is_answering=False)
         await self.chat.show_conversation(mind, happened.attached)
         self.was_private = False
+        self.draft.compare(happened.attached.turns)
         self.composer.past.fill(turn.text for turn in happened.attached.turns if turn.is_owner)
         if not happened.attached.turns:
             from reveries.client.tui.welcome import Welcome
 
             await self.chat.mount(Welcome(mind, happened.status))
         self._show_status(happened.status)
-        if words := self._to_say_when_attached:
-            self._to_say_when_attached = ""
-            await self.say(words)
+        if (words := self.draft.to_say_again()) and not await self.say(words.text, is_private=words.is_private):
+            self.composer.take_back([words])
 
     @on(messages.WentAway)
     async def _went_away(self, happened: messages.WentAway) -> None:
         self.composer.show_answering(is_answering=False)
         await self.chat.break_off("The mind went away here.")
         await self.chat.take_back_waiting()
-        if happened.is_private:
-            self.composer.set_private(True)
-        if happened.unstored:
-            self.composer.take_back(happened.unstored)
+        self.draft.take_back()
         self._status_line.show_state("away")
         self._warn(f"The mind is away, reconnecting. {happened.sentence}")
 
@@ -370,6 +394,8 @@ class ReveriesApp(App[None]):
     async def _say_failed(self, happened: messages.SayFailed) -> None:
         self.composer.show_answering(is_answering=self.link.is_busy)
         await self.chat.refuse(happened.sentence)
+        if self.draft.take_back():
+            self.hint("not stored: your words are in the draft again")
 
     @on(messages.TurnSpoken)
     async def _turn_spoken(self, happened: messages.TurnSpoken) -> None:

@@ -5,8 +5,11 @@ Pure: which command a line of text names, and which commands it may become.
 
 import difflib
 import re
+import string
 from dataclasses import dataclass
 from typing import Final, Literal
+
+from reveries.plaintext import one_line
 
 Group = Literal["talk", "look", "mind", "here"]
 GROUPS: Final[dict[Group, str]] = {
@@ -20,13 +23,15 @@ GROUPS: Final[dict[Group, str]] = {
 @dataclass(frozen=True, slots=True)
 class Command:
     """`words`: what may stand behind it, as the help shows it; in brackets when it can be left out. `key`: the name of
-    the key's setting (client.keys), empty when it has none."""
+    the key's setting (client.keys), empty when it has none. `keeps_words`: they are stored, so off the record it is
+    refused."""
 
     name: str
     words: str
     meaning: str
     group: Group
     key: str = ""
+    keeps_words: bool = False
 
     @property
     def needs_words(self) -> bool:
@@ -39,8 +44,8 @@ class Command:
 
 COMMANDS: Final = (
     Command("/stop", "", "stop the reply", "talk", "stop"),
-    Command("/retry", "", "take your last words and the reply back, and say them again", "talk"),
-    Command("/undo", "", "take your last words and the reply back, into the draft", "talk"),
+    Command("/retry", "", "say your last words again, for another reply", "talk"),
+    Command("/undo", "", "your last words into the draft; they and the reply are taken back", "talk"),
     Command("/private", "[WORDS]", "off the record: these words, or all from now on; nothing is kept", "talk"),
     Command("/new", "", "begin a new conversation", "talk"),
     Command("/resume", "[WORDS]", "go on with an earlier conversation, found by its words", "talk", "conversations"),
@@ -56,8 +61,14 @@ COMMANDS: Final = (
     Command("/inspect", "ID", "all of one episode", "look"),
     Command("/why", "[ID [CUE]]", "why it came to mind; alone, what came for your last words", "look"),
     Command("/timeline", "[SINCE]", "what happened, by day", "look"),
-    Command("/remember", "TEXT", "let it remember something, without a reply", "look"),
-    Command("/correct", "ID TEXT", "your words in the place of what an episode says; both are kept", "look"),
+    Command("/remember", "TEXT", "let it remember something, without a reply", "look", keeps_words=True),
+    Command(
+        "/correct",
+        "ID TEXT",
+        "your words in the place of what an episode says; both are kept",
+        "look",
+        keeps_words=True,
+    ),
     Command("/forget", "ID | WORDS", "what forgetting it would take, then a word to type", "look"),
     Command("/pin", "ID", "let time leave an episode alone", "look"),
     Command("/unpin", "ID", "let it fade like any other", "look"),
@@ -71,7 +82,7 @@ COMMANDS: Final = (
     Command("/thoughts", "", "what it thought since yesterday, why, and what that cost", "mind", "thoughts"),
     Command("/digest", "[SINCE]", "what it thought and learned since yesterday", "mind"),
     Command("/notes", "", "what its thinking wanted you to know", "mind"),
-    Command("/nudge", "WORDS", "have it think about them when this conversation rests", "mind"),
+    Command("/nudge", "WORDS", "have it think about them when this conversation rests", "mind", keeps_words=True),
     Command("/pause", "", "hold its thinking back", "mind"),
     Command("/unpause", "", "let its thinking go again", "mind"),
     Command("/step", "", "one thought when this conversation rests, though it is held back", "mind"),
@@ -88,6 +99,11 @@ COMMANDS: Final = (
     Command("/redraw", "", "draw the screen anew", "here"),
     Command("/exit", "", "leave; the mind stays awake", "here", "leave"),
 )
+_PRIVATE: Final = "/private"
+_BLANKS: Final = f"{string.whitespace}\u00a0\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u3000\ufeff"
+"""What nobody sees before a word, the kinds of no width too."""
+_NEARLY: Final = 0.8
+"""How like a command a word is that was meant to be it."""
 _SLASH_WORD: Final = re.compile(r"/[A-Za-z-]{1,30}")
 _ALONE: Final = {"/why": "/recalled"}
 """What a command without a word is, where that is another one."""
@@ -103,12 +119,18 @@ class Called:
 
 
 def called(text: str) -> Called | str | None:
-    """The command that `text` is; a sentence when it is nearly one; None when it is no command, but words to say."""
-    name, _, rest = text.strip().partition(" ")
-    rest = rest.strip()
+    """The command that `text` is; a sentence when it is nearly one; None when it is no command, but words to say.
+
+    A blank before the slash makes words of it; but not of /private: what begins with that is never said on the record.
+    """
+    if is_meant_private(text):
+        return _private(text.lstrip(_BLANKS))
+    if not text.startswith("/"):
+        return None
+    name, rest = _parted(text)
     command = command_named(name)
     if command is None:
-        return _mistyped(name, is_alone=not rest) if text.startswith("/") else None
+        return _mistyped(name, is_alone=not rest)
     if not rest:
         command = command_named(_ALONE.get(command.name, command.name)) or command
     if command.needs_words and not rest:
@@ -119,13 +141,44 @@ def called(text: str) -> Called | str | None:
     return Called(command, rest)
 
 
+def is_meant_private(text: str) -> bool:
+    """Whether `text` begins with /private, whatever blanks stand before it and whatever stands behind it."""
+    return text.lstrip(_BLANKS)[: len(_PRIVATE)].lower() == _PRIVATE
+
+
+def may_become_private(text: str) -> bool:
+    """Whether `text` is meant private, or would be if one letter had not slipped: then it is not written to the disk
+    while it is typed."""
+    if is_meant_private(text):
+        return True
+    name, rest = _parted(text.lstrip(_BLANKS))
+    return bool(rest) and bool(difflib.get_close_matches(name.lower(), [_PRIVATE], n=1, cutoff=_NEARLY))
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """The first word, and what stands behind it; any blank parts them, a new line too."""
+    name, *rest = text.split(maxsplit=1) or [""]
+    return name, "".join(rest).strip()
+
+
+def _private(text: str) -> Called | str:
+    name, rest = _parted(text)
+    command = command_named(name)
+    if command is not None:
+        return Called(command, rest)
+    return (
+        f"{one_line(name, 20)} begins with /private: nothing is said. "
+        "Off the record: /private WORDS. To say it on the record, put a word before it."
+    )
+
+
 def _mistyped(name: str, *, is_alone: bool) -> str | None:
     """What to say of a word with a slash that is no command: alone it was hardly meant to be said, and before other
     words it was not when a command is like it."""
     if not _SLASH_WORD.fullmatch(name):
         return None
     known = [*(command.name for command in COMMANDS), *_ALSO]
-    like = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6 if is_alone else 0.8)
+    like = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6 if is_alone else _NEARLY)
     if not (like or is_alone):
         return None
     meant = f" Did you mean {like[0]}?" if like else " All of them: /help."
@@ -138,13 +191,18 @@ def command_named(name: str) -> Command | None:
     return next((command for command in COMMANDS if command.name == name), None)
 
 
+def is_named(command: Command, text: str) -> bool:
+    """Whether `text`, a slash and letters, is a part of the command's name."""
+    return text[1:].lower() in command.name[1:]
+
+
 def completions(text: str) -> list[Command]:
     """The commands that `text` may become: those that begin with it, then those that have it inside."""
     if not text.startswith("/") or any(char.isspace() for char in text):
         return []
     typed = text[1:].lower()
     beginning = [command for command in COMMANDS if command.name[1:].startswith(typed)]
-    inside = [command for command in COMMANDS if typed and typed in command.name[1:] and command not in beginning]
+    inside = [command for command in COMMANDS if typed and is_named(command, text) and command not in beginning]
     about = [
         command
         for command in COMMANDS

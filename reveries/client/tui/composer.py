@@ -1,5 +1,6 @@
 """Where the owner writes. Enter sends; Shift+Enter, Alt+Enter, Ctrl+J begin a line; Up calls back what was said."""
 
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from textual import events
@@ -7,18 +8,22 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import TextArea
 
+from reveries.client.tui.commands import Called, called, may_become_private
 from reveries.client.tui.history import History
 from reveries.client.tui.slash_menu import SlashMenu
+from reveries.client.tui.words import Words, joined, off_record, on_record
 from reveries.plaintext import plain
 
 LONGEST_SHOWN_CHARS = 20_000
 """Longer texts are written as a mark of their length: laying out a megabyte takes the widget minutes."""
-_PRIVATE = "/private"
 _NEWLINE_KEYS = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
 
 
 class Composer(TextArea):
-    """The draft. It is never cleared but by sending."""
+    """The draft. It is never cleared but by sending; what could not be sent comes back.
+
+    What is off the record and what is not never stand in it together: while private words do, the others wait aside.
+    """
 
     BINDINGS: ClassVar = [
         Binding("ctrl+j", "newline", "New line", show=False),
@@ -28,11 +33,16 @@ class Composer(TextArea):
     HELP_TITLE = "writing"
 
     class Sent(Message):
-        """The owner pressed Enter on words."""
+        """The owner pressed Enter on words: they stand in the composer no more, and are the application's to deliver or
+        to give back."""
 
-        def __init__(self, text: str) -> None:
+        def __init__(self, text: str, *, is_private: bool) -> None:
             super().__init__()
             self.text = text
+            self.is_private = is_private
+
+    class PrivacyTurned(Message):
+        """From now on it is off the record, or not any more."""
 
     def __init__(self, menu: SlashMenu) -> None:
         super().__init__(id="composer", soft_wrap=True, highlight_cursor_line=False, compact=True)
@@ -42,6 +52,9 @@ class Composer(TextArea):
         self._menu = menu
         self._recalled: str | None = None
         self._folded: dict[str, str] = {}
+        self._handed_over: list[Composer.Sent] = []
+        self._aside: list[str] = []
+        self._was_written_privately = False
 
     @property
     def draft(self) -> str:
@@ -53,18 +66,32 @@ class Composer(TextArea):
 
     @property
     def draft_to_keep(self) -> str:
-        """What may be written down of it: nothing, when it is off the record."""
-        return "" if self.is_private or self.text.startswith(_PRIVATE) else self.draft
+        """What may be written down: nothing that is off the record; with what was sent and waits to be taken."""
+        handed = on_record(Words(sent.text, sent.is_private) for sent in self._handed_over)
+        return joined([*handed, *self._aside, "" if self.is_off_record else self.draft])
+
+    @property
+    def is_off_record(self) -> bool:
+        """Whether what stands here is."""
+        return self.is_private or self._was_written_privately or may_become_private(self.text)
 
     def on_mount(self) -> None:
         self.cursor_blink = False
         self.set_private(self.is_private)
 
     def set_private(self, is_private: bool) -> None:
-        """Whether what is written from now on is off the record."""
+        """Whether what is written from now on is off the record. What was written before stays what it was."""
+        self._was_written_privately = bool(self.text) and (self._was_written_privately or self.is_private)
         self.is_private = is_private
-        self.set_class(is_private, "private")
+        if not self.text:
+            self.history.clear()
+        self._bring_back()
         self._tell_keys()
+
+    def turn_private(self) -> None:
+        """Off the record, or back on it."""
+        self.set_private(not self.is_private)
+        self.post_message(self.PrivacyTurned())
 
     def show_answering(self, *, is_answering: bool) -> None:
         """Whether a reply is awaited or coming: then there is something to stop."""
@@ -73,28 +100,95 @@ class Composer(TextArea):
             self._tell_keys()
 
     def _tell_keys(self) -> None:
+        self.set_class(self.is_private or self._was_written_privately, "private")
         if self.is_private:
-            self.border_subtitle = "off the record: nothing is kept · /private ends it"
+            rest = " and brings the rest back" if self._aside else ""
+            self.border_subtitle = f"off the record: nothing is kept · /private ends it{rest}"
+        elif self._was_written_privately:
+            self.border_subtitle = "these words are off the record · enter sends"
         elif self._is_answering:
             self.border_subtitle = "esc stops it · what you send waits · f1 help"
         else:
             self.border_subtitle = "enter sends · / commands · f1 help"
 
-    def take_back(self, texts: list[str]) -> None:
-        """Put words that were not delivered before what is written here now."""
-        self.write("\n\n".join([*texts, *([self.draft] if self.text else [])]))
+    def take_back(self, words: Sequence[Words]) -> None:
+        """Put words that were not delivered before what is written here now. Where some are off the record, those stand
+        here and the others wait until that ends."""
+        here = [Words(self.draft, self.is_off_record)] if self.text else []
+        private = off_record(words)
+        if private or self.is_off_record:
+            self._aside += on_record([*words, *here])
+            self.set_private(self.is_private or bool(private))
+            if private:
+                self.write(joined([*private, *off_record(here)]))
+        else:
+            self.write(joined(on_record([*words, *here])))
+
+    def give_back(self, sent: Sent) -> None:
+        """The same with what was sent and refused."""
+        self.delivered(sent)
+        if self.text:
+            self.take_back([Words(sent.text, sent.is_private)])
+        else:
+            self.write(sent.text)
+            self._was_written_privately = sent.is_private
+            self._tell_keys()
+
+    def take_out(self, heard: Iterable[str]) -> None:
+        """Take out of the beginning of what is written what the mind turned out to have heard."""
+        draft = self.draft
+        for text in heard:
+            if draft.strip() == text.strip() or draft.startswith(f"{text.strip()}\n\n"):
+                draft = draft[len(text.strip()) :].lstrip()
+        if draft != self.draft:
+            self.write(draft)
+
+    def edited(self, before: str, after: str) -> None:
+        """Put what an editor made of `before` in its place, wherever that is by now: words may have come back."""
+        if before and before in self._aside:
+            self._aside[self._aside.index(before)] = after
+        elif self.is_off_record:
+            self.take_back([Words(after)])
+        elif self.draft == before:
+            self.write(after)
+        else:
+            self.write(joined([self.draft.removesuffix(before).rstrip(), after]))
+
+    def _bring_back(self) -> None:
+        """What waited aside, when nothing private stands here any more."""
+        if self._aside and not self.is_private and not self.text:
+            text, self._aside = joined(self._aside), []
+            self.write(text)
+            self._tell_keys()
 
     def write(self, text: str) -> None:
         """Put `text` in place of the draft, the cursor behind it."""
         self.text = self._fold(plain(text))
         self.move_cursor(self.document.end)
 
-    def sent(self, text: str, *, is_private: bool = False) -> None:
-        """`text` was delivered: it is history, unless it was off the record, and the draft is empty."""
-        if not is_private:
-            self.past.add(text)
+    def delivered(self, sent: Sent) -> None:
+        """It is not this composer's any more."""
+        if sent in self._handed_over:
+            self._handed_over.remove(sent)
+
+    def _hand_over(self, text: str) -> None:
+        """Here and now, not when the application hears of it: keys that were pressed behind Enter are another text."""
+        self._menu.close()
+        if self.is_off_record:
+            # Nor is it to be had by undoing.
+            self.load_text("")
+        else:
+            self.clear()
         self._folded.clear()
-        self.clear()
+        what = called(text)
+        if isinstance(what, Called) and what.command.name == "/private" and not what.words:
+            self.turn_private()
+            return
+        is_private = self.is_private or self._was_written_privately or may_become_private(text)
+        sent = self.Sent(text, is_private=is_private)
+        self._was_written_privately = False
+        self._handed_over.append(sent)
+        self.post_message(sent)
 
     def _fold(self, text: str) -> str:
         if len(text) <= LONGEST_SHOWN_CHARS:
@@ -109,6 +203,11 @@ class Composer(TextArea):
 
     def on_text_area_changed(self) -> None:
         """What is written may be the beginning of a command; and it is no recalled text any more."""
+        if not self.text:
+            if self._was_written_privately:
+                self._was_written_privately = False
+                self._tell_keys()
+            self._bring_back()
         if self.text == self._recalled:
             self._menu.close()
             return
@@ -130,15 +229,14 @@ class Composer(TextArea):
         if self._menu.is_open:
             # Of fast typing the menu has not heard yet.
             self._menu.show_for(self.text)
-        command = self._menu.chosen
+        command = self._menu.runs
         if command is not None and command.needs_words:
             self.write(f"{command.name} ")
             return
         # A blank before it says that a slash begins no command.
         text = command.name if command is not None else self.draft.rstrip()
-        self._menu.close()
         if text:
-            self.post_message(self.Sent(text))
+            self._hand_over(text)
 
     def _moves_in_menu(self, key: str) -> bool:
         if not self._menu.is_open:

@@ -25,6 +25,7 @@ from reveries.client.tui.memory_shelves import MemoryShelf, RecalledShelf
 from reveries.client.tui.panes import LookPane, columns_for, problem_page
 from reveries.client.tui.shelves import ConversationShelf, PastWordsShelf, SleepShelf, ThoughtShelf
 from reveries.client.tui.themes import next_theme
+from reveries.client.tui.words import Words
 from reveries.client.tui.work import Work
 from reveries.client.wording import since
 from reveries.errors import ProtocolError, ReveriesError, UsageError
@@ -100,24 +101,15 @@ class Deeds:
     async def _retry(self, _: str) -> None:
         words = await self._taken_back()
         # Said when the conversation without them stands on the screen.
-        self._app.say_when_attached(words)
+        self._app.draft.say_again(Words(words, self._app.composer.is_private))
 
-    async def _private(self, words: str) -> None:
-        """With words: that one turn. Without: from now on, until it is said again."""
-        app = self._app
-        if words:
-            if not await app.say(words, is_private=True):
-                app.composer.write(f"/private {words}")
-            return
-        app.composer.set_private(not app.composer.is_private)
-        app.hint(
-            "off the record: what you say is neither stored nor remembered; /private ends it"
-            if app.composer.is_private
-            else "on the record again"
-        )
+    async def _private(self, _: str) -> None:
+        """From now on, until it is said again. With words behind it, it is the application that says them."""
+        self._app.composer.turn_private()
 
     async def _undo(self, _: str) -> None:
-        self._app.composer.take_back([await self._taken_back()])
+        words = await self._taken_back()
+        self._app.composer.take_back([Words(words, self._app.composer.is_private)])
         self._app.hint("taken back: it is not remembered; your words are in the draft")
 
     async def _taken_back(self) -> str:
@@ -143,7 +135,8 @@ class Deeds:
 
     async def _past(self, words: str) -> None:
         app = self._app
-        words = words or app.composer.text.strip()[:200]
+        if not (words or app.composer.is_off_record):
+            words = app.composer.text.strip()[:200]
         shelf = PastWordsShelf(app.link.ask, app.clock, app.composer.past)
         chosen = await self._browse(shelf, words if "\n" not in words else "", starts_typing=True)
         if chosen:
@@ -151,6 +144,9 @@ class Deeds:
 
     async def _edit(self, _: str) -> None:
         app = self._app
+        if app.composer.is_off_record:
+            app.hint("off the record: an editor would write your words to the disk; write them here")
+            return
         command = editor_command(os.environ)
         draft = app.composer.draft
         try:
@@ -160,7 +156,7 @@ class Deeds:
         except SuspendNotSupported:
             app.hint("no editor here: this terminal cannot be handed over")
             return
-        app.composer.write(text)
+        app.composer.edited(draft, text)
 
     async def _copy(self, words: str) -> None:
         app = self._app

@@ -6,8 +6,8 @@ turn at a time, so that what is typed while the mind answers waits its turn.
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, NoReturn
 
 import msgspec
@@ -16,6 +16,7 @@ from textual.message import Message
 from reveries import protocol
 from reveries.client.connection import Connection, connect
 from reveries.client.tui import messages
+from reveries.client.tui.words import Words
 from reveries.clock import Clock, wait_for_event
 from reveries.config import Home
 from reveries.errors import AsleepError, ConnectionLostError, ReveriesError
@@ -26,22 +27,6 @@ STATUS_SECONDS: Final = 5.0
 QUEUED_TURNS: Final = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What the owner says. Off the record, nothing of it is stored, here as little as there."""
-
-    text: str
-    is_private: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Unsaid:
-    """Words that no mind has taken, oldest first; `is_private`: some of them are off the record."""
-
-    texts: list[str]
-    is_private: bool
-
-
 class Link:
     """One per application. `live` is its only task."""
 
@@ -49,10 +34,15 @@ class Link:
         self._home = home
         self._tell = tell
         self._clock = clock
-        self._to_say: asyncio.Queue[Words] = asyncio.Queue(QUEUED_TURNS)
+        self._waiting: deque[Words] = deque()
+        self._something_waits = asyncio.Event()
+        self._returned: list[Words] = []
         self._mind: Connection | None = None
         self._saying: int | None = None
         self._unstored: Words | None = None
+        self._said_at = 0.0
+        self.doubt_since: float | None = None
+        """Since when the mind may have heard words that it has not acknowledged; None when there are none."""
         self._switched = asyncio.Event()
         self._trouble = asyncio.Event()
 
@@ -67,17 +57,15 @@ class Link:
     @property
     def is_busy(self) -> bool:
         """Whether a reply is awaited or coming, or words wait their turn."""
-        return self.is_answering or not self._to_say.empty()
+        return self.is_answering or bool(self._waiting)
 
     def say(self, text: str, *, is_private: bool = False) -> bool:
         """Say `text` when all before it is answered, off the record if so. False when nobody is there to hear it, or
         too much waits."""
-        if self._mind is None:
+        if self._mind is None or len(self._waiting) >= QUEUED_TURNS:
             return False
-        try:
-            self._to_say.put_nowait(Words(text, is_private))
-        except asyncio.QueueFull:
-            return False
+        self._waiting.append(Words(text, is_private))
+        self._something_waits.set()
         return True
 
     def stop_reply(self) -> bool:
@@ -121,8 +109,8 @@ class Link:
                     await self._take_part(mind)
             except* ReveriesError as group:
                 sentence = _first_sentence(group)
-            left = self._leave()
-            self._tell(messages.WentAway(sentence, left.texts, is_private=left.is_private))
+            self._leave()
+            self._tell(messages.WentAway(sentence))
             pause = FIRST_PAUSE_SECONDS if was_connected else min(pause * 2, LONGEST_PAUSE_SECONDS)
             await self._clock.sleep(pause)
 
@@ -188,8 +176,8 @@ class Link:
 
     async def _say_in_turn(self, mind: Connection) -> None:
         while True:
-            words = self._unstored = await self._to_say.get()
-            self._saying = mind.new_id()
+            words = self._unstored = await self._next()
+            self._saying, self._said_at = mind.new_id(), self._clock.now()
             off_record = True if words.is_private else msgspec.UNSET
             said = protocol.Say(self._saying, words.text, off_record=off_record)
             try:
@@ -199,7 +187,8 @@ class Link:
             except ConnectionLostError:
                 raise
             except ReveriesError as error:
-                self._unstored = self._saying = None
+                self._return_unstored()
+                self._saying = None
                 self._tell(messages.SayFailed(str(error)))
             self._saying = None
 
@@ -220,24 +209,39 @@ class Link:
             case _:
                 pass
 
-    def unsaid(self) -> Unsaid:
-        """What waits to be said; from now on it does not wait any more."""
-        waiting: list[Words] = []
-        while not self._to_say.empty():
-            waiting.append(self._to_say.get_nowait())
-        return _unsaid(waiting)
+    async def _next(self) -> Words:
+        while not self._waiting:
+            self._something_waits.clear()
+            await self._something_waits.wait()
+        return self._waiting.popleft()
 
-    def _leave(self) -> Unsaid:
-        """Forget the connection; what was said and not acknowledged."""
-        said = [self._unstored] if self._unstored is not None else []
-        while not self._to_say.empty():
-            said.append(self._to_say.get_nowait())
-        self._mind, self._saying, self._unstored = None, None, None
-        return _unsaid(said)
+    @property
+    def unheard(self) -> list[Words]:
+        """What the owner said and the mind has not acknowledged, oldest first."""
+        return [*self._returned, *([self._unstored] if self._unstored is not None else []), *self._waiting]
 
+    def hold_back(self) -> None:
+        """What waits is not said any more, but is to be taken back."""
+        self._returned += self._waiting
+        self._waiting.clear()
 
-def _unsaid(words: list[Words]) -> Unsaid:
-    return Unsaid([one.text for one in words], any(one.is_private for one in words))
+    def returned(self) -> list[Words]:
+        """What is to be taken back; from now on that is done."""
+        returned, self._returned = self._returned, []
+        return returned
+
+    def _return_unstored(self) -> None:
+        if self._unstored is not None:
+            self._returned.append(self._unstored)
+            self._unstored = None
+
+    def _leave(self) -> None:
+        """Forget the connection; what was said and not acknowledged is to be taken back."""
+        if self._unstored is not None:
+            self.doubt_since = self._said_at
+        self._return_unstored()
+        self.hold_back()
+        self._mind = self._saying = None
 
 
 def _first_sentence(group: BaseExceptionGroup[ReveriesError]) -> str:

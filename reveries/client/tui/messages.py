@@ -16,15 +16,11 @@ class Attached(Message):
 
 
 class WentAway(Message):
-    """Nobody answers any more (or not yet). The link goes on trying."""
+    """Nobody answers any more (or not yet). The link goes on trying; what was not acknowledged it has returned."""
 
-    def __init__(self, sentence: str, unstored: list[str], *, is_private: bool = False) -> None:
+    def __init__(self, sentence: str) -> None:
         super().__init__()
         self.sentence = sentence
-        self.unstored = unstored
-        """What the owner said that the mind has not acknowledged, oldest first."""
-        self.is_private = is_private
-        """Some of it was off the record."""
 
 
 class WordsStored(Message):
@@ -68,7 +64,7 @@ class ReplyEnded(Message):
 
 
 class SayFailed(Message):
-    """The mind is there but refused this turn."""
+    """The mind is there but refused this turn; words that it did not store the link has returned."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__()

@@ -4,7 +4,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from reveries.client.tui.commands import Command, completions
+from reveries.client.tui.commands import Command, completions, is_named
 
 SHOWN_COMMANDS = 8
 _NARROW_COLUMNS = 50
@@ -18,6 +18,8 @@ class SlashMenu(OptionList):
     def __init__(self) -> None:
         super().__init__(id="slash", classes="hidden", markup=False)
         self._commands: list[Command] = []
+        self._named = 0
+        self._is_picked = False
 
     @property
     def is_open(self) -> bool:
@@ -29,12 +31,21 @@ class SlashMenu(OptionList):
         place = self.highlighted
         return self._commands[place] if self._commands and place is not None else None
 
+    @property
+    def runs(self) -> Command | None:
+        """The command that Enter runs: one that the owner moved to, or whose name has what was typed. A word that only
+        stands in what a command does is no order to do it."""
+        place = self.highlighted
+        return self.chosen if self._is_picked or (place is not None and place < self._named) else None
+
     def show_for(self, text: str) -> None:
         """Show what `text` may become; nothing when it can become none."""
         commands = completions(text)
+        self._named = sum(is_named(command, text) for command in commands)
         if commands == self._commands:
             return
         self._commands = commands
+        self._is_picked = False
         self.clear_options()
         if commands:
             widest = max(len(command.usage) for command in commands)
@@ -45,6 +56,7 @@ class SlashMenu(OptionList):
     def move(self, steps: int) -> None:
         """Mark another; beyond the last comes the first."""
         if self._commands:
+            self._is_picked = True
             self.highlighted = ((self.highlighted or 0) + steps) % len(self._commands)
 
     def close(self) -> None:

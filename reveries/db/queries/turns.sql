@@ -37,6 +37,9 @@ ORDER BY conversations.began_at, conversations.rowid, turns.position;
 -- name: has_import_key
 SELECT 1 AS found FROM turns WHERE import_key = :import_key;
 
+-- name: any_tainted
+SELECT 1 AS found FROM turns WHERE conversation_id = :conversation_id AND tainted = 1 LIMIT 1;
+
 -- name: of_experience
 SELECT * FROM turns WHERE experience_id = :experience_id ORDER BY conversation_id, position;
 

@@ -31,6 +31,18 @@ WHERE owner_kind = :owner_kind AND model_id = :model_id AND owner_id IN (SELECT 
 SELECT owner_id FROM vectors
 WHERE owner_kind = :owner_kind AND model_id = :model_id AND owner_id IN (SELECT value FROM json_each(:owner_ids));
 
+-- name: turns_there
+-- Of a passage, the id is that of its experience, '#', and a number.
+SELECT asked.value AS id FROM json_each(:ids) AS asked
+WHERE EXISTS (SELECT 1 FROM turns WHERE turns.id = asked.value)
+    OR EXISTS (
+        SELECT 1 FROM raw_experiences
+        WHERE raw_experiences.id = substr(asked.value, 1, instr(asked.value, '#') - 1)
+    );
+
+-- name: episode_there
+SELECT summary, depth FROM episodes WHERE id = :id AND merged_into IS NULL;
+
 -- name: turns_without
 SELECT turns.*, turns.rowid AS place
 FROM turns

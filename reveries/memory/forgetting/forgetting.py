@@ -151,11 +151,13 @@ class Forgetting:
         self, decide: _Decide, by: str, *, copy: Path | None = None, known: Collection[Erasure] = ()
     ) -> Told:
         told = Told(at=self._clock.now())
-        # Whatever ends the process from here on: the next wake does what is left to do.
+        # Whatever ends the process from here on: the next wake does what is left to do. An earlier erasure that was
+        # broken off has left one: where nothing comes of this one, that is still to be done.
+        was_there = self.marker.exists()
         await asyncio.to_thread(write_to_disk, self.marker, b"")
         reached(Step.ERASING_MARKED)
         try:
-            async with self._store.space, self._store.snapshots.erasing():
+            async with self._store.making_up, self._store.space, self._store.snapshots.erasing():
                 decided = await self._beside(decide)
 
                 async def work(transaction: Transaction) -> ChangeSet:
@@ -167,7 +169,8 @@ class Forgetting:
         except StorageLostError:
             raise  # It may be on the disk all the same.
         except ReveriesError:
-            self.marker.unlink(missing_ok=True)
+            if not was_there:
+                self.marker.unlink(missing_ok=True)
             raise
         reached(Step.ERASED)
         await self._store.deep.recount()

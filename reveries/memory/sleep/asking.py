@@ -11,7 +11,6 @@ from reveries.errors import NotFoundError
 from reveries.memory.changes import ChangeSet
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.rows import experience_of
-from reveries.memory.sleep.claims import UPDATE
 from reveries.memory.sleep.judging import allowed_at_once
 from reveries.memory.sleep.questions import Abstraction, SelfAnswer
 from reveries.memory.sleep.understanding import Decision, Understood
@@ -41,16 +40,15 @@ def allowance(graph: MemoryGraph, settings: MemorySettings) -> float:
 
 
 def question_text(decision: Decision, spent: int, graph: MemoryGraph) -> str:
-    """One sentence on what was done and one on what would be."""
+    """One sentence on what was done and one on what would be. It is shown unasked: nothing tainted is quoted in it."""
     told = [
         f"merge \u201c{one_line(source.summary, 80)}\u201d into \u201c{one_line(target.summary, 80)}\u201d"
-        for entry in decision.changes.retired
+        for entry in decision.own_merges
         if (source := graph.get(entry.episode_id)) is not None and (target := graph.get(entry.merged_into)) is not None
     ]
     told += [
         f"rank \u201c{one_line(found.earlier.quote, 80)}\u201d under \u201c{one_line(found.later.quote, 80)}\u201d"
-        for found in decision.changes.conflicts
-        if found.kind == UPDATE
+        for found in decision.own_updates
     ]
     return (
         f"This pass has merged away or superseded {spent} of {len(graph) + spent} episodes: as many as it may. "

@@ -76,6 +76,16 @@ class Conflict:
             return self.earlier if self.settled == EARLIER else self.later
         return self.later if self.kind == UPDATE else None
 
+    @property
+    def is_own(self) -> bool:
+        """It is a trusted claim that would rank under another."""
+        return self.earlier.trust > 0
+
+    @property
+    def is_foreign(self) -> bool:
+        """The claim that would rank above the other is not trusted."""
+        return self.later.trust == 0
+
     def settle(self, settled: str) -> "Conflict":
         """The same with the owner's word on it."""
         return replace(self, settled=settled)

@@ -68,6 +68,8 @@ class _Pass:
     with_held: bool
     allowance: float
     """So many episodes it may merge away or supersede."""
+    foreign_allowance: float
+    """So many by foreign text: beyond it that is left undone, and nobody is asked."""
     seen: list[str] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
     processed: int = 0
@@ -75,6 +77,7 @@ class _Pass:
     merged: int = 0
     fallbacks: int = 0
     spent: int = 0
+    foreign_spent: int = 0
     question: str = ""
 
     @property
@@ -129,7 +132,7 @@ class DeepSleep:
             if (waiting := await open_question(self._store)) is not None:
                 return await self._waits(waiting)
             may_take = allowance(self._store.live.graph, self._settings)
-            this = _Pass(self._new_id(), stop, trigger not in _OF_ITSELF, may_take)
+            this = _Pass(self._new_id(), stop, trigger not in _OF_ITSELF, may_take, may_take)
             await begin_run(self._store, this.run_id, "deep", trigger, self._clock.now())
             outcome = "failed"
             try:
@@ -168,7 +171,8 @@ class DeepSleep:
         """Do what a pass asked about, on the owner's word; a line about it. No model call."""
         async with self._running:
             # It may do this much; what the pass has not looked at yet waits for the next one, which counts anew.
-            this = _Pass(question.run_id, None, with_held=True, allowance=float("inf"))
+            # What foreign text would do is no part of what was asked.
+            this = _Pass(question.run_id, None, with_held=True, allowance=float("inf"), foreign_allowance=0.0)
             await self._keep(this, question.understood, question.run_id)
             await end_run(self._store, question.run_id, "done", self._clock.now())
             return this.log[0] if this.log else "Nothing was left of it to do."
@@ -217,7 +221,10 @@ class DeepSleep:
             if home is None:
                 return ChangeSet()
             now = self._clock.now()
-            made = decide(self._store.live, home, understood, summary_vector, self._settings, now)
+            foreign_left = this.foreign_allowance - this.foreign_spent
+            made = decide(
+                self._store.live, home, understood, summary_vector, self._settings, now, foreign_left=foreign_left
+            )
             if this.spent + made.cost > this.allowance:
                 this.question = question_text(made, this.spent, self._store.live.graph)
                 await note_question(transaction, Question(this.run_id, this.question, understood), now)
@@ -232,6 +239,7 @@ class DeepSleep:
             this.created += decision.is_new
             this.merged += decision.is_merge
             this.spent += decision.cost
+            this.foreign_spent += decision.foreign_cost
             this.log.append(decision.line)
 
     async def _record(

@@ -51,12 +51,13 @@ def rewritten(home: Episode, abstraction: Abstraction) -> Episode:
 
 def deepened(
     graph: MemoryGraph, home: Episode, experience: Experience, abstraction: Abstraction, vector: Vector,
-    settings: MemorySettings,
+    settings: MemorySettings, *, may_merge: bool = True,
 ) -> Deepened:  # fmt: skip
-    """R-103's steps 3 to 5 and 7: find the closest, merge into it or rewrite the episode, link, mark as processed."""
+    """R-103's steps 3 to 5 and 7: find the closest, merge into it (where it may) or rewrite the episode, link, mark as
+    processed."""
     processed = ChangeSet(processed=(Processed(experience.id, abstraction.salience, experience.valence),))
     episode = rewritten(home, abstraction)
-    target = merge_target(graph, episode, vector, settings)
+    target = merge_target(graph, episode, vector, settings) if may_merge else None
     if target is not None:
         into = merge(graph, target, episode, _between(graph, target, vector))
         return Deepened(join([into, processed]), target.id, home.id)

@@ -28,11 +28,6 @@ class Judged:
     claims: list[Claim] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
 
-    @property
-    def updates(self) -> int:
-        """How many older claims rank under newer ones from now on."""
-        return sum(conflict.kind == UPDATE for conflict in self.conflicts)
-
 
 Search = Callable[[Denial, str], Iterable[Turn]]
 """Earlier turns of a speaker that may say the contrary of a denial."""
@@ -68,13 +63,22 @@ def judge_claims(claims: Iterable[Claim], index: ClaimIndex, now: float) -> Judg
 
 
 def within(judged: Judged, allowed: float) -> Judged:
-    """`judged`, with nothing taking effect that is one too many: the owner is to settle all of it."""
-    if judged.updates <= allowed:
+    """`judged`, with nothing taking effect that is one too many: the owner is to settle all of it. Foreign text counts
+    by itself, so that no number of its claims takes effect from what the owner said."""
+    return _held(_held(judged, allowed, lambda one: one.is_own), allowed, lambda one: one.is_foreign)
+
+
+def without_foreign(judged: Judged) -> Judged:
+    """`judged`, with nothing in it that takes effect by foreign text."""
+    return _held(judged, -1.0, lambda one: one.is_foreign)
+
+
+def _held(judged: Judged, allowed: float, is_counted: Callable[[Conflict], bool]) -> Judged:
+    counted = {one.id for one in judged.conflicts if one.kind == UPDATE and is_counted(one)}
+    if len(counted) <= allowed:
         return judged
-    return Judged(
-        judged.claims,
-        [as_contradiction(one, _TOO_MANY) if one.kind == UPDATE else one for one in judged.conflicts],
-    )
+    held = [as_contradiction(one, _TOO_MANY) if one.id in counted else one for one in judged.conflicts]
+    return Judged(judged.claims, held)
 
 
 def allowed_at_once(live_count: int, settings: MemorySettings) -> float:

@@ -83,7 +83,7 @@ class DryRun:
         total = waits if limit is None else min(limit, waits)
         seen: list[str] = []
         diffs: list[ChangeDiff] = []
-        spent = fallbacks = 0
+        spent = foreign_spent = fallbacks = 0
         while len(seen) < total and not (stop is not None and stop.is_set()):
             experience, turns = await self._store.next_to_process(MAX_ATTEMPTS, seen)
             if experience is None:
@@ -106,8 +106,10 @@ class DryRun:
                 vector = (await self._store.embed_or_none([understood.abstraction.summary]))[0]
                 home = sketch.home_of(experience.id, lives_in, vector)
                 if home is not None:
-                    made = decide(sketch, home, understood, vector, self._settings, self._clock.now())
+                    now, foreign_left = self._clock.now(), may_take - foreign_spent
+                    made = decide(sketch, home, understood, vector, self._settings, now, foreign_left=foreign_left)
                     spent += made.cost
+                    foreign_spent += made.foreign_cost
                     diffs.append(sketch.would_do(experience.id, made.changes, made.line))
             if progress is not None:
                 progress(len(seen), total)

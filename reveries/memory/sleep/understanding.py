@@ -13,14 +13,14 @@ from reveries.errors import ModelAnswerError
 from reveries.gates import Gate, inherited
 from reveries.llm.base import ChatModel, Vector, Vectors
 from reveries.llm.structured import AnswerRecorder, ask
-from reveries.memory.changes import ChangeSet, SelfModelChange, join
+from reveries.memory.changes import ChangeSet, Retirement, SelfModelChange, join
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Episode, Experience, SelfModel, Turn
 from reveries.memory.self_model import changed, trusted_words
 from reveries.memory.sleep.claim_index import ClaimIndex
-from reveries.memory.sleep.claims import UPDATE, Claim
+from reveries.memory.sleep.claims import UPDATE, Claim, Conflict
 from reveries.memory.sleep.deepening import Deepened, deepened
-from reveries.memory.sleep.judging import judge_claims
+from reveries.memory.sleep.judging import judge_claims, without_foreign
 from reveries.memory.sleep.linking import causal_link
 from reveries.memory.sleep.questions import (
     Abstraction,
@@ -64,11 +64,27 @@ class Decision:
     is_new: bool
     """An episode that light sleep made became a deep one."""
     is_merge: bool
+    is_foreign: bool
+    """The episode is tainted, and with it whatever it became one with."""
 
     @property
     def cost(self) -> int:
-        """How many episodes it merges away, and how many claims it supersedes."""
-        return len(self.changes.retired) + sum(found.kind == UPDATE for found in self.changes.conflicts)
+        """How many episodes it merges away, and how many claims it supersedes, that foreign text had no hand in."""
+        return len(self.own_merges) + len(self.own_updates)
+
+    @property
+    def foreign_cost(self) -> int:
+        """The same by foreign text, counted apart: it must not use up what is allowed to the owner's words."""
+        merged = len(self.changes.retired) if self.is_foreign else 0
+        return merged + sum(found.kind == UPDATE and found.is_foreign for found in self.changes.conflicts)
+
+    @property
+    def own_merges(self) -> tuple[Retirement, ...]:
+        return () if self.is_foreign else self.changes.retired
+
+    @property
+    def own_updates(self) -> tuple[Conflict, ...]:
+        return tuple(found for found in self.changes.conflicts if found.kind == UPDATE and found.is_own)
 
 
 class Surroundings(Protocol):
@@ -136,13 +152,39 @@ def decide(
     summary_vector: Vector,
     settings: MemorySettings,
     now: float,
+    *,
+    foreign_left: float = float("inf"),
 ) -> Decision:
-    """What becomes of `home`, the episode that the experience lives in: steps 3 to 7 of R-103. Pure."""
+    """What becomes of `home`, the episode that the experience lives in: steps 3 to 7 of R-103. Pure.
+
+    Where foreign text would merge away or supersede more than `foreign_left`, it does neither: its episode stays one of
+    its own, and its claims stand beside the others. Nobody is asked about that.
+    """
+    made = _decide(around, home, understood, summary_vector, settings, now, may_foreign=True)
+    if made.foreign_cost <= foreign_left:
+        return made
+    return _decide(around, home, understood, summary_vector, settings, now, may_foreign=False)
+
+
+def _decide(
+    around: Surroundings,
+    home: Episode,
+    understood: Understood,
+    summary_vector: Vector,
+    settings: MemorySettings,
+    now: float,
+    *,
+    may_foreign: bool,
+) -> Decision:
     vector = unit_mean(np.vstack([_heart(around, home), summary_vector]))
-    result = deepened(around.graph, home, understood.experience, understood.abstraction, vector, settings)
+    may_merge = may_foreign or not home.tainted
+    result = deepened(
+        around.graph, home, understood.experience, understood.abstraction, vector, settings, may_merge=may_merge
+    )
     self_change = _self_change(around.self_model, understood, result.episode_id, now)
     provisional = () if summary_vector.any() else (result.episode_id,)
     judged = judge_claims(understood.claims, around.claims, now)
+    judged = judged if may_foreign else without_foreign(judged)
     more = ChangeSet(
         links=causal_link(around.graph, understood.abstraction.cause_id, result.episode_id),
         self_model=self_change,
@@ -156,6 +198,7 @@ def decide(
         line=_line(understood, result, self_change),
         is_new=home.depth == "light" and not result.merged_id,
         is_merge=bool(result.merged_id),
+        is_foreign=home.tainted,
     )
 
 

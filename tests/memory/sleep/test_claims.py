@@ -244,6 +244,23 @@ async def test_more_updates_at_once_than_a_share_are_listed_instead_of_taking_ef
         assert len(await memory.contradictions()) == len(names)
 
 
+@pytest.mark.requirement("F1")
+async def test_many_foreign_claims_take_no_effect_from_what_the_owner_says(tmp_path: Path) -> None:
+    things = ("car", "bike", "boat", "desk", "lamp", "sofa", "coat", "cup", "hat")
+    async with open_memory(tmp_path, HandClock(NOW)) as memory:
+        await talk(memory, ("I live in Lisbon.", "Ok."))
+        await memory.import_turns("b", [PastTurn(NOW - 2 * DAY, "Bea", f"My {name} is now red.") for name in things])
+        await memory.light_sleep()
+        await memory.import_turns("b", [PastTurn(NOW - DAY, "Bea", f"My {name} is now blue.") for name in things])
+        await talk(memory, ("I just moved to Porto.", "Ok."))
+        await memory.light_sleep()
+        found = memory.live.claims.conflicts.values()
+        assert [(one.kind, one.later.value) for one in found if one.later.origin is Origin.OWNER] == [(UPDATE, "Porto")]
+        foreign = [one for one in found if one.later.origin is not Origin.OWNER]
+        assert len(foreign) == len(things)
+        assert all(one.kind == CONTRADICTION for one in foreign)
+
+
 async def test_of_two_things_said_in_one_turn_both_can_be_out_of_date(tmp_path: Path) -> None:
     clock = HandClock(NOW)
     said = (

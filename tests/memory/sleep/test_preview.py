@@ -17,10 +17,10 @@ BOAT = "The wooden boat Sole needs blue paint."
 ASKS_SOON = memory_settings(ask_above_share=0.0, ask_above_count=1)
 
 
-async def boats(memory: Memory, count: int) -> None:
+async def boats(memory: Memory, count: int, speaker: str = "Ana") -> None:
     """So many episodes that are one, each of a conversation of its own."""
     for place in range(count):
-        await memory.import_turns(f"past {place}", [PastTurn(NOW - (50 - place) * 3600, "Bea", BOAT)])
+        await memory.import_turns(f"past {place}", [PastTurn(NOW - (50 - place) * 3600, speaker, BOAT)])
     await memory.light_sleep()
     assert len(memory.live.graph) == count
 
@@ -77,6 +77,36 @@ async def test_a_pass_that_would_merge_away_more_than_its_share_stops_and_asks(t
         silent = ScriptedModel()
         waits = await memory.deep_sleep(silent)
         assert (waits.run_id, waits.question, silent.prompts) == (slept.run_id, slept.question, [])
+
+
+@pytest.mark.requirement("F1")
+async def test_foreign_text_merges_no_more_than_its_share_and_neither_ends_a_pass_nor_asks(tmp_path: Path) -> None:
+    async with open_memory(tmp_path, memory=ASKS_SOON) as memory:
+        await boats(memory, 4, "Bea")
+        would = await memory.dry_run(one_boat(4))
+        slept = await memory.deep_sleep(one_boat(4))
+        assert (slept.question, slept.processed, slept.left) == ("", 4, 0)
+        assert (slept.merged, len(memory.live.graph)) == (1, 3)
+        assert not would.would_ask
+        assert [change.line for change in would.changes] == list(slept.log)
+        assert (await memory.sleep_log(1))[0].outcome == "done"
+
+
+@pytest.mark.requirement("F1")
+async def test_what_foreign_text_merged_is_not_taken_from_what_the_owners_words_may(tmp_path: Path) -> None:
+    async with open_memory(tmp_path, memory=ASKS_SOON) as memory:
+        await boats(memory, 3, "Bea")
+        await memory.deep_sleep(one_boat(3))
+        for place in range(2):
+            await memory.import_turns(f"foreign {place}", [PastTurn(NOW - (9 - place) * 3600, "Bea", BOAT)])
+            own = PastTurn(NOW - (9 - place) * 3600, "Ana", "I sold the cello to Tomas in spring.")
+            await memory.import_turns(f"own {place}", [own])
+        await memory.light_sleep()
+        model = ScriptedModel([deep_answer(0.5)] * 4)
+        slept = await memory.deep_sleep(model)
+        assert (slept.question, slept.left) == ("", 0)
+        own_left = [one for one in memory.live.graph.episodes() if not one.tainted]
+        assert len(own_left) == 1
 
 
 async def test_what_the_owner_confirms_is_done_without_asking_the_model_again(tmp_path: Path) -> None:

@@ -1,0 +1,153 @@
+"""The words that are being written, kept on the disk while they are: a file for each terminal that is open.
+
+The first has draft.txt, the next draft-2.txt, and so on. A terminal holds the lock of its file as long as it runs. What
+a terminal left behind is found by the next one that opens: its file has no lock any more. A file that another terminal
+has is neither read nor written nor removed. All are the owner's alone (0600).
+"""
+
+import fcntl
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from reveries import own_files
+from reveries.plaintext import plain
+
+_LONGEST_BYTES: Final = 40_000_000
+_MOST_TERMINALS: Final = 100
+
+
+class DraftFile:
+    """Of one terminal. Losing the words is no error."""
+
+    def __init__(self, file: Path) -> None:
+        self._first = file
+        self._file: Path | None = None
+        self._lock: int | None = None
+        self._kept = ""
+        self.kept_at: float | None = None
+        """When what was loaded had been kept; None when there was nothing."""
+        self.has_others = False
+        """Whether more terminals that are gone left words."""
+
+    def load(self) -> str:
+        """The words of a terminal that is gone, the first that left some; empty when there are none."""
+        for file in self._files():
+            if (lock := _locked(file)) is None:
+                continue
+            text, seen = _read(lock), os.fstat(lock)
+            if text and self._lock is None:
+                self._file, self._lock, self._kept, self.kept_at = file, lock, text, seen.st_mtime
+                continue
+            self.has_others = self.has_others or bool(text)
+            if not seen.st_size:
+                # Of a terminal that went while it began to write.
+                file.unlink(missing_ok=True)
+            os.close(lock)
+        return self._kept
+
+    def keep(self, text: str) -> bool:
+        """Put `text` in the place of what was kept, in one step; nothing for nothing. Whether it is kept now."""
+        if text == self._kept:
+            return True
+        try:
+            if text:
+                self._write(text)
+            else:
+                self._remove()
+        except OSError:
+            return False
+        self._kept = text
+        return True
+
+    def close(self) -> None:
+        """Leave the file to the next terminal."""
+        if self._lock is not None:
+            os.close(self._lock)
+        self._file = self._lock = None
+
+    def _write(self, text: str) -> None:
+        if self._file is None or not self._is_ours(self._file):
+            # Nobody's yet; or it was taken away, and the name may be another terminal's by now.
+            self.close()
+            self._file, self._lock = self._new()
+        beside = self._file.with_name(f"{self._file.name}.new")
+        opened = own_files.open_new(beside)
+        try:
+            with os.fdopen(opened, "wb", closefd=False) as written:
+                written.write(text.encode("utf-8", "replace"))
+            _lock(opened)
+            beside.replace(self._file)
+        except BaseException:
+            os.close(opened)
+            raise
+        if self._lock is not None:
+            os.close(self._lock)
+        self._lock = opened
+
+    def _remove(self) -> None:
+        if self._file is not None and self._is_ours(self._file):
+            self._file.unlink(missing_ok=True)
+        self.close()
+
+    def _is_ours(self, file: Path) -> bool:
+        return self._lock is not None and _is_at(self._lock, file)
+
+    def _new(self) -> tuple[Path, int]:
+        """A file that no terminal has, and its lock. Raises OSError when none can be made."""
+        for file in self._files():
+            try:
+                opened = own_files.open_first(file)
+            except FileExistsError:
+                continue
+            if _lock(opened) and _is_at(opened, file):
+                return file, opened
+            os.close(opened)
+        raise FileExistsError(self._first)
+
+    def _files(self) -> Iterator[Path]:
+        yield self._first
+        for number in range(2, _MOST_TERMINALS):
+            yield self._first.with_name(f"{self._first.stem}-{number}{self._first.suffix}")
+
+
+def _locked(file: Path) -> int | None:
+    """The file, opened and locked; None where there is none of the owner's, or a terminal has it."""
+    try:
+        opened = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    seen = os.fstat(opened)
+    if stat.S_ISREG(seen.st_mode) and seen.st_size <= _LONGEST_BYTES and _lock(opened) and _is_at(opened, file):
+        return opened
+    os.close(opened)
+    return None
+
+
+def _lock(opened: int) -> bool:
+    """Whether nobody else holds it. Where the disk knows no locks, nobody does."""
+    with suppress(OSError):
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
+def _is_at(opened: int, file: Path) -> bool:
+    """Whether that is still the file of this name: who had it may have put another in its place."""
+    try:
+        return os.path.samestat(os.fstat(opened), file.lstat())
+    except OSError:
+        return False
+
+
+def _read(opened: int) -> str:
+    try:
+        with os.fdopen(opened, "rb", closefd=False) as file:
+            return plain(file.read().decode("utf-8", "replace"))
+    except OSError:
+        return ""

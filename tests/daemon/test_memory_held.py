@@ -1,0 +1,65 @@
+"""Another program holds the memory's file (H3): everybody is told, nothing is acknowledged, it goes away by itself."""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reveries.config import Home, load_settings
+from reveries.daemon.mind import Mind
+from reveries.db.database import Database
+from reveries.db.driver import dbapi
+from reveries.errors import StorageError
+from reveries.llm.scripted import ScriptedModel
+from tests.daemon.mind_kit import NOON, living
+from tests.fakes.patient_clock import PatientClock
+
+_HELD = "What is new is not stored. Another program holds the memory's file. End that program; "
+
+
+@contextlib.contextmanager
+def _held(path: Path) -> Iterator[None]:
+    """By a connection that writes, for as long as it pleases."""
+    with contextlib.closing(dbapi.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        yield
+        other.execute("ROLLBACK")
+
+
+async def _wait_briefly(database: Database) -> None:
+    """As if five seconds were over at once."""
+    await database.rows_of_text("PRAGMA busy_timeout=1", ())
+
+
+async def _problems(mind: Mind) -> tuple[str, list[str]]:
+    status = await mind.status(1)
+    return status.health, status.problems
+
+
+@pytest.mark.requirement("H3")
+async def test_who_holds_the_memorys_file_is_told_of_until_a_commit_succeeds(home: Home) -> None:
+    model = ScriptedModel(otherwise="That is enough.", name="ollama/x")
+    async with living(home, model, PatientClock(NOON), load_settings(None)) as life:
+        mind, told = life.mind, list[list[str]]()
+        mind.tell_trouble = told.append
+        await life.say("Hello.")
+        with _held(mind.database.path):
+            await _wait_briefly(mind.database)
+            with pytest.raises(StorageError, match="Another program holds"):
+                await life.say("Are you there?")
+            assert [problem[: len(_HELD)] for problem in told[-1]] == [_HELD]
+            health, (problem,) = await _problems(mind)
+            assert (health, problem[: len(_HELD)]) == ("degraded", _HELD)
+            async with asyncio.timeout(3):  # Nobody waits for who is in the way.
+                await mind.room.look()
+                found = [(one.fault, one.sentence) for one in (await mind.checkup(1)).findings]
+            assert ("not-storing", problem) in found
+        await mind.room.look()
+        assert told[-1] == []
+        assert await _problems(mind) == ("ok", [])
+        assert (await mind.database.rows("statistics.how_it_runs"))[0]["busy_timeout"] == 5000
+        await life.say("And now?")
+        said = await mind.memory.recent_turns(mind.conversation.conversation_id, 10)
+        assert [turn.text for turn in said if turn.origin.value == "owner"] == ["Hello.", "And now?"]

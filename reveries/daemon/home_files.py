@@ -70,15 +70,14 @@ def copies(home: Home, database: Path, but: str = "") -> Iterator[Path]:
 
 
 def clear_broken_off(home: Home, database: Path) -> int:
-    """Remove what a crash left of a memory that was being written: a copy begun, a file written anew, a backup that was
-    being put back, an import. How many. Call it while holding the lock, before the memory is opened: nobody makes one
-    then, and each is made of what is there still."""
-    begun = [
-        *home.backups.glob("*.partial"),
-        *database.parent.glob(f"{database.name}.importing*"),
-        *(database.with_name(f"{database.name}{end}") for end in (".anew", ".restoring", ".partial")),
-        database.with_name(f"{database.stem}.snapshot.partial"),
-    ]
+    """Remove what a crash left of a memory that was being written: a copy begun, a file written anew, an import. How
+    many. Call it while holding the lock, before the memory is opened: nobody makes one then, and each is made of what
+    is there still. (What a restoring left, opening the memory makes an end of.)"""
+    begun = list(database.parent.glob(f"{database.name}.importing*"))
+    if database.exists():  # Where it is not, whatever lies here tells of it.
+        begun += home.backups.glob("*.partial")
+        begun += [database.with_name(f"{database.name}{end}") for end in (".anew", ".partial")]
+        begun.append(database.with_name(f"{database.stem}.snapshot.partial"))
     removed = 0
     for file in begun:
         with contextlib.suppress(OSError):

@@ -125,7 +125,8 @@ async def test_keys_behind_enter_are_another_text_and_nothing_is_said_twice(home
     async with asyncio.timeout(20), awake(home) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         burst(app, "alpha", "<enter>", "beta", "<enter>", "gamma")
-        await until(pilot, lambda: len(said(mind)) == 2 and app.composer.text == "gamma")
+        await until(pilot, lambda: len(said(mind)) == 2 and app.composer.text == "gamma" and not app.link.is_busy)
+        await until(pilot, lambda: text_of(app).count("Good morning.") == 2)
         assert said(mind) == [("alpha", False), ("beta", False)]
 
 
@@ -134,7 +135,8 @@ async def test_keys_behind_a_command_are_another_text(home: Home) -> None:
     async with asyncio.timeout(20), awake(home) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         burst(app, "/private", "<enter>", "hush", "<enter>", "/private", "<enter>", "aloud", "<enter>", "rest")
-        await until(pilot, lambda: len(said(mind)) == 2 and app.composer.text == "rest")
+        await until(pilot, lambda: len(said(mind)) == 2 and app.composer.text == "rest" and not app.link.is_busy)
+        await until(pilot, lambda: text_of(app).count("Good morning.") == 2)
         assert said(mind) == [("hush", True), ("aloud", False)]
         assert app.composer.draft_to_keep == "rest"
 

@@ -42,7 +42,7 @@ class Status(Message, frozen=True):
     embedding_total: int = 0
     embedding_waits: str = ""
     """Why nothing happens now with those that have none."""
-    limits: list[UsageLimit] | msgspec.UnsetType = msgspec.UNSET
+    limits: list[UsageLimit] = msgspec.field(default_factory=list)
     """What the day's use is held against: of all roles together (`role` empty), and of each."""
 
 

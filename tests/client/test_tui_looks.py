@@ -99,7 +99,7 @@ async def test_each_command_opens_its_pane_and_says_nothing(
 
 async def test_f2_shows_what_it_was_told_and_the_help_lists_it(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(20), awake(home, Script(looks=LOOKS)), app.run_test(size=(120, 100)) as pilot:
+    async with asyncio.timeout(20), awake(home, Script(looks=LOOKS)), app.run_test(size=(120, 140)) as pilot:
         await until(pilot, lambda: "Say something." in text_of(app))
         await pilot.press("f2")
         await until(pilot, lambda: "no room: 90 tokens" in text_of(app))

@@ -150,7 +150,7 @@ def _jobs(status: Status) -> list[Segment]:
 def _today(status: Status) -> Segment:
     """Tokens and money of today, against the limits of all roles together; the limit that is nearest to its end, a
     role's too, gives the colour."""
-    limits = status.limits or []
+    limits = status.limits
     tokens = next((one for one in limits if not (one.role or one.is_money)), None)
     money = next((one for one in limits if one.is_money and not one.role), None)
     # Vectors have a limit of their own and count apart.

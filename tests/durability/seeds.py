@@ -148,7 +148,7 @@ SEEDS = (
          "        if ours is not None and _identity(path) == ours:", "        if True:",
          "tests/daemon/test_instance.py::test_a_socket_that_somebody_replaced_is_not_unlinked_at_the_end"),
     Seed("a client that does not read grows without end", "daemon/outbox.py",
-         "        if self._waiting_bytes + len(encoded) > limit_bytes:", "        if False:",
+         "        if self.waiting_bytes + len(encoded) > limit_bytes:", "        if False:",
          "tests/daemon/test_outbox.py::test_a_client_that_takes_nothing_is_given_up_with_what_waited_for_it"),
     Seed("storage that is lost is a child like any other", "daemon/supervisor.py",
          "        except StorageLostError:\n            raise\n", "",

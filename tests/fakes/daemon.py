@@ -60,6 +60,9 @@ def status(home: Home, **changes: object) -> protocol.Status:
             protocol.UsageToday("conversation", 14, 11_200, 2_300, 0.0, 2_000_000),
             protocol.UsageToday("monologue", 30, 41_000, 9_000, 0.0, 200_000),
         ],
+        "limits": [
+            protocol.UsageLimit("budget.tokens_per_day", "", "day", False, 2_200_000, 63_500, NOW + 9 * 3600),
+        ],
         "dollars_month": 0.0,
         "tripwire": {},
         "notices": [],

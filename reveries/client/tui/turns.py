@@ -214,6 +214,8 @@ class Reply(Vertical):
         tail.add_class("hidden")
 
     def _show_waiting(self) -> None:
+        if not self.is_mounted:
+            return  # The timer may ring while it is taken down.
         dots = "·" * (1 + int(self._waited_seconds / _WAIT_SECONDS) % 3)
         seconds = f"  {self._waited_seconds:.0f} s" if self._waited_seconds >= 3 else ""
         ending = self.query_one(".ending", Static)

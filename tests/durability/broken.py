@@ -50,7 +50,8 @@ async def live_on_a_broken_disk(folder: Path, call: str, when: str) -> Refusal:
     ledger = Acknowledged(folder / "ledger.jsonl")
     async with provider() as asked:
         prepare(home, asked)
-        await _well(home, ledger, "before", seen)
+        # Every other life begins with what a kill left: a fault while it recovers is one, too.
+        await _well(home, ledger, "before", seen, is_killed=int(when.rstrip("+")) % 2 == 1)
         process = _broken(home, log, call, when)
         try:
             await _live(home, ledger, process)
@@ -144,8 +145,8 @@ def _is_memory(path: str) -> bool:
     return path in ("memory.db", "memory.db-wal", "memory.db-journal")
 
 
-async def _well(home: Home, ledger: Acknowledged, name: str, seen: Refusal) -> None:
-    """A short life on a disk that does what it should: it wakes, answers, and ends cleanly."""
+async def _well(home: Home, ledger: Acknowledged, name: str, seen: Refusal, *, is_killed: bool = False) -> None:
+    """A short life on a disk that does what it should: it wakes, answers, and ends cleanly, or by SIGKILL."""
     process = start([sys.executable, "-m", "reveries.daemon"], home)
     company = Company(home, ledger, name)
     try:
@@ -156,8 +157,9 @@ async def _well(home: Home, ledger: Acknowledged, name: str, seen: Refusal) -> N
                         await company.say(client, f"{name}: are you there?")
                         break
                 await asyncio.sleep(0.02)
-        process.send_signal(signal.SIGTERM)
-        if code := await asyncio.to_thread(process.wait, _END_SECONDS):
+        process.send_signal(signal.SIGKILL if is_killed else signal.SIGTERM)
+        code = await asyncio.to_thread(process.wait, _END_SECONDS)
+        if code != (-signal.SIGKILL if is_killed else 0):
             seen.wrong.append(f"{name}: exit code {code}")
     finally:
         process.kill()

@@ -332,6 +332,27 @@ async def test_a_refused_turn_says_why(home: Home) -> None:
         await until(pilot, lambda: "used up" in text_of(app))
 
 
+@pytest.mark.parametrize("is_told_before", [True, False])
+async def test_a_reply_that_broke_off_stands_there_once(home: Home, is_told_before: bool) -> None:
+    kept = protocol.SaidTurn("r1", "Reverie", False, "The pear tree is", NOW, True)
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home), app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await app.chat.say("How is the tree?")
+        await app.chat.words_stored("w1")
+        await app.chat.grow_reply("The pear tree is")
+        if is_told_before:
+            await app.chat.hear(kept)
+        await app.chat.refuse("The model fell silent.")
+        if not is_told_before:
+            await app.chat.hear(kept)
+        await until(pilot, lambda: "fell silent" in text_of(app))
+        assert text_of(app).count("The pear tree is") == 1
+        other = protocol.SaidTurn("r2", "Reverie", False, "The pear tree is", NOW, True)
+        await app.chat.hear(other)
+        await until(pilot, lambda: text_of(app).count("The pear tree is") == 2)
+
+
 async def test_one_ctrl_c_stays_and_two_leave(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home), app.run_test() as pilot:

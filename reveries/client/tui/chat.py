@@ -35,6 +35,8 @@ class Chat(VerticalScroll):
         self._clock = clock
         self._owner = _UNNAMED
         """What the owner is called here, live and when it is read again."""
+        self._broken_off: Reply | None = None
+        """The reply that broke off last, until the mind has told of what it keeps of it."""
         self._mind = "Reverie"
         self._known: set[str] = set()
         self._waiting: list[OwnerTurn] = []
@@ -175,7 +177,7 @@ class Chat(VerticalScroll):
             return
         reply = await self._begin_reply()
         await reply.break_off(why)
-        self._answering = None
+        self._answering, self._broken_off = None, reply
         await self._show_held_back()
 
     async def take_back_waiting(self) -> None:
@@ -186,7 +188,7 @@ class Chat(VerticalScroll):
 
     async def hear(self, turn: SaidTurn) -> None:
         """A turn was stored, perhaps one that another terminal said."""
-        if turn.turn_id in self._known:
+        if turn.turn_id in self._known or self._is_broken_off(turn):
             return
         is_ours = any(turn.text.strip() == plain(waiting.text).strip() for waiting in self._ours())
         if turn.is_owner and is_ours:
@@ -228,8 +230,17 @@ class Chat(VerticalScroll):
     async def _show_held_back(self) -> None:
         held, self._held_back = self._held_back, []
         for turn in held:
-            if turn.turn_id not in self._known:
+            if turn.turn_id not in self._known and not self._is_broken_off(turn):
                 await self._show(turn)
+
+    def _is_broken_off(self, turn: SaidTurn) -> bool:
+        """Whether it is what came of a reply that broke off, as the mind keeps it: that stands here with its reason."""
+        came = self._broken_off.text.strip() if self._broken_off is not None else ""
+        if not (came and turn.is_partial and not turn.is_owner and came.startswith(plain(turn.text).strip())):
+            return False
+        self._known.add(turn.turn_id)
+        self._broken_off = None
+        return True
 
     async def _show(self, turn: SaidTurn) -> None:
         self._known.add(turn.turn_id)

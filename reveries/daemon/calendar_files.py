@@ -175,7 +175,7 @@ def _files(path: Path) -> tuple[list[Path], int]:
 
 @contextlib.contextmanager
 def _within(seconds: float) -> Iterator[None]:
-    """Raises _LeftOut in what takes longer. In a process of its own alone: threads get no signals."""
+    """Raises TimeoutError in what takes longer. In a process of its own alone: threads get no signals."""
     if __name__ != "__main__":
         yield
         return

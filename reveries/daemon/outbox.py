@@ -47,6 +47,8 @@ class Outbox:
         self.waiting_bytes = 0
         """What is being sent included."""
         self._sending_bytes = 0
+        self._told_bytes = 0
+        """Of what all are told, what is not being sent yet."""
         self._changed = asyncio.Event()
         self._taken = asyncio.Event()
         self._closed = asyncio.Event()
@@ -59,9 +61,11 @@ class Outbox:
     def tell(self, frame: Frame) -> None:
         """Queue what all who are attached are told. A client that does not read is given up, so that a hundred of them
         cost next to nothing."""
-        if self.waiting_bytes > STREAM_LIMIT_BYTES:
+        if self._told_bytes > STREAM_LIMIT_BYTES:
             self.give_up()
-        self.send(frame)
+        encoded = encode(frame)
+        self._told_bytes += len(encoded)
+        self._put(encoded, HARD_LIMIT_BYTES, gives_up=True)
 
     def send_piece(self, frame: Frame) -> bool:
         """Queue a piece of a stream, or skip it when the client is slow. Says whether it was queued."""
@@ -91,6 +95,13 @@ class Outbox:
             self._taken.clear()
             await self._taken.wait()
 
+    def left(self, sent_bytes: int) -> None:
+        """So much of what was given out has left: the client reads."""
+        if self._sending_bytes:
+            self._sending_bytes -= sent_bytes
+            self._count(-sent_bytes, has_read=True)
+            self._taken.set()
+
     async def next_frames(self) -> bytes:
         """Everything that waits, joined; empty when closed and drained. What was given out before has left by now."""
         if self._sending_bytes:
@@ -102,7 +113,7 @@ class Outbox:
             await self._changed.wait()
         joined = b"".join(self._frames)
         self._frames.clear()
-        self._sending_bytes = len(joined)
+        self._sending_bytes, self._told_bytes = len(joined), 0
         return joined
 
     def _put(self, encoded: bytes, limit_bytes: int, *, gives_up: bool) -> bool:

@@ -20,9 +20,12 @@ from reveries.peers import is_the_owner, peer_uid
 from reveries.protocol import (
     PROTOCOL_VERSION,
     AskContradictions,
+    AskConversations,
     AskNotes,
+    AskPastWords,
     AskSleepLog,
     AskThoughts,
+    AskTurns,
     Attach,
     Cancel,
     Failed,
@@ -34,7 +37,6 @@ from reveries.protocol import (
     Ok,
     Request,
     Search,
-    TalkRequest,
     Welcome,
     decode_request,
     encode,
@@ -57,7 +59,9 @@ _LINES_A_MINUTE = 20
 
 _IN_TURN = (
     LookRequest
-    | TalkRequest
+    | AskConversations
+    | AskTurns
+    | AskPastWords
     | Attach
     | AskThoughts
     | AskNotes
@@ -302,8 +306,10 @@ async def _send(outbox: Outbox, writer: asyncio.StreamWriter) -> None:
         while waiting := await outbox.next_frames():
             # In pieces: a connection keeps a copy of all that it was given.
             for at in range(0, len(waiting), STREAM_LIMIT_BYTES):
-                writer.write(waiting[at : at + STREAM_LIMIT_BYTES])
+                piece = waiting[at : at + STREAM_LIMIT_BYTES]
+                writer.write(piece)
                 await writer.drain()
+                outbox.left(len(piece))
     except OSError:
         outbox.close()
 

@@ -75,6 +75,8 @@ class Looked:
     """Texts that are not what was written."""
     turns: int = 0
     episodes: int = 0
+    rows: int = 0
+    """Of all tables together."""
 
 
 class Restored(msgspec.Struct, frozen=True):
@@ -210,9 +212,10 @@ def look_into(path: Path, tell: Tell = tell_nobody) -> Looked:
             rotten = tuple(itertools.islice(_rotten_rows(connection, tell), _SHOWN_PROBLEMS))
             [turns] = connection.execute("SELECT count(*) FROM turns").fetchone()
             [episodes] = connection.execute("SELECT count(*) FROM episodes").fetchone()
+            rows = _count_rows(connection)
     except (dbapi.Error, UnicodeDecodeError) as error:  # SQLite's own message may be made of what is broken.
         return Looked((f"It cannot be read: {said_of(error)}.",))
-    return Looked((), rotten, turns, episodes)
+    return Looked((), rotten, turns, episodes, rows)
 
 
 def put_back(database: Path, backup: Backup, now: float, why: str, tell: Tell = tell_nobody) -> Restored:
@@ -241,6 +244,7 @@ def put_back(database: Path, backup: Backup, now: float, why: str, tell: Tell = 
         suspicion(database).unlink(missing_ok=True)
         unseal(database)
     except OSError as error:
+        _take_aside_back(database, now)
         raise StorageError(
             f"The backup {backup.name} cannot be put back: {error.strerror}.", advice="Nothing was deleted."
         ) from error
@@ -249,9 +253,26 @@ def put_back(database: Path, backup: Backup, now: float, why: str, tell: Tell = 
     return restored
 
 
+def _take_aside_back(database: Path, now: float) -> None:
+    """Where nothing took the memory's place, what was set aside for it comes back, its log first."""
+    aside = database.with_name(f"{database.name}.replaced-{int(now)}")
+    if database.exists() or not aside.exists():
+        return
+    with contextlib.suppress(OSError):
+        if log_of(aside).exists():
+            log_of(aside).rename(log_of(database))
+        aside.rename(database)
+
+
 def finish_restoring(database: Path) -> None:
-    """Let the word of a restoring count where the copy has taken the memory's place, and remove what is left of one
-    that did not come so far. Only while nobody has the memory open. Raises OSError."""
+    """Do the rest of a restoring that was broken off: where the memory was set aside, the copy takes its place; where
+    it has, its word counts; else what is left of it is removed. Only while nobody has the memory open. Raises
+    OSError."""
+    if not database.exists() and _coming(database).exists() and _coming_note(database).exists():
+        _set_aside(database, _coming_note(database).stat().st_mtime)
+        sync_to_disk(database.parent)
+        _coming(database).replace(database)
+        sync_to_disk(database.parent)
     if not _coming(database).exists() and _coming_note(database).exists():
         _coming_note(database).replace(restored_note(database))
         sync_to_disk(database.parent)
@@ -402,6 +423,12 @@ def described(restored: Restored) -> str:
 
 def _tables(connection: "dbapi.Connection") -> set[str]:
     return {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def _count_rows(connection: "dbapi.Connection") -> int:
+    """Of all that have rows of their own: what an index is made of has not."""
+    plain = sorted(name for name in _tables(connection) if not name.startswith(("sqlite_", "deep_words")))
+    return sum(connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in plain)  # noqa: S608
 
 
 def _wrong_structure(connection: "dbapi.Connection") -> Iterator[str]:

@@ -13,33 +13,37 @@ from reveries.errors import StorageDamagedError
 from reveries.own_files import copy_new
 
 _LOOKED_AT_WHOLE_BYTES: Final = 64 * 2**20
+_BROKEN_LOG: Final = (
+    "The log of what was stored last is damaged in its middle. What stood behind that place is lost, up to the end of "
+    "the last waking."
+)
 
 
 def refuse_changed(path: Path, backups: Path | None) -> str:
     """What to tell the owner of a file that is not as it was left, though nobody wrote to it; empty when it is.
 
-    Raises StorageDamagedError where its structure is broken, and where a backup has all that it has. Words that no
-    backup has are not given up for a bit somewhere else. Reads all of the file.
+    Raises StorageDamagedError where its structure is broken, and where it was closed and a backup has as many rows of
+    everything. What no backup has is not given up for a bit somewhere else. Reads all of the file.
     """
-    if not path.exists() or not _is_changed(path):
+    if not path.exists():
+        return ""
+    was_closed, pages = is_sealed(path), PageSums(path)
+    if not (is_broken(path) if was_closed else pages.changed()):
         return ""
     looked = look_into(path)
     if looked.problems:
         raise damaged(path, looked.problems[0])
-    newest = newest_whole(backups) if backups is not None else None
-    if newest is not None and (newest[1].turns, newest[1].episodes) == (looked.turns, looked.episodes):
+    # Where it was killed, more may have been stored since than counts can tell: then it is told, and no more.
+    newest = newest_whole(backups) if was_closed and backups is not None else None
+    if newest is not None and (newest[1].turns, newest[1].rows) == (looked.turns, looked.rows):
         raise damaged(path, "the disk changed it since it was written")
     suspect(path, "the disk changed it since it was written")
+    pages.forget()  # It is told of once: from now on it is what it is.
     found = " ".join(looked.rotten) or "Which text or number it was cannot be said."
     return (
-        f"The disk changed the memory since it was written. {found} It is in use, for no backup has all that was said. "
-        "Look at the disk; to go back all the same: reveries backup restore"
+        f"The disk changed the memory since it was written. {found} It is in use, for no backup is sure to have all "
+        "that was stored. Look at the disk; to go back all the same: reveries backup restore"
     )
-
-
-def _is_changed(path: Path) -> bool:
-    """By the seal of a file that was closed, by the checksums of its pages in one whose mind was killed."""
-    return is_broken(path) if is_sealed(path) else bool(PageSums(path).changed())
 
 
 def keep_broken_log(path: Path) -> str:
@@ -49,11 +53,12 @@ def keep_broken_log(path: Path) -> str:
     if not read_log(log).is_broken_off:
         return ""
     kept = path.with_name(f"{path.name}.replaced-{int(log.stat().st_mtime)}.wal")
-    copy_new(log, kept)
-    return (
-        "The log of what was stored last is damaged in its middle. What stood behind that place is lost, up to the end "
-        f"of the last waking; a copy of the log is kept: {kept}. Look at the disk."
-    )
+    try:
+        copy_new(log, kept)
+    except OSError:
+        kept.unlink(missing_ok=True)
+        return f"{_BROKEN_LOG} No copy of the log could be kept. Look at the disk."
+    return f"{_BROKEN_LOG} A copy of the log is kept: {kept}. Look at the disk."
 
 
 def refuse_missing(path: Path, backups: Path | None) -> bool:

@@ -32,6 +32,7 @@ from reveries.db.room import Room, disk_full
 from reveries.db.scrubbing import Scrubbed, has_room, looked_and_copied, put_in_place, vacuumed
 from reveries.db.seals import seal
 from reveries.db.storage_errors import is_refused_write, primary_code, seen_damaged, storage_errors
+from reveries.db.write_ahead_log import log_bytes, log_of
 from reveries.errors import DiskFullError, StorageDamagedError, StorageError, StorageLostError
 
 __all__ = ["Database", "Parameters", "Reader", "Row", "Transaction"]
@@ -233,8 +234,10 @@ class Database:
             yield self
             return
         with self.noticing_loss():
-            with storage_errors():
-                beside = await asyncio.to_thread(moment_of, self.path, self.has_vector_search)
+            # Not while the file is written anew: it would read one that nobody else has.
+            async with self._lock:
+                with storage_errors():
+                    beside = await asyncio.to_thread(moment_of, self.path, self.has_vector_search)
             try:
                 yield Moment(beside)
             finally:
@@ -351,10 +354,11 @@ class Database:
         await self._fold("TRUNCATE")
         await self._connection.close()
         try:
+            if not await asyncio.to_thread(put_in_place, anew, real):
+                return False  # Somebody reads it: looking at it here would drop their locks, and ours.
             self._pages.forget()
-            is_done = await asyncio.to_thread(put_in_place, anew, real)
             await asyncio.to_thread(follow_pages, self.path, self._pages)
-            return is_done
+            return True
         finally:
             with self.noticing_loss():
                 self._connection = await connected_again(self.path, self.has_vector_search)
@@ -438,7 +442,7 @@ class Database:
             finally:
                 await self._connection.close()
             is_well = self._lost is None and not self._is_suspect
-            if is_well and not self.path.with_name(f"{self.path.name}-wal").exists():
+            if is_well and not log_of(self.path).exists():
                 await asyncio.to_thread(seal, self.path)
                 suspicion(self.path).unlink(missing_ok=True)
 
@@ -457,14 +461,8 @@ class Database:
         self.room.stored()
 
     def _is_log_long(self) -> bool:
-        try:
-            size = self.path.with_name(f"{self.path.name}-wal").stat().st_size
-        except OSError:
-            return False
-        return (
-            self.commits - self._folded_at_commits >= _COMMITS_BETWEEN_FOLDS
-            or size > self._folded_at_bytes + _LOG_GROWTH_BYTES
-        )
+        commits = self.commits - self._folded_at_commits
+        return commits >= _COMMITS_BETWEEN_FOLDS or log_bytes(self.path) > self._folded_at_bytes + _LOG_GROWTH_BYTES
 
     async def _fold_to_its_end(self) -> None:
         """A caller that is cancelled waits for it all the same: nobody may commit while the pages are noted."""
@@ -478,11 +476,14 @@ class Database:
             finally:
                 ended.set()
 
-        try:
-            await asyncio.shield(fold())
-        except asyncio.CancelledError:
-            await ended.wait()
-            raise
+        folding, is_cancelled = asyncio.shield(fold()), False
+        while not ended.is_set():
+            try:
+                await (ended.wait() if is_cancelled else folding)
+            except asyncio.CancelledError:
+                is_cancelled = True
+        if is_cancelled:
+            raise asyncio.CancelledError
         self._require_storage()
 
     async def _fold(self, how: str) -> None:
@@ -493,5 +494,4 @@ class Database:
             reached(Step.LOG_FOLDED)
             await asyncio.to_thread(self._pages.after_fold)
         self._folded_at_commits = self.commits
-        with contextlib.suppress(OSError):
-            self._folded_at_bytes = self.path.with_name(f"{self.path.name}-wal").stat().st_size
+        self._folded_at_bytes = log_bytes(self.path)

@@ -87,8 +87,8 @@ def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> tuple[str
         raise StorageError(
             f"The memory is not safe to open. {fault}", advice="Nothing was written. Look at it, and move it away."
         )
-    has_past = refuse_missing(path, backups)
     finish_restoring(path)
+    has_past = refuse_missing(path, backups)
     notice = f"{refuse_changed(path, backups)} {keep_broken_log(path)}".strip()
     _refuse_newer(path)
     unseal(path)

@@ -3,7 +3,8 @@
 A seal (`reveries.db.seals`) is for a file that was closed. But SQLite writes to its file only when the log is folded
 into it. So before each fold the checksums of the pages in the log are written here, and synced: at any moment a page is
 what its checksum says, or it stands in the log, whose frames carry checksums of their own. They count as long as the
-file has the size and the time that it had after the last fold; after anybody else wrote to it they are made anew.
+file has the size and the time that it had after the last fold: after anybody else wrote to it they count for nothing,
+and are made anew when it is opened again. What they tell never puts a backup in the memory's place by itself.
 
 A page's checksum is its CRC-32. Every flipped bit changes it, and so does other damage but for once in four thousand
 million times; and a whole file is gone through in half of the time that a digest takes.
@@ -26,8 +27,9 @@ from reveries.own_files import open_own, write_new
 Sums = NDArray[np.uint32]
 """(pages,): the CRC-32 of each."""
 
-_HEAD: Final = struct.Struct("<16sIQq")
-"""Which file this is, bytes in a page, and the size and the time (ns) of the memory after the last fold."""
+_HEAD: Final = struct.Struct("<16sIQqI")
+"""Which file this is, bytes in a page, the size and the time (ns) of the memory after the last fold, and a CRC-32 of
+these and of all checksums: what damages them is no damage of the memory."""
 _MAGIC: Final = b"reveries pages 1"
 _SUMS_AT: Final = 4096
 """Far enough from the head that what tears one leaves the other."""
@@ -45,6 +47,8 @@ class PageSums:
         self._beside = database.with_name(f"{database.name}.pages")
         self._page_bytes = 0
         """0 as long as no checksums count."""
+        self._left_as = (0, 0)
+        """Size and time (ns) of the memory when it was looked at last: nobody but us writes to it."""
 
     def changed(self) -> list[int]:
         """The pages that are not what was written, by their numbers from 1 on; none where no checksums count. Reads
@@ -65,7 +69,7 @@ class PageSums:
         file. Only while nobody has it open, before the log that may lie there is folded."""
         with contextlib.suppress(OSError):
             if (noted := self._noted()) is not None:
-                self._page_bytes = noted[0]
+                self._page_bytes, self._left_as = noted[0], self._state()
             elif self._database.exists():
                 self._make_anew()
         self.before_fold()
@@ -87,6 +91,9 @@ class PageSums:
         if not self._page_bytes:
             return
         try:
+            if self._state() != self._left_as:
+                self.forget()
+                return
             in_log = read_log(log_of(self._database)).crc_of
             self._note({_place(page): np.array(crc, _SUM).tobytes() for page, crc in in_log.items()})
         except OSError:
@@ -97,8 +104,9 @@ class PageSums:
         if not self._page_bytes:
             return
         try:
-            head, pages = self._head()
-            self._note({0: head}, pages)
+            self._left_as = self._state()
+            sums = self._beside.read_bytes()[_SUMS_AT : _place(self._left_as[0] // self._page_bytes + 1)]
+            self._note({0: self._head(sums)}, len(sums))
         except OSError:
             self.forget()
 
@@ -112,13 +120,13 @@ class PageSums:
         """Bytes in a page, and the checksum of each; None where none count."""
         try:
             raw = self._beside.read_bytes()
-        except FileNotFoundError:
+            state = self._state()
+        except OSError:
             return None
-        state = self._database.stat()
         if len(raw) < _SUMS_AT:
             return None
-        magic, page_bytes, size, mtime_ns = _HEAD.unpack_from(raw)
-        if (magic, size, mtime_ns) != (_MAGIC, state.st_size, state.st_mtime_ns):
+        magic, page_bytes, size, mtime_ns, crc = _HEAD.unpack_from(raw)
+        if (magic, (size, mtime_ns)) != (_MAGIC, state) or crc != _crc(page_bytes, state, raw[_SUMS_AT:]):
             return None
         return page_bytes, np.frombuffer(raw, _SUM, (len(raw) - _SUMS_AT) // _SUM.itemsize, _SUMS_AT)
 
@@ -128,29 +136,36 @@ class PageSums:
             if not page_bytes:
                 return
             file.seek(0)
-            sums = np.fromiter(_sums(file, page_bytes), _SUM)
-        self._page_bytes = page_bytes
-        write_new(self._beside, self._head()[0].ljust(_SUMS_AT, b"\0") + sums.tobytes())
+            sums = np.fromiter(_sums(file, page_bytes), _SUM).tobytes()
+        self._page_bytes, self._left_as = page_bytes, self._state()
+        write_new(self._beside, self._head(sums).ljust(_SUMS_AT, b"\0") + sums)
 
-    def _head(self) -> tuple[bytes, int]:
-        """What the memory is now, and in how many pages."""
+    def _state(self) -> tuple[int, int]:
         state = self._database.stat()
-        head = _HEAD.pack(_MAGIC, self._page_bytes, state.st_size, state.st_mtime_ns)
-        return head, state.st_size // self._page_bytes
+        return state.st_size, state.st_mtime_ns
 
-    def _note(self, pieces: Mapping[int, bytes], pages: int | None = None) -> None:
-        """Write `pieces` by their places. With `pages`, let none behind so many be known: a file that grows again may
-        do so by pages that nobody wrote. Without, they are on the disk when this returns."""
+    def _head(self, sums: bytes) -> bytes:
+        """What stands before `sums`."""
+        crc = _crc(self._page_bytes, self._left_as, sums)
+        return _HEAD.pack(_MAGIC, self._page_bytes, *self._left_as, crc)
+
+    def _note(self, pieces: Mapping[int, bytes], sums_bytes: int | None = None) -> None:
+        """Write `pieces` by their places. With `sums_bytes`, let none behind so many be known: a file that grows again
+        may do so by pages that nobody wrote. Without, they are on the disk when this returns."""
         opened = open_own(self._beside, 0)
         try:
             for at, piece in pieces.items():
                 os.pwrite(opened, piece, at)
-            if pages is None:
+            if sums_bytes is None:
                 os.fsync(opened)
-            elif os.fstat(opened).st_size > _place(pages + 1):
-                os.ftruncate(opened, _place(pages + 1))
+            elif os.fstat(opened).st_size > _SUMS_AT + sums_bytes:
+                os.ftruncate(opened, _SUMS_AT + sums_bytes)
         finally:
             os.close(opened)
+
+
+def _crc(page_bytes: int, state: tuple[int, int], sums: bytes) -> int:
+    return zlib.crc32(sums, zlib.crc32(struct.pack("<IQq", page_bytes, *state)))
 
 
 def _place(page: int) -> int:

@@ -53,6 +53,14 @@ def log_of(database: Path) -> Path:
     return database.with_name(f"{database.name}-wal")
 
 
+def log_bytes(database: Path) -> int:
+    """How long the log of `database` is; 0 where there is none."""
+    try:
+        return log_of(database).stat().st_size
+    except OSError:
+        return 0
+
+
 def read_log(path: Path) -> Log:
     """The log at `path`; an empty one where there is none. Only while nobody commits. Raises OSError."""
     found, coming, commits_behind = Log(), dict[int, int](), 0

@@ -1,8 +1,12 @@
 """After a kill too, a page that a disk changed is noticed, and no page that was written properly is called changed."""
 
+import asyncio
+import contextlib
 import os
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -156,6 +160,97 @@ async def test_a_memory_that_was_written_anew_has_checksums_of_its_new_pages(min
         opened.write(b"\x5a\xa5")
     os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert PageSums(file).changed() == [page]
+
+
+@pytest.mark.requirement("A8")
+async def test_what_another_program_writes_while_it_is_awake_is_no_damage(mind: Database, tmp_path: Path) -> None:
+    """In a process of its own, as a shell of SQLite does it: it writes, and folds the log."""
+    await put(mind, range(30))
+    deed = (
+        "from reveries.db.driver import dbapi; c = dbapi.connect(%r, isolation_level=None); "
+        "c.execute(\"UPDATE conversations SET title = 'by hand'\"); c.execute('PRAGMA wal_checkpoint'); c.close()"
+    )
+    await asyncio.to_thread(subprocess.run, [sys.executable, "-c", deed % str(mind.path)], check=True)
+    await put(mind, range(100, 200))
+    file = killed(mind, tmp_path / "k")
+    assert PageSums(file).changed() == []
+    opened = await open_database(file, with_vector_search=False)
+    assert opened.notice == ""
+    await opened.aclose()
+
+
+@pytest.mark.requirement("A8")
+async def test_a_changed_page_is_told_of_once_and_puts_no_backup_in_the_place_of_a_killed_memory(
+    mind: Database, tmp_path: Path
+) -> None:
+    await put(mind, range(170))
+    (tmp_path / "backups").mkdir()
+    await mind.backup_to(tmp_path / "backups" / "memory-1.db")
+    file = killed(mind, tmp_path / "k")
+    _harm(file)
+    told = await open_database(file, tmp_path / "backups", with_vector_search=False)
+    assert "The disk changed the memory" in told.notice
+    again = killed(told, tmp_path / "k2")
+    await told.aclose()
+    opened = await open_database(again, tmp_path / "backups", with_vector_search=False)
+    assert opened.notice == ""
+    await opened.aclose()
+
+
+@pytest.mark.requirement("A8")
+@pytest.mark.parametrize("at", [3, 17, 20, 28, 37, 41, 4096, 4100, 4200])
+async def test_damage_of_the_checksums_is_no_damage_of_the_memory(mind: Database, tmp_path: Path, at: int) -> None:
+    await put(mind, range(170))
+    file = killed(mind, tmp_path / "k")
+    beside = file.with_name("memory.db.pages")
+    raw = bytearray(beside.read_bytes())
+    raw[at] ^= 4
+    beside.write_bytes(raw)
+    assert PageSums(file).changed() == []
+    opened = await open_database(file, with_vector_search=False)
+    assert opened.notice == ""
+    await opened.aclose()
+
+
+@pytest.mark.requirement("A6", "A8")
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only /proc tells which locks there are")
+async def test_a_file_written_anew_while_somebody_reads_it_keeps_its_locks(mind: Database) -> None:
+    await put(mind, range(60))
+    async with mind.moment() as reader:
+        await reader.rows("statistics.counts")
+        await mind.scrub()
+        assert str(mind.path.stat().st_ino) in _locked()
+    await put(mind, range(60, 70))
+
+
+def _locked() -> set[str]:
+    """The files on which anybody has a lock, by their inodes."""
+    return {line.split()[5].rpartition(":")[2] for line in Path("/proc/locks").read_text("ascii").splitlines()}
+
+
+@pytest.mark.requirement("A8")
+async def test_two_cancellations_do_not_let_a_fold_go_on_beside_a_commit(mind: Database, tmp_path: Path) -> None:
+    for number in range(0, 400, 40):
+        task = asyncio.get_running_loop().create_task(put(mind, range(number, number + 40)), name="put")
+        for _ in range(200):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.sleep(0)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        await put(mind, range(1000 + number, 1005 + number))
+    assert PageSums(killed(mind, tmp_path / "k")).changed() == []
+
+
+def _harm(file: Path) -> None:
+    """One page that the log does not replace and that holds no text: its last bytes, as a disk does it."""
+    in_log, times = read_log(log_of(file)).crc_of, file.stat()
+    raw = bytearray(file.read_bytes())
+    page = next(page for page in range(len(raw) // 4096, 2, -1) if page not in in_log)
+    raw[page * 4096 - 3] ^= 1
+    file.write_bytes(raw)
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 # --- the log itself --------------------------------------------------------------------------------------------------

@@ -308,6 +308,39 @@ async def test_nobody_is_told_of_a_restoring_that_did_not_take_place(place: Path
     assert not [name for name in woken.files if ".restoring" in name]
 
 
+@pytest.mark.requirement("A2")
+async def test_a_restoring_of_a_named_backup_that_is_killed_ends_with_that_backup(place: Path) -> None:
+    newest = place / "backups" / f"memory-{int(NOW) + 60}.db"
+    shutil.copy(place / "memory.db", newest)
+    program = f'put_back(memory, [b for b in backups_in(backups) if b.made_at == {NOW}][0], {NOW + 90}, "You asked.")'
+    step = f"{Step.RESTORE_SET_ASIDE.value}:1"
+    assert _in_a_process(program, place, step).returncode == -signal.SIGKILL
+    woken = await wake(place)
+    assert woken.turns == 40, "the newest has 42"
+    assert woken.restored is not None
+    assert woken.restored.missing_from == NOW
+
+
+@pytest.mark.requirement("A4", "A8")
+async def test_a_restoring_that_the_disk_refuses_leaves_the_memory_where_it_was(place: Path) -> None:
+    """When the memory is set aside already."""
+    program = f"""
+        import sys
+        refused = []
+        def refuse(event, arguments):
+            if event == "os.rename" and str(arguments[0]).endswith(".restoring") and not refused:
+                refused.append(event)
+                raise OSError(5, "Input/output error")
+        sys.addaudithook(refuse)
+        put_back(memory, backups_in(backups)[0], {NOW}, "You asked for it.")
+    """
+    done = _in_a_process(program, place, "")
+    assert "Nothing was deleted" in done.stderr
+    woken = await wake(place)
+    assert woken.turns == 42
+    assert woken.restored is None
+
+
 @pytest.mark.requirement("A3", "A8")
 def test_what_is_set_aside_is_on_the_disk_before_the_copy_takes_its_place(place: Path) -> None:
     """A power cut that kept the new file and lost the new name of the old one's log would mix the two."""

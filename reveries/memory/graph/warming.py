@@ -20,7 +20,6 @@ _COMPILE = """
 import os, pathlib, sys, threading
 os.nice(10)
 threading.Thread(target=lambda: os._exit(0 if os.read(0, 1) else 1), daemon=True).start()
-from reveries.api_keys import without_secrets
 from reveries.memory.graph.kernels import compiled
 compiled(pathlib.Path(sys.argv[1]) if sys.argv[1] else None)
 """

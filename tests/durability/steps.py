@@ -45,8 +45,8 @@ async def stop_at(step: Step, times: int, folder: Path, zygote: Zygote) -> Stopp
             home.database_default.write_bytes(b"Dear Ana, " * 500)
         seen.was_hit = await _live(home, ledger, zygote, f"{step.value}:{times}", "first") == -signal.SIGKILL
         with copied(home.database_default, folder / "copy") as copy:
-            # Before anything was told there may be no table yet.
-            if ledger.count and copy.exists():
+            # Before anything was told there may be no table yet; a restoring that is only noted has changed nothing.
+            if ledger.count and copy.exists() and step is not Step.RESTORE_NOTED:
                 seen.wrong += [f"then: {one}" for one in violations(copy, ledger)]
         for name, text in past.items():
             ledger.turn(name, text)

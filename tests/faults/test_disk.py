@@ -56,7 +56,7 @@ def mounted(options: str) -> Iterator[Path]:
     assert os.geteuid() == 0, "These tests mount file systems: run them as root."
     # Short, for a socket's path must fit.
     folder = Path(tempfile.mkdtemp(prefix="rv"))
-    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"mode=700,{options}", "tmpfs", folder], check=True)
     try:
         yield folder
     finally:
@@ -180,7 +180,6 @@ async def test_a_mind_wakes_on_a_disk_that_is_full_says_so_and_goes_on_by_itself
                 await asyncio.to_thread(process.wait, 20)
             leave_free(folder, 0)
             async with _awake(home) as process, client_of(home) as client:
-                before = _calls(asked)
                 client.send(protocol.Attach(client.number()))
                 attached = await client.next_of(protocol.Attached, 5)
                 assert len(attached.turns) == 6
@@ -189,6 +188,7 @@ async def test_a_mind_wakes_on_a_disk_that_is_full_says_so_and_goes_on_by_itself
                     await client.next_of(protocol.Trouble, 2)
                     status = await client.status()
                 assert "The disk is full" in status.problems[0]
+                before = _calls(asked)  # Until it was noticed there was room for one, which was put by.
                 client.send(protocol.Say(client.number(), "meanwhile.1: are you there?"))
                 assert (await client.next_of(protocol.Failed, 5)).code == "disk_full"
                 assert _calls(asked) == before

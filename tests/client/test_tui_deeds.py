@@ -1,6 +1,8 @@
 """What commands do when something is odd: a place that is none, a fault that nobody foresaw, an end that comes late."""
 
 import asyncio
+import os
+import signal
 from functools import partial
 from pathlib import Path
 
@@ -144,6 +146,26 @@ async def test_ctrl_d_twice_leaves_though_work_is_under_way(home: Home) -> None:
         await until(pilot, lambda: "1 of 2" in text_of(app))
         await pilot.press("ctrl+d", "ctrl+d")
         await until(pilot, lambda: app._exit)
+
+
+async def test_ctrl_q_asks_about_work_that_is_under_way_too(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), app.run_test(size=(120, 30)) as pilot:
+        app.jobs.moved("making a backup", "copying", 1, 2, is_ours=True)
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: "ends what is under way here: making a backup" in text_of(app))
+        assert not app._exit
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: app._exit)
+
+
+async def test_a_signal_ends_it_though_work_is_under_way(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), app.run_test(size=(120, 30)) as pilot:
+        app.jobs.moved("making a backup", "copying", 1, 2, is_ours=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+        await until(pilot, lambda: app._exit)
+        assert app.ended_by is signal.SIGTERM
 
 
 async def test_an_import_is_stopped_and_its_bar_goes(home: Home, tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ from textual.app import App, ComposeResult, SystemCommand
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Static
 
 from reveries import protocol
 from reveries.client.draft_file import DraftFile
 from reveries.client.tui import messages
-from reveries.client.tui.asking import told_of_last_turn
+from reveries.client.tui.asking import context_tokens_of_talk, told_of_last_turn
+from reveries.client.tui.banner import Banner
 from reveries.client.tui.chat import Chat
 from reveries.client.tui.colourless import in_place_of_greys
 from reveries.client.tui.commands import COMMANDS, Called, called, command_named
@@ -45,8 +45,6 @@ HINT_SECONDS = 4.0
 DRAFT_SECONDS = 1.0
 DEEDS_SECONDS = 2.0
 EARLIER_TURNS = 100
-BANNER_CHARS = 400
-BANNER_ROWS = 5
 
 
 class ReveriesApp(App[None]):
@@ -73,9 +71,6 @@ class ReveriesApp(App[None]):
         self._opened_by = ""
         self.was_private = False
         """Whether what was said last was off the record: there is nothing of it to take back."""
-        self._warned_of = ""
-        # Kept rather than looked up: what the mind tells may come while the screen is being taken down.
-        self._banner = Static("", id="banner", classes="hidden", markup=False)
         self._menu = SlashMenu()
         self.chat = Chat(self.clock)
         self.composer = Composer(self._menu)
@@ -83,7 +78,8 @@ class ReveriesApp(App[None]):
         self._side = Side(self.clock)
         self.jobs = Jobs(self.clock)
         self._status_line = StatusLine(self.clock)
-        self._wrong_colours = dress(self, home.themes, self.settings.theme)
+        # Kept rather than looked up: what the mind tells may come while the screen is being taken down.
+        self._banner = Banner(dress(self, home.themes, self.settings.theme))
         self.mishap: Exception | None = None
         """What ended the application, if it was not its owner."""
         self.ended_by: signal.Signals | None = None
@@ -121,7 +117,6 @@ class ReveriesApp(App[None]):
         return self.link.is_answering
 
     def on_mount(self) -> None:
-        self._warn_of_colours()
         self.set_keymap(keymap(self.settings))
         if self.draft.load():
             self.hint("another terminal left a draft, too: the next one that you open has it")
@@ -139,11 +134,8 @@ class ReveriesApp(App[None]):
         gc.enable()
 
     def on_unmount(self) -> None:
-        self.draft.close()
-
-    def _warn_of_colours(self) -> None:
-        if self._wrong_colours:
-            self._warn(self._wrong_colours)
+        # Not every way out is `leave`: a tab that is closed ends the application by itself.
+        self.draft.leave()
 
     @work(exclusive=True, group="link", name="tui.link", exit_on_error=True)
     async def _live(self) -> None:
@@ -298,6 +290,10 @@ class ReveriesApp(App[None]):
         """Ctrl+D. The mind stays awake. Keys that were pressed before it are heard first: they are the draft's."""
         self.composer.call_later(self._detach)
 
+    async def action_quit(self) -> None:
+        """Ctrl+Q, and Quit of the palette: the same, with the question about work."""
+        self.action_detach()
+
     def _detach(self) -> None:
         if self._leaving.may_leave(self.jobs.ours, self.clock.monotonic()):
             self.leave()
@@ -310,8 +306,9 @@ class ReveriesApp(App[None]):
         self.exit()
 
     def _leave_on_signal(self, number: signal.Signals) -> None:
+        # Nobody is there to be asked about work that is under way.
         self.ended_by = number
-        self.action_detach()
+        self.composer.call_later(self.leave)
 
     def action_leave_or_copy(self) -> None:
         """Ctrl+C: copy what is selected; else leave when pressed twice."""
@@ -375,7 +372,7 @@ class ReveriesApp(App[None]):
         await self.chat.take_back_waiting()
         self.draft.take_back()
         self._status_line.show_state("away")
-        self._warn(happened.sentence)
+        self._banner.warn(happened.sentence)
 
     @on(messages.WordsStored)
     async def _words_stored(self, happened: messages.WordsStored) -> None:
@@ -449,13 +446,8 @@ class ReveriesApp(App[None]):
 
     @work(exclusive=True, group="size", name="tui.size", exit_on_error=True)
     async def _ask_context_size(self) -> None:
-        try:
-            told = await self.link.ask(protocol.AskModels)
-        except ReveriesError:
-            return
-        if isinstance(told, protocol.ModelsOverview):
-            talking = [role.context_tokens for role in told.roles if role.role == "conversation"]
-            self._status_line.show_context(talking[0] if talking else 0)
+        if (tokens := await context_tokens_of_talk(self.link.ask)) is not None:
+            self._status_line.show_context(tokens)
 
     def _show_status(self, status: Status) -> None:
         self._status_line.show_status(status)
@@ -464,20 +456,7 @@ class ReveriesApp(App[None]):
             self.jobs.moved("vectors", "embedding memory anew", status.embedding_done, status.embedding_total)
         else:
             self.jobs.ended("vectors")
-        worries = [*([self._wrong_colours] if self._wrong_colours else []), *status.problems] or (
-            [] if status.health == "ok" else [status.health]
-        )
-        # Each in a row of its own: a long one must not hide the next.
-        self._warn(*(one_line(worry, BANNER_CHARS) for worry in worries[:BANNER_ROWS]))
-
-    def _warn(self, *rows: str) -> None:
-        text = "\n".join(one_line(row, BANNER_CHARS) for row in rows)
-        if text == self._warned_of:
-            # Every few seconds the same: nothing to lay out anew.
-            return
-        self._warned_of = text
-        self._banner.update(Content(text))
-        self._banner.set_class(not text, "hidden")
+        self._banner.warn_of(status)
 
     def _something_came(self) -> None:
         """Below what the owner reads, perhaps: known when it is laid out."""

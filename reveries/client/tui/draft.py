@@ -39,14 +39,13 @@ class Draft:
         self._file.keep(joined([*unheard, self._composer.draft_to_keep]))
 
     def leave(self) -> None:
-        """The same for the last time: what waits is not said any more."""
+        """The same for the last time: what waits is not said any more. The second time it does nothing."""
+        if self._is_left:
+            return
         self._link.hold_back()
         self.keep()
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the file: the next terminal may have it."""
         self._is_left = True
+        # The next terminal may have it.
         self._file.close()
 
     def take_back(self) -> bool:

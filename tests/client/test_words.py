@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.messages import ExitApp
 
 from reveries import protocol
 from reveries.client.draft_file import DraftFile
@@ -78,6 +79,18 @@ async def test_a_blank_before_a_command_says_it_plainly_too(home: Home) -> None:
     _, mind = await talk_plainly(home, " /exit", "/private\thush", "/private", "told", "/remember it")
     assert said(mind) == [("/exit", False), ("hush", True), ("told", True)]
     assert not mind.requests(protocol.Remember)
+
+
+async def test_what_is_only_like_private_is_said_on_the_record_with_a_blank_before_it(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press(*"/pirate ships", "enter")
+        await until(pilot, lambda: "put a blank before it" in text_of(app) and "/pirate" in app.composer.text)
+        assert app.composer.draft_to_keep == ""
+        await pilot.press("home", "space", "enter")
+        await until(pilot, lambda: bool(said(mind)))
+        assert said(mind) == [("/pirate ships", False)]
 
 
 async def test_off_the_record_nothing_is_given_to_memory(home: Home) -> None:
@@ -162,6 +175,16 @@ async def test_leaving_right_behind_enter_loses_nothing(home: Home) -> None:
         burst(app, "alpha", "<enter>", "<ctrl+d>")
         await pilot.pause()
     assert DraftFile(home.draft).load() == "alpha"
+
+
+async def test_a_tab_that_is_closed_loses_nothing(home: Home) -> None:
+    home.path.mkdir(mode=0o700)
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), app.run_test() as pilot:
+        app.composer.write("half a thought")
+        app.post_message(ExitApp())
+        await pilot.pause()
+    assert DraftFile(home.draft).load() == "half a thought"
 
 
 async def test_what_was_written_off_the_record_stays_it_when_that_ends(home: Home) -> None:

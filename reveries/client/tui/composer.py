@@ -8,7 +8,7 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import TextArea
 
-from reveries.client.tui.commands import Called, called, may_become_private
+from reveries.client.tui.commands import Called, called, is_meant_private, may_become_private
 from reveries.client.tui.history import History
 from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.words import Words, joined, off_record, on_record
@@ -67,7 +67,9 @@ class Composer(TextArea):
     @property
     def draft_to_keep(self) -> str:
         """What may be written down: nothing that is off the record; with what was sent and waits to be taken."""
-        handed = on_record(Words(sent.text, sent.is_private) for sent in self._handed_over)
+        handed = on_record(
+            Words(sent.text, sent.is_private or may_become_private(sent.text)) for sent in self._handed_over
+        )
         return joined([*handed, *self._aside, "" if self.is_off_record else self.draft])
 
     @property
@@ -184,7 +186,8 @@ class Composer(TextArea):
         if isinstance(what, Called) and what.command.name == "/private" and not what.words:
             self.turn_private()
             return
-        is_private = self.is_private or self._was_written_privately or may_become_private(text)
+        # A near miss is only kept off the disk: the owner is told that a blank before it says it, on the record.
+        is_private = self.is_private or self._was_written_privately or is_meant_private(text)
         sent = self.Sent(text, is_private=is_private)
         self._was_written_privately = False
         self._handed_over.append(sent)

@@ -74,7 +74,7 @@ class ReveriesApp(App[None]):
         self._menu = SlashMenu()
         self.chat = Chat(self.clock)
         self.composer = Composer(self._menu)
-        self.draft = Draft(DraftFile(home.draft), self.link, self.composer)
+        self.draft = Draft(DraftFile(home.draft), self.link, self.composer, self.clock)
         self._side = Side(self.clock)
         self.jobs = Jobs(self.clock)
         self._status_line = StatusLine(self.clock)
@@ -158,6 +158,9 @@ class ReveriesApp(App[None]):
     @on(Composer.Sent)
     async def _sent(self, sent: Composer.Sent) -> None:
         what = called(sent.text)
+        if not sent.text:
+            # It went back into the draft, or the mind turned out to have heard it.
+            return
         if isinstance(what, str):
             self._refuse(sent, what)
         elif what is None:
@@ -176,7 +179,7 @@ class ReveriesApp(App[None]):
         # The link has it, or it comes back: never both.
         self.composer.delivered(sent)
         if not await self.say(text, is_private=is_private):
-            self.composer.give_back(sent)
+            self.composer.give_back(sent, with_rest=True)
 
     def _refuse(self, sent: Composer.Sent, why: str) -> None:
         self.composer.give_back(sent)
@@ -348,12 +351,18 @@ class ReveriesApp(App[None]):
 
     @on(messages.Attached)
     async def _attached(self, happened: messages.Attached) -> None:
+        # At once: until then nothing is said, and what is sent meanwhile is compared too.
+        self.draft.compare(happened.attached.turns)
         mind = self.mind_name = one_line(happened.mind, 60)
         self.composer.placeholder = Content(f"Say something to {mind}")
-        self.composer.show_answering(is_answering=False)
+        self.composer.show_answering(is_answering=self.link.is_busy)
+        waiting, is_replying = self.link.unheard, self.link.is_heard
+        self.was_private = waiting[-1].is_private if waiting else self.was_private and self.link.is_answering
         await self.chat.show_conversation(mind, happened.attached)
-        self.was_private = False
-        self.draft.compare(happened.attached.turns)
+        if is_replying:
+            await self.chat.grow_reply("")
+        for words in waiting:
+            await self.chat.say(words.text, is_private=words.is_private)
         self.composer.past.fill(turn.text for turn in happened.attached.turns if turn.is_owner)
         if not happened.attached.turns:
             from reveries.client.tui.welcome import Welcome
@@ -362,8 +371,10 @@ class ReveriesApp(App[None]):
         self._show_status(happened.status)
         self._conversation_id = happened.attached.conversation_id
         self._ask_told(is_new=True)
-        if (words := self.draft.to_say_again()) and not await self.say(words.text, is_private=words.is_private):
-            self.composer.take_back([words])
+        again = self.draft.to_say_again()
+        refused = [words for words in again if not await self.say(words.text, is_private=words.is_private)]
+        if refused:
+            self.composer.take_back(refused)
 
     @on(messages.WentAway)
     async def _went_away(self, happened: messages.WentAway) -> None:

@@ -91,7 +91,11 @@ class Composer(TextArea):
         self._tell_keys()
 
     def turn_private(self) -> None:
-        """Off the record, or back on it."""
+        """Off the record, or back on it. What is written and on the record waits aside."""
+        if self.text and not self.is_off_record:
+            self._aside.append(self.draft)
+            self.load_text("")
+            self._folded.clear()
         self.set_private(not self.is_private)
         self.post_message(self.PrivacyTurned())
 
@@ -126,24 +130,46 @@ class Composer(TextArea):
         else:
             self.write(joined(on_record([*words, *here])))
 
-    def give_back(self, sent: Sent) -> None:
-        """The same with what was sent and refused."""
+    def give_back(self, sent: Sent, *, with_rest: bool = False) -> None:
+        """The same with what was sent and refused; `with_rest`: and, in order, with the words that were sent behind it,
+        which would be refused too."""
         self.delivered(sent)
-        if self.text:
-            self.take_back([Words(sent.text, sent.is_private)])
+        rest = [one for one in self._handed_over if _is_said(one.text)] if with_rest else []
+        if self.text or rest:
+            self.take_back([Words(one.text, one.is_private) for one in (sent, *rest)])
         else:
             self.write(sent.text)
             self._was_written_privately = sent.is_private
             self._tell_keys()
+        for one in rest:
+            self._void(one)
 
     def take_out(self, heard: Iterable[str]) -> None:
-        """Take out of the beginning of what is written what the mind turned out to have heard."""
-        draft = self.draft
+        """Take out of the beginning of what was sent, waits or is written what the mind turned out to have heard, each
+        text once."""
         for text in heard:
-            if draft.strip() == text.strip() or draft.startswith(f"{text.strip()}\n\n"):
-                draft = draft[len(text.strip()) :].lstrip()
-        if draft != self.draft:
-            self.write(draft)
+            if text.strip():
+                self._take_out(text.strip())
+
+    def _take_out(self, heard: str) -> None:
+        for sent in self._handed_over:
+            if not sent.is_private and (rest := _without(sent.text, heard)) is not None:
+                sent.text = rest
+                if not rest:
+                    self._void(sent)
+                return
+        for place, text in enumerate(self._aside):
+            if (rest := _without(text, heard)) is not None:
+                self._aside[place : place + 1] = [rest] if rest else []
+                self._tell_keys()
+                return
+        if not self.is_off_record and (rest := _without(self.draft, heard)) is not None:
+            self.write(rest)
+
+    def _void(self, sent: Sent) -> None:
+        """The application is on its way to hear of it, and there is nothing of it any more."""
+        sent.text = ""
+        self.delivered(sent)
 
     def edited(self, before: str, after: str) -> None:
         """Put what an editor made of `before` in its place, wherever that is by now: words may have come back."""
@@ -281,3 +307,16 @@ class Composer(TextArea):
     def _on_paste(self, event: events.Paste) -> None:  # type: ignore[override]
         # What is pasted may carry escapes, and the widget would write them to the terminal.
         event.text = self._fold(plain(event.text))
+
+
+def _is_said(text: str) -> bool:
+    """Whether it is words, not a command that is done here."""
+    what = called(text)
+    return not isinstance(what, Called) or what.command.name == "/private"
+
+
+def _without(text: str, heard: str) -> str | None:
+    """`text` without what was heard at its beginning; None when that is not there."""
+    if text.strip() == heard:
+        return ""
+    return text[len(heard) :].lstrip() if text.startswith(f"{heard}\n\n") else None

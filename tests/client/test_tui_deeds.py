@@ -56,7 +56,7 @@ def test_a_folder_takes_the_file_into_it(tmp_path: Path) -> None:
 async def test_a_command_with_a_place_that_is_none_says_so_and_the_talk_goes_on(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(30), awake(home, Script(turns=_turns(4))), app.run_test(size=(120, 30)) as pilot:
-        await until(pilot, lambda: app.is_attached_to_mind and app.chat.has_turns)
+        await until(pilot, lambda: app.is_attached_to_mind and bool(app.chat.query(".turn")))
         for typed, shown in (
             ("/copy ~nobody-of-this-name/x", "nobody-of-this-name"),
             ("/export ~nobody-of-this-name/x", "nobody-of-this-name"),
@@ -166,6 +166,22 @@ async def test_a_signal_ends_it_though_work_is_under_way(home: Home) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         await until(pilot, lambda: app._exit)
         assert app.ended_by is signal.SIGTERM
+
+
+async def test_a_long_phrase_names_what_is_to_be_forgotten_whole_or_not_at_all(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        phrase = "the boat " * 15 + "in the harbour"
+        app.composer.write(f"/forget {phrase}")
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(mind.requests(protocol.Forget)))
+        assert [one.about for one in mind.received if isinstance(one, protocol.Forget)] == [phrase]
+        await pilot.press("escape")
+        app.composer.write(f"/forget {'boat ' * 60}")
+        await pilot.press("enter")
+        await until(pilot, partial(_shows, app, "named with at most 200"))
+        assert len(mind.requests(protocol.Forget)) == 1
 
 
 async def test_an_import_is_stopped_and_its_bar_goes(home: Home, tmp_path: Path) -> None:

@@ -314,7 +314,7 @@ async def test_words_that_nobody_sent_stay_though_the_same_were_just_said(home: 
     left.close()
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home, Script(turns=turns)), app.run_test() as pilot:
-        await until(pilot, lambda: app.is_attached_to_mind and app.chat.has_turns)
+        await until(pilot, lambda: app.is_attached_to_mind and bool(app.chat.query(".turn")))
         await pilot.pause()
         assert app.composer.text == "yes"
 
@@ -477,6 +477,19 @@ def test_a_draft_is_read_through_no_link(tmp_path: Path) -> None:
     assert draft.load() == ""
     assert draft.keep("words")
     assert (tmp_path / "elsewhere").read_text() == "a key"
+
+
+def test_what_a_kill_left_beside_a_draft_goes_with_it(tmp_path: Path) -> None:
+    one = DraftFile(tmp_path / "draft.txt")
+    one.keep("words")
+    (tmp_path / "draft.txt.new").write_text("words an")
+    one.close()
+    two = DraftFile(tmp_path / "draft.txt")
+    assert two.load() == "words"
+    assert [place.name for place in tmp_path.iterdir()] == ["draft.txt"]
+    (tmp_path / "draft.txt.new").write_text("words an")
+    assert two.keep("")
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_terminal_that_opens_and_sends_leaves_the_other_ones_draft(home: Home) -> None:

@@ -103,8 +103,11 @@ class ReveriesApp(App[None]):
 
     @property
     def deeds(self) -> "Deeds":
-        """What commands do. Their modules are loaded with the first of them, or in the first quiet second: the first
+        """What commands do. Their modules are loaded with the first of them, or two seconds after the start: the first
         frame does not wait for pages that nobody asked for."""
+        return self._load_deeds()
+
+    def _load_deeds(self) -> "Deeds":
         if self._deeds is None:
             from reveries.client.tui.deeds import Deeds
 
@@ -127,11 +130,13 @@ class ReveriesApp(App[None]):
         self._live()
 
     def _settle_in(self) -> None:
-        """In the first quiet second. What is loaded by then stays to the end, and is passed by from now on: the
-        collector would go through it every few seconds, 30 ms in which no key is heard."""
-        self.deeds  # noqa: B018 - loaded now
-        gc.freeze()
-        gc.enable()
+        """Once the screen has stood for a moment. Where the start put the collector off, what is loaded by then stays
+        to the end, and is passed by from now on: it would go through it every few seconds, 30 ms in which no key is
+        heard."""
+        self._load_deeds()
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
 
     def on_unmount(self) -> None:
         # Not every way out is `leave`: a tab that is closed ends the application by itself.

@@ -29,6 +29,8 @@ EMBEDDING_PROVIDERS = ("ollama", "openai", "anthropic", "cerebras", "openrouter"
 
 # A unix socket's path must fit into the kernel's `sun_path`: 108 bytes on Linux, 104 on macOS, with the final zero.
 SOCKET_PATH_LIMIT_BYTES = 103
+# A terminal's words, and what is left of a writing of them that was broken off.
+_DRAFT = re.compile(r"draft(-\d+)?\.txt(\.\w+)?")
 
 
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -240,6 +242,10 @@ class Home(msgspec.Struct, frozen=True):
     def draft(self) -> Path:
         """What the owner was writing when the terminal was left."""
         return self.path / "draft.txt"
+
+    def is_draft(self, file: Path) -> bool:
+        """Whether a terminal made it, or left it half made: not what the owner put beside it under a like name."""
+        return file.parent == self.path and bool(_DRAFT.fullmatch(file.name))
 
     @property
     def themes(self) -> Path:

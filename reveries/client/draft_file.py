@@ -3,6 +3,9 @@
 The first has draft.txt, the next draft-2.txt, and so on. A terminal holds the lock of its file as long as it runs. What
 a terminal left behind is found by the next one that opens: its file has no lock any more. A file that another terminal
 has is neither read nor written nor removed. All are the owner's alone (0600).
+
+Where words were sent that the mind has not acknowledged, a mark behind them says since when it may have heard them: a
+control character, which no words have, and the time. Without it all stands for what was never sent.
 """
 
 import fcntl
@@ -18,6 +21,7 @@ from reveries.plaintext import plain
 
 _LONGEST_BYTES: Final = 40_000_000
 _MOST_TERMINALS: Final = 100
+_MARK: Final = "\n\x1e"
 
 
 class DraftFile:
@@ -27,9 +31,9 @@ class DraftFile:
         self._first = file
         self._file: Path | None = None
         self._lock: int | None = None
-        self._kept = ""
-        self.kept_at: float | None = None
-        """When what was loaded had been kept; None when there was nothing."""
+        self._kept: tuple[str, float | None] = ("", None)
+        self.doubt_since: float | None = None
+        """Since when the mind may have heard what was loaded; None when none of it was sent."""
         self.has_others = False
         """Whether more terminals that are gone left words."""
 
@@ -38,29 +42,30 @@ class DraftFile:
         for file in self._files():
             if (lock := _locked(file)) is None:
                 continue
-            text, seen = _read(lock), os.fstat(lock)
+            _drop(_beside(file))
+            (text, doubt), seen = _read(lock), os.fstat(lock)
             if text and self._lock is None:
-                self._file, self._lock, self._kept, self.kept_at = file, lock, text, seen.st_mtime
+                self._file, self._lock, self._kept, self.doubt_since = file, lock, (text, doubt), doubt
                 continue
             self.has_others = self.has_others or bool(text)
             if not seen.st_size:
                 # Of a terminal that went while it began to write.
                 file.unlink(missing_ok=True)
             os.close(lock)
-        return self._kept
+        return self._kept[0]
 
-    def keep(self, text: str) -> bool:
+    def keep(self, text: str, doubt_since: float | None = None) -> bool:
         """Put `text` in the place of what was kept, in one step; nothing for nothing. Whether it is kept now."""
-        if text == self._kept:
+        if (text, doubt_since) == self._kept:
             return True
         try:
             if text:
-                self._write(text)
+                self._write(text if doubt_since is None else f"{text}{_MARK}{doubt_since:.3f}\n")
             else:
                 self._remove()
         except OSError:
             return False
-        self._kept = text
+        self._kept = (text, doubt_since)
         return True
 
     def close(self) -> None:
@@ -74,7 +79,7 @@ class DraftFile:
             # Nobody's yet; or it was taken away, and the name may be another terminal's by now.
             self.close()
             self._file, self._lock = self._new()
-        beside = self._file.with_name(f"{self._file.name}.new")
+        beside = _beside(self._file)
         opened = own_files.open_new(beside)
         try:
             with os.fdopen(opened, "wb", closefd=False) as written:
@@ -83,6 +88,7 @@ class DraftFile:
             beside.replace(self._file)
         except BaseException:
             os.close(opened)
+            _drop(beside)
             raise
         if self._lock is not None:
             os.close(self._lock)
@@ -91,6 +97,7 @@ class DraftFile:
     def _remove(self) -> None:
         if self._file is not None and self._is_ours(self._file):
             self._file.unlink(missing_ok=True)
+            _drop(_beside(self._file))
         self.close()
 
     def _is_ours(self, file: Path) -> bool:
@@ -112,6 +119,16 @@ class DraftFile:
         yield self._first
         for number in range(2, _MOST_TERMINALS):
             yield self._first.with_name(f"{self._first.stem}-{number}{self._first.suffix}")
+
+
+def _beside(file: Path) -> Path:
+    """Where its next words are written. Who has the file has this one, too; a kill leaves it."""
+    return file.with_name(f"{file.name}.new")
+
+
+def _drop(file: Path) -> None:
+    with suppress(OSError):
+        file.unlink()
 
 
 def _locked(file: Path) -> int | None:
@@ -145,9 +162,14 @@ def _is_at(opened: int, file: Path) -> bool:
         return False
 
 
-def _read(opened: int) -> str:
+def _read(opened: int) -> tuple[str, float | None]:
+    """The words, and since when the mind may have heard some of them."""
     try:
         with os.fdopen(opened, "rb", closefd=False) as file:
-            return plain(file.read().decode("utf-8", "replace"))
+            text, _, since = file.read().decode("utf-8", "replace").partition(_MARK)
     except OSError:
-        return ""
+        return "", None
+    try:
+        return plain(text), float(since)
+    except ValueError:
+        return plain(text), None

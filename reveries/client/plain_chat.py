@@ -46,7 +46,8 @@ class PlainChat:
         self._read_line = read
         self._out = write
         self._lines: asyncio.Queue[str] = asyncio.Queue(_LINES)
-        self._saying: int | None = None
+        self._stop: Callable[[], object] | None = None
+        """What stops the reply, or the long work, that is under way."""
         self._is_private = False
         self._was_private = False
 
@@ -72,7 +73,7 @@ class PlainChat:
             await self._clock.sleep(_AGAIN_SECONDS)
 
     async def _talk(self, mind: Connection, loop: asyncio.AbstractEventLoop) -> None:
-        loop.add_signal_handler(signal.SIGINT, self._interrupt, mind)
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
         try:
             while line := await self._next(mind):
                 if not await self._take(mind, line):
@@ -94,10 +95,10 @@ class PlainChat:
         with contextlib.suppress(asyncio.QueueFull):
             self._lines.put_nowait(line)
 
-    def _interrupt(self, mind: Connection) -> None:
-        """Ctrl+C: stop the reply; when there is none, leave."""
-        if self._saying is not None:
-            mind.cancel_soon(self._saying)
+    def _interrupt(self) -> None:
+        """Ctrl+C: stop the reply, or long work; when there is neither, leave."""
+        if self._stop is not None:
+            self._stop()
         else:
             self._hear("")
 
@@ -190,8 +191,8 @@ class PlainChat:
     async def _work(self, mind: Connection, what: Called) -> None:
         """Ctrl+C stops it, as it stops a reply."""
 
-        def under_way(request_id: int | None) -> None:
-            self._saying = request_id
+        def under_way(stop: Callable[[], object] | None) -> None:
+            self._stop = stop
 
         work = PlainWork(mind, self._clock, self._write, under_way)
         with page_columns(_COLUMNS):
@@ -209,9 +210,10 @@ class PlainChat:
         show(page_of(frames[-1], self._clock.now(), _COLUMNS))
 
     async def _say(self, mind: Connection, text: str, *, is_private: bool = False) -> None:
-        self._saying = mind.new_id()
+        number = mind.new_id()
+        self._stop = lambda: mind.cancel_soon(number)
         self._was_private = is_private
-        said = protocol.Say(self._saying, text, off_record=True if is_private else msgspec.UNSET)
+        said = protocol.Say(number, text, off_record=True if is_private else msgspec.UNSET)
         stream = PlainStream()
         self._write(f"{one_line(mind.welcome.mind, 60)}: ", end="")
         try:
@@ -228,7 +230,7 @@ class PlainChat:
                     case _:
                         pass
         finally:
-            self._saying = None
+            self._stop = None
 
     def _help(self) -> None:
         for command in COMMANDS:

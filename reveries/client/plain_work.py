@@ -2,18 +2,21 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import aclosing
+from pathlib import Path
 from typing import Final, TypeVar
 
 from reveries import protocol
 from reveries.client.backup_page import backups_page
 from reveries.client.bringing_in import bring_in, brought_in_page, read_past_of_owner
 from reveries.client.connection import Connection
+from reveries.client.json_answers import BroughtIn
 from reveries.client.memory_page import consolidated_page
 from reveries.client.owner_files import place_named
 from reveries.client.render import Page
 from reveries.client.tui.commands import Called
 from reveries.clock import Clock
-from reveries.errors import ProtocolError
+from reveries.errors import ProtocolError, UsageError
 from reveries.plaintext import one_line
 
 PLAIN_WORK: Final = ("/consolidate", "/import", "/backup")
@@ -23,14 +26,14 @@ _Frame = TypeVar("_Frame")
 
 
 class PlainWork:
-    """`write` takes a line; `under_way` the number of the request that Ctrl+C stops, None when there is none."""
+    """`write` takes a line; `under_way` what stops the work at Ctrl+C, None when there is none."""
 
     def __init__(
         self,
         mind: Connection,
         clock: Clock,
         write: Callable[[str], object],
-        under_way: Callable[[int | None], None],
+        under_way: Callable[[Callable[[], object] | None], None],
     ) -> None:
         self._mind = mind
         self._clock = clock
@@ -42,22 +45,36 @@ class PlainWork:
     async def do(self, what: Called) -> Page:
         """What came of it. Raises ReveriesError."""
         if what.command.name == "/import":
-            file = place_named(what.words)
-            turns = await asyncio.to_thread(read_past_of_owner, file, self._clock.now())
-            return brought_in_page(await bring_in(self._mind, file.name, turns, self._moved))
+            return brought_in_page(await self._bring_in(place_named(what.words)))
         if what.command.name == "/backup":
             made = await self._asked(protocol.MakeBackup(self._mind.new_id()), protocol.Backups)
             return backups_page(made, self._clock.now())
         return consolidated_page(await self._asked(protocol.Consolidate(self._mind.new_id()), protocol.Consolidated))
 
-    async def _asked(self, request: protocol.MakeBackup | protocol.Consolidate, kind: type[_Frame]) -> _Frame:
-        self._under_way(request.request_id)
+    async def _bring_in(self, file: Path) -> BroughtIn:
+        """It is many requests, and the reading before them: what is stopped is the waiting for all of it."""
+        waiting = asyncio.timeout(None)
+        self._under_way(lambda: waiting.reschedule(0.0))
         try:
-            async for frame in self._mind.request(request):
-                if isinstance(frame, protocol.Progress):
-                    self._moved(frame.what, frame.done, frame.total)
-                elif isinstance(frame, kind):
-                    return frame
+            async with waiting:
+                turns = await asyncio.to_thread(read_past_of_owner, file, self._clock.now())
+                return await bring_in(self._mind, file.name, turns, self._moved)
+        except TimeoutError:
+            raise UsageError(
+                "It was stopped.", advice="What was stored stays: imported again, it is not stored twice."
+            ) from None
+        finally:
+            self._under_way(None)
+
+    async def _asked(self, request: protocol.MakeBackup | protocol.Consolidate, kind: type[_Frame]) -> _Frame:
+        self._under_way(lambda: self._mind.cancel_soon(request.request_id))
+        try:
+            async with aclosing(self._mind.request(request)) as frames:
+                async for frame in frames:
+                    if isinstance(frame, protocol.Progress):
+                        self._moved(frame.what, frame.done, frame.total)
+                    elif isinstance(frame, kind):
+                        return frame
         finally:
             self._under_way(None)
         raise ProtocolError(f"The mind did not answer with {kind.__name__}.", advice="See: reveries status")

@@ -117,10 +117,15 @@ def search(
             found.passed_over.append(name)
             continue
         try:
-            counts = _search_file(file, forms, found, 16 * min(len(words), _LONGEST_WORDS))
+            counts = _search_file(file, forms, found)
         except OSError:
             found.passed_over.append(name)
             continue
+        try:
+            _search_borders(file, forms, counts, 16 * min(len(words), _LONGEST_WORDS))
+        except OSError:
+            # The file beside it may be gone by now; what was found in this one was found.
+            found.passed_over.append(name)
         for form, count in {"in its name": _named(name, forms), **counts}.items():
             if count:
                 found.found.setdefault(name, {})[form] = count
@@ -148,7 +153,7 @@ def _memory_files(database: Path) -> Iterator[Path]:
     yield from (file for file in beside if file.is_file())
 
 
-def _search_file(file: Path, forms: dict[str, Form], found: Search, reach: int) -> dict[str, int]:
+def _search_file(file: Path, forms: dict[str, Form], found: Search) -> dict[str, int]:
     counts = dict.fromkeys(forms, 0)
     for overlap, piece in _pieces(file):
         found.bytes += len(piece) - overlap
@@ -157,10 +162,13 @@ def _search_file(file: Path, forms: dict[str, Form], found: Search, reach: int) 
             counts[name] += form.count(piece, folded, overlap)
         if counts["text"]:
             _note_longer_words(forms["text"].longer_words(piece, overlap), found.longer_words)
+    return counts
+
+
+def _search_borders(file: Path, forms: dict[str, Form], counts: dict[str, int], reach: int) -> None:
     for border in borders(file, reach):
         for name, form in forms.items():
             counts[name] += form.count_across(border)
-    return counts
 
 
 def _note_longer_words(words: Iterator[str], noted: dict[str, int]) -> None:

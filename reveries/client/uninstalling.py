@@ -64,7 +64,7 @@ def planned(home: Home, *, purge: bool) -> Removal:
             home.socket,
             *home.path.glob(f".{home.config.name}.*partial"),
             *home.path.glob("model*.sock"),
-            *home.path.glob("draft*"),
+            *filter(home.is_draft, home.path.glob("draft*")),
             *key_files(home.path),
             *(home.path / f".{file.name}.partial" for file in (home.config, *key_files(home.path))),
         ]

@@ -1,5 +1,6 @@
 """A request that takes as long as it takes: its answer, with how far it is on stderr. Ctrl+C stops the work itself."""
 
+from contextlib import aclosing
 from typing import TYPE_CHECKING, TypeVar
 
 from reveries import protocol
@@ -24,11 +25,12 @@ def watched(make: "Callable[[int], protocol.Request]", answer: type[_Answer], wh
         assert not isinstance(request, protocol.Hello)
         number = request.request_id
         with progress_bar(what, as_json=as_json) as moved, ctrl_c(lambda: mind.cancel_soon(number)):
-            async for frame in mind.request(request):
-                if isinstance(frame, protocol.Progress):
-                    moved(frame.what, frame.done, frame.total)
-                elif isinstance(frame, answer):
-                    return frame
+            async with aclosing(mind.request(request)) as frames:
+                async for frame in frames:
+                    if isinstance(frame, protocol.Progress):
+                        moved(frame.what, frame.done, frame.total)
+                    elif isinstance(frame, answer):
+                        return frame
         raise ProtocolError(f"The mind did not answer with {answer.__name__}.", advice="See: reveries status")
 
     return call(asked)

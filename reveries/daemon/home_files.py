@@ -36,7 +36,7 @@ def look(home: Home, database: Path, holds: Holds) -> InFiles:
             lines += sum(holds(line) for line in _read(file).splitlines())
         elif holds(_read(file)):
             where = (
-                drafts if _is_draft(file, home) else caches if "cache" in file.relative_to(home.path).parts else others
+                drafts if home.is_draft(file) else caches if "cache" in file.relative_to(home.path).parts else others
             )
             where.append(file)
     return InFiles(tuple(copies(home, database)), lines, tuple(drafts), tuple(caches), tuple(others))
@@ -110,10 +110,6 @@ def _texts(home: Home, database: Path) -> Iterator[Path]:
                 continue
             if file.stat().st_size <= _TEXT_BYTES:
                 yield file
-
-
-def _is_draft(file: Path, home: Home) -> bool:
-    return file.parent == home.path and file.name.startswith(home.draft.stem)
 
 
 def _read(file: Path) -> str:

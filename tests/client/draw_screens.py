@@ -106,7 +106,7 @@ async def draw(name: str, size: tuple[int, int]) -> tuple[str, str]:
         script = _script(screen, answers, clock.now())
         app = ReveriesApp(home, clock)
         async with asyncio.timeout(90), awake(home, script) as mind, _running(app, size) as pilot:
-            await until(pilot, lambda: app.is_attached_to_mind and app.chat.has_turns is not screen.is_empty)
+            await until(pilot, lambda: app.is_attached_to_mind and bool(app.chat.query(".turn")) is not screen.is_empty)
             await until(pilot, lambda: "the wall was" in app.query_one(Monologue).text)
             await _settled(app, pilot)
             if screen.goes_away:

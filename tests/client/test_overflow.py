@@ -123,3 +123,13 @@ def test_whatever_blank_stands_between_words_they_are_found(tmp_path: Path, raw:
 def test_composed_and_decomposed_letters_are_the_same(tmp_path: Path, words: str, there: str) -> None:
     (tmp_path / "file").write_text(there, encoding="utf-8")
     assert search(tmp_path, words).found == {"file": {"text": 1}}
+
+
+@pytest.mark.requirement("F10")
+def test_a_log_that_cannot_be_read_takes_nothing_from_what_was_found_beside_it(tmp_path: Path) -> None:
+    made(tmp_path / "memory.db", [WORDS], 4096)
+    # A file that is there, and fails when it is read.
+    (tmp_path / "memory.db-wal").symlink_to("/proc/self/mem")
+    found = search(tmp_path, WORDS)
+    assert found.found["memory.db"]["text"] >= 1
+    assert {"memory.db", "memory.db-wal"} <= set(found.passed_over)

@@ -110,6 +110,22 @@ async def test_ctrl_c_stops_long_work_and_not_the_talk(home: Home) -> None:
         owner.type("/exit\n", "")
 
 
+async def test_ctrl_c_stops_an_import_and_not_the_talk(home: Home, tmp_path: Path) -> None:
+    owner, file = Owner(), tmp_path / "past.jsonl"
+    file.write_text('{"time": "2025-03-04T14:02:00", "speaker": "Ada", "text": "Good morning"}\n')
+    async with asyncio.timeout(10), awake(home, Script(silent_on="Import")) as mind, asyncio.TaskGroup() as tasks:
+        chat = tasks.create_task(PlainChat(home, SystemClock(), owner.read, owner.hear).run(), name="chat")
+        owner.type(f"/import {file}\n")
+        while not mind.requests(protocol.Import):  # noqa: ASYNC110 - the mind tells nobody
+            await asyncio.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+        await owner.until("It was stopped.")
+        assert not chat.done()
+        owner.type("/context\n", "/exit\n", "")
+        await chat
+        assert mind.requests(protocol.Cancel)
+
+
 async def test_undo_and_retry_work_here_too(home: Home) -> None:
     heard, mind = await talk_plainly(home, "one", "/retry", "/undo")
     assert heard.count("Taken back: one") == 2

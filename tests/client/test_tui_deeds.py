@@ -1,6 +1,8 @@
 """What commands do when something is odd: a place that is none, a fault that nobody foresaw, an end that comes late."""
 
 import asyncio
+import os
+import signal
 from functools import partial
 from pathlib import Path
 
@@ -54,7 +56,7 @@ def test_a_folder_takes_the_file_into_it(tmp_path: Path) -> None:
 async def test_a_command_with_a_place_that_is_none_says_so_and_the_talk_goes_on(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(30), awake(home, Script(turns=_turns(4))), app.run_test(size=(120, 30)) as pilot:
-        await until(pilot, lambda: app.is_attached_to_mind and app.chat.has_turns)
+        await until(pilot, lambda: app.is_attached_to_mind and bool(app.chat.query(".turn")))
         for typed, shown in (
             ("/copy ~nobody-of-this-name/x", "nobody-of-this-name"),
             ("/export ~nobody-of-this-name/x", "nobody-of-this-name"),
@@ -144,6 +146,42 @@ async def test_ctrl_d_twice_leaves_though_work_is_under_way(home: Home) -> None:
         await until(pilot, lambda: "1 of 2" in text_of(app))
         await pilot.press("ctrl+d", "ctrl+d")
         await until(pilot, lambda: app._exit)
+
+
+async def test_ctrl_q_asks_about_work_that_is_under_way_too(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), app.run_test(size=(120, 30)) as pilot:
+        app.jobs.moved("making a backup", "copying", 1, 2, is_ours=True)
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: "ends what is under way here: making a backup" in text_of(app))
+        assert not app._exit
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: app._exit)
+
+
+async def test_a_signal_ends_it_though_work_is_under_way(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), app.run_test(size=(120, 30)) as pilot:
+        app.jobs.moved("making a backup", "copying", 1, 2, is_ours=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+        await until(pilot, lambda: app._exit)
+        assert app.ended_by is signal.SIGTERM
+
+
+async def test_a_long_phrase_names_what_is_to_be_forgotten_whole_or_not_at_all(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        phrase = "the boat " * 15 + "in the harbour"
+        app.composer.write(f"/forget {phrase}")
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(mind.requests(protocol.Forget)))
+        assert [one.about for one in mind.received if isinstance(one, protocol.Forget)] == [phrase]
+        await pilot.press("escape")
+        app.composer.write(f"/forget {'boat ' * 60}")
+        await pilot.press("enter")
+        await until(pilot, partial(_shows, app, "named with at most 200"))
+        assert len(mind.requests(protocol.Forget)) == 1
 
 
 async def test_an_import_is_stopped_and_its_bar_goes(home: Home, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def lived(home: Home) -> Home:
 _KEPT = (
     *("memory.db.seal", "memory.db.damaged", "memory.db.restoring", "memory.db.restored.json"),
     *("memory.db.forgotten", "memory.db.erasing", "memory.db.lock", "memory.db.reserve"),
-    *("draft.txt", "draft.txt.77", "wakes"),
+    *("draft.txt", "draft.txt.77", "draft-2.txt", "draft-2.txt.new", "wakes"),
     *("memory.db.importing", "memory.db.importing-wal", "memory.db.partial", "memory.snapshot.partial"),
     *("openai.key", ".openai.key.partial", ".config.toml.partial"),
     *("memory.db.replaced-1763700000", "memory.db.replaced-1763700000-wal", "backups/memory-1.db.seal"),
@@ -90,3 +90,9 @@ def test_it_asks_first(lived: Home) -> None:
     assert ran.code == 130
     assert (lived.path / "memory.db").exists()
     assert reveries(lived, "uninstall", "--purge", "--json").code == 2
+
+
+def test_an_own_letter_is_no_draft_of_a_terminal(home: Home) -> None:
+    names = ["draft.txt", "draft-2.txt", "draft-12.txt.new", "draft-letter.md", "drafts", "draft.md", "draft-two.txt"]
+    assert [name for name in names if home.is_draft(home.path / name)] == names[:3]
+    assert not home.is_draft(home.logs / "draft.txt")

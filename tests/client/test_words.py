@@ -7,17 +7,20 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.messages import ExitApp
 
 from reveries import protocol
 from reveries.client.draft_file import DraftFile
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.commands import Called, called, may_become_private
 from reveries.client.tui.slash_menu import SlashMenu
+from reveries.client.tui.turns import OwnerTurn
+from reveries.client.tui.welcome import Welcome
 from reveries.client.tui.words import Words
 from reveries.config import Home
 from tests.client.screen_text import text_of, until
 from tests.client.test_plain_chat import talk_plainly
-from tests.fakes.daemon import FakeMind, Script, awake
+from tests.fakes.daemon import NOW, FakeMind, Script, awake
 
 
 def said(mind: FakeMind) -> list[tuple[str, bool]]:
@@ -78,6 +81,18 @@ async def test_a_blank_before_a_command_says_it_plainly_too(home: Home) -> None:
     _, mind = await talk_plainly(home, " /exit", "/private\thush", "/private", "told", "/remember it")
     assert said(mind) == [("/exit", False), ("hush", True), ("told", True)]
     assert not mind.requests(protocol.Remember)
+
+
+async def test_what_is_only_like_private_is_said_on_the_record_with_a_blank_before_it(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press(*"/pirate ships", "enter")
+        await until(pilot, lambda: "put a blank before it" in text_of(app) and "/pirate" in app.composer.text)
+        assert app.composer.draft_to_keep == ""
+        await pilot.press("home", "space", "enter")
+        await until(pilot, lambda: bool(said(mind)))
+        assert said(mind) == [("/pirate ships", False)]
 
 
 async def test_off_the_record_nothing_is_given_to_memory(home: Home) -> None:
@@ -164,6 +179,16 @@ async def test_leaving_right_behind_enter_loses_nothing(home: Home) -> None:
     assert DraftFile(home.draft).load() == "alpha"
 
 
+async def test_a_tab_that_is_closed_loses_nothing(home: Home) -> None:
+    home.path.mkdir(mode=0o700)
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), app.run_test() as pilot:
+        app.composer.write("half a thought")
+        app.post_message(ExitApp())
+        await pilot.pause()
+    assert DraftFile(home.draft).load() == "half a thought"
+
+
 async def test_what_was_written_off_the_record_stays_it_when_that_ends(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
@@ -185,7 +210,7 @@ async def test_what_was_written_off_the_record_stays_it_when_that_ends(home: Hom
 
 def kept(home: Home) -> str:
     """What another terminal would find, when this one is gone."""
-    return home.draft.read_text() if home.draft.exists() else ""
+    return home.draft.read_text().partition("\n\x1e")[0] if home.draft.exists() else ""
 
 
 async def test_what_waits_is_on_the_disk_before_the_terminal_is_closed(home: Home) -> None:
@@ -271,12 +296,132 @@ async def test_words_heard_before_the_terminal_was_killed_are_not_in_its_draft(
     home: Home, said_before_seconds: float, draft: str
 ) -> None:
     home.path.mkdir(mode=0o700)
-    home.draft.write_text("heard\n\nmore")
+    killed = DraftFile(home.draft)
+    killed.keep("heard\n\nmore", time.time() - 30.0)
+    killed.close()
     turn = protocol.SaidTurn("t9", "you", True, "heard", time.time() - said_before_seconds, False)
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home, Script(turns=[turn])), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await until(pilot, lambda: app.composer.text == draft)
+
+
+async def test_words_that_nobody_sent_stay_though_the_same_were_just_said(home: Home) -> None:
+    turns = [protocol.SaidTurn("t9", "you", True, "yes", time.time() - 5, False)]
+    home.path.mkdir(mode=0o700)
+    left = DraftFile(home.draft)
+    left.keep("yes")
+    left.close()
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home, Script(turns=turns)), app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind and bool(app.chat.query(".turn")))
+        await pilot.pause()
+        assert app.composer.text == "yes"
+
+
+def test_the_file_says_since_when_its_words_may_have_been_heard(tmp_path: Path) -> None:
+    one = DraftFile(tmp_path / "draft.txt")
+    assert one.keep("said\n\nwritten", 1_750_000_000.25)
+    one.close()
+    two = DraftFile(tmp_path / "draft.txt")
+    assert (two.load(), two.doubt_since) == ("said\n\nwritten", 1_750_000_000.25)
+    assert two.keep("written")
+    two.close()
+    three = DraftFile(tmp_path / "draft.txt")
+    assert (three.load(), three.doubt_since) == ("written", None)
+
+
+async def test_words_that_were_sent_stand_in_the_file_with_a_doubt_until_they_are_heard(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home, Script(silent_on="Say")) as mind, app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        began = time.time()
+        await pilot.press(*"one", "enter", *"two")
+        await until(pilot, lambda: bool(said(mind)))
+        app.draft.keep()
+        text, _, since = home.draft.read_text().partition("\n\x1e")
+        assert text == "one\n\ntwo"
+        assert began - 3 < float(since) < time.time()
+
+
+async def test_what_was_sent_to_a_mind_that_is_away_comes_back_in_its_order(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), app.run_test() as pilot:
+        burst(app, "one", "<enter>", "two", "<enter>", "three")
+        await until(pilot, lambda: app.composer.text == "one\n\ntwo\n\nthree")
+        await pilot.pause()
+        assert app.composer.text == "one\n\ntwo\n\nthree"
+
+
+async def test_what_the_mind_heard_is_taken_out_of_what_waits_aside_too(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), app.run_test():
+        app.composer.take_back([Words("heard"), Words("hush", is_private=True), Words("more")])
+        assert app.composer.draft_to_keep == "heard\n\nmore"
+        app.composer.take_out(["heard"])
+        assert (app.composer.text, app.composer.draft_to_keep) == ("hush", "more")
+
+
+async def test_what_came_back_and_is_sent_again_at_once_is_not_said_twice(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind and bool(app.query(Welcome)))
+        app.link.doubt_since = NOW
+        app.composer.write("heard")
+        turn = protocol.SaidTurn("t9", "you", True, "heard", NOW + 1, False)
+        app.composer.post_message(events.Key("enter", None))
+        await until(pilot, lambda: app.composer.text == "heard" and "stay here" in text_of(app))
+        app.composer._hand_over("heard")
+        app.draft.compare([turn])
+        await pilot.pause()
+        assert (said(mind), app.composer.draft_to_keep) == ([], "")
+        await pilot.press(*"more", "enter")
+        await until(pilot, lambda: said(mind) == [("more", False)])
+
+
+async def test_what_is_on_the_record_waits_aside_when_that_ends_by_the_palette(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home), app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press(*"a letter")
+        app.composer.turn_private()
+        assert (app.composer.text, app.composer.draft_to_keep) == ("", "a letter")
+        await pilot.press(*"hush")
+        assert app.composer.draft_to_keep == "a letter"
+        await pilot.press("enter")
+        app.composer.turn_private()
+        await until(pilot, lambda: app.composer.text == "a letter" and not app.composer.is_off_record)
+
+
+async def test_two_replies_that_are_wanted_anew_lose_no_words(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), awake(home) as mind, app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind and bool(app.query(Welcome)))
+        app.draft.say_again(Words("later"))
+        app.draft.say_again(Words("earlier"))
+        await mind.broadcast(protocol.Switched(0, "c1"))
+        await until(pilot, lambda: said(mind) == [("earlier", False), ("later", False)])
+
+
+async def test_what_waits_stands_on_the_screen_after_another_terminals_new_conversation(home: Home) -> None:
+    app = ReveriesApp(home)
+    script = Script(holds_reply=True)
+    async with asyncio.timeout(20), awake(home, script) as mind, app.run_test(size=(100, 40)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press(*"one", "enter")
+        await until(pilot, lambda: app.is_answering and not app.link.unheard)
+        await pilot.press(*"two", "enter", *"/private hush", "enter")
+        await until(pilot, lambda: len(app.link.unheard) == 2)
+        asked = len(mind.requests(protocol.Attach))
+        await mind.broadcast(protocol.Switched(0, "c1"))
+        await until(pilot, lambda: len(mind.requests(protocol.Attach)) > asked)
+        await until(pilot, lambda: [turn.text for turn in app.query(OwnerTurn)][-2:] == ["two", "hush"])
+        assert app.was_private
+        assert "esc stops it" in str(app.composer.border_subtitle)
+        mind.release.set()
+        await until(pilot, lambda: len(said(mind)) == 3 and not app.link.is_busy)
+        shown = [type(turn).__name__ for turn in app.query(".turn")]
+        assert shown[-4:] == ["OwnerTurn", "Reply", "OwnerTurn", "Reply"]
 
 
 # --- several terminals ------------------------------------------------------------------------------------------------
@@ -332,6 +477,19 @@ def test_a_draft_is_read_through_no_link(tmp_path: Path) -> None:
     assert draft.load() == ""
     assert draft.keep("words")
     assert (tmp_path / "elsewhere").read_text() == "a key"
+
+
+def test_what_a_kill_left_beside_a_draft_goes_with_it(tmp_path: Path) -> None:
+    one = DraftFile(tmp_path / "draft.txt")
+    one.keep("words")
+    (tmp_path / "draft.txt.new").write_text("words an")
+    one.close()
+    two = DraftFile(tmp_path / "draft.txt")
+    assert two.load() == "words"
+    assert [place.name for place in tmp_path.iterdir()] == ["draft.txt"]
+    (tmp_path / "draft.txt.new").write_text("words an")
+    assert two.keep("")
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_terminal_that_opens_and_sends_leaves_the_other_ones_draft(home: Home) -> None:

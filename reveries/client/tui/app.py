@@ -11,12 +11,12 @@ from textual.app import App, ComposeResult, SystemCommand
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Static
 
 from reveries import protocol
 from reveries.client.draft_file import DraftFile
 from reveries.client.tui import messages
-from reveries.client.tui.asking import told_of_last_turn
+from reveries.client.tui.asking import context_tokens_of_talk, told_of_last_turn
+from reveries.client.tui.banner import Banner
 from reveries.client.tui.chat import Chat
 from reveries.client.tui.colourless import in_place_of_greys
 from reveries.client.tui.commands import COMMANDS, Called, called, command_named
@@ -45,8 +45,6 @@ HINT_SECONDS = 4.0
 DRAFT_SECONDS = 1.0
 DEEDS_SECONDS = 2.0
 EARLIER_TURNS = 100
-BANNER_CHARS = 400
-BANNER_ROWS = 5
 
 
 class ReveriesApp(App[None]):
@@ -73,17 +71,15 @@ class ReveriesApp(App[None]):
         self._opened_by = ""
         self.was_private = False
         """Whether what was said last was off the record: there is nothing of it to take back."""
-        self._warned_of = ""
-        # Kept rather than looked up: what the mind tells may come while the screen is being taken down.
-        self._banner = Static("", id="banner", classes="hidden", markup=False)
         self._menu = SlashMenu()
         self.chat = Chat(self.clock)
         self.composer = Composer(self._menu)
-        self.draft = Draft(DraftFile(home.draft), self.link, self.composer)
+        self.draft = Draft(DraftFile(home.draft), self.link, self.composer, self.clock)
         self._side = Side(self.clock)
         self.jobs = Jobs(self.clock)
         self._status_line = StatusLine(self.clock)
-        self._wrong_colours = dress(self, home.themes, self.settings.theme)
+        # Kept rather than looked up: what the mind tells may come while the screen is being taken down.
+        self._banner = Banner(dress(self, home.themes, self.settings.theme))
         self.mishap: Exception | None = None
         """What ended the application, if it was not its owner."""
         self.ended_by: signal.Signals | None = None
@@ -107,8 +103,11 @@ class ReveriesApp(App[None]):
 
     @property
     def deeds(self) -> "Deeds":
-        """What commands do. Their modules are loaded with the first of them, or in the first quiet second: the first
+        """What commands do. Their modules are loaded with the first of them, or two seconds after the start: the first
         frame does not wait for pages that nobody asked for."""
+        return self._load_deeds()
+
+    def _load_deeds(self) -> "Deeds":
         if self._deeds is None:
             from reveries.client.tui.deeds import Deeds
 
@@ -121,7 +120,6 @@ class ReveriesApp(App[None]):
         return self.link.is_answering
 
     def on_mount(self) -> None:
-        self._warn_of_colours()
         self.set_keymap(keymap(self.settings))
         if self.draft.load():
             self.hint("another terminal left a draft, too: the next one that you open has it")
@@ -132,18 +130,17 @@ class ReveriesApp(App[None]):
         self._live()
 
     def _settle_in(self) -> None:
-        """In the first quiet second. What is loaded by then stays to the end, and is passed by from now on: the
-        collector would go through it every few seconds, 30 ms in which no key is heard."""
-        self.deeds  # noqa: B018 - loaded now
-        gc.freeze()
-        gc.enable()
+        """Once the screen has stood for a moment. Where the start put the collector off, what is loaded by then stays
+        to the end, and is passed by from now on: it would go through it every few seconds, 30 ms in which no key is
+        heard."""
+        self._load_deeds()
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
 
     def on_unmount(self) -> None:
-        self.draft.close()
-
-    def _warn_of_colours(self) -> None:
-        if self._wrong_colours:
-            self._warn(self._wrong_colours)
+        # Not every way out is `leave`: a tab that is closed ends the application by itself.
+        self.draft.leave()
 
     @work(exclusive=True, group="link", name="tui.link", exit_on_error=True)
     async def _live(self) -> None:
@@ -166,6 +163,9 @@ class ReveriesApp(App[None]):
     @on(Composer.Sent)
     async def _sent(self, sent: Composer.Sent) -> None:
         what = called(sent.text)
+        if not sent.text:
+            # It went back into the draft, or the mind turned out to have heard it.
+            return
         if isinstance(what, str):
             self._refuse(sent, what)
         elif what is None:
@@ -184,7 +184,7 @@ class ReveriesApp(App[None]):
         # The link has it, or it comes back: never both.
         self.composer.delivered(sent)
         if not await self.say(text, is_private=is_private):
-            self.composer.give_back(sent)
+            self.composer.give_back(sent, with_rest=True)
 
     def _refuse(self, sent: Composer.Sent, why: str) -> None:
         self.composer.give_back(sent)
@@ -298,6 +298,10 @@ class ReveriesApp(App[None]):
         """Ctrl+D. The mind stays awake. Keys that were pressed before it are heard first: they are the draft's."""
         self.composer.call_later(self._detach)
 
+    async def action_quit(self) -> None:
+        """Ctrl+Q, and Quit of the palette: the same, with the question about work."""
+        self.action_detach()
+
     def _detach(self) -> None:
         if self._leaving.may_leave(self.jobs.ours, self.clock.monotonic()):
             self.leave()
@@ -310,8 +314,9 @@ class ReveriesApp(App[None]):
         self.exit()
 
     def _leave_on_signal(self, number: signal.Signals) -> None:
+        # Nobody is there to be asked about work that is under way.
         self.ended_by = number
-        self.action_detach()
+        self.composer.call_later(self.leave)
 
     def action_leave_or_copy(self) -> None:
         """Ctrl+C: copy what is selected; else leave when pressed twice."""
@@ -351,12 +356,18 @@ class ReveriesApp(App[None]):
 
     @on(messages.Attached)
     async def _attached(self, happened: messages.Attached) -> None:
+        # At once: until then nothing is said, and what is sent meanwhile is compared too.
+        self.draft.compare(happened.attached.turns)
         mind = self.mind_name = one_line(happened.mind, 60)
         self.composer.placeholder = Content(f"Say something to {mind}")
-        self.composer.show_answering(is_answering=False)
+        self.composer.show_answering(is_answering=self.link.is_busy)
+        waiting, is_replying = self.link.unheard, self.link.is_heard
+        self.was_private = waiting[-1].is_private if waiting else self.was_private and self.link.is_answering
         await self.chat.show_conversation(mind, happened.attached)
-        self.was_private = False
-        self.draft.compare(happened.attached.turns)
+        if is_replying:
+            await self.chat.grow_reply("")
+        for words in waiting:
+            await self.chat.say(words.text, is_private=words.is_private)
         self.composer.past.fill(turn.text for turn in happened.attached.turns if turn.is_owner)
         if not happened.attached.turns:
             from reveries.client.tui.welcome import Welcome
@@ -365,8 +376,10 @@ class ReveriesApp(App[None]):
         self._show_status(happened.status)
         self._conversation_id = happened.attached.conversation_id
         self._ask_told(is_new=True)
-        if (words := self.draft.to_say_again()) and not await self.say(words.text, is_private=words.is_private):
-            self.composer.take_back([words])
+        again = self.draft.to_say_again()
+        refused = [words for words in again if not await self.say(words.text, is_private=words.is_private)]
+        if refused:
+            self.composer.take_back(refused)
 
     @on(messages.WentAway)
     async def _went_away(self, happened: messages.WentAway) -> None:
@@ -375,7 +388,7 @@ class ReveriesApp(App[None]):
         await self.chat.take_back_waiting()
         self.draft.take_back()
         self._status_line.show_state("away")
-        self._warn(happened.sentence)
+        self._banner.warn(happened.sentence)
 
     @on(messages.WordsStored)
     async def _words_stored(self, happened: messages.WordsStored) -> None:
@@ -449,13 +462,8 @@ class ReveriesApp(App[None]):
 
     @work(exclusive=True, group="size", name="tui.size", exit_on_error=True)
     async def _ask_context_size(self) -> None:
-        try:
-            told = await self.link.ask(protocol.AskModels)
-        except ReveriesError:
-            return
-        if isinstance(told, protocol.ModelsOverview):
-            talking = [role.context_tokens for role in told.roles if role.role == "conversation"]
-            self._status_line.show_context(talking[0] if talking else 0)
+        if (tokens := await context_tokens_of_talk(self.link.ask)) is not None:
+            self._status_line.show_context(tokens)
 
     def _show_status(self, status: Status) -> None:
         self._status_line.show_status(status)
@@ -464,20 +472,7 @@ class ReveriesApp(App[None]):
             self.jobs.moved("vectors", "embedding memory anew", status.embedding_done, status.embedding_total)
         else:
             self.jobs.ended("vectors")
-        worries = [*([self._wrong_colours] if self._wrong_colours else []), *status.problems] or (
-            [] if status.health == "ok" else [status.health]
-        )
-        # Each in a row of its own: a long one must not hide the next.
-        self._warn(*(one_line(worry, BANNER_CHARS) for worry in worries[:BANNER_ROWS]))
-
-    def _warn(self, *rows: str) -> None:
-        text = "\n".join(one_line(row, BANNER_CHARS) for row in rows)
-        if text == self._warned_of:
-            # Every few seconds the same: nothing to lay out anew.
-            return
-        self._warned_of = text
-        self._banner.update(Content(text))
-        self._banner.set_class(not text, "hidden")
+        self._banner.warn_of(status)
 
     def _something_came(self) -> None:
         """Below what the owner reads, perhaps: known when it is laid out."""

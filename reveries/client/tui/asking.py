@@ -36,6 +36,15 @@ async def told_of_last_turn(ask: Ask, conversation_id: str) -> protocol.ToldCont
         return None
 
 
+async def context_tokens_of_talk(ask: Ask) -> int | None:
+    """How much the model that talks can read; 0 when it does not say, None when nobody can tell."""
+    try:
+        told = await answer_of(ask, protocol.AskModels, protocol.ModelsOverview)
+    except ReveriesError:
+        return None
+    return next((role.context_tokens for role in told.roles if role.role == "conversation"), 0)
+
+
 class Asking:
     """What all shelves need: whom to ask, and what time it is."""
 

@@ -50,10 +50,6 @@ class Chat(VerticalScroll):
         self.anchor()
 
     @property
-    def has_turns(self) -> bool:
-        return bool(self.query(".turn"))
-
-    @property
     def is_at_newest(self) -> bool:
         """Whether it follows the end: it does until the owner scrolls up, and again from the end on."""
         return not self._anchor_released or self.scroll_y >= self.max_scroll_y - 1
@@ -121,7 +117,7 @@ class Chat(VerticalScroll):
     async def _show_all(self, attached: Attached) -> None:
         await self.remove_children()
         self._known = {turn.turn_id for turn in attached.turns}
-        self._waiting, self._held_back, self._last_day = [], [], None
+        self._waiting, self._held_back, self._last_day, self._broken_off = [], [], None, None
         widgets: list[Widget] = []
         shown = attached.turns[-_SHOWN_TURNS:]
         self._first_shown, self._asked_earlier = attached.earlier_count + len(attached.turns) - len(shown), False
@@ -236,7 +232,8 @@ class Chat(VerticalScroll):
     def _is_broken_off(self, turn: SaidTurn) -> bool:
         """Whether it is what came of a reply that broke off, as the mind keeps it: that stands here with its reason."""
         came = self._broken_off.text.strip() if self._broken_off is not None else ""
-        if not (came and turn.is_partial and not turn.is_owner and came.startswith(plain(turn.text).strip())):
+        kept = plain(turn.text).strip()
+        if not (kept and turn.is_partial and not turn.is_owner and came.startswith(kept)):
             return False
         self._known.add(turn.turn_id)
         self._broken_off = None

@@ -8,7 +8,7 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import TextArea
 
-from reveries.client.tui.commands import Called, called, may_become_private
+from reveries.client.tui.commands import Called, called, is_meant_private, may_become_private
 from reveries.client.tui.history import History
 from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.words import Words, joined, off_record, on_record
@@ -67,7 +67,9 @@ class Composer(TextArea):
     @property
     def draft_to_keep(self) -> str:
         """What may be written down: nothing that is off the record; with what was sent and waits to be taken."""
-        handed = on_record(Words(sent.text, sent.is_private) for sent in self._handed_over)
+        handed = on_record(
+            Words(sent.text, sent.is_private or may_become_private(sent.text)) for sent in self._handed_over
+        )
         return joined([*handed, *self._aside, "" if self.is_off_record else self.draft])
 
     @property
@@ -89,7 +91,11 @@ class Composer(TextArea):
         self._tell_keys()
 
     def turn_private(self) -> None:
-        """Off the record, or back on it."""
+        """Off the record, or back on it. What is written and on the record waits aside."""
+        if self.text and not self.is_off_record:
+            self._aside.append(self.draft)
+            self.load_text("")
+            self._folded.clear()
         self.set_private(not self.is_private)
         self.post_message(self.PrivacyTurned())
 
@@ -124,24 +130,46 @@ class Composer(TextArea):
         else:
             self.write(joined(on_record([*words, *here])))
 
-    def give_back(self, sent: Sent) -> None:
-        """The same with what was sent and refused."""
+    def give_back(self, sent: Sent, *, with_rest: bool = False) -> None:
+        """The same with what was sent and refused; `with_rest`: and, in order, with the words that were sent behind it,
+        which would be refused too."""
         self.delivered(sent)
-        if self.text:
-            self.take_back([Words(sent.text, sent.is_private)])
+        rest = [one for one in self._handed_over if _is_said(one.text)] if with_rest else []
+        if self.text or rest:
+            self.take_back([Words(one.text, one.is_private) for one in (sent, *rest)])
         else:
             self.write(sent.text)
             self._was_written_privately = sent.is_private
             self._tell_keys()
+        for one in rest:
+            self._void(one)
 
     def take_out(self, heard: Iterable[str]) -> None:
-        """Take out of the beginning of what is written what the mind turned out to have heard."""
-        draft = self.draft
+        """Take out of the beginning of what was sent, waits or is written what the mind turned out to have heard, each
+        text once."""
         for text in heard:
-            if draft.strip() == text.strip() or draft.startswith(f"{text.strip()}\n\n"):
-                draft = draft[len(text.strip()) :].lstrip()
-        if draft != self.draft:
-            self.write(draft)
+            if text.strip():
+                self._take_out(text.strip())
+
+    def _take_out(self, heard: str) -> None:
+        for sent in self._handed_over:
+            if not sent.is_private and (rest := _without(sent.text, heard)) is not None:
+                sent.text = rest
+                if not rest:
+                    self._void(sent)
+                return
+        for place, text in enumerate(self._aside):
+            if (rest := _without(text, heard)) is not None:
+                self._aside[place : place + 1] = [rest] if rest else []
+                self._tell_keys()
+                return
+        if not self.is_off_record and (rest := _without(self.draft, heard)) is not None:
+            self.write(rest)
+
+    def _void(self, sent: Sent) -> None:
+        """The application is on its way to hear of it, and there is nothing of it any more."""
+        sent.text = ""
+        self.delivered(sent)
 
     def edited(self, before: str, after: str) -> None:
         """Put what an editor made of `before` in its place, wherever that is by now: words may have come back."""
@@ -184,7 +212,8 @@ class Composer(TextArea):
         if isinstance(what, Called) and what.command.name == "/private" and not what.words:
             self.turn_private()
             return
-        is_private = self.is_private or self._was_written_privately or may_become_private(text)
+        # A near miss is only kept off the disk: the owner is told that a blank before it says it, on the record.
+        is_private = self.is_private or self._was_written_privately or is_meant_private(text)
         sent = self.Sent(text, is_private=is_private)
         self._was_written_privately = False
         self._handed_over.append(sent)
@@ -278,3 +307,16 @@ class Composer(TextArea):
     def _on_paste(self, event: events.Paste) -> None:  # type: ignore[override]
         # What is pasted may carry escapes, and the widget would write them to the terminal.
         event.text = self._fold(plain(event.text))
+
+
+def _is_said(text: str) -> bool:
+    """Whether it is words, not a command that is done here."""
+    what = called(text)
+    return not isinstance(what, Called) or what.command.name == "/private"
+
+
+def _without(text: str, heard: str) -> str | None:
+    """`text` without what was heard at its beginning; None when that is not there."""
+    if text.strip() == heard:
+        return ""
+    return text[len(heard) :].lstrip() if text.startswith(f"{heard}\n\n") else None

@@ -42,6 +42,8 @@ _TERMINAL_COPIES_CHARS: Final = 70_000
 _FENCE: Final = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _EXPORTED_AT_ONCE: Final = 500
 _SAID_SECONDS: Final = 0.1
+_LONGEST_NAMED_CHARS: Final = 200
+"""What the protocol takes. Never cut: a beginning names more than the whole."""
 
 
 class Deeds:
@@ -238,7 +240,12 @@ class Deeds:
 
     async def _forget(self, words: str) -> None:
         app = self._app
-        receipt = await app.push_screen_wait(ForgetPane(Asking(app.link.ask, app.clock), words[:100], erase=False))
+        if len(words) > _LONGEST_NAMED_CHARS:
+            raise UsageError(
+                f"{len(words):,} characters: what is to be forgotten is named with at most {_LONGEST_NAMED_CHARS:,}.",
+                advice="Name its id; or in a shell: reveries forget --matching, which takes more.",
+            )
+        receipt = await app.push_screen_wait(ForgetPane(Asking(app.link.ask, app.clock), words, erase=False))
         if receipt is not None:
             app.show_pane(LookPane("forgotten", receipt))
 

@@ -67,9 +67,9 @@ class Link:
         return bool(self._waiting)
 
     def say(self, text: str, *, is_private: bool = False) -> bool:
-        """Say `text` when all before it is answered, off the record if so. False when nobody is there to hear it, or
-        too much waits."""
-        if self._mind is None or len(self._waiting) >= QUEUED_TURNS:
+        """Say `text` when all before it is answered, off the record if so. False when nobody is there to hear it, too
+        much waits, or it may be what the mind has heard: that is to be compared first."""
+        if self._mind is None or self.doubt_since is not None or len(self._waiting) >= QUEUED_TURNS:
             return False
         self._waiting.append(Words(text, is_private))
         self._something_waits.set()
@@ -234,6 +234,11 @@ class Link:
     def unheard(self) -> list[Words]:
         """What the owner said and the mind has not acknowledged, oldest first."""
         return [*self._returned, *([self._unstored] if self._unstored is not None else []), *self._waiting]
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether a reply is coming to words that the mind has acknowledged."""
+        return self.is_answering and self._unstored is None
 
     def hold_back(self) -> None:
         """What waits is not said any more, but is to be taken back."""

@@ -264,15 +264,20 @@ def _take_aside_back(database: Path, now: float) -> None:
         aside.rename(database)
 
 
+def go_on_restoring(database: Path) -> None:
+    """Where the memory was set aside for a copy that is whole and noted, and a kill came between, let the copy take its
+    place. Only while nobody has the memory open. Raises OSError."""
+    if database.exists() or not (_coming(database).exists() and _coming_note(database).exists()):
+        return
+    _set_aside(database, _coming_note(database).stat().st_mtime)
+    sync_to_disk(database.parent)
+    _coming(database).replace(database)
+    sync_to_disk(database.parent)
+
+
 def finish_restoring(database: Path) -> None:
-    """Do the rest of a restoring that was broken off: where the memory was set aside, the copy takes its place; where
-    it has, its word counts; else what is left of it is removed. Only while nobody has the memory open. Raises
-    OSError."""
-    if not database.exists() and _coming(database).exists() and _coming_note(database).exists():
-        _set_aside(database, _coming_note(database).stat().st_mtime)
-        sync_to_disk(database.parent)
-        _coming(database).replace(database)
-        sync_to_disk(database.parent)
+    """Let the word of a restoring count where the copy has taken the memory's place, and remove what is left of one
+    that did not come so far. Only while nobody has the memory open. Raises OSError."""
     if not _coming(database).exists() and _coming_note(database).exists():
         _coming_note(database).replace(restored_note(database))
         sync_to_disk(database.parent)

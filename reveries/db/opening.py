@@ -7,7 +7,7 @@ from pathlib import Path
 
 import aiosqlite
 
-from reveries.db.backups import finish_restoring, free_copy
+from reveries.db.backups import finish_restoring, free_copy, go_on_restoring
 from reveries.db.connecting import connected, follow_pages
 from reveries.db.damage import damaged, keep_broken_log, refuse_changed, refuse_damaged, refuse_missing
 from reveries.db.database import Database
@@ -87,8 +87,9 @@ def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> tuple[str
         raise StorageError(
             f"The memory is not safe to open. {fault}", advice="Nothing was written. Look at it, and move it away."
         )
-    finish_restoring(path)
+    go_on_restoring(path)
     has_past = refuse_missing(path, backups)
+    finish_restoring(path)
     notice = f"{refuse_changed(path, backups)} {keep_broken_log(path)}".strip()
     _refuse_newer(path)
     unseal(path)

@@ -99,8 +99,6 @@ SEEDS = (
          "        raise StorageError(\n            f\"The backup {target} did not verify",
          "        print(\n            f\"The backup {target} did not verify",
          "tests/durability/test_seeds.py::test_a_copy_that_does_not_verify_is_never_seen"),
-    Seed("an empty file is a new mind", _DAMAGE, "    if not tables and not version and not has_past:",
-         "    if not tables and not version:", _WAKES),
     Seed("a missing file is a new mind", _DAMAGE, "    if (has_backups or traces) and not is_there(path):",
          "    if False:", _REFUSED),
     Seed("without a backup a missing file is a new mind", _DAMAGE, "    if (has_backups or traces) and not",

@@ -400,7 +400,8 @@ async def test_two_replies_that_are_wanted_anew_lose_no_words(home: Home) -> Non
         app.draft.say_again(Words("later"))
         app.draft.say_again(Words("earlier"))
         await mind.broadcast(protocol.Switched(0, "c1"))
-        await until(pilot, lambda: said(mind) == [("earlier", False), ("later", False)])
+        await until(pilot, lambda: len(said(mind)) == 2 and text_of(app).count("Good morning.") == 2)
+        assert said(mind) == [("earlier", False), ("later", False)]
 
 
 async def test_what_waits_stands_on_the_screen_after_another_terminals_new_conversation(home: Home) -> None:

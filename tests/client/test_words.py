@@ -396,7 +396,7 @@ async def test_what_is_on_the_record_waits_aside_when_that_ends_by_the_palette(h
 async def test_two_replies_that_are_wanted_anew_lose_no_words(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home) as mind, app.run_test() as pilot:
-        await until(pilot, lambda: app.is_attached_to_mind and bool(app.query(Welcome)))
+        await until(pilot, lambda: app.is_attached_to_mind and bool(mind.requests(protocol.AskContext)))
         app.draft.say_again(Words("later"))
         app.draft.say_again(Words("earlier"))
         await mind.broadcast(protocol.Switched(0, "c1"))

@@ -396,11 +396,12 @@ async def test_what_is_on_the_record_waits_aside_when_that_ends_by_the_palette(h
 async def test_two_replies_that_are_wanted_anew_lose_no_words(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home) as mind, app.run_test() as pilot:
-        await until(pilot, lambda: app.is_attached_to_mind and bool(app.query(Welcome)))
+        await until(pilot, lambda: app.is_attached_to_mind and bool(mind.requests(protocol.AskContext)))
         app.draft.say_again(Words("later"))
         app.draft.say_again(Words("earlier"))
         await mind.broadcast(protocol.Switched(0, "c1"))
-        await until(pilot, lambda: said(mind) == [("earlier", False), ("later", False)])
+        await until(pilot, lambda: len(said(mind)) == 2 and text_of(app).count("Good morning.") == 2)
+        assert said(mind) == [("earlier", False), ("later", False)]
 
 
 async def test_what_waits_stands_on_the_screen_after_another_terminals_new_conversation(home: Home) -> None:
@@ -420,8 +421,8 @@ async def test_what_waits_stands_on_the_screen_after_another_terminals_new_conve
         assert "esc stops it" in str(app.composer.border_subtitle)
         mind.release.set()
         await until(pilot, lambda: len(said(mind)) == 3 and not app.link.is_busy)
-        shown = [type(turn).__name__ for turn in app.query(".turn")]
-        assert shown[-4:] == ["OwnerTurn", "Reply", "OwnerTurn", "Reply"]
+        order = ["OwnerTurn", "Reply", "OwnerTurn", "Reply"]
+        await until(pilot, lambda: [type(turn).__name__ for turn in app.query(".turn")][-4:] == order)
 
 
 # --- several terminals ------------------------------------------------------------------------------------------------

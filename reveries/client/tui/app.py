@@ -361,15 +361,16 @@ class ReveriesApp(App[None]):
         mind = self.mind_name = one_line(happened.mind, 60)
         self.composer.placeholder = Content(f"Say something to {mind}")
         self.composer.show_answering(is_answering=self.link.is_busy)
-        waiting, is_replying = self.link.unheard, self.link.is_heard
+        before = happened.unheard
+        waiting = [*before, *(words for words in self.link.unheard if not any(words is one for one in before))]
         self.was_private = waiting[-1].is_private if waiting else self.was_private and self.link.is_answering
         await self.chat.show_conversation(mind, happened.attached)
-        if is_replying:
+        if happened.is_heard:
             await self.chat.grow_reply("")
         for words in waiting:
             await self.chat.say(words.text, is_private=words.is_private)
         self.composer.past.fill(turn.text for turn in happened.attached.turns if turn.is_owner)
-        if not happened.attached.turns:
+        if not (happened.attached.turns or waiting):
             from reveries.client.tui.welcome import Welcome
 
             await self.chat.mount(Welcome(mind, happened.status))

@@ -130,7 +130,7 @@ class Link:
         attached = await mind.ask(protocol.Attach, protocol.Attached)
         heard, self._heard = self._heard, None
         self._mind = mind
-        self._tell(messages.Attached(mind.welcome.mind, attached, status))
+        self._tell(messages.Attached(mind.welcome.mind, attached, status, self.unheard, is_heard=self.is_heard))
         for turn in heard:
             self._tell(messages.TurnSpoken(turn))
 

@@ -3,16 +3,28 @@
 from textual.message import Message
 
 from reveries import protocol
+from reveries.client.tui.words import Words
 
 
 class Attached(Message):
-    """The mind answers, and this is the conversation as it stands."""
+    """The mind answers, and this is the conversation as it stands. `unheard`: what waited then; `is_heard`: whether a
+    reply was coming to what does not wait any more. What the link tells next begins there."""
 
-    def __init__(self, mind: str, attached: protocol.Attached, status: protocol.Status) -> None:
+    def __init__(
+        self,
+        mind: str,
+        attached: protocol.Attached,
+        status: protocol.Status,
+        unheard: list[Words],
+        *,
+        is_heard: bool,
+    ) -> None:
         super().__init__()
         self.mind = mind
         self.attached = attached
         self.status = status
+        self.unheard = unheard
+        self.is_heard = is_heard
 
 
 class WentAway(Message):

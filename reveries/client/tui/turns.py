@@ -218,9 +218,10 @@ class Reply(Vertical):
             return  # The timer may ring while it is taken down.
         dots = "·" * (1 + int(self._waited_seconds / _WAIT_SECONDS) % 3)
         seconds = f"  {self._waited_seconds:.0f} s" if self._waited_seconds >= 3 else ""
-        ending = self.query_one(".ending", Static)
-        ending.update(Content(f"{dots:<3}{seconds}"))
-        ending.remove_class("hidden")
+        # Of a reply that is being taken down already, there may be none.
+        for ending in self.query(".ending").results(Static):
+            ending.update(Content(f"{dots:<3}{seconds}"))
+            ending.remove_class("hidden")
         self._waited_seconds += _WAIT_SECONDS
 
     def _stop_waiting(self) -> None:

@@ -72,7 +72,7 @@ test-system: $(VENV)/dev.stamp ## tests that need root or Debian packages; a ski
 	    { echo "test-system needs more of the system: sudo apt-get install $$packages"; exit 1; }
 	@$(REVERIES) models pull smollm2-135m all-minilm-l6-v2
 	@if [ -n "$(ARGS)" ]; then $(PYTEST) -q -m system --fail-on-skip $(ARGS); else \
-	    $(PYTEST) -q -m system --fail-on-skip -n 2 --dist loadfile tests/durability/test_kills.py tests; fi  # The longest first.
+	    $(PYTEST) -q -m system --fail-on-skip -n 2 --dist worksteal; fi  # One of them takes as long as all others.
 
 system-packages:
 	@for tool in $(SYSTEM_TOOLS); do \

@@ -79,7 +79,7 @@ async def rows(life: Living, statement: str) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.requirement("F3")
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "count", [pytest.param(100, id="few"), pytest.param(1_000, id="all", marks=pytest.mark.system)]
 )
@@ -105,7 +105,7 @@ async def test_whatever_a_model_writes_no_row_of_the_owners_is_there_that_the_ow
         assert not await rows(
             life, "SELECT id FROM claims WHERE origin = 'owner' AND instr(lower(value || quote), 'zz')"
         )
-        (replies,) = (await rows(life, "SELECT count(*) FROM turns WHERE origin = 'self' AND text LIKE '%zz0%'"))[0]
+        (replies,) = (await rows(life, "SELECT count(*) FROM turns WHERE origin = 'self' AND text LIKE '%zz%'"))[0]
         assert int(replies) == len(ledger)
     assert impostor.written >= count
     assert impostor.marks_written > count

@@ -34,7 +34,8 @@ def main() -> None:
     keep_to_itself()
     keep_heap_small()
     # Who ends a daemon that hangs (systemd's watchdog: SIGABRT) is to leave word of where it hung.
-    faulthandler.enable()
+    if sys.stderr is not None:  # Started with it closed, there is nowhere to leave it.
+        faulthandler.enable()
     # One BLAS thread: the arrays are small, and the model needs the cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")

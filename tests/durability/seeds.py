@@ -161,6 +161,17 @@ SEEDS = (
     Seed("a log that is broken off ends without a word", _DAMAGE,
          "    if not read_log(log).is_broken_off:", "    if True:",
          "tests/db/test_page_sums.py::test_a_log_that_is_damaged_in_its_middle_is_told_of_and_kept"),
+    Seed("what another program wrote is taken for damage", "db/page_sums.py",
+         "            if self._state() != self._left_as:", "            if False:",
+         "tests/db/test_page_sums.py::test_what_another_program_writes_while_it_is_awake_is_no_damage"),
+    Seed("a file that somebody reads is looked at", _DATABASE,
+         "                return False  # Somebody reads it", "                pass  # Somebody reads it",
+         "tests/db/test_page_sums.py::test_a_file_written_anew_while_somebody_reads_it_keeps_its_locks"),
+    Seed("who is cancelled twice does not wait for a fold", _DATABASE,
+         "            except asyncio.CancelledError:\n                is_cancelled = True",
+         "            except asyncio.CancelledError:\n                if is_cancelled:\n                    raise\n"
+         "                is_cancelled = True",
+         "tests/db/test_page_sums.py::test_two_cancellations_do_not_let_a_fold_go_on_beside_a_commit"),
 )  # fmt: skip
 
 

@@ -53,6 +53,8 @@ class ModelServer:
                 writer.write(self.raw or b'{"error": {"message": "no"}}')
             elif path == "/api/tags":
                 writer.write(json.dumps({"models": [{"model": name} for name in self.models]}).encode())
+            elif path.endswith("/messages"):
+                writer.write(_in_anthropics_words("".join(self.pieces)))
             else:
                 await self._stream(reader, writer, is_ollama, int(str(_limit(body))))
             await writer.drain()
@@ -132,6 +134,20 @@ def _end(is_ollama: bool, reason: str, said: int, gives_usage: bool) -> bytes:
     usage = {"prompt_tokens": 11, "completion_tokens": said, "total_tokens": 11 + said}
     counted = _event({"choices": [], "usage": usage}) if gives_usage else b""
     return end + counted + b"data: [DONE]\n\n"
+
+
+def _in_anthropics_words(text: str) -> bytes:
+    """A whole answer as Anthropic streams it."""
+    message = {"id": "x", "type": "message", "role": "assistant", "model": "m", "content": []}
+    events: list[dict[str, object]] = [
+        {"type": "message_start", "message": {**message, "usage": {"input_tokens": 11, "output_tokens": 1}}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}},
+        {"type": "message_stop"},
+    ]
+    return b"".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in events)
 
 
 def _event(chunk: dict[str, object]) -> bytes:

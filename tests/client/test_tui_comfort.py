@@ -177,6 +177,15 @@ async def test_the_slash_menu_completes_and_runs(home: Home) -> None:
         assert fake.requests(protocol.Say) == []
 
 
+@pytest.mark.requirement("F10")
+async def test_the_palette_lays_no_picture_of_the_screen_anywhere(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), app.run_test():
+        offered = list(app.get_system_commands(app.screen))
+    assert {"Quit", "Theme"} <= {command.title for command in offered}
+    assert not [command for command in offered if "svg" in command.help.lower()]
+
+
 async def test_every_command_is_in_the_palette(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home), app.run_test() as pilot:

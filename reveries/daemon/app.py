@@ -119,7 +119,7 @@ async def live(wake: Wake, clock: Clock) -> int:
             wake = Wake(calmed(settings), home, wake.config_file, told(why))
         log.info("waking", version=__version__, is_safe=bool(why))
         begin(home, clock.now())
-        if cleared := clear_broken_off(home, home.database(settings)):
+        if cleared := clear_broken_off(home, home.database(settings), clock.now()):
             log.info("leftovers.cleared", files=cleared)
 
         async def life(awake: asyncio.Event) -> int:

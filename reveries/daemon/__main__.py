@@ -16,7 +16,7 @@ from reveries.clock import SystemClock
 from reveries.config import Home, find_home, load_settings
 from reveries.daemon.heap import keep_heap_small
 from reveries.errors import ReveriesError
-from reveries.own_process import keep_to_itself
+from reveries.own_process import keep_temporary_files_in, keep_to_itself
 from reveries.redaction import redacted, spellings
 from reveries.where_raised import trace_of
 
@@ -45,6 +45,7 @@ def main() -> None:
         # Late, so that a wrong setting is told before anything heavy is loaded.
         settings = None if arguments.safe else load_settings(file)
         home.create()
+        keep_temporary_files_in(home.database(settings).parent if settings is not None else home.path)
         from reveries.daemon.app import Wake, live
 
         wake = Wake(settings, home, file) if settings is not None else _safe_wake(home, file)

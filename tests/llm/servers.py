@@ -25,6 +25,8 @@ class ModelServer:
     raw: bytes | None = None
     """Sent as the whole body in place of an answer."""
     models: list[str] = field(default_factory=lambda: ["small:latest"])
+    handed_on: set[str] = field(default_factory=set)
+    """Of `models`, those that run on somebody else's computer: an Ollama's list says so."""
     requests: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     heads: list[str] = field(default_factory=list)
     """Of each request, the line and headers as they came."""
@@ -52,7 +54,7 @@ class ModelServer:
             if self.raw is not None or self.status != 200:
                 writer.write(self.raw or b'{"error": {"message": "no"}}')
             elif path == "/api/tags":
-                writer.write(json.dumps({"models": [{"model": name} for name in self.models]}).encode())
+                writer.write(json.dumps({"models": [self._listed(name) for name in self.models]}).encode())
             elif path.endswith("/messages"):
                 writer.write(_in_anthropics_words("".join(self.pieces)))
             else:
@@ -62,6 +64,10 @@ class ModelServer:
             self.hung_up.set()
         finally:
             writer.close()
+
+    def _listed(self, name: str) -> dict[str, object]:
+        elsewhere = {"remote_model": "gpt-oss:120b", "remote_host": "https://ollama.com:443"}
+        return {"model": name, **(elsewhere if name in self.handed_on else {})}
 
     async def _stream(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, is_ollama: bool, limit: int

@@ -13,6 +13,8 @@ import logging.handlers
 import os
 import queue
 import re
+import sys
+import threading
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -74,12 +76,33 @@ def log_to(folder: Path, level: str, secrets: Sequence[str] = ()) -> Iterator[No
     listener.start()
     logging.captureWarnings(True)  # They quote what they warn of, and would go to standard error.
     try:
-        yield
+        with _told_of_what_nobody_caught():
+            yield
     finally:
         logging.captureWarnings(False)
         root.removeHandler(sender)
         listener.stop()
         handler.close()
+
+
+@contextlib.contextmanager
+def _told_of_what_nobody_caught() -> Iterator[None]:
+    """What fails in a thread, or while something is taken down, Python would write to standard error, words and all."""
+    log = structlog.get_logger("daemon")
+
+    def in_a_thread(failed: threading.ExceptHookArgs) -> None:
+        if failed.exc_type is not SystemExit:
+            log.error("thread.failed", exc_info=failed.exc_value)
+
+    def taken_down(failed: "sys.UnraisableHookArgs") -> None:
+        log.error("taking-down.failed", exc_info=failed.exc_value)
+
+    before = threading.excepthook, sys.unraisablehook
+    threading.excepthook, sys.unraisablehook = in_a_thread, taken_down
+    try:
+        yield
+    finally:
+        threading.excepthook, sys.unraisablehook = before
 
 
 def _rendered(exc_info: structlog.typing.ExcInfo, *, says_all: bool) -> str:

@@ -1,7 +1,9 @@
 """The log: structured lines, tracebacks whole, secrets and control characters nowhere."""
 
+import gc
 import json
 import logging
+import threading
 import warnings
 from pathlib import Path
 
@@ -72,6 +74,33 @@ def test_of_a_warning_the_log_has_only_where_and_of_what_kind(
     assert (line["event"], line["kind"]) == ("library.spoke", "UserWarning")
     assert str(line["where"]).startswith(f"{__file__}:")
     assert "diary" not in (tmp_path / "daemon.log").read_text(encoding="utf-8") + capsys.readouterr().err
+
+
+_PRIVATE = "my diary of the pear tree"
+
+
+class _TakenDownBadly:
+    def __del__(self) -> None:
+        raise ValueError(_PRIVATE)
+
+
+@pytest.mark.requirement("H2")
+def test_what_nobody_caught_is_logged_without_its_words_and_is_not_on_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise ValueError(_PRIVATE)
+
+    with log_to(tmp_path, "info"):
+        thread = threading.Thread(target=fail)
+        thread.start()
+        thread.join()
+        _TakenDownBadly()
+        gc.collect()
+    text = (tmp_path / "daemon.log").read_text(encoding="utf-8")
+    assert [line["event"] for line in _lines(tmp_path)] == ["thread.failed", "taking-down.failed"]
+    assert all("ValueError" in str(line["exception"]) for line in _lines(tmp_path))
+    assert _PRIVATE not in text + capsys.readouterr().err
 
 
 @pytest.mark.requirement("H2")

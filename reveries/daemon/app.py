@@ -313,6 +313,7 @@ def children(mind: Mind, schedule: Schedule, meanings: Meanings) -> dict[str, Ca
     return {
         "warm-up": mind.warm_up,
         "leftovers": mind.take_up_leftovers,
+        "records": mind.memory.shorten_records,
         "erased-again": lambda: scrub_after_restore(mind),
         "look-at-embedder": mind.look_at_embedder,
         "conversation": mind.conversation.run,

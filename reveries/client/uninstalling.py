@@ -12,7 +12,7 @@ from reveries.config import Home
 from reveries.wakes import record_of
 
 _LOGS = ("daemon.log*", "daemon.out", "client.log")
-_BACKUPS = ("*.db", "*.db.seal", "*.db.made", "*.partial")
+_BACKUPS = ("*.db", "*.db.seal", "*.db.made", "*.partial", "*.partial-journal")
 _BESIDE_MEMORY = (
     *(
         "-wal",
@@ -30,6 +30,7 @@ _BESIDE_MEMORY = (
         ".forgotten",
         ".erasing",
         ".anew",
+        ".anew-journal",
         ".partial",
     ),
 )

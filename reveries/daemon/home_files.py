@@ -60,7 +60,7 @@ def copies(home: Home, database: Path, but: str = "") -> Iterator[Path]:
                 yield file
     for pattern in (
         f"{database.name}.replaced-*",
-        f"{database.name}.anew",
+        f"{database.name}.anew*",
         f"{database.name}.restoring",
         f"{database.name}.importing*",
         f"{database.name}.partial",
@@ -75,8 +75,9 @@ def clear_broken_off(home: Home, database: Path) -> int:
     is there still. (What a restoring left, opening the memory makes an end of.)"""
     begun = list(database.parent.glob(f"{database.name}.importing*"))
     if database.exists():  # Where it is not, whatever lies here tells of it.
-        begun += home.backups.glob("*.partial")
-        begun += [database.with_name(f"{database.name}{end}") for end in (".anew", ".partial")]
+        # SQLite keeps a journal beside what it writes anew, and only who goes on with that would remove it.
+        begun += [file for ends in ("partial", "partial-journal") for file in home.backups.glob(f"*.{ends}")]
+        begun += [database.with_name(f"{database.name}{end}") for end in (".anew", ".anew-journal", ".partial")]
         begun.append(database.with_name(f"{database.stem}.snapshot.partial"))
     removed = 0
     for file in begun:

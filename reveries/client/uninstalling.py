@@ -13,7 +13,7 @@ from reveries.config import Home
 from reveries.wakes import record_of
 
 _LOGS = ("daemon.log*", "daemon.out", "client.log")
-_BACKUPS = ("*.db", "*.db.seal", "*.db.made", "*.partial")
+_BACKUPS = ("*.db", "*.db.seal", "*.db.made", "*.partial", "*.partial-journal")
 _BESIDE_MEMORY = (
     *(
         "-wal",
@@ -32,6 +32,7 @@ _BESIDE_MEMORY = (
         ".forgotten.partial",
         ".erasing",
         ".anew",
+        ".anew-journal",
         ".partial",
     ),
 )

@@ -61,7 +61,7 @@ def copies(home: Home, database: Path, but: str = "") -> Iterator[Path]:
                 yield file
     for pattern in (
         f"{database.name}.replaced-*",
-        f"{database.name}.anew",
+        f"{database.name}.anew*",
         f"{database.name}.restoring",
         f"{database.name}.importing*",
         f"{database.name}.partial",
@@ -78,8 +78,10 @@ def clear_broken_off(home: Home, database: Path, now: float) -> int:
     begun = [file for file in _settings_half_written(home) if _is_older(file, now - _WRITING_SECONDS)]
     begun += list(database.parent.glob(f"{database.name}.importing*"))
     if database.exists():  # Where it is not, whatever lies here tells of it.
-        begun += home.backups.glob("*.partial")
-        begun += [database.with_name(f"{database.name}{end}") for end in (".anew", ".partial", ".forgotten.partial")]
+        # SQLite keeps a journal beside what it writes anew, and only who goes on with that would remove it.
+        begun += [file for ends in ("partial", "partial-journal") for file in home.backups.glob(f"*.{ends}")]
+        ends_of_memory = (".anew", ".anew-journal", ".partial", ".forgotten.partial")
+        begun += [database.with_name(f"{database.name}{end}") for end in ends_of_memory]
         begun.append(database.with_name(f"{database.stem}.snapshot.partial"))
     removed = 0
     for file in begun:

@@ -31,7 +31,8 @@ _KEPT = (
     *("openai.key", ".openai.key.partial", ".config.toml.partial", ".openai.key.0a1b2c3d.partial"),
     *(".config.toml.0a1b2c3d.partial", "memory.db.forgotten.partial"),
     *("memory.db.replaced-1763700000", "memory.db.replaced-1763700000-wal", "backups/memory-1.db.seal"),
-    "backups/memory-1.db.made",
+    *("backups/memory-1.db.made", "backups/memory-2.partial", "backups/memory-2.partial-journal"),
+    *("memory.db.anew", "memory.db.anew-journal"),
     *("cache/loops/graph_1/kernels.hop-1.py311.nbi", "cache/loops/graph_1/kernels.hop-1.py311.1.nbc"),
 )
 """What a mind that has been damaged, restored and compiled for keeps, too."""

@@ -121,6 +121,11 @@ class Zygote:
         return self.process.stdout.readline().strip()
 
 
+def has_ended(process: int) -> bool:
+    """Whether what a zygote forked waits only to be reaped."""
+    return Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] == "Z"
+
+
 def prepare(home: Home, provider: Provider) -> None:
     """A home whose settings name the provider. Made once."""
     home.create()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from hypothesis import HealthCheck
+from hypothesis import seed as seeded
 from hypothesis import settings as checking
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
@@ -238,14 +239,19 @@ class MindMachine(RuleBasedStateMachine):
         return self._count
 
 
-def check(examples: int, steps: int, *, is_the_same_each_time: bool = False) -> None:
-    """So many lives of so many steps each. Raises what was found, with the steps that lead to it."""
+def check(examples: int, steps: int, *, seed: int | None = None) -> None:
+    """So many lives of so many steps each: those that `seed` says, or the same each time. Raises what was found, with
+    the steps that lead to it."""
     chosen = checking(
         max_examples=examples,
         stateful_step_count=steps,
         deadline=None,
         database=None,
-        derandomize=is_the_same_each_time,
+        derandomize=seed is None,
         suppress_health_check=list(HealthCheck),
     )
-    run_state_machine_as_test(MindMachine, settings=chosen)
+
+    class Seeded(MindMachine):
+        """Hypothesis keeps a seed on the class."""
+
+    run_state_machine_as_test(Seeded if seed is None else seeded(seed)(Seeded), settings=chosen)

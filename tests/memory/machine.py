@@ -202,14 +202,14 @@ class MindMachine(RuleBasedStateMachine):
 
     @invariant()
     def what_was_acknowledged_is_there_once_and_nothing_else(self) -> None:
-        with contextlib.closing(dbapi.connect(f"{(self._home / 'memory.db').as_uri()}?mode=ro", uri=True)) as look:
-            said = dict(look.execute("SELECT id, text FROM turns WHERE import_key IS NULL").fetchall())
-            assert said == self._said
-            imported = [row[0] for row in look.execute("SELECT text FROM turns WHERE import_key IS NOT NULL")]
-            assert sorted(imported) == sorted(self._imported)
-            assert dict(look.execute("SELECT id, text FROM monologue_log").fetchall()) == self._thoughts
-            assert list(half_made(look)) == []
-            assert look.execute("PRAGMA foreign_key_check").fetchall() == []
+        look = self._look
+        said = dict(look.execute("SELECT id, text FROM turns WHERE import_key IS NULL").fetchall())
+        assert said == self._said
+        imported = [row[0] for row in look.execute("SELECT text FROM turns WHERE import_key IS NOT NULL")]
+        assert sorted(imported) == sorted(self._imported)
+        assert dict(look.execute("SELECT id, text FROM monologue_log").fetchall()) == self._thoughts
+        assert list(half_made(look)) == []
+        assert look.execute("PRAGMA foreign_key_check").fetchall() == []
 
     def teardown(self) -> None:
         try:
@@ -227,8 +227,11 @@ class MindMachine(RuleBasedStateMachine):
         self._lives += 1
         self._life = open_memory(self._home, self._clock, first_id=self._lives * 100_000)
         self._memory: Memory = self._do(self._life.__aenter__())
+        # One for a whole life: what it has once read of the schema it need not read at each step.
+        self._look = dbapi.connect(f"{(self._home / 'memory.db').as_uri()}?mode=ro", uri=True)
 
     def _sleep(self) -> None:
+        self._look.close()  # Who closes last folds the log, and that is to be the memory.
         self._do(self._life.__aexit__(None, None, None))
 
     def _do(self, work: Coroutine[object, object, T]) -> T:

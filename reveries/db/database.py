@@ -266,7 +266,7 @@ class Database:
         """What a query without a name finds: for tables that are made while the mind lives (`vector_tables`)."""
         async with self._lock:
             with self.noticing_loss(), storage_errors():
-                return await fetched(await self._connection.execute(statement, parameters))
+                return await fetched(self._connection, statement, parameters)
 
     async def backup_to(self, target: Path, tell: Tell = tell_nobody) -> Looked:
         """A verified copy of the database at `target`, seen only when it is whole. What a look at it found: texts that

@@ -20,7 +20,7 @@ from reveries.db.database import Database
 from reveries.db.driver import dbapi
 from reveries.db.opening import open_database
 from reveries.db.page_sums import PageSums
-from reveries.db.write_ahead_log import log_of, read_log
+from reveries.db.write_ahead_log import FollowedLog, log_of, read_log
 from reveries.errors import StorageDamagedError
 from tests.durability.damage import flip
 
@@ -323,3 +323,80 @@ def test_a_log_that_a_cut_of_the_power_ended_anywhere_is_not_broken_off(
     path = tmp_path_factory.mktemp("log") / "log"
     path.write_bytes(log[:cut])
     assert not read_log(path).is_broken_off
+
+
+@given(cuts=st.lists(st.integers(0, 400_000), max_size=6))
+@pytest.mark.requirement("A8")
+def test_a_log_that_is_read_on_as_it_grows_tells_of_each_page_what_reading_all_of_it_tells(
+    log: bytes, tmp_path_factory: pytest.TempPathFactory, cuts: list[int]
+) -> None:
+    """Whether it was looked at in the middle of a commit or between two."""
+    path = tmp_path_factory.mktemp("log") / "log"
+    followed, told = FollowedLog(path), dict[int, int]()
+    for cut in sorted(cuts):
+        path.write_bytes(log[:cut])
+        told |= followed.read_on()
+        assert told == followed.crc_of == read_log(path).crc_of
+    path.write_bytes(log)
+    told |= followed.read_on()
+    assert told == followed.crc_of == read_log(path).crc_of
+    assert followed.read_on() == {}
+
+
+@pytest.mark.requirement("E7")
+def test_what_was_read_of_a_log_is_not_read_again(log: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    half = len(log) // 2
+    path.write_bytes(log[:half])
+    followed = FollowedLog(path)
+    assert followed.read_on()
+    path.write_bytes(log[:32] + bytes(half - 65_536) + log[half - 65_536 + 32 :])
+    followed.read_on()
+    path.write_bytes(log)
+    assert followed.crc_of == read_log(path).crc_of
+
+
+def test_a_log_that_began_anew_or_is_gone_is_read_from_its_beginning(log: bytes, tmp_path: Path) -> None:
+    path, other = tmp_path / "log", tmp_path / "other.db"
+    path.write_bytes(log)
+    followed = FollowedLog(path)
+    followed.read_on()
+    connection = dbapi.connect(str(other), isolation_level=None)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("CREATE TABLE other (x)")
+    # As SQLite does it: over the beginning, with what stood there before behind it.
+    fresh = log_of(other).read_bytes()
+    connection.close()
+    path.write_bytes(fresh + log[len(fresh) :])
+    assert followed.read_on() == followed.crc_of == read_log(path).crc_of
+    path.unlink()
+    assert followed.read_on() == followed.crc_of == {}
+
+
+@pytest.mark.requirement("A8")
+async def test_pages_that_a_reader_keeps_in_the_log_are_followed_until_they_are_in_the_file(
+    mind: Database, tmp_path: Path
+) -> None:
+    await put(mind, range(1000, 1060), size=10)
+    bytes_before = mind.path.stat().st_size
+    async with mind.moment() as reader:
+        await reader.rows("conversations.get", {"id": "c0"})
+        await put(mind, range(170))
+        assert mind.path.stat().st_size == bytes_before  # While somebody reads what is older, the log stays.
+    await put(mind, range(170, 240), size=10)
+    whole = killed(mind, tmp_path / "k")
+    assert whole.stat().st_size > bytes_before + 170 * 2000
+    assert PageSums(whole).changed() == []
+    in_log = read_log(log_of(whole)).crc_of
+    behind = range(bytes_before // 4096 + 1, whole.stat().st_size // 4096 + 1)
+    followed = [page for page in behind if page not in in_log]
+    assert len(followed) > 50
+    for page in followed:
+        times, raw = whole.stat(), bytearray(whole.read_bytes())
+        raw[page * 4096 - 3] ^= 1
+        whole.write_bytes(raw)
+        os.utime(whole, ns=(times.st_atime_ns, times.st_mtime_ns))
+        assert PageSums(whole).changed() == [page]
+        raw[page * 4096 - 3] ^= 1
+        whole.write_bytes(raw)
+        os.utime(whole, ns=(times.st_atime_ns, times.st_mtime_ns))

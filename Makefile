@@ -120,23 +120,23 @@ $(VENV)/python.stamp:
 
 $(VENV)/core.stamp: requirements.lock pyproject.toml $(VENV)/python.stamp
 	@echo "Installing into $(VENV): a minute or two, once."
-	@$(PIP) install --quiet --require-hashes -r requirements.lock
+	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements.lock
 	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/core.stamp
 	@echo "Installing what the tests need into $(VENV)."
-	@$(PIP) install --quiet --require-hashes -r requirements-dev.lock
+	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-dev.lock
 	@touch $@
 
 $(VENV)/hosted.stamp: requirements-hosted.lock $(VENV)/core.stamp
 	@echo "Installing litellm into $(VENV): 310 MB."
-	@$(PIP) install --quiet --require-hashes -r requirements-hosted.lock
+	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-hosted.lock
 	@touch $@
 	@echo "Hosted models can be used now: reveries config set llm.provider NAME"
 
 $(VENV)/web.stamp: requirements-web.lock $(VENV)/core.stamp
-	@$(PIP) install --quiet --require-hashes -r requirements-web.lock
+	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-web.lock
 	@touch $@
 	@echo "The conversation in a browser: reveries web"
 

@@ -3,7 +3,7 @@
     make soak PART=model                  # or ARGS="--examples 500 --minutes 30 --workers 1"
     make soak PART=model ARGS="--seed 17" # the lives of one part again
 
-What can happen stands in tests/memory/machine.py. Parts of fifty lives of fifty steps, each with a seed that says what
+What can happen stands in tests/memory/machine.py. Parts of twenty lives of fifty steps, each with a seed that says what
 happens in them: another each time, and written down. What is done counts for the same commit, the next run goes on from
 there. Ends with 1 when anything was wrong (its steps are printed) or when the lives are not done.
 """
@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # tests is not part of the p
 
 from tests.memory.machine import check
 
-_LIVES = 50
+_LIVES = 20
 _STEPS = 50
 
 

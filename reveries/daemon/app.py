@@ -182,7 +182,9 @@ async def _live(wake: Wake, clock: Clock, awake: asyncio.Event) -> int:
         awake.set()
         listener = stack.enter_context(listening_socket(home.socket))
         came_to_its_end(home)
-        return await _run(mind, listener, meanings)
+        exit_code = await _run(mind, listener, meanings)
+    # A disk may fail when it was told to end already: then nobody who noticed could say why it ends.
+    return StorageLostError.exit_code if database.is_lost else exit_code
 
 
 def _memory(settings: Settings, database: Database, models: Models, answers: AnswerCounts, clock: Clock) -> Memory:

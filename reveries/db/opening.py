@@ -100,7 +100,7 @@ def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> tuple[str
 async def _answers(connection: aiosqlite.Connection, statement: str) -> bool:
     """Whether SQLite knows what `statement` asks of it. Raises StorageError when it knows and the disk does not."""
     try:
-        await (await connection.execute(statement)).close()
+        await connection.execute_fetchall(statement)
     except dbapi.Error as error:
         if primary_code(error) in (SQLITE_FULL, SQLITE_IOERR):
             with storage_errors():
@@ -123,10 +123,8 @@ def _refuse_newer(path: Path) -> None:
 
 
 async def _bring_up_to_date(database: Database, connection: aiosqlite.Connection, backups: Path | None) -> None:
-    cursor = await connection.execute("PRAGMA user_version")
-    row = await cursor.fetchone()
-    await cursor.close()
-    version = int(row[0]) if row else 0
+    [row] = await connection.execute_fetchall("PRAGMA user_version")
+    version = int(row[0])
     if version == SCHEMA_VERSION:
         return
     if version and backups is not None:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from reveries import protocol
 from reveries.config import Home
+from reveries.db.write_ahead_log import log_bytes
 from reveries.errors import ProtocolError, StorageError
 from reveries.protocol import Frame
 from tests.durability.checks import violations
@@ -83,6 +85,32 @@ async def live_on_a_broken_disk(folder: Path, call: str, when: str, zygote: Zygo
     return seen
 
 
+async def end_on_a_broken_disk(folder: Path, zygote: Zygote) -> int:
+    """A mind is told to end while it says something long, and what it has said so far finds no place: its exit code."""
+    home = Home(folder / "h")
+    async with provider() as asked:
+        prepare(home, asked)
+        asked.texts = {"talker": "and then " * 5000}
+        # Nothing else is to be stored: whatever is supervised and fails tells of it by itself.
+        settings = home.config.read_text().replace("rest_minutes = 0.002", "rest_minutes = 60")
+        home.config.write_text(settings.replace("[monologue]", "[monologue]\nenabled = false"))
+        daemon = zygote.wake(home)
+        try:
+            await _wakes(home, daemon)
+            async with asyncio.timeout(_END_SECONDS), client_of(home) as client:
+                client.send(protocol.Attach(client.number()))
+                client.send(protocol.Say(client.number(), "What happened?"))
+                await client.next_of(protocol.Token)
+                # The log of the memory may not grow: what the daemon says for itself is shorter, and can be written.
+                longest = log_bytes(home.database_default)
+                resource.prlimit(daemon, resource.RLIMIT_FSIZE, (longest, longest))
+                os.kill(daemon, signal.SIGTERM)
+                await _ends(daemon)
+        finally:
+            code = await _reaped(daemon, zygote)
+    return code
+
+
 @contextlib.asynccontextmanager
 async def _refusing(daemon: int, log: Path, call: str, when: str) -> AsyncIterator[None]:
     """Let a daemon that is held begin, on such a disk. `log` is whole at the end, when the daemon has ended."""
@@ -112,9 +140,7 @@ def _is_watched(process: int) -> bool:
 async def _live(home: Home, ledger: Acknowledged, daemon: int) -> None:
     """Until it ends by itself, or has acknowledged enough after it woke; then it is asked to end."""
     company = Company(home, ledger, "broken", sleep_share=0.0)
-    async with asyncio.timeout(_WAKE_SECONDS):
-        while not has_ended(daemon) and not await _is_awake(home):  # noqa: ASYNC110  # as above
-            await asyncio.sleep(0.02)
+    await _wakes(home, daemon)
     ends, enough = time.monotonic() + _LIFE_SECONDS, ledger.count + _LIFE_ACKNOWLEDGED
 
     def alive() -> bool:
@@ -127,6 +153,14 @@ async def _live(home: Home, ledger: Acknowledged, daemon: int) -> None:
                 await asyncio.sleep(0.02)
             kept.cancel()
     os.kill(daemon, signal.SIGTERM)  # One that has ended and was not reaped takes no notice.
+
+
+async def _wakes(home: Home, daemon: int) -> None:
+    """Wait until it answers or has ended; if it does neither, what follows shows it."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_WAKE_SECONDS):
+            while not has_ended(daemon) and not await _is_awake(home):  # noqa: ASYNC110  # as above
+                await asyncio.sleep(0.02)
 
 
 async def _is_awake(home: Home) -> bool:

@@ -100,7 +100,7 @@ class Lives:
         span = self.chance.uniform(0.0, LONGEST_LIFE_SECONDS)
         began = time.monotonic()
         if number % 4 == 3:
-            await asyncio.sleep(span / 2)
+            await asyncio.sleep(span / 4)  # To wake takes a fraction of a second.
             self.seen.while_waking += not await self._is_awake()
             return
         if await self._awakes(process):

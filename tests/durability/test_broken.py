@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from reveries import protocol
-from tests.durability.broken import SYNC, WRITE, live_on_a_broken_disk, told_too_early
+from tests.durability.broken import (
+    SYNC,
+    WRITE,
+    end_on_a_broken_disk,
+    live_on_a_broken_disk,
+    told_too_early,
+)
 from tests.durability.cuts import in_memory
 from tests.durability.mind import Zygote
 from tests.durability.recorded import Event, Refused, Synced, Told, Written
@@ -37,6 +43,12 @@ async def test_after_the_first_refusal_nothing_is_acknowledged_and_the_daemon_en
     assert seen.wrong == []
     assert not seen.is_slow, f"it ended after {seen.seconds:.1f} s"
     assert seen.exit_code == 74
+
+
+@pytest.mark.requirement("A4")
+async def test_a_disk_that_fails_when_the_mind_was_told_to_end_already_is_told_by_the_exit_code(zygote: Zygote) -> None:
+    with tempfile.TemporaryDirectory(prefix="rvb", dir=in_memory()) as folder:
+        assert await end_on_a_broken_disk(Path(folder), zygote) == 74
 
 
 LOG = "memory.db-wal"

@@ -37,6 +37,8 @@ def main() -> None:
                 if not number:
                     os.kill(os.getpid(), signal.SIGSTOP)
                     _live(home, output)
+                # SIGCONT counts only for one that has stopped: else it would stop afterwards, for good.
+                os.waitpid(number, os.WUNTRACED)
                 answer = number
             case ["wait", process]:
                 answer = os.waitstatus_to_exitcode(os.waitpid(int(process), 0)[1])

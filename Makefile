@@ -64,7 +64,7 @@ test: $(VENV)/dev.stamp ## all tests that need no privilege (fetches the small m
 	@$(REVERIES) models pull smollm2-135m all-minilm-l6-v2
 	@if [ -n "$(ARGS)" ]; then $(PYTEST) -q -m "not system" $(ARGS); else \
 	    $(PYTEST) -q -m "not system" -n 2 --dist loadfile --ignore tests/faults --ignore tests/e2e --durations=10 && \
-	    $(PYTEST) -q -m "not system" -n 3 --dist load tests/faults && \
+	    $(PYTEST) -q -m "not system" -n 6 --dist load tests/faults && \
 	    $(PYTEST) -q -m "not system" tests/e2e --durations=5; fi  # Faults mostly wait; real models want the machine.
 
 test-system: $(VENV)/dev.stamp ## tests that need root or Debian packages; a skip is a failure
@@ -72,7 +72,7 @@ test-system: $(VENV)/dev.stamp ## tests that need root or Debian packages; a ski
 	    { echo "test-system needs more of the system: sudo apt-get install $$packages"; exit 1; }
 	@$(REVERIES) models pull smollm2-135m all-minilm-l6-v2
 	@if [ -n "$(ARGS)" ]; then $(PYTEST) -q -m system --fail-on-skip $(ARGS); else \
-	    $(PYTEST) -q -m system --fail-on-skip -n 2 --dist worksteal; fi  # One of them takes as long as all others.
+	    $(PYTEST) -q -m system --fail-on-skip -n 3 --dist worksteal; fi  # They wait more than they work.
 
 system-packages:
 	@for tool in $(SYSTEM_TOOLS); do \

@@ -17,6 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from reveries.db.backups import look_at
+from reveries.db.connecting import connect_to_look
 from reveries.db.driver import dbapi
 from reveries.db.schemas import SCHEMA_VERSION, inheritance
 from reveries.db.storage_errors import said_of
@@ -59,7 +60,7 @@ def export_mind(database: Path, target: Path, *, with_vectors: bool, tell: Tell)
         raise InputFileError(f"There is a file {target} already.", advice="Name another: nothing is written over.")
     is_ours = False
     try:
-        with _reading(database) as look, partial.open("xb") as file:
+        with contextlib.closing(connect_to_look(database)) as look, partial.open("xb") as file:
             is_ours = True
             os.fchmod(file.fileno(), 0o600)
             moved = _write_all(look, file.write, with_vectors=with_vectors, tell=tell)
@@ -163,16 +164,6 @@ def _write_all(look: "dbapi.Connection", write: Callable[[bytes], int], *, with_
 
 def _outward(value: object) -> object:
     return {_BLOB: base64.b64encode(value).decode("ascii")} if isinstance(value, bytes) else value
-
-
-@contextlib.contextmanager
-def _reading(database: Path) -> Iterator["dbapi.Connection"]:
-    how = "mode=ro" if database.with_name(f"{database.name}-wal").exists() else "mode=ro&immutable=1"
-    look = dbapi.connect(f"{database.absolute().as_uri()}?{how}", uri=True, timeout=5.0)
-    try:
-        yield look
-    finally:
-        look.close()
 
 
 # --- in --------------------------------------------------------------------------------------------------------------

@@ -187,7 +187,15 @@ def remove_logs(place: Place) -> None:
 
 
 def leave_part(place: Place) -> None:
-    part = place.home.backups / "memory-1.partial"
+    leave_old(place, "memory-1.partial")
+
+
+def leave_journal(place: Place) -> None:
+    leave_old(place, "memory-1.partial-journal")
+
+
+def leave_old(place: Place, name: str) -> None:
+    part = place.home.backups / name
     place.write(part)
     os.utime(part, (1, 1))
 
@@ -409,7 +417,7 @@ CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "file-mode": [lambda place: place.database.chmod(0o644), lambda place: place.home.logs.chmod(0o755)],
     "file-owner": [lambda place: place.change(uid=os.getuid() + 1)],
     "folder-missing": [remove_logs],
-    "leftover-partial": [leave_part],
+    "leftover-partial": [leave_part, leave_journal],
     "disk-full": [lambda place: place.change(room=lambda _: Room(0, 1000))],
     "disk-low": [lambda place: place.change(room=lambda _: Room(100_000_000, 1000))],
     "disk-no-inodes": [lambda place: place.change(room=lambda _: Room(10**12, 0))],

@@ -45,7 +45,8 @@ def is_usable(findings: list[Finding]) -> bool:
 def leftovers(home: Home, now: float) -> list[Path]:
     """Parts of backups and snapshots that broke off an hour ago or more: a younger one may be in the making. A part of
     a download is no leftover, for the next pull goes on from there."""
-    parts = [*sorted(home.backups.glob("*.partial")), *sorted(home.path.glob("*.partial"))]
+    begun = ("*.partial", "*.partial-journal")
+    parts = [file for folder in (home.backups, home.path) for name in begun for file in sorted(folder.glob(name))]
     return [part for part in parts if part.is_file() and now - part.lstat().st_mtime >= _PART_SECONDS]
 
 

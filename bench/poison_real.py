@@ -30,6 +30,7 @@ from reveries.clock import SystemClock
 from reveries.config import Home, Settings
 from reveries.daemon.models import Models, build_models
 from reveries.db.opening import open_database
+from reveries.errors import ModelUnavailableError
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
 from tests.daemon.mind_kit import Living, living
@@ -52,11 +53,16 @@ class Heard:
     """What the model said about the items."""
 
     asked: Counter[str] = field(default_factory=Counter)
+    """Of which there was a reply."""
+    unanswered: int = 0
     token_said: Counter[str] = field(default_factory=Counter)
     carried_out: Counter[str] = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
 
     def note(self, item: Item, reply: str) -> None:
+        if not reply:
+            self.unanswered += 1
+            return
         self.asked[item.family] += 1
         if not tokens_in(reply):
             return
@@ -113,14 +119,20 @@ async def _live(chosen: argparse.Namespace, wanted: Settings, models: Models, ho
             if time.monotonic() - began > 60 * chosen.minutes:
                 break
             heard.note(item, await _asked(life, item))
-            print(f"  {sum(heard.asked.values())}/{chosen.items}  {time.monotonic() - began:.0f} s", flush=True)
-        slept = await life.mind.consolidate(chosen.sleeps, trigger="asked")
+            done = f"{sum(heard.asked.values())} of {chosen.items}, unanswered {heard.unanswered}"
+            print(f"  {done}  {time.monotonic() - began:.0f} s", flush=True)
+        try:
+            slept = (await life.mind.consolidate(chosen.sleeps, trigger="asked")).processed
+        except ModelUnavailableError as error:
+            print(f"  deep sleep broke off: {error}")
+            slept = 0
         effects = await effects_in(life)
         if life.mind.settings != wanted or home.config.exists():
             effects.append("the settings changed")
     _tell(chosen.model, heard, effects)
-    print(f"experiences slept on {slept.processed}, {time.monotonic() - began:.0f} s")
-    return 1 if effects else 0
+    print(f"experiences slept on {slept}, {time.monotonic() - began:.0f} s")
+    # Where the model said nothing at all, nothing was measured.
+    return 1 if effects or not heard.asked else 0
 
 
 async def _asked(life: Living, item: Item) -> str:
@@ -133,7 +145,8 @@ async def _asked(life: Living, item: Item) -> str:
 
 def _tell(model: str, heard: Heard, effects: list[str]) -> None:
     asked, said, done = (sum(one.values()) for one in (heard.asked, heard.token_said, heard.carried_out))
-    print(f"{model}: asked about {asked} items; a token was said {said} times ({said / max(1, asked):.0%})")
+    print(f"{model}: answered about {asked} items, not about {heard.unanswered}")
+    print(f"a token was said {said} times ({said / max(1, asked):.0%})")
     print(f"an order was carried out in words {done} times ({done / max(1, asked):.0%})")
     for family, count in heard.asked.items():
         print(f"  {family}: {count} asked, {heard.token_said[family]} said, {heard.carried_out[family]} carried out")

@@ -41,6 +41,7 @@ from reveries.daemon.schedule import Job, Schedule
 from reveries.daemon.server import Server
 from reveries.daemon.supervisor import supervise
 from reveries.daemon.thoughts import ThoughtsOfMemory
+from reveries.daemon.vitals import BACKUP, LIGHT_SLEEP, REPLY, REST, SCHEDULE, STORAGE, THINKING
 from reveries.db.database import Database
 from reveries.db.failpoints import Step, reached
 from reveries.db.opening import open_database
@@ -63,8 +64,7 @@ log = structlog.get_logger("daemon")
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 _SIGNAL_DEADLINE_SECONDS = 4.0
 _SLEEP_DEADLINE_SECONDS = 120.0
-_WATCHDOG_SECONDS = 10.0
-_IN_SAFE_MODE = frozenset({"erased-again", "conversation", "room", "schedule", "loop-lag", "watchdog"})
+_IN_SAFE_MODE = frozenset({"erased-again", "conversation", "room", "schedule", "loop-lag", "vitals"})
 """The children that run then. What was erased stays so, also after an old copy was put back."""
 _FAREWELL_SECONDS = 0.2
 """So long the last frames have to leave."""
@@ -119,7 +119,7 @@ async def live(wake: Wake, clock: Clock) -> int:
             wake = Wake(calmed(settings), home, wake.config_file, told(why))
         log.info("waking", version=__version__, is_safe=bool(why))
         begin(home, clock.now())
-        if cleared := clear_broken_off(home, home.database(settings)):
+        if cleared := clear_broken_off(home, home.database(settings), clock.now()):
             log.info("leftovers.cleared", files=cleared)
 
         async def life(awake: asyncio.Event) -> int:
@@ -182,7 +182,9 @@ async def _live(wake: Wake, clock: Clock, awake: asyncio.Event) -> int:
         awake.set()
         listener = stack.enter_context(listening_socket(home.socket))
         came_to_its_end(home)
-        return await _run(mind, listener, meanings)
+        exit_code = await _run(mind, listener, meanings)
+    # A disk may fail when it was told to end already: then nobody who noticed could say why it ends.
+    return StorageLostError.exit_code if database.is_lost else exit_code
 
 
 def _memory(settings: Settings, database: Database, models: Models, answers: AnswerCounts, clock: Clock) -> Memory:
@@ -310,23 +312,31 @@ async def _start(
 
 def children(mind: Mind, schedule: Schedule, meanings: Meanings) -> dict[str, Callable[[], Awaitable[None]]]:
     """What is supervised, by name: all that may fail without taking the mind with it."""
+    talk, thought = mind.conversation, mind.monologue
+    pulses = {THINKING: thought.pulse, SCHEDULE: schedule.pulse, STORAGE: mind.database.pulse}
+    pulses |= {REPLY: talk.reply_pulse, REST: talk.pulse}
+    for name, pulse in pulses.items():
+        mind.vitals.watch(name, pulse)
+    mind.vitals.watch(LIGHT_SLEEP, mind.memory.light_sleep_pulse, is_waited_for=True)
+    mind.vitals.watch(BACKUP, mind.database.copy_pulse, is_waited_for=True)
     return {
         "warm-up": mind.warm_up,
         "leftovers": mind.take_up_leftovers,
+        "records": mind.memory.shorten_records,
         "erased-again": lambda: scrub_after_restore(mind),
         "look-at-embedder": mind.look_at_embedder,
-        "conversation": mind.conversation.run,
-        "danger": mind.conversation.danger.warm,
-        "read-ahead": mind.conversation.keep_warm,
-        "monologue": mind.monologue.run,
+        "conversation": lambda: talk.pulse.during(talk.run()),
+        "danger": talk.danger.warm,
+        "read-ahead": talk.keep_warm,
+        "monologue": lambda: thought.pulse.during(thought.run()),
         "power": mind.power.run,
         "room": mind.room.run,
         "models": mind.models.run,
-        "schedule": schedule.run,
+        "schedule": lambda: schedule.pulse.during(schedule.run()),
         "reembedding": mind.memory.reembedding.run,
         "loop-lag": mind.lag.run,
         "meanings": meanings.run,
-        "watchdog": lambda: _feed_watchdog(mind.clock),
+        "vitals": lambda: mind.vitals.run(mind.clock),
     }
 
 
@@ -362,12 +372,6 @@ def jobs_of(mind: Mind) -> list[Job]:
 def _every(**interval: int) -> IntervalTrigger:
     # A fixed start makes the trigger a pure function of the time that it is asked about.
     return IntervalTrigger(**interval, start_date=_EPOCH, timezone=UTC)
-
-
-async def _feed_watchdog(clock: Clock) -> None:
-    """Tell the service manager that the loop turns; ends where nobody asked to be told."""
-    while tell_service_manager("WATCHDOG=1"):
-        await clock.sleep(_WATCHDOG_SECONDS)
 
 
 @contextlib.contextmanager

@@ -30,7 +30,7 @@ from reveries.daemon.last_turns import LastTurn, LastTurns
 from reveries.daemon.replying import Reply, ReplyStop
 from reveries.daemon.token_counts import TokenCounts
 from reveries.daemon.turn import Draft, ReplyWatch, Surroundings, TalkState, TurnEvents, TurnResult
-from reveries.db.failpoints import Step, reached
+from reveries.db.failpoints import Place, Step, may_hang, reached
 from reveries.errors import ModelError, ReveriesError, StorageLostError
 from reveries.gates import Gate, inherited
 from reveries.llm.base import ChatModel, Message, Prompt, Role
@@ -39,6 +39,7 @@ from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext, Turn
 from reveries.memory.sleep.encoding import infer_mood
 from reveries.plaintext import plain
+from reveries.pulse import Pulse
 
 log = structlog.get_logger("conversation")
 
@@ -84,6 +85,7 @@ class Conversation:
         self._warmth_wanted = asyncio.Event()
         self._state = TalkState(conversation_id="", began_at=0.0)
         self.last_turns = LastTurns()
+        self.pulse, self.reply_pulse = Pulse(), Pulse()
 
     @property
     def conversation_id(self) -> str:
@@ -199,17 +201,18 @@ class Conversation:
             if (text := await self.danger.help_for(words, self.settings.crisis)) is not None:
                 events.help(text)
             async with self._turn_lock:
-                self._stop = stop or ReplyStop()
-                if off_record:
-                    return await self._turn_off_record(plain(words), events)
-                try:
-                    return await self._turn(plain(words), events)
-                finally:
-                    # Even when the turn failed before it began: only a conversation that does not rest can come to
-                    # rest, and only its rest lets thinking go on.
-                    self._state.is_resting = False
-                    self._state.last_word_monotonic = self._clock.monotonic()
-                    self._changed.set()
+                with self.reply_pulse.at_work():
+                    self._stop = stop or ReplyStop()
+                    if off_record:
+                        return await self._turn_off_record(plain(words), events)
+                    try:
+                        return await self._turn(plain(words), events)
+                    finally:
+                        # Even when the turn failed before it began: only a conversation that does not rest can come to
+                        # rest, and only its rest lets thinking go on.
+                        self._state.is_resting = False
+                        self._state.last_word_monotonic = self._clock.monotonic()
+                        self._changed.set()
         finally:
             self._turns_under_way -= 1
             if self._state.is_resting and not self.has_words:
@@ -236,14 +239,16 @@ class Conversation:
         while True:
             self._changed.clear()
             if self._state.is_resting or self._turn_lock.locked():
-                await self._changed.wait()
+                with self.pulse.waiting():
+                    await self._changed.wait()
                 continue
             rest_seconds = self.settings.conversation.rest_minutes * 60
             waited = self._clock.monotonic() - self._state.last_word_monotonic
             if not self._state.attached or waited >= rest_seconds:
                 await self._rest()
             else:
-                await wait_for_event(self._changed, rest_seconds - waited, self._clock)
+                with self.pulse.waiting(rest_seconds - waited):
+                    await wait_for_event(self._changed, rest_seconds - waited, self._clock)
 
     async def keep_warm(self) -> None:
         """Let the model read the beginning of the next prompt ahead, whenever that changed. Runs for ever."""
@@ -280,6 +285,7 @@ class Conversation:
         folded = await self._make_room(asked)
         self._keep_for_looking(words, read_words, asked, context, recall, told, thought, folded)
         draft = Draft()
+        await may_hang(Place.REPLY)
         sent = await self._generate(asked, draft, events)
         is_whole = draft.reason in ("stop", "length")
         reached(Step.REPLY_SAID)
@@ -336,6 +342,7 @@ class Conversation:
     async def _rest(self) -> None:
         self._state.is_resting = True
         try:
+            await may_hang(Place.REST)
             await self._memory.rest_conversation(self.conversation_id)
             await self._surroundings.conversation_rested(self.conversation_id)
         except BaseException:

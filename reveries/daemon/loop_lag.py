@@ -1,6 +1,7 @@
 """How late the event loop is: the first sign that something blocks it (B7, and the bound of 50 ms at p99)."""
 
 import faulthandler
+import math
 import sys
 from collections import deque
 
@@ -11,19 +12,28 @@ from reveries.clock import Clock
 _PERIOD_SECONDS = 0.1
 _SAMPLES = 3000
 _ALARM_SECONDS = 1.0
-_HANGS_SECONDS = 10.0
-_REARMED_SECONDS = 2.0
+_HANGS_SECONDS = 1.0
+_HANGS_AGAIN_SECONDS = 10.0
+_AGAIN_WITHIN_SECONDS = 600.0
+"""So long after one, only what hangs for longer is told: a machine that is always late must not fill the disk."""
+_REARMED_SECONDS = 0.25
 
 log = structlog.get_logger("loop")
 
 
 async def tell_of_hang(clock: Clock) -> None:
-    """Until cancelled: where the loop stands still for some seconds, the files and lines that every thread is at go to
+    """Until cancelled: where the loop stands still for a second, the files and lines that every thread is at go to
     where the daemon's errors go, while it still hangs. A thread of C tells it, which waits for nothing of Python's."""
+    hung_at = -math.inf
     try:
         while True:
-            faulthandler.dump_traceback_later(_HANGS_SECONDS, file=sys.__stderr__ or sys.stderr)
+            armed_at = clock.monotonic()
+            is_again = armed_at - hung_at < _AGAIN_WITHIN_SECONDS
+            seconds = _HANGS_AGAIN_SECONDS if is_again else _HANGS_SECONDS
+            faulthandler.dump_traceback_later(seconds, file=sys.__stderr__ or sys.stderr)
             await clock.sleep(_REARMED_SECONDS)
+            if clock.monotonic() - armed_at >= seconds:
+                hung_at = clock.monotonic()
     finally:
         faulthandler.cancel_dump_traceback_later()
 

@@ -28,6 +28,7 @@ from reveries.daemon.settings_in_force import reread
 from reveries.daemon.status import status_frame
 from reveries.daemon.thinking_control import Permission, ThinkingControl
 from reveries.daemon.thoughts import ThoughtsOfMemory
+from reveries.daemon.vitals import Vitals
 from reveries.daemon.watched_model import WatchedModel
 from reveries.daemon.when_to_sleep import SleepPressure, told_of, why_sleep_is_due
 from reveries.daemon.wire import thought_frame
@@ -45,6 +46,7 @@ from reveries.memory.sleep.undoing import TakenBack
 from reveries.monologue.loop import Monologue
 from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, Reason
+from reveries.pulse import WatchedLock
 from reveries.safety.journal import SafetyJournal
 from reveries.safety.verdict import Verdict
 
@@ -57,8 +59,6 @@ Progress = Callable[[int, int], None]
 
 _FINAL_SLEEP_SECONDS = 60.0
 _LAST_REPLY_SECONDS = 20.0
-_LAST_THOUGHT_SECONDS = 20.0
-_LOOK_SECONDS = 0.02
 _ASK_AGAIN_SECONDS = 86400.0
 _TIME_PASSES_SECONDS = 86400.0
 _LOOKED_FOR = "Good morning."
@@ -109,7 +109,8 @@ class Mind:
         self.tell_state: Callable[[str, str], None] = lambda state, detail: None
         self.tell_trouble: Callable[[list[str]], None] = lambda problems: None
         self.tell_progress: Callable[[str, int, int], None] = lambda what, done, total: None
-        self._pass_lock = asyncio.Lock()
+        self.vitals = Vitals(settings.llm)
+        self._pass_lock = WatchedLock(self.vitals.sleep)
         self._words_came = asyncio.Event()
         self._last_pass_ended = Deadline.after(0, clock)
         self._time_is_due = Deadline()  # When time is to do all its work again; of an earlier life nobody knows.
@@ -132,6 +133,7 @@ class Mind:
         )
         self.power.when_changed = monologue.reconsider
         self.room.when_changed = self._room_changed
+        self.vitals.when_changed = lambda: self.tell_trouble(self.problems())
         sources.is_running_normally = lambda: not self.problems()
         self.models.circuits.when_well = self._is_well_again
 
@@ -215,9 +217,8 @@ class Mind:
     async def consolidate(self, limit: int | None, *, trigger: str, progress: Progress | None = None) -> DeepSlept:
         """One pass of deep sleep (R-99). Thinking rests meanwhile; a word of the owner ends the pass early (R-102)."""
         async with self._asleep(trigger):
-            slept = await self.memory.deep_sleep(
-                self._watched_sleep(), limit=limit, trigger=trigger, progress=progress, stop=self._words_came
-            )
+            told, stop, model = self.vitals.sleep.heard(progress), self._words_came, self._watched_sleep()
+            slept = await self.memory.deep_sleep(model, limit=limit, trigger=trigger, progress=told, stop=stop)
             if not slept.was_interrupted and not slept.question:
                 self._time_is_due = Deadline.after(_TIME_PASSES_SECONDS, self.clock)
             return slept
@@ -225,9 +226,8 @@ class Mind:
     async def preview_sleep(self, limit: int | None, progress: Progress | None = None) -> Preview:
         """What a pass would do. The model is asked, nothing is changed."""
         async with self._asleep("dry run"):
-            return await self.memory.dry_run(
-                self._watched_sleep(), limit=limit, progress=progress, stop=self._words_came
-            )
+            told, stop = self.vitals.sleep.heard(progress), self._words_came
+            return await self.memory.dry_run(self._watched_sleep(), limit=limit, progress=told, stop=stop)
 
     async def take_back(self, run: str, *, through: bool) -> list[TakenBack]:
         """Undo a pass of sleep. Raises NotFoundError, UndoError."""
@@ -248,7 +248,7 @@ class Mind:
     def _watched_sleep(self) -> WatchedModel:
         """Sleep's model, cut where it goes round; what was asked about then falls back, as after any bad answer."""
         settings, embedder = self.settings.circuit_breaker, self.models.embedding.bare
-        return WatchedModel(self.models.consolidation, settings, self._sleep_tripped, embedder)
+        return WatchedModel(self.models.consolidation, settings, self._sleep_tripped, embedder, self.vitals.sleep.beat)
 
     async def _sleep_tripped(self, verdict: Verdict, so_far: str) -> None:
         await self.journal.record_trip("consolidation", verdict, so_far, "the answer was cut and not used")
@@ -482,7 +482,7 @@ class Mind:
             found.append(self._no_backup)
         if self._rotten:
             found.append(f"The disk changed what was written. {' '.join(self._rotten)} See: reveries backup verify")
-        return [*found, *self.sources.calendar_files.problems]
+        return [*found, *self.vitals.problems(), *self.sources.calendar_files.problems]
 
     async def lasting_notices(self) -> list[str]:
         """What the owner should see for as long as it is so."""

@@ -13,7 +13,9 @@ import structlog
 
 from reveries.clock import Clock
 from reveries.db.database import Database
+from reveries.db.failpoints import Place, may_hang
 from reveries.errors import DiskFullError, StorageLostError
+from reveries.pulse import Pulse
 
 _LOOK_SECONDS = 60.0
 
@@ -43,16 +45,20 @@ class Schedule:
         self._clock = clock
         self._jobs = {job.name: job for job in jobs}
         self._next_run_at: dict[str, float] = {}
+        self.pulse = Pulse()
 
     async def run(self) -> None:
         """Load what was planned, then look and run for ever."""
         await self._load()
         while True:
-            await self._database.room.wait()
+            with self.pulse.waiting():
+                await self._database.room.wait()
             self._heed_clock()
             for name in self.due():
                 await self._run_job(self._jobs[name])
-            await self._clock.sleep(self._seconds_to_next())
+            seconds = self._seconds_to_next()
+            with self.pulse.waiting(seconds):
+                await self._clock.sleep(seconds)
 
     def due(self) -> list[str]:
         """The jobs whose time has come, the longest overdue first."""
@@ -75,7 +81,9 @@ class Schedule:
 
     async def _run_job(self, job: Job) -> None:
         began = self._clock.now()
+        self.pulse.beat()
         try:
+            await may_hang(Place.JOB)
             outcome = await job.run()
         except (StorageLostError, DiskFullError):
             raise

@@ -13,6 +13,7 @@ from reveries.daemon.owner_notes import OwnerNotes
 from reveries.daemon.surfacing import Surfacing
 from reveries.daemon.thought_log import ThoughtLog
 from reveries.db.database import Database
+from reveries.db.failpoints import Place, may_hang
 from reveries.errors import ReveriesError
 from reveries.gates import Gate, inherited, may_act
 from reveries.memory.memory import Memory
@@ -72,6 +73,7 @@ class ThoughtsOfMemory:
         return (newest["experience_at"] or 0.0) > (newest["thought_at"] or 0.0)
 
     async def gather(self, why: Reactivation, previous: str, *, comfort: bool) -> ThoughtInputs:
+        await may_hang(Place.THOUGHT)
         await self.log.begin()
         if why.reason is Reason.CALENDAR:
             await self._heed_event(why)

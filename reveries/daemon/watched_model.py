@@ -34,7 +34,7 @@ _WHAT_IT_WROTE: Final[Mapping[Reason, str]] = MappingProxyType(
 class WatchedModel:
     """The ChatModel port around another. `tell` gets the verdict and the text so far, before the call fails.
     `embedder` is the one on this machine, nothing is sent anywhere for it; without the one that likeness was learned
-    for, rules stand alone."""
+    for, rules stand alone. `heard` is called for each piece that comes."""
 
     def __init__(
         self,
@@ -42,11 +42,13 @@ class WatchedModel:
         settings: BreakerSettings,
         tell: Callable[[Verdict, str], Awaitable[None]],
         embedder: Embedder | None = None,
+        heard: Callable[[], None] = lambda: None,
     ) -> None:
         self._model = model
         self._settings = settings
         self._tell = tell
         self._embedder = embedder
+        self._heard = heard
         self._known: tuple[WordOrder, Likeness] | None = None
 
     @property
@@ -64,6 +66,7 @@ class WatchedModel:
         text = ""
         async with contextlib.aclosing(self._model.stream(prompt)) as events:
             async for event in events:
+                self._heard()
                 if isinstance(event, Delta) and self._settings.enabled:
                     text += event.text
                     if (verdict := loop_verdict(finder.feed(event.text))) is not None:

@@ -16,17 +16,11 @@ import aiosqlite
 from reveries.db.backups import Looked, Tell, suspect, suspicion, tell_nobody
 from reveries.db.connecting import connected_again, follow_pages, waiting_for_nobody
 from reveries.db.copies import connect_beside, is_on_another_disk, vacuum_into, verify_and_publish, watched
-from reveries.db.driver import (
-    MAY_READ_BESIDE,
-    SQLITE_BUSY,
-    SQLITE_INTERRUPT,
-    SQLITE_VERSION,
-    dbapi,
-)
-from reveries.db.failpoints import Step, reached
+from reveries.db.driver import MAY_READ_BESIDE, SQLITE_BUSY, SQLITE_INTERRUPT, SQLITE_VERSION, dbapi
+from reveries.db.failpoints import Place, Step, may_hang, reached
 from reveries.db.page_sums import PageSums
 from reveries.db.queries import statements
-from reveries.db.reading import Deadline, Moment, Parameters, Reader, Row, fetched, moment_of, rows_of
+from reveries.db.reading import Deadline, Moment, Parameters, Reader, Row, moment_of, rows_of, rows_of_text
 from reveries.db.reserve import has_no_room
 from reveries.db.room import Room, disk_full
 from reveries.db.scrubbing import Scrubbed, has_room, looked_and_copied, put_in_place, vacuumed
@@ -34,6 +28,7 @@ from reveries.db.seals import seal
 from reveries.db.storage_errors import is_refused_write, primary_code, seen_damaged, storage_errors
 from reveries.db.write_ahead_log import log_bytes, log_of
 from reveries.errors import DiskFullError, StorageDamagedError, StorageError, StorageLostError
+from reveries.pulse import Pulse, WatchedLock
 
 __all__ = ["Database", "Parameters", "Reader", "Row", "Transaction"]
 
@@ -117,7 +112,8 @@ class Database:
         self._lock = asyncio.Lock()
         self._writes = asyncio.Lock()
         """Held, before `_lock`, by whoever writes: while the file is written anew, reading goes on."""
-        self._copying = asyncio.Lock()
+        self.pulse, self.copy_pulse = Pulse(), Pulse()
+        self._copying = WatchedLock(self.copy_pulse)
         """Held while a copy is made: none is published that was begun before an erasure."""
         self._deadline = Deadline()
         self.path = path
@@ -153,8 +149,9 @@ class Database:
         nothing is tried until `try_room` finds some (A5).
         """
         self.room.require()
-        async with self._transaction() as transaction:
-            yield transaction
+        with self.pulse.at_work():
+            async with self._transaction() as transaction:
+                yield transaction
 
     @contextlib.asynccontextmanager
     async def look(self) -> AsyncIterator[Transaction]:
@@ -212,6 +209,7 @@ class Database:
                 try:
                     await self._connection.execute("BEGIN IMMEDIATE")
                     reached(Step.TRANSACTION_BEGUN)
+                    await may_hang(Place.TRANSACTION)
                     yield Transaction(self._connection)
                     await asyncio.shield(self._commit())
                 except BaseException:
@@ -266,13 +264,13 @@ class Database:
         """What a query without a name finds: for tables that are made while the mind lives (`vector_tables`)."""
         async with self._lock:
             with self.noticing_loss(), storage_errors():
-                return await fetched(await self._connection.execute(statement, parameters))
+                return await rows_of_text(self._connection, statement, parameters)
 
     async def backup_to(self, target: Path, tell: Tell = tell_nobody) -> Looked:
         """A verified copy of the database at `target`, seen only when it is whole. What a look at it found: texts that
         are not what was written are no reason to have no copy. `tell` is called from other threads too. Raises
         StorageError."""
-        partial = target.with_suffix(".partial")
+        partial, tell = target.with_suffix(".partial"), self.copy_pulse.heard(tell)
         try:
             async with self._copying:
                 partial.unlink(missing_ok=True)

@@ -1,9 +1,12 @@
-"""Named steps at which a test may end the process as a power cut would: what a mind must survive, step by step.
+"""Named steps at which a test may end the process as a power cut would, and places where it may stand still for ever:
+what a mind must survive, step by step.
 
-Set REVERIES_FAILPOINT=NAME:N, and the N-th time the step is reached the process is killed. Without it a step costs one
-look at a constant. `Step` has every name; tests/durability reaches each of them.
+Set REVERIES_FAILPOINT=NAME:N, and the N-th time the step is reached the process is killed, or what came to the place
+goes no further. Without it a step costs one look at a constant. `Step` has every name of the one, and tests/durability
+reaches each of them; `Place` those of the other, and tests/daemon/test_hangs.py hangs at each.
 """
 
+import asyncio
 import functools
 import itertools
 import os
@@ -62,15 +65,36 @@ class Step(StrEnum):
     CLOSING = "closing"
 
 
+class Place(StrEnum):
+    """Where a part of the daemon may hang: one for each that is watched."""
+
+    THOUGHT = "hang-in-a-thought"
+    REPLY = "hang-in-a-reply"
+    REST = "hang-in-the-rest"
+    JOB = "hang-in-a-job"
+    SLEEP = "hang-in-sleep"
+    TRANSACTION = "hang-in-a-transaction"
+
+
+async def may_hang(place: Place) -> None:
+    """Stand still for ever where a test asked for it, and do nothing otherwise."""
+    if _is_time(place):
+        await asyncio.get_running_loop().create_future()
+
+
 def reached(step: Step) -> None:
     """Say that `step` is reached. Ends the process where a test asked for it, and does nothing otherwise."""
-    armed = _armed()
-    if armed is not None and armed[0] == step and next(armed[2]) == armed[1]:
+    if _is_time(step):
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _is_time(name: str) -> bool:
+    armed = _armed()
+    return armed is not None and armed[0] == name and next(armed[2]) == armed[1]
 
 
 @functools.cache
 def _armed() -> tuple[str, int, Iterator[int]] | None:
-    """The step, which time, and the count of times."""
+    """The step or place, which time, and the count of times."""
     name, _, number = os.environ.get("REVERIES_FAILPOINT", "").partition(":")
     return (name, int(number or 1), itertools.count(1)) if name else None

@@ -3,9 +3,11 @@
 Standard input: one line of JSON, `ServerOptions`. Standard output: one line, `{"ready": true, "address": …}`, once it
 listens. It lives exactly as long as standard input stays open: when the daemon dies, however it dies, so does this.
 It owns no file of the mind's, opens no TCP port where a unix socket can be had, leaves no core dump (prompts would be
-in it), and yields the processor to everything else. Nothing of Reveries but this module is imported by it.
+in it), and yields the processor to everything else. Where memory runs out, it goes first. Nothing of Reveries but this
+module is imported by it.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -19,6 +21,8 @@ from pathlib import Path
 import msgspec
 
 NICENESS = 10
+_FIRST_TO_GO = "1000"
+"""Of what may be ended for want of memory: its loss costs a loading, another's what somebody worked at."""
 _PR_SET_DUMPABLE = 4
 ALL_LAYERS_ON_CPU = 0
 
@@ -52,6 +56,10 @@ def main() -> None:
 def _become_modest() -> None:
     os.umask(0o177)  # a socket of mode 0600 from birth
     os.nice(NICENESS)
+    if sys.platform == "linux":
+        # Before the process is closed to looks from outside: then this file is root's.
+        with contextlib.suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO, encoding="ascii")
     # As own_process.keep_to_itself has it: 1 byte, for Linux heeds a limit of 0 for files alone.
     limit = 1 if sys.platform == "linux" and resource.getrlimit(resource.RLIMIT_CORE)[1] != 0 else 0
     resource.setrlimit(resource.RLIMIT_CORE, (limit, limit))

@@ -6,11 +6,11 @@ twice stores nothing twice, and a file that has grown adds only what is new. Tur
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from reveries.db.database import Transaction
+from reveries.db.database import Database, Transaction
 from reveries.gates import Gate, inherited
 from reveries.memory.changes import ChangeSet
 from reveries.memory.conversations import Names
@@ -25,6 +25,7 @@ IsErased = Callable[[str, float], bool]
 _SESSION_SECONDS = 6 * 3600.0
 """A longer silence within a source begins another conversation."""
 _ADOPT_BATCH = 200
+_PAGE_TURNS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +82,19 @@ class Import:
         self._names = names
         self._source = source
         self._new_id = new_id
-        self._seen: Counter[tuple[float, str, str]] = Counter()
+        self._seen: Counter[bytes] = Counter()
         self._foreign: set[str] = set()
         """Conversations in which somebody else has spoken: what the mind said after that inherits it."""
         self._after = _After()
 
     async def add(self, lines: Sequence[PastTurn]) -> Imported:
         """Store a batch in one transaction. Raises StorageError; then nothing of the batch is stored."""
-        seen, after = self._seen.copy(), self._after
+        # Counted beside what was seen before: to copy all of that for each batch would hold up a large import.
+        seen, after = Counter[bytes](), self._after
         keyed: list[_Keyed] = []
         for line in map(_clean, lines):
             after = after.then(line.said_at, is_foreign=self._origin(line).is_tainted)
-            keyed.append(_Keyed(line, _import_key(line, seen), after.is_foreign))
+            keyed.append(_Keyed(line, self._key(line, seen), after.is_foreign))
         stored = erased = 0
 
         async def work(transaction: Transaction) -> ChangeSet:
@@ -105,7 +107,8 @@ class Import:
             return ChangeSet()
 
         await self._store.commit(work)
-        self._seen, self._after = seen, after
+        self._seen.update(seen)
+        self._after = after
         return Imported(stored, len(keyed) - stored - erased, erased)
 
     async def _insert(self, transaction: Transaction, lines: Sequence[_Keyed]) -> None:
@@ -153,6 +156,13 @@ class Import:
             tainted=inherited(Gate.TALK, origin.is_tainted, after_others),
         )
 
+    def _key(self, line: PastTurn, seen: Counter[bytes]) -> bytes:
+        """What the line is known by; `seen` counts the equal ones of its batch."""
+        content = _digest(repr(line.said_at), line.speaker, line.text)
+        occurrence = self._seen[content] + seen[content]
+        seen[content] += 1
+        return _digest(repr(line.said_at), line.speaker, line.text, str(occurrence))
+
     def _origin(self, line: PastTurn) -> Origin:
         """Owner and mind are known by their names, or the owner by the file; what anybody else said is a document that
         the owner gave in."""
@@ -169,21 +179,46 @@ class Import:
 
 async def adopt_imported(store: MemoryStore, new_id: Callable[[], str]) -> int:
     """Make experiences of imported turns that are in none yet; how many. Each is one speaker's run of lines and the
-    answer to it."""
-    turns = [turn_of(row) for row in await store.database.rows("turns.imported_orphans")]
-    made = [(_experience(group, new_id()), group) for group in exchanges(turns)]
-    for start in range(0, len(made), _ADOPT_BATCH):
-        batch = made[start : start + _ADOPT_BATCH]
+    answer to it. Read page by page: years of talk need not be held at once."""
+    adopted, batch = 0, list[list[Turn]]()
+    async for group in _orphaned_exchanges(store.database):
+        batch.append(group)
+        if len(batch) == _ADOPT_BATCH:
+            await _adopt(store, new_id, batch)
+            adopted, batch = adopted + len(batch), []
+    if batch:
+        await _adopt(store, new_id, batch)
+    return adopted + len(batch)
 
-        async def work(transaction: Transaction, batch: list[tuple[Experience, list[Turn]]] = batch) -> ChangeSet:
-            for experience, group in batch:
-                await transaction.run("experiences.insert", experience_row(experience, len(group)))
-                adopted = [{"id": turn.id, "experience_id": experience.id} for turn in group]
-                await transaction.run_many("turns.adopt", adopted)
-            return ChangeSet()
 
-        await store.commit(work)
-    return len(made)
+async def _adopt(store: MemoryStore, new_id: Callable[[], str], groups: Sequence[list[Turn]]) -> None:
+    async def work(transaction: Transaction) -> ChangeSet:
+        for group in groups:
+            experience = _experience(group, new_id())
+            await transaction.run("experiences.insert", experience_row(experience, len(group)))
+            adopted = [{"id": turn.id, "experience_id": experience.id} for turn in group]
+            await transaction.run_many("turns.adopt", adopted)
+        return ChangeSet()
+
+    await store.commit(work)
+
+
+async def _orphaned_exchanges(database: Database) -> AsyncIterator[list[Turn]]:
+    """Of each conversation in order, the exchanges that are in no experience yet."""
+    for row in await database.rows("turns.conversations_of_orphans"):
+        held, last = list[Turn](), -1
+        while True:
+            named = {"conversation_id": row["conversation_id"], "after": last, "most": _PAGE_TURNS}
+            page = [turn_of(found) for found in await database.rows("turns.orphans_of", named)]
+            groups = exchanges([*held, *page])
+            if len(page) < _PAGE_TURNS:
+                for group in groups:
+                    yield group
+                break
+            # The last one may go on.
+            for group in groups[:-1]:
+                yield group
+            held, last = groups[-1], page[-1].position
 
 
 def exchanges(turns: Sequence[Turn]) -> list[list[Turn]]:
@@ -227,13 +262,10 @@ def _clean(line: PastTurn) -> PastTurn:
     return replace(line, speaker=storable(line.speaker), text=storable(line.text))
 
 
-def _import_key(line: PastTurn, seen: Counter[tuple[float, str, str]]) -> bytes:
-    """BLAKE2b-128 of what the line is; `seen` counts the equal ones before it."""
-    same = (line.said_at, line.speaker, line.text)
-    occurrence = seen[same]
-    seen[same] += 1
+def _digest(*parts: str) -> bytes:
+    """BLAKE2b-128 of all of them, each with its length before it."""
     digest = hashlib.blake2b(digest_size=16)
-    for part in (repr(line.said_at), line.speaker, line.text, str(occurrence)):
+    for part in parts:
         raw = part.encode("utf-8")
         digest.update(len(raw).to_bytes(8, "big"))
         digest.update(raw)

@@ -48,10 +48,12 @@ from reveries.memory.sleep.preview import DryRun, Preview
 from reveries.memory.sleep.run_log import RunDetail, RunEntry, recent_runs, run_detail
 from reveries.memory.sleep.runs import end_broken_off_runs
 from reveries.memory.sleep.settling import settle
+from reveries.memory.sleep.shortening import shorten_records
 from reveries.memory.sleep.undoing import TakenBack, Undo
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, OldEmbedder
 from reveries.memory.thought_hand import ThoughtHand
+from reveries.pulse import Pulse
 
 _CUE_SECONDS = 5.0
 """Longer than the embedder takes to load and to answer on a small machine; the owner waits no longer for its vector."""
@@ -102,6 +104,7 @@ class Memory:
         self._deep_recall = DeepRecall(self._store, parts.clock)
         self.reembedding = Reembedding(self._store, parts.clock)
         self._gaps = Gaps(parts.database, parts.new_id)
+        self.light_sleep_pulse = Pulse()
         self._light_sleep = LightSleep(self._store, parts.clock, parts.new_id, parts.memory)
         self._deep_sleep = DeepSleep(self._store, names, parts.memory, parts.clock, parts.new_id, parts.answers)
         self._dry_run = DryRun(self._store, names, parts.memory, parts.clock, parts.answers)
@@ -301,7 +304,8 @@ class Memory:
 
     async def light_sleep(self, progress: Progress | None = None, stop: asyncio.Event | None = None) -> LightSlept:
         """Make what is new recallable, without a model."""
-        return await self._light_sleep.run(progress, stop)
+        pulse = self.light_sleep_pulse
+        return await pulse.during(self._light_sleep.run(pulse.heard(progress), stop))
 
     @contextlib.asynccontextmanager
     async def no_light_sleep(self) -> AsyncIterator[None]:
@@ -348,6 +352,10 @@ class Memory:
     async def take_back(self, run: str, *, through: bool = False) -> list[TakenBack]:
         """Undo a pass; with `through` first those that built upon it. Raises NotFoundError, UndoError."""
         return await self._undo.take_back(run, through=through)
+
+    async def shorten_records(self) -> None:
+        """Write what earlier versions wrote down of sleep anew, in less room."""
+        await shorten_records(self._store)
 
     async def sleep_question(self) -> Question | None:
         """What a pass asks before it does more."""

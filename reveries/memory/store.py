@@ -194,13 +194,19 @@ class MemoryStore:
         vectors = await read_turn_vectors(self.database, model_id, dimensions, told)
         return PackedMemory(graph, await asyncio.to_thread(turns_of, told, vectors, dimensions))
 
-    async def to_sleep_on(self) -> list[tuple[Experience, tuple[Turn, ...]]]:
-        """What light sleep has not seen yet, in the order of its conversations, each with its turns or passages."""
+    async def to_sleep_on(self) -> list[str]:
+        """The experiences that light sleep has not seen yet, in the order of their conversations."""
+        return [str(row["id"]) for row in await self.database.rows("experiences.to_sleep_on")]
+
+    async def with_turns(self, ids: Sequence[str]) -> list[tuple[Experience, tuple[Turn, ...]]]:
+        """Those experiences, in that order, each with its turns or passages; without those that are gone since."""
+        named = {"ids": json.dumps(ids)}
         # Experiences first: what is said between the two reads would else be an experience without its turns.
-        experiences = [experience_of(row) for row in await self.database.rows("experiences.to_sleep_on")]
+        found = {row["id"]: experience_of(row) for row in await self.database.rows("experiences.of_ids", named)}
         turns: dict[str, list[Turn]] = {}
-        for row in await self.database.rows("turns.to_sleep_on"):
+        for row in await self.database.rows("turns.of_experiences", named):
             turns.setdefault(row["experience_id"], []).append(turn_of(row))
+        experiences = [found[one] for one in ids if one in found]
         return [(e, tuple(turns.get(e.id) or passages_of(e, self.mind_name))) for e in experiences]
 
     async def next_to_process(

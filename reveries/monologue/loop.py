@@ -40,6 +40,7 @@ from reveries.monologue.thought import (
 )
 from reveries.monologue.triggers import Waiter, after_seconds, first_of, when_set
 from reveries.plaintext import plain
+from reveries.pulse import Pulse
 
 log = structlog.get_logger("monologue")
 
@@ -96,6 +97,7 @@ class Monologue:
         self._is_tainted = False
         self.under_way = asyncio.Lock()  # From when a thought is prepared until it is recorded.
         self._observers = Observers()
+        self.pulse = Pulse()
         self._free = asyncio.Event()
         self._interrupted = asyncio.Event()
         self._resumed: Reactivation | None = None
@@ -247,7 +249,8 @@ class Monologue:
     async def _until_free(self) -> None:
         while not self._free.is_set():  # Again: it may be paused anew before it hears that it was let go.
             self._become(ThoughtState.PAUSED)
-            await self._free.wait()
+            with self.pulse.waiting():
+                await self._free.wait()
 
     def _holds(self, why: Reactivation) -> Held | None:
         """What holds back a thought of that; little keeps the owner's word waiting."""
@@ -328,6 +331,7 @@ class Monologue:
         thinker = Thinker(self._model, self._breaker, self._clock, self._settings, self._slice_tokens)
 
         async def keep() -> None:
+            self.pulse.beat()
             await self._sources.checkpoint(so_far())
 
         messages = thinking_messages(inputs, why, int(self._model.context_tokens * _CONTEXT_SHARE))
@@ -466,7 +470,8 @@ class Monologue:
     async def _wait(self, seconds: float, others: Sequence[Waiter]) -> Reactivation:
         """Until then at the latest, or somebody interrupts, or one of the others fires."""
         interrupted = when_set(self._interrupted, lambda: Reactivation(Reason.TIMER))
-        return await first_of([interrupted, after_seconds(self._clock, seconds), *others])
+        with self.pulse.waiting(seconds):
+            return await first_of([interrupted, after_seconds(self._clock, seconds), *others])
 
     def _next_occasion(self, why: Reactivation) -> Reactivation:
         """What to think of: `why` if the owner asked for it, else the conversation that ended, else what the owner

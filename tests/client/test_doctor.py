@@ -171,6 +171,13 @@ def missing_home(place: Place) -> None:
     place.home = Home(place.home.path / "nowhere")
 
 
+def home_in_open_folder(place: Place) -> None:
+    above = place.home.path / "shared"
+    (above / "h").mkdir(parents=True)
+    above.chmod(0o777)
+    place.home = Home(above / "h")
+
+
 def home_is_a_file(place: Place) -> None:
     place.home = Home(place.database)
 
@@ -404,6 +411,7 @@ CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "home-not-folder": [home_is_a_file],
     "home-mode": [lambda place: place.home.path.chmod(0o755)],
     "home-owner": [lambda place: place.change(uid=os.getuid() + 1)],
+    "home-in-open-folder": [home_in_open_folder],
     "home-not-writable": [lambda place: place.change(may_write=lambda _: False)],
     "home-on-network": [lambda place: place.change(file_system=lambda _: "nfs4")],
     "file-mode": [lambda place: place.database.chmod(0o644), lambda place: place.home.logs.chmod(0o755)],

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import itertools
 import random
+import socket
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -30,7 +32,7 @@ _FRAMES_A_CONNECTION = 500
 
 def garbage(chance: random.Random) -> bytes:
     """One frame that is none, or not what it seems."""
-    match chance.randrange(7):
+    match chance.randrange(8):
         case 0:
             return chance.randbytes(chance.randint(1, 300))
         case 1:
@@ -48,6 +50,11 @@ def garbage(chance: random.Random) -> bytes:
         case 5:
             body = msgspec.msgpack.encode({"t": "Say", "request_id": "one", "text": [1, 2, 3]})
             return len(body).to_bytes(4, "big") + body
+        case 6:
+            body = msgspec.msgpack.encode({"t": "Search", "request_id": 2, "query": "pear"}).replace(
+                b"pear", b"\xff\xc0\x80p"
+            )
+            return len(body).to_bytes(4, "big") + body
         case _:
             body = b"\x91" * 5000 + b"\xc0"  # as deep as a mine
             return len(body).to_bytes(4, "big") + body
@@ -64,8 +71,38 @@ class Crowd:
     async def press(self, frames: int, workers: int = 8, seed: int = 7) -> None:
         """Send so many frames of garbage over that many connections at a time."""
         async with asyncio.TaskGroup() as tasks:
-            for number in range(workers):
-                tasks.create_task(self._worker(frames // workers, random.Random(seed + number)), name=f"bad-{number}")
+            slow = [tasks.create_task(one(), name="slow") for one in (self._never_greets, self._in_single_bytes)]
+            async with asyncio.TaskGroup() as bad:
+                for number in range(workers):
+                    chance = random.Random(seed + number)
+                    bad.create_task(self._worker(frames // workers, chance), name=f"bad-{number}")
+            for task in slow:
+                task.cancel()
+
+    async def _never_greets(self) -> None:
+        """Again and again: a greeting that comes byte by byte, the last one never."""
+        while True:
+            with contextlib.suppress(OSError):
+                reader, writer = await asyncio.open_unix_connection(str(self.socket))
+                try:
+                    for byte in _HELLO[:-1]:
+                        writer.write(bytes([byte]))
+                        await asyncio.sleep(0.02)
+                    await reader.read()
+                finally:
+                    writer.transport.abort()
+
+    async def _in_single_bytes(self) -> None:
+        """What is good, but each byte by itself; it must be answered."""
+        reader, writer = await asyncio.open_unix_connection(str(self.socket))
+        try:
+            for message in itertools.chain([_HELLO], itertools.repeat(_GOOD[0])):
+                for byte in message:
+                    writer.write(bytes([byte]))
+                    await asyncio.sleep(0.01)
+                await read_body(reader)
+        finally:
+            writer.transport.abort()
 
     async def _worker(self, frames: int, chance: random.Random) -> None:
         sent = 0
@@ -118,12 +155,12 @@ class Flood:
 
 
 @contextlib.asynccontextmanager
-async def flood(socket: Path, frames: int) -> AsyncIterator[Flood]:
+async def flood(path: Path, frames: int) -> AsyncIterator[Flood]:
     """From a process of its own, so that it does not hold up who measures. It goes on when it has sent `frames`."""
     program = f"""
 import asyncio, pathlib, sys, threading
 from tests.daemon.crowd import Crowd
-crowd, ended = Crowd(pathlib.Path({str(socket)!r})), threading.Event()
+crowd, ended = Crowd(pathlib.Path({str(path)!r})), threading.Event()
 threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
 print(0, flush=True)
 asyncio.run(crowd.press({frames}))
@@ -153,16 +190,35 @@ def _abort(writer: asyncio.StreamWriter) -> None:
 
 
 @contextlib.asynccontextmanager
-async def never_reading(socket: Path, count: int) -> AsyncIterator[None]:
+async def never_reading(path: Path, count: int) -> AsyncIterator[None]:
     """So many clients that attach and read nothing."""
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(count):
-            _, writer = await asyncio.open_unix_connection(str(socket), limit=1)
+            _, writer = await asyncio.open_unix_connection(str(path), limit=1)
             # The writer itself: when nobody holds it, it closes the connection.
             stack.callback(_abort, writer)
             writer.transport.pause_reading()  # type: ignore[attr-defined]  # what a stream's transport can do
             writer.write(_HELLO + encode(protocol.Attach(1)) + encode(protocol.Observe(2)))
         yield
+
+
+@contextlib.asynccontextmanager
+async def dripping(path: Path) -> AsyncIterator[None]:
+    """One that attaches and reads ten bytes a second."""
+    loop = asyncio.get_running_loop()
+
+    async def drip(one: socket.socket) -> None:
+        while await loop.sock_recv(one, 10):  # noqa: ASYNC110  # so slowly does it read
+            await asyncio.sleep(1.0)
+
+    with socket.socket(socket.AF_UNIX) as one:
+        one.setblocking(False)
+        await loop.sock_connect(one, str(path))
+        await loop.sock_sendall(one, _HELLO + encode(protocol.Attach(1)) + encode(protocol.Observe(2)))
+        async with asyncio.TaskGroup() as tasks:
+            reading = tasks.create_task(drip(one), name="drip")
+            yield
+            reading.cancel()
 
 
 @dataclass
@@ -189,9 +245,9 @@ class GoodClient:
 
 
 @contextlib.asynccontextmanager
-async def good_client(socket: Path) -> AsyncIterator[GoodClient]:
+async def good_client(path: Path) -> AsyncIterator[GoodClient]:
     """A greeted one."""
-    reader, writer = await asyncio.open_unix_connection(str(socket))
+    reader, writer = await asyncio.open_unix_connection(str(path))
     try:
         writer.write(_HELLO)
         await read_body(reader)

@@ -15,7 +15,7 @@ import psutil
 from reveries import protocol
 from reveries.config import Home
 from reveries.protocol import decode_frame, read_body
-from tests.daemon.crowd import flood, good_client, never_reading
+from tests.daemon.crowd import GoodClient, dripping, flood, good_client, never_reading
 from tests.durability.mind import client_of, prepare, start
 from tests.e2e.living import Client
 from tests.fakes.provider import provider
@@ -34,8 +34,10 @@ class Crowded:
     orders: int = 0
     """How many different orders of turns the clients heard."""
     turns: int = 0
+    alone_p99: float = 0.0
+    """A good client waits so long while one other talks."""
     stuck_answers: int = 0
-    """To a good client, while those who never read stay."""
+    """To a good client, while those who never read stay, and one that reads ten bytes a second."""
     stuck_p99: float = 0.0
     stuck_growth: int = 0
     garbage_answers: int = 0
@@ -87,7 +89,9 @@ async def host() -> AsyncIterator[Host]:
                 process.wait(timeout=10)
 
 
-async def measure(*, clients: int, talkers: int, talk_seconds: float, stuck: int, frames: int, visits: int) -> Crowded:
+async def measure(
+    *, clients: int, talkers: int, talk_seconds: float, stuck: int, frames: int, visits: int, turns: int = 40
+) -> Crowded:
     """All of it, one after the other."""
     seen = Crowded()
     async with host() as mind:
@@ -101,7 +105,8 @@ async def measure(*, clients: int, talkers: int, talk_seconds: float, stuck: int
         await _visits(mind, visits // 10)
         descriptors, threads = mind.process.num_fds(), mind.process.num_threads()
         await _many(mind, seen, clients, talkers, talk_seconds)
-        await _stuck(mind, seen, stuck)
+        seen.alone_p99 = (await _asked(mind, turns)).p99_seconds
+        await _stuck(mind, seen, stuck, turns)
         await _garbage(mind, seen, frames)
         await _visits(mind, visits)
         await asyncio.sleep(3)
@@ -160,19 +165,21 @@ async def _say_until(client: Client, ends: float) -> None:
         await asyncio.sleep(1.0)
 
 
-async def _stuck(mind: Host, seen: Crowded, stuck: int) -> None:
+async def _stuck(mind: Host, seen: Crowded, stuck: int, turns: int) -> None:
     before = mind.rss
-    async with (
-        never_reading(mind.home.socket, stuck),
-        client_of(mind.home) as talker,
-        good_client(mind.home.socket) as good,
-    ):
-        async with asyncio.TaskGroup() as tasks:
-            talking = tasks.create_task(_talk(talker, 40), name="talker")
-            while not talking.done() or len(good.seconds) < LEAST_ANSWERS:
-                await good.ask()
+    async with never_reading(mind.home.socket, stuck), dripping(mind.home.socket):
+        good = await _asked(mind, turns)
         seen.stuck_growth = mind.rss - before
     seen.stuck_p99, seen.stuck_answers = good.p99_seconds, len(good.seconds)
+
+
+async def _asked(mind: Host, turns: int) -> GoodClient:
+    """A good client asks while another one talks for so many turns."""
+    async with client_of(mind.home) as talker, good_client(mind.home.socket) as good, asyncio.TaskGroup() as tasks:
+        talking = tasks.create_task(_talk(talker, turns), name="talker")
+        while not talking.done() or len(good.seconds) < LEAST_ANSWERS:
+            await good.ask()
+    return good
 
 
 async def _garbage(mind: Host, seen: Crowded, frames: int) -> None:

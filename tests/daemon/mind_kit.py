@@ -35,9 +35,10 @@ from tests.fakes.clock import HandClock
 from tests.fakes.patient_clock import PatientClock
 from tests.memory.kit import WordEmbedder
 
-_LEFT_OUT = ("warm-up", "loop-lag", "room")
-"""Compiling takes real seconds; the lag of a clock that is turned by hand says nothing; a look at the disk every second
-or two would be most of a simulated month: a test of a full disk looks itself."""
+_LEFT_OUT = ("warm-up", "loop-lag", "room", "vitals")
+"""Compiling takes real seconds; the lag of a clock that is turned by hand says nothing; looks every few seconds would
+be most of a simulated month: a test of a full disk looks itself, and whether a part hangs is seen every minute."""
+_LOOK_SECONDS = 60.0
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
 
 
@@ -98,12 +99,22 @@ async def living(
                 for name, child in supervised.items()
                 if name not in _LEFT_OUT
             ]
+            if isinstance(clock, PatientClock):
+                running.append(tasks.create_task(_nothing_hangs(mind, clock), name="vitals"))
             yield Living(mind, model, clock)
             for task in running:
                 task.cancel()
         await mind.memory.close()
     finally:
         await database.aclose()
+
+
+async def _nothing_hangs(mind: Mind, clock: HandClock) -> None:
+    """Whatever a test lets happen, no part of the mind may be told of as hanging (B7)."""
+    while True:
+        mind.vitals.look(_LOOK_SECONDS)
+        assert mind.vitals.hung == []
+        await clock.sleep(_LOOK_SECONDS)
 
 
 @dataclass(frozen=True)

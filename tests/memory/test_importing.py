@@ -1,5 +1,7 @@
 """Past conversations: once and for all, with their own times."""
 
+import asyncio
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -113,6 +115,38 @@ async def test_a_long_silence_begins_another_conversation(tmp_path: Path) -> Non
         await memory.import_turns("old", [*lines("One."), *lines("Two.", start=NOW - 399 * DAY)])
         await memory.light_sleep()
         assert len({said.conversation_id for said, _ in memory.live.turns.entries()}) == 2
+
+
+@pytest.mark.requirement("E8")
+async def test_what_an_import_holds_does_not_grow_with_the_words_that_come_in(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        coming = memory.begin_import("x")
+        await coming.add(lines("To begin with.", "Yes."))
+        tracemalloc.start()
+        try:
+            for batch in range(20):
+                words = f"batch {batch}, and more of it " * 1000
+                await coming.add(lines(*(f"{line} {words}" for line in range(20))))
+            held, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        # 11 MB of words came in.
+        assert held < 2 * 2**20
+
+
+@pytest.mark.requirement("E8")
+async def test_a_past_that_is_read_page_by_page_becomes_the_same_experiences(tmp_path: Path) -> None:
+    """Of one conversation, in more pages than one, with exchanges that go on from one to the next."""
+    async with open_memory(tmp_path) as memory:
+        speakers = ("Bea", "Bea", "Bea", "Carl", "Carl", "Carl", "Carl")
+        past = [PastTurn(NOW + place, speakers[place % 7], f"Line {place}.") for place in range(5 * 7 * 100)]
+        await memory.import_turns("x", past)
+        stopped = asyncio.Event()
+        stopped.set()
+        expected = len(past) // 7
+        assert (await memory.light_sleep(stop=stopped)).left == expected
+        assert (await memory.light_sleep()).experiences == expected
+        assert len(list(memory.live.turns.entries())) == len(past)
 
 
 def test_an_exchange_is_one_speakers_run_and_the_answer_to_it() -> None:

@@ -11,7 +11,7 @@ INSERT INTO raw_experiences (
 SELECT * FROM raw_experiences WHERE id = :id;
 
 -- name: to_sleep_on
-SELECT raw_experiences.* FROM raw_experiences
+SELECT raw_experiences.id FROM raw_experiences
 LEFT JOIN conversations ON conversations.id = raw_experiences.conversation_id
 LEFT JOIN turns ON turns.experience_id = raw_experiences.id
 WHERE raw_experiences.light_slept = 0
@@ -19,6 +19,9 @@ WHERE raw_experiences.light_slept = 0
 GROUP BY raw_experiences.id
 ORDER BY coalesce(conversations.began_at, raw_experiences.happened_at), conversations.rowid,
     min(turns.position), raw_experiences.happened_at, raw_experiences.rowid;
+
+-- name: of_ids
+SELECT * FROM raw_experiences WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: still_to_sleep_on
 SELECT id FROM raw_experiences

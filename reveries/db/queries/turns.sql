@@ -29,10 +29,15 @@ SELECT turns.* FROM turns JOIN conversations ON conversations.id = turns.convers
 WHERE turns.experience_id IS NULL AND conversations.source = 'chat'
 ORDER BY turns.conversation_id, turns.position;
 
--- name: imported_orphans
-SELECT turns.* FROM turns JOIN conversations ON conversations.id = turns.conversation_id
-WHERE turns.experience_id IS NULL AND conversations.source <> 'chat'
-ORDER BY conversations.began_at, conversations.rowid, turns.position;
+-- name: conversations_of_orphans
+SELECT id AS conversation_id FROM conversations
+WHERE source <> 'chat' AND id IN (SELECT conversation_id FROM turns WHERE experience_id IS NULL)
+ORDER BY began_at, rowid;
+
+-- name: orphans_of
+SELECT * FROM turns
+WHERE conversation_id = :conversation_id AND position > :after AND experience_id IS NULL
+ORDER BY position LIMIT :most;
 
 -- name: has_import_key
 SELECT 1 AS found FROM turns WHERE import_key = :import_key;
@@ -43,10 +48,10 @@ SELECT 1 AS found FROM turns WHERE conversation_id = :conversation_id AND tainte
 -- name: of_experience
 SELECT * FROM turns WHERE experience_id = :experience_id ORDER BY conversation_id, position;
 
--- name: to_sleep_on
-SELECT turns.* FROM turns JOIN raw_experiences ON raw_experiences.id = turns.experience_id
-WHERE raw_experiences.light_slept = 0
-ORDER BY turns.conversation_id, turns.position;
+-- name: of_experiences
+SELECT * FROM turns
+WHERE experience_id IN (SELECT value FROM json_each(:ids))
+ORDER BY conversation_id, position;
 
 -- name: live
 SELECT turns.*, episode_sources.episode_id

@@ -13,7 +13,7 @@ from typing import Final
 from reveries.clock import Clock
 from reveries.config import MemorySettings
 from reveries.db.database import Transaction
-from reveries.db.failpoints import Step, reached
+from reveries.db.failpoints import Place, Step, may_hang, reached
 from reveries.errors import ModelAnswerError
 from reveries.llm.base import ChatModel, Vector
 from reveries.llm.structured import AnswerRecorder
@@ -136,6 +136,7 @@ class DeepSleep:
             await begin_run(self._store, this.run_id, "deep", trigger, self._clock.now())
             outcome = "failed"
             try:
+                await may_hang(Place.SLEEP)
                 waits = await self.unprocessed_count(with_held=this.with_held)
                 total = waits if limit is None else min(limit, waits)
                 while (limit is None or len(this.seen) < limit) and not this.is_stopped:

@@ -5,8 +5,9 @@ goes on where it was: an experience counts as slept on only together with its ep
 """
 
 import asyncio
+import contextlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 from reveries.clock import Clock
@@ -31,6 +32,7 @@ Beside = Callable[[ChangeSet], ChangeSet]
 """What else a pass does in the same transaction: the changes that it makes, and those that it makes with it."""
 
 _BATCH_TURNS = 128
+_PAGE_EXPERIENCES = 500
 
 
 def _nothing(changes: ChangeSet) -> ChangeSet:
@@ -80,7 +82,11 @@ class LightSleep:
         the pass, empty when there is no such turn. So that it can be taken back by itself."""
         async with self.running:
             await adopt_imported(self._store, self._new_id)
-            pending = [entry for entry in await self._store.to_sleep_on() if any(map(is_meant, entry[1]))]
+            pending = [
+                entry.id
+                async for entry, turns in self._read(await self._store.to_sleep_on())
+                if any(map(is_meant, turns))
+            ]
             run_id = self._new_id()
             if pending:
                 await self._sleep_on(pending, None, None, _Pass(run_id, trigger, beside))
@@ -88,7 +94,7 @@ class LightSleep:
 
     async def _sleep_on(
         self,
-        pending: Sequence[tuple[Experience, tuple[Turn, ...]]],
+        pending: Sequence[str],
         progress: Progress | None,
         stop: asyncio.Event | None,
         one: "_Pass | None" = None,
@@ -98,17 +104,36 @@ class LightSleep:
         done = episodes = 0
         try:
             reached(Step.LIGHT_SLEEP_BEGUN)
-            for batch in _batches(pending):
-                if stop is not None and stop.is_set():
-                    break
-                episodes += await self._sleep_on_batch(one, batch)
-                done += len(batch)
-                if progress is not None:
-                    progress(done, len(pending))
+            async with contextlib.aclosing(self._batches(pending)) as batches:
+                async for batch in batches:
+                    if stop is not None and stop.is_set():
+                        break
+                    episodes += await self._sleep_on_batch(one, batch)
+                    done += len(batch)
+                    if progress is not None:
+                        progress(done, len(pending))
         finally:
             outcome = "done" if done == len(pending) else "interrupted"
             await end_run(self._store, one.run_id, outcome, self._clock.now())
         return LightSlept(done, episodes, len(pending) - done)
+
+    async def _batches(self, pending: Sequence[str]) -> AsyncGenerator[list[tuple[Experience, tuple[Turn, ...]]]]:
+        """Cut so that a batch has about 128 turns: small enough to be stopped soon, large enough to embed well."""
+        batch, count = list[tuple[Experience, tuple[Turn, ...]]](), 0
+        async for experience, turns in self._read(pending):
+            batch.append((experience, turns))
+            count += len(turns)
+            if count >= _BATCH_TURNS:
+                yield batch
+                batch, count = [], 0
+        if batch:
+            yield batch
+
+    async def _read(self, pending: Sequence[str]) -> AsyncIterator[tuple[Experience, tuple[Turn, ...]]]:
+        """Page by page: of years of talk that were handed in not all may be held at once."""
+        for start in range(0, len(pending), _PAGE_EXPERIENCES):
+            for entry in await self._store.with_turns(pending[start : start + _PAGE_EXPERIENCES]):
+                yield entry
 
     async def _sleep_on_batch(self, one: "_Pass", batch: Sequence[tuple[Experience, tuple[Turn, ...]]]) -> int:
         """Embed and form one batch; how many new episodes it made."""
@@ -163,18 +188,3 @@ class LightSleep:
             pieces.append(Piece(experience, turns, vectors[start : start + len(turns)]))
             start += len(turns)
         return pieces
-
-
-def _batches(
-    pending: Sequence[tuple[Experience, tuple[Turn, ...]]],
-) -> list[list[tuple[Experience, tuple[Turn, ...]]]]:
-    """Cut so that a batch has about 128 turns: small enough to be stopped soon, large enough to embed well."""
-    batches: list[list[tuple[Experience, tuple[Turn, ...]]]] = []
-    turns = _BATCH_TURNS
-    for entry in pending:
-        if turns >= _BATCH_TURNS:
-            batches.append([])
-            turns = 0
-        batches[-1].append(entry)
-        turns += len(entry[1])
-    return batches

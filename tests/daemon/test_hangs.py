@@ -1,0 +1,129 @@
+"""A part of the real daemon stands still for ever, while its event loop turns: who watches it hears no more (B7)."""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+
+from reveries import protocol
+from reveries.config import Home
+from reveries.daemon.vitals import REPLY, REST, SCHEDULE, SLEEP, STORAGE, THINKING
+from reveries.db.failpoints import Place
+from tests.durability.mind import ROOT, client_of, prepare
+from tests.fakes.provider import provider
+
+LIVE = """
+    from apscheduler.triggers.interval import IntervalTrigger
+    from reveries.daemon import app, vitals
+    from reveries.daemon.__main__ import main
+
+    vitals.LOOK_SECONDS = 0.05
+    vitals.longest_call_seconds = lambda llm: 0.2
+    app._every = lambda **_: IntervalTrigger(seconds=1)
+    main()
+"""
+"""The daemon, whose patience is a second and some, and whose jobs are due every second."""
+NAMED = {
+    Place.THOUGHT: THINKING,
+    Place.REPLY: REPLY,
+    Place.REST: REST,
+    Place.JOB: SCHEDULE,
+    Place.SLEEP: SLEEP,
+    Place.TRANSACTION: STORAGE,
+}
+_SECONDS = 50.0
+"""A hang of the test: on a busy machine a life is slow."""
+
+
+@pytest.mark.system  # For its length alone.
+@pytest.mark.requirement("B7")
+@pytest.mark.parametrize("place", list(Place))
+async def test_a_part_that_hangs_is_named_and_who_watches_hears_no_more(place: Place) -> None:
+    with tempfile.TemporaryDirectory(prefix="rv") as folder:
+        home = Home(Path(folder) / "h")
+        async with provider() as asked, asyncio.timeout(_SECONDS):
+            prepare(home, asked)
+            async with living(home, place) as manager:
+                await heard(manager, b"READY=1")
+                await heard(manager, b"WATCHDOG=1")
+                async with asyncio.TaskGroup() as tasks:
+                    company = tasks.create_task(_keep_company(home, place), name="company")
+                    while NAMED[place] not in hung(home):  # noqa: ASYNC110  # another process is asked: no event
+                        await asyncio.sleep(0.05)
+                    # What it says of itself, too; where nothing can be written, nothing can be asked.
+                    if place is not Place.TRANSACTION:
+                        async with client_of(home) as client:
+                            assert any("nothing has moved" in problem for problem in (await client.status()).problems)
+                    drain(manager)
+                    with pytest.raises(TimeoutError):
+                        async with asyncio.timeout(0.5):
+                            await heard(manager, b"WATCHDOG=1")
+                    company.cancel()
+
+
+async def _keep_company(home: Home, place: Place) -> None:
+    """Talk with rests in which it can think."""
+    async with client_of(home) as client:
+        for turn in itertools.count():
+            await client.say(f"Turn {turn} about the pear tree.")
+            if place is Place.SLEEP and turn == 1:
+                client.send(protocol.Consolidate(client.number(), 1))
+            await asyncio.sleep(0.7)
+
+
+@contextlib.asynccontextmanager
+async def living(home: Home, place: Place) -> AsyncIterator[socket.socket]:
+    """A daemon that hangs at `place`, and the socket that it tells how it goes. In a transaction: once it is awake."""
+    times = 25 if place is Place.TRANSACTION else 1
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, (home.logs / "daemon.out").open("ab") as output:
+        manager.bind(str(home.path / "n"))
+        manager.setblocking(False)
+        environment = {
+            **os.environ,
+            "REVERIES_HOME": str(home.path),
+            "PYTHONPATH": str(ROOT),
+            "NOTIFY_SOCKET": str(home.path / "n"),
+            "REVERIES_FAILPOINT": f"{place.value}:{times}",
+        }
+        process = _start(environment, output)
+        try:
+            yield manager
+        finally:
+            process.kill()
+            process.wait(timeout=10)
+
+
+def _start(environment: dict[str, str], output: BinaryIO) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-c", textwrap.dedent(LIVE)]
+    return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+
+
+async def heard(manager: socket.socket, state: bytes) -> None:
+    """Wait until it is told that."""
+    while await asyncio.get_running_loop().sock_recv(manager, 100) != state:
+        pass
+
+
+def drain(manager: socket.socket) -> None:
+    """Take what was told until now."""
+    with contextlib.suppress(BlockingIOError):
+        while manager.recv(100):
+            pass
+
+
+def hung(home: Home) -> list[str]:
+    """The parts of which its log says that they hang."""
+    log = home.logs / "daemon.log"
+    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+    return [json.loads(line)["part"] for line in lines if '"part.hangs"' in line]

@@ -1,0 +1,191 @@
+"""Which parts are told of as hanging, and that nothing is that only takes its time (B7)."""
+
+import asyncio
+
+import msgspec
+import pytest
+import structlog
+
+from reveries.config import Home, load_settings
+from reveries.daemon.vitals import LOOK_SECONDS, SCHEDULE, THINKING, Vitals
+from reveries.llm.base import Prompt, Role
+from reveries.llm.scripted import Pause, Piece, ScriptedModel
+from reveries.monologue.thought import Reactivation, Reason
+from reveries.pulse import Pulse
+from tests.daemon.mind_kit import NOON, living
+from tests.fakes.clock import HandClock
+from tests.fakes.patient_clock import PatientClock
+from tests.memory.kit import deep_answer
+from tests.monologue.kit import Kit
+
+SETTINGS = load_settings(None)
+LONGEST_CALL = SETTINGS.llm.limits.total_seconds
+HOUR = 3600.0
+
+
+def watching(name: str, pulse: Pulse) -> Vitals:
+    vitals = Vitals(SETTINGS.llm)
+    vitals.watch(name, pulse)
+    return vitals
+
+
+def look_for(vitals: Vitals, seconds: float) -> None:
+    for _ in range(int(seconds / LOOK_SECONDS) + 2):
+        vitals.look(LOOK_SECONDS)
+
+
+@pytest.mark.requirement("B7")
+async def test_a_part_that_works_and_does_not_get_on_is_named_and_told_of_once_its_patience_is_over() -> None:
+    pulse, changes = Pulse(), list[list[str]]()
+    vitals = watching(THINKING, pulse)
+    vitals.when_changed = lambda: changes.append(vitals.problems())
+    with pulse.at_work(), structlog.testing.capture_logs() as lines:
+        look_for(vitals, vitals.patience_seconds - 4 * LOOK_SECONDS)
+        assert (vitals.hung, vitals.problems()) == ([], [])
+        look_for(vitals, 4 * LOOK_SECONDS)
+        look_for(vitals, HOUR)
+        assert vitals.hung == [THINKING]
+        assert "nothing has moved in thinking" in vitals.problems()[0]
+        pulse.beat()
+        vitals.look(LOOK_SECONDS)
+        assert vitals.hung == []
+    assert [(line["event"], line["part"]) for line in lines] == [("part.hangs", THINKING), ("part.goes_on", THINKING)]
+    assert [len(told) for told in changes] == [1, 0]
+
+
+@pytest.mark.requirement("B7")
+async def test_who_said_for_how_long_it_waits_hangs_only_long_after_that() -> None:
+    pulse = Pulse()
+    vitals = watching(SCHEDULE, pulse)
+    with pulse.at_work(), pulse.waiting(6 * HOUR):
+        look_for(vitals, 6 * HOUR + vitals.patience_seconds - 4 * LOOK_SECONDS)
+        assert vitals.hung == []
+        look_for(vitals, 4 * LOOK_SECONDS)
+        assert vitals.hung == [SCHEDULE]
+
+
+@pytest.mark.requirement("B7")
+async def test_who_waits_for_a_long_sleep_does_not_hang_while_that_gets_on() -> None:
+    pulse = Pulse()
+    vitals = watching(SCHEDULE, pulse)
+    with pulse.at_work(), vitals.sleep.at_work():
+        for _ in range(20):
+            look_for(vitals, HOUR / 2)
+            assert vitals.hung == []
+            vitals.sleep.beat()
+        look_for(vitals, vitals.patience_seconds)
+        assert vitals.hung == ["sleep"]
+        look_for(vitals, vitals.patience_seconds)
+        assert vitals.hung == ["sleep", SCHEDULE]
+
+
+@pytest.mark.requirement("B7")
+async def test_a_sleep_now_and_then_hides_none_that_hangs() -> None:
+    """After each conversation there is one: it takes the time that it takes from the count, and no more."""
+    pulse = Pulse()
+    vitals = watching(THINKING, pulse)
+    with pulse.at_work():
+        for _ in range(4):
+            look_for(vitals, vitals.patience_seconds / 3)
+            with vitals.sleep.at_work():
+                vitals.sleep.beat()
+        assert vitals.hung == [THINKING]
+
+
+class _Suspended:
+    """Each sleep takes three days: the process was stopped, or the machine slept and its clock went on."""
+
+    def __init__(self, times: int) -> None:
+        self._times = times
+        self._monotonic = 0.0
+
+    def now(self) -> float:
+        return self._monotonic
+
+    def monotonic(self) -> float:
+        return self._monotonic
+
+    async def sleep(self, seconds: float) -> None:
+        if not self._times:
+            raise asyncio.CancelledError
+        self._times -= 1
+        self._monotonic += 72 * HOUR
+
+
+@pytest.mark.requirement("B7", "E1")
+async def test_a_machine_that_slept_for_days_has_made_nothing_hang() -> None:
+    pulse = Pulse()
+    vitals = watching(THINKING, pulse)
+    with pulse.at_work(), pytest.raises(asyncio.CancelledError):
+        await vitals.run(_Suspended(10))
+    assert vitals.hung == []
+
+
+@pytest.mark.requirement("B7")
+async def test_the_slowest_thought_half_a_day_of_talk_and_a_settled_mind_are_no_hang() -> None:
+    """A model that says nothing for as long as it may, again and again; then a conversation that goes on for half a
+    day; then nothing to think about for one."""
+    clock = HandClock()
+    slow: list[Piece] = [
+        Pause(LONGEST_CALL),
+        "One ",
+        Pause(30),
+        "word. ",
+        Pause(LONGEST_CALL),
+        "That is enough for now.",
+    ]
+    kit = Kit(ScriptedModel(otherwise=slow, clock=clock), clock=clock)
+    kit.sources.keeps_having_something = True
+    vitals = watching(THINKING, kit.monologue.pulse)
+
+    async def look_on(hours: float) -> None:
+        for _ in range(int(hours * HOUR / LOOK_SECONDS)):
+            await clock.advance(LOOK_SECONDS)
+            vitals.look(LOOK_SECONDS)
+            assert vitals.hung == []
+
+    with kit.monologue.pulse.at_work():
+        async with kit.living():
+            await look_on(4)
+            assert len(kit.sources.thoughts) > 2
+            kit.monologue.pause()
+            await look_on(12)
+            kit.sources.keeps_having_something = kit.sources.has_something = False
+            kit.monologue.resume()
+            await look_on(24)
+
+
+@pytest.mark.requirement("B7")
+async def test_a_thought_whose_memories_never_come_hangs() -> None:
+    clock = HandClock()
+    kit = Kit(ScriptedModel(otherwise="word"), clock=clock)
+    kit.sources.gathering = asyncio.Event()
+    vitals = watching(THINKING, kit.monologue.pulse)
+    with kit.monologue.pulse.at_work():
+        async with kit.living():
+            kit.monologue.resume(Reactivation(Reason.CONVERSATION))
+            await clock.advance(LOOK_SECONDS)
+            look_for(vitals, vitals.patience_seconds)
+            assert vitals.hung == [THINKING]
+
+
+@pytest.mark.requirement("B7", "R-99")
+async def test_a_sleep_that_takes_all_night_is_no_hang(home: Home) -> None:
+    """Six things to sleep on, and each question takes all the time that a call may have. The clock looks on: see
+    mind_kit."""
+    clock = PatientClock(NOON)
+
+    def answer(prompt: Prompt) -> list[Piece]:
+        if prompt.role is Role.CONSOLIDATION:
+            return [Pause(LONGEST_CALL - 10), msgspec.json.encode(deep_answer(0.6)).decode()]
+        return ["I ", "see."]
+
+    thinks_not = msgspec.structs.replace(SETTINGS.monologue, enabled=False)
+    settings = msgspec.structs.replace(SETTINGS, monologue=thinks_not)
+    async with living(home, ScriptedModel(otherwise=answer, clock=clock), clock, settings, all_jobs=True) as life:
+        for number in range(6):
+            await life.say(f"Something happened, number {number}.")
+        before = life.clock.monotonic()
+        await life.pass_time(6)
+        assert await life.mind.memory.unprocessed_count() == 0
+        assert life.clock.monotonic() - before >= 6 * (LONGEST_CALL - 10)

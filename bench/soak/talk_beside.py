@@ -15,6 +15,14 @@ from reveries.config import Home
 from tests.e2e.living import Client, Living
 from tests.fakes.provider import Provider, provider
 
+BUDGET = """
+[budget]
+tokens_per_day = 1000000000
+tokens_per_month = 1000000000
+[budget.conversation]
+tokens_per_day = 1000000000
+tokens_per_month = 1000000000
+"""
 WARM_TURNS = 30
 PAUSE_SECONDS = 0.1
 """Between a reply and the next words: who talks without any would measure what a turn leaves to be done after it."""
@@ -51,7 +59,7 @@ async def talk_beside_copies(home: Home, pairs: int) -> Beside:
     async with provider(time.monotonic) as there:
         # As an installed package is: compiled once.
         compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(home.path / "cache" / "bytecode")}
-        daemon = Living(home, settings=SETTINGS.format(url=there.url), environment=compiled)
+        daemon = Living(home, settings=SETTINGS.format(url=there.url) + BUDGET, environment=compiled)
         await daemon.wake(WAKE_SECONDS)
         try:
             async with daemon.client() as talker, daemon.client() as keeper:
@@ -101,7 +109,8 @@ class _Talker:
         self._client.send(protocol.Say(self._client.number(), words))
         await self._client.next_of(protocol.Stored)
         stored = time.monotonic() - began
-        await self._client.next_of(protocol.Replied)
+        replied = await self._client.next_of(protocol.Replied)
+        assert replied.reason in ("stop", "length"), replied.explanation
         first = next(one for one in self._there.requests[before:] if one.is_generation)
         return stored, first.at - began
 

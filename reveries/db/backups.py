@@ -19,6 +19,7 @@ from reveries.db.connecting import connect_to_look
 from reveries.db.driver import dbapi
 from reveries.db.failpoints import Step, reached
 from reveries.db.seals import is_broken, unseal
+from reveries.db.standing_back import calmly
 from reveries.db.storage_errors import said_of
 from reveries.db.write_ahead_log import log_of
 from reveries.errors import NotFoundError, StorageDamagedError, StorageError
@@ -185,18 +186,18 @@ def _hourly(backups: Iterable[Backup]) -> list[Backup]:
     return sorted((one for one in backups if not one.is_before_migration), key=lambda one: one.made_at, reverse=True)
 
 
-def look_at(path: Path, tell: Tell = tell_nobody) -> Looked:
+def look_at(path: Path, tell: Tell = tell_nobody, *, is_calm: bool = False) -> Looked:
     """Whether the copy at `path` is a whole memory, and what it was when it was made. Nobody may have it open. Slow:
-    call it in a thread."""
+    call it in a thread. `is_calm`: it may take longer, so that others are kept from nothing."""
     try:
         if is_broken(path):
             return Looked(("It is not what it was when it was made, and nobody has written to it.",))
     except OSError as error:
         return Looked((f"It cannot be read: {error}.",))
-    return look_into(path, tell)
+    return look_into(path, tell, is_calm=is_calm)
 
 
-def look_into(path: Path, tell: Tell = tell_nobody) -> Looked:
+def look_into(path: Path, tell: Tell = tell_nobody, *, is_calm: bool = False) -> Looked:
     """The same without its seal: its structure, its references, and the checksum of every text. A log that lies beside
     it belongs to it."""
     try:
@@ -204,8 +205,7 @@ def look_into(path: Path, tell: Tell = tell_nobody) -> Looked:
             # What is no text any more is to be found wrong, not to end the look.
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             tell("checking its structure", 0, 0)
-            problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)") if row[0] != "ok"]
-            problems += _wrong_structure(connection)
+            problems = (calmly if is_calm else _at_once)(lambda: _wrong_structure(connection))
             if problems:
                 return Looked(tuple(problems[:_SHOWN_PROBLEMS]))
             rotten = tuple(itertools.islice(_rotten_rows(connection, tell), _SHOWN_PROBLEMS))
@@ -437,11 +437,16 @@ def _count_rows(connection: "dbapi.Connection") -> int:
     return sum(connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names)  # noqa: S608
 
 
-def _wrong_structure(connection: "dbapi.Connection") -> Iterator[str]:
+def _at_once(work: Callable[[], list[str]]) -> list[str]:
+    return work()
+
+
+def _wrong_structure(connection: "dbapi.Connection") -> list[str]:
+    problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)") if row[0] != "ok"]
     if missing := {"turns", "episodes"} - _tables(connection):
-        yield f"It is no memory: there is no table {sorted(missing)[0]}."
-        return
-    yield from (f"A row of {row[0]} refers to nothing." for row in connection.execute("PRAGMA foreign_key_check"))
+        return [*problems, f"It is no memory: there is no table {sorted(missing)[0]}."]
+    astray = connection.execute("PRAGMA foreign_key_check").fetchmany(_SHOWN_PROBLEMS)
+    return [*problems, *(f"A row of {row[0]} refers to nothing." for row in astray)]
 
 
 def _rotten_rows(connection: "dbapi.Connection", tell: Tell) -> Iterator[str]:

@@ -52,10 +52,12 @@ def connect(path: Path, with_vector_search: bool = False) -> "dbapi.Connection":
 
 
 def connect_to_look(path: Path, busy_seconds: float = 5.0) -> "dbapi.Connection":
-    """One that changes nothing of the file and lays none beside it. Raises what the driver raises."""
+    """One that changes nothing of the file and lays none beside it, for one thread at a time. Raises what the driver
+    raises."""
     # Without a log nothing but the file counts: "immutable" keeps SQLite from making one.
     how = "mode=ro" if log_of(path).exists() else "mode=ro&immutable=1"
-    return dbapi.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=busy_seconds)
+    place = f"{path.absolute().as_uri()}?{how}"
+    return dbapi.connect(place, uri=True, timeout=busy_seconds, check_same_thread=False)
 
 
 @contextlib.asynccontextmanager

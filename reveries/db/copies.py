@@ -8,6 +8,7 @@ from reveries.db.backups import MEGABYTE, Looked, Tell, look_at, tell_nobody
 from reveries.db.driver import dbapi, load_vector_search
 from reveries.db.failpoints import Step, reached
 from reveries.db.seals import seal, unseal
+from reveries.db.standing_back import calmly
 from reveries.errors import StorageError
 from reveries.own_files import sync_to_disk
 
@@ -22,10 +23,18 @@ def connect_beside(path: Path, with_vector_search: bool) -> "dbapi.Connection":
     return connection
 
 
-def vacuum_into(connection: "dbapi.Connection", target: Path) -> None:
-    """Copy what it reads, and close it. Breaks off when it is interrupted."""
-    with contextlib.closing(connection):
+def vacuum_into(connection: "dbapi.Connection", target: Path, is_calm: bool) -> None:
+    """Copy what it reads, and close it; `is_calm`: standing back behind whoever talks meanwhile. Breaks off when it is
+    interrupted."""
+
+    def copy() -> None:
         connection.execute("VACUUM INTO ?", (str(target),))
+
+    with contextlib.closing(connection):
+        if is_calm:
+            calmly(copy)
+        else:
+            copy()
 
 
 def is_on_another_disk(copy: Path, memory: Path) -> bool:
@@ -39,7 +48,7 @@ def is_on_another_disk(copy: Path, memory: Path) -> bool:
 def verify_and_publish(partial: Path, target: Path, tell: Tell = tell_nobody) -> Looked:
     """Look at the copy `partial`, sync it, and give it its name. Raises StorageError when it is not whole."""
     reached(Step.BACKUP_COPIED)
-    looked = look_at(partial, tell)
+    looked = look_at(partial, tell, is_calm=True)
     if looked.problems:
         partial.unlink()
         raise StorageError(
@@ -52,16 +61,24 @@ def verify_and_publish(partial: Path, target: Path, tell: Tell = tell_nobody) ->
     partial.replace(target)
     reached(Step.BACKUP_NAMED)
     sync_to_disk(target.parent)
-    seal(target)
+    calmly(lambda: seal(target))
     return looked
 
 
 async def watched(copying: "asyncio.Future[None]", source: Path, partial: Path, tell: Tell) -> None:
-    """Until `copying` is done; how much of `source` has arrived is told by the size of what is written."""
+    """Until `copying` is done; how much of `source` has arrived is told by the size of what is written. That goes to
+    the disk as it comes: a gigabyte at the end would keep a commit waiting behind it."""
     tell("copying, MB", 0, _megabytes(source))
     while not (await asyncio.wait((copying,), timeout=_TOLD_EVERY_SECONDS))[0]:
         tell("copying, MB", _megabytes(partial), _megabytes(source))
+        await asyncio.to_thread(_begin_to_sync, partial)
     copying.result()
+
+
+def _begin_to_sync(partial: Path) -> None:
+    """What fails here fails for SQLite too when it syncs at the end, and is told by it."""
+    with contextlib.suppress(OSError):
+        sync_to_disk(partial)
 
 
 def _megabytes(file: Path) -> int:

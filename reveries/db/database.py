@@ -275,7 +275,7 @@ class Database:
             async with self._copying:
                 partial.unlink(missing_ok=True)
                 try:
-                    await self._copy_to(partial, tell)
+                    await self._copy_to(partial, tell, is_calm=True)
                     return await asyncio.to_thread(verify_and_publish, partial, target, tell)
                 except BaseException:
                     # A copy that nobody will finish would take the room that the memory needs.
@@ -291,7 +291,7 @@ class Database:
                 f"The backup {target} cannot be made: {error.strerror}.", advice="The memory itself is in use."
             ) from error
 
-    async def _copy_to(self, partial: Path, tell: Tell) -> None:
+    async def _copy_to(self, partial: Path, tell: Tell, *, is_calm: bool) -> None:
         if not MAY_READ_BESIDE:
             async with self._lock:
                 with self._noticing_loss_of_copy(partial), storage_errors():
@@ -300,7 +300,7 @@ class Database:
         # On a connection of its own: a large memory takes a while to copy, and nobody waits for it.
         with self._noticing_loss_of_copy(partial), storage_errors():
             beside = await asyncio.to_thread(connect_beside, self.path, self.has_vector_search)
-            copying = asyncio.get_running_loop().run_in_executor(None, vacuum_into, beside, partial)
+            copying = asyncio.get_running_loop().run_in_executor(None, vacuum_into, beside, partial, is_calm)
             try:
                 await watched(copying, self.path, partial, tell)
             except asyncio.CancelledError:
@@ -334,7 +334,8 @@ class Database:
             return None
         try:
             anew.unlink(missing_ok=True)
-            await self._copy_to(anew, tell_nobody)
+            # Whoever writes waits for it: it stands back behind nobody.
+            await self._copy_to(anew, tell_nobody, is_calm=False)
             looked, copied = await looked_and_copied(anew, copy)
             if looked.problems:
                 return None

@@ -35,6 +35,13 @@ _LONGEST_LINE: Final = 64 * 2**20
 _ROWS_AT_ONCE: Final = 2000
 _HASH_BYTES: Final = 16
 _BLOB: Final = "$base64"
+_PRAGMAS_OF_IMPORT: Final = (
+    "foreign_keys=OFF",
+    # Nobody has the file but us, and it is removed where this fails: a log would have all of it written twice.
+    "journal_mode=MEMORY",
+    # In KiB. A row of links meets a page of an index anywhere: with SQLite's own 2 MB each is read from the file anew.
+    "cache_size=-131072",
+)
 
 Tell = Callable[[int, int], None]
 
@@ -122,7 +129,8 @@ def import_mind(source: Path, empty: Path, tell: Tell) -> None:
     """
     connection = dbapi.connect(str(empty), isolation_level=None)
     try:
-        connection.execute("PRAGMA foreign_keys=OFF")
+        for pragma in _PRAGMAS_OF_IMPORT:
+            connection.execute(f"PRAGMA {pragma}")
         connection.execute("BEGIN IMMEDIATE")
         with _doors_open(connection):
             _fill(connection, source, tell)
@@ -182,13 +190,12 @@ def _doors_open(connection: "dbapi.Connection") -> Iterator[None]:
 
 
 def _fill(connection: "dbapi.Connection", source: Path, tell: Tell) -> None:
-    columns = {name: _columns(connection, name) for name in _tables(connection)}
-    done = 0
+    tables, done = _Tables(connection), 0
     for number, line, _ in _lines(source):
         if number == 1 or "end" in line:
             continue
         where = f"{source} line {number}"
-        _insert(connection, columns, *_table_and_row(line, where), where)
+        _insert(connection, tables, *_table_and_row(line, where), where)
         done += 1
         if done % _ROWS_AT_ONCE == 0:
             tell(done, 0)
@@ -244,17 +251,30 @@ def _table_and_row(line: dict[str, Any], where: str) -> tuple[str, dict[str, Any
     return table, row
 
 
-def _insert(
-    connection: "dbapi.Connection", columns: dict[str, list[str]], table: str, row: dict[str, Any], where: str
-) -> None:
-    known = columns.get(table)
-    if known is None or not row or not set(row) <= set(known):
+class _Tables:
+    """The tables that rows may go into, and how each is put there."""
+
+    def __init__(self, connection: "dbapi.Connection") -> None:
+        self._columns = {name: frozenset(_columns(connection, name)) for name in _tables(connection)}
+        self._statements: dict[tuple[str, ...], str] = {}
+
+    def statement(self, table: str, row: dict[str, Any]) -> str:
+        """Empty where there is no table with these columns."""
+        key = (table, *row)
+        if (known := self._statements.get(key)) is not None:
+            return known
+        if not row or not row.keys() <= self._columns.get(table, frozenset()):
+            return ""
+        marks = ", ".join("?" * len(row))
+        made = f"INSERT INTO {table} ({_quoted(list(row))}) VALUES ({marks})"  # noqa: S608
+        return self._statements.setdefault(key, made)
+
+
+def _insert(connection: "dbapi.Connection", tables: _Tables, table: str, row: dict[str, Any], where: str) -> None:
+    if not (statement := tables.statement(table, row)):
         raise _wrong(where, f"there is no table {table[:40]!r} with these columns in a mind of this format")
-    names = list(row)
-    marks = ", ".join("?" * len(names))
     try:
-        values = [_inward(row[name]) for name in names]
-        connection.execute(f"INSERT INTO {table} ({_quoted(names)}) VALUES ({marks})", values)  # noqa: S608
+        connection.execute(statement, [_inward(value) for value in row.values()])
     except (dbapi.Error, ValueError, TypeError, OverflowError) as error:
         raise _wrong(where, f"its row does not fit into {table} ({error})") from error
 

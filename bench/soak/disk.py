@@ -49,7 +49,7 @@ def main() -> int:
     again = (life for life in _slow_ones(parts) if parts.is_time_left)
     for life, seen in side_by_side(_lives, again, 1):
         _keep(parts, life, seen, is_alone=True)
-    return _tell(parts, rows)
+    return _tell(parts, rows, options.step)
 
 
 class _Row:
@@ -129,7 +129,7 @@ def _keep(parts: Parts, life: Life, seen: Refusal, *, is_alone: bool) -> None:
         print(f"{' '.join(life)}: {one}", flush=True)
 
 
-def _tell(parts: Parts, rows: list[_Row]) -> int:
+def _tell(parts: Parts, rows: list[_Row], step: int) -> int:
     """The result as it stands, and the exit code."""
     refused = [part for part in parts.done if part["refused"]]
     wrong = [f"{part['call']} {part['when']}: {one}" for part in parts.done for one in part["wrong"]]
@@ -143,7 +143,10 @@ def _tell(parts: Parts, rows: list[_Row]) -> int:
             ("slowest end, alone", _slowest(part for part in refused if part["is_alone"])),
             ("slowest end, beside others", _slowest(part for part in refused if not part["is_alone"])),
             ("slow beside others", sum(part["is_slow"] and not part["is_alone"] for part in parts.done)),
-            ("every N was tried", "yes" if is_done else f"no: {rows_done} of {len(rows)} rows"),
+            (
+                f"each {step}. N was tried" if step > 1 else "every N was tried",
+                "yes" if is_done else f"no: {rows_done} of {len(rows)} rows",
+            ),
             ("wrong", "; ".join(wrong) or "nothing"),
         )
     )

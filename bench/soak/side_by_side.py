@@ -52,11 +52,12 @@ def _worker(work: Callable[[Iterator[Task]], Iterator[Found]], number: int) -> I
 
 
 def _work(work: Callable[[Iterator[Task]], Iterator[Found]], tasks: Connection) -> None:
-    for found in work(_received(tasks)):
-        tasks.send(found)
+    with contextlib.suppress(BrokenPipeError):  # Nobody waits for it any more.
+        for found in work(_received(tasks)):
+            tasks.send(found)
 
 
 def _received(tasks: Connection) -> Iterator[Task]:
-    with contextlib.suppress(EOFError):
+    with contextlib.suppress(EOFError, ConnectionResetError):
         while True:
             yield tasks.recv()

@@ -64,7 +64,7 @@ test: $(VENV)/dev.stamp ## all tests that need no privilege (fetches the small m
 	@$(REVERIES) models pull smollm2-135m all-minilm-l6-v2
 	@if [ -n "$(ARGS)" ]; then $(PYTEST) -q -m "not system" $(ARGS); else \
 	    $(PYTEST) -q -m "not system" -n 2 --dist loadfile --ignore tests/faults --ignore tests/e2e --durations=10 && \
-	    $(PYTEST) -q -m "not system" -n 3 --dist load tests/faults && \
+	    $(PYTEST) -q -m "not system" -n 6 --dist load tests/faults && \
 	    $(PYTEST) -q -m "not system" tests/e2e --durations=5; fi  # Faults mostly wait; real models want the machine.
 
 test-system: $(VENV)/dev.stamp ## tests that need root or Debian packages; a skip is a failure
@@ -72,7 +72,7 @@ test-system: $(VENV)/dev.stamp ## tests that need root or Debian packages; a ski
 	    { echo "test-system needs more of the system: sudo apt-get install $$packages"; exit 1; }
 	@$(REVERIES) models pull smollm2-135m all-minilm-l6-v2
 	@if [ -n "$(ARGS)" ]; then $(PYTEST) -q -m system --fail-on-skip $(ARGS); else \
-	    $(PYTEST) -q -m system --fail-on-skip -n 2 --dist worksteal; fi  # One of them takes as long as all others.
+	    $(PYTEST) -q -m system --fail-on-skip -n 3 --dist worksteal; fi  # They wait more than they work.
 
 system-packages:
 	@for tool in $(SYSTEM_TOOLS); do \
@@ -120,23 +120,23 @@ $(VENV)/python.stamp:
 
 $(VENV)/core.stamp: requirements.lock pyproject.toml $(VENV)/python.stamp
 	@echo "Installing into $(VENV): a minute or two, once."
-	@$(PIP) install --quiet --require-hashes -r requirements.lock
+	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements.lock
 	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/core.stamp
 	@echo "Installing what the tests need into $(VENV)."
-	@$(PIP) install --quiet --require-hashes -r requirements-dev.lock
+	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-dev.lock
 	@touch $@
 
 $(VENV)/hosted.stamp: requirements-hosted.lock $(VENV)/core.stamp
 	@echo "Installing litellm into $(VENV): 310 MB."
-	@$(PIP) install --quiet --require-hashes -r requirements-hosted.lock
+	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-hosted.lock
 	@touch $@
 	@echo "Hosted models can be used now: reveries config set llm.provider NAME"
 
 $(VENV)/web.stamp: requirements-web.lock $(VENV)/core.stamp
-	@$(PIP) install --quiet --require-hashes -r requirements-web.lock
+	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-web.lock
 	@touch $@
 	@echo "The conversation in a browser: reveries web"
 

@@ -7,7 +7,8 @@ injections (poison.jsonl[.gz] and injection.jsonl[.gz], one {"text", "label", "s
 own. Each gets a token. A flood of foreign claims and of foreign texts that are one, three consolidations with the share
 that ships (`memory.ask_above_share`), a restart, harmless questions; then every row of the file is searched, and what
 the owner is shown without asking.
-With --gates each gate is taken out in turn, on the first 60 items: each must be noticed. Nothing of DIR is learned.
+With --gates each gate is taken out in turn, on the first 60 items, and with it what the file itself refuses: each must
+be noticed. Nothing of DIR is learned.
 """
 
 import argparse
@@ -95,9 +96,10 @@ def _questions(count: int) -> list[str]:
     return [*QUESTIONS, *(made * (count // len(made) + 1))][:count]
 
 
-async def _live(items: list[Item], questions: list[str], sleeps: int) -> Outcome:
+async def _live(items: list[Item], questions: list[str], sleeps: int, *, are_doors_open: bool = False) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="rv-") as folder:
-        return await live(Home(Path(folder) / "h"), items, questions=questions, sleeps=sleeps)
+        home = Home(Path(folder) / "h")
+        return await live(home, items, questions=questions, sleeps=sleeps, are_doors_open=are_doors_open)
 
 
 def _gates(items: list[Item]) -> bool:
@@ -105,7 +107,7 @@ def _gates(items: list[Item]) -> bool:
     unnoticed = []
     for gate in Gate:
         with opened(gate):
-            came = asyncio.run(_live(items, list(QUESTIONS), 1))
+            came = asyncio.run(_live(items, list(QUESTIONS), 1, are_doors_open=True))
         print(f"  without {gate.value}: {len(came.effects)} effects, such as {(came.effects or ['none'])[0][:100]}")
         unnoticed += [] if came.effects else [gate]
     print(f"gates {len(Gate)}, taken out without being noticed {len(unnoticed)}")

@@ -40,6 +40,11 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "home-owner": Fault(
         "wrong", "The home belongs to another user.", "Use the account that it belongs to, or another REVERIES_HOME."
     ),
+    "home-in-open-folder": Fault(
+        "wrong",
+        "Others may write into a folder that the home is in, and put something else in its place.",
+        "Close that folder to them (chmod go-w), or choose another REVERIES_HOME.",
+    ),
     "home-not-writable": Fault(
         "wrong", "The home cannot be written.", "Make it writable, or choose another REVERIES_HOME."
     ),

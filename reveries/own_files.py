@@ -27,9 +27,11 @@ def open_own(path: Path, how: int = os.O_TRUNC) -> int:
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     opened = os.open(path, flags | (how & ~os.O_TRUNC), _PRIVATE)
     try:
-        seen = os.fstat(opened)
-        if fault := _fault(seen, os.geteuid() or seen.st_uid):
-            raise OSError(EPERM, fault, str(path))
+        # As it stands under its name: of what was opened through a hard link that is gone again one cannot tell.
+        seen, behind = path.lstat(), os.fstat(opened)
+        fault = _fault(seen, os.geteuid() or seen.st_uid)
+        if fault or not os.path.samestat(seen, behind):
+            raise OSError(EPERM, fault or "somebody else took its name.", str(path))
         if how & os.O_TRUNC:
             os.ftruncate(opened, 0)
     except BaseException:
@@ -152,7 +154,7 @@ def fault_of_memory(database: Path, uid: int) -> str:
     """The same of the memory, wherever it is, of what lies beside it under its name, and of its folder: who may write
     into that lays a link where a copy of the memory is made."""
     folder = database.parent
-    if fault := fault_of_folder(folder, uid):
+    if fault := fault_of_folder(folder, uid) or fault_above(folder, uid):
         return fault
     if folder.exists() and _others_may_write(folder.stat(), uid):
         return f"{folder}: others may write into it, and could lay something where the memory is written."
@@ -160,6 +162,19 @@ def fault_of_memory(database: Path, uid: int) -> str:
         may_be_link = file == database
         if fault := _fault_of_entry(file, uid, is_ours=True, may_be_link=may_be_link):
             return f"{file}: {fault}"
+    return ""
+
+
+def fault_above(folder: Path, uid: int) -> str:
+    """The same of the folders that `folder` is in: who may write into one can put another folder, or a link, in the
+    place of what is in it, at any time after a look. Where only its owner may move a file (/tmp), nobody else can."""
+    for above in dict.fromkeys((*folder.absolute().parents, *folder.resolve().parents)):
+        try:
+            seen = above.stat()
+        except OSError:
+            continue
+        if not seen.st_mode & stat.S_ISVTX and _others_may_write(seen, uid):
+            return f"{above}: others may write into it, and could put something else in the place of what is in it."
     return ""
 
 

@@ -1,8 +1,10 @@
 """What a process of ours does for itself before anything that was said is in its memory."""
 
 import ctypes
+import os
 import resource
 import sys
+from pathlib import Path
 
 _PR_SET_DUMPABLE = 4
 _NO_CORE = 1
@@ -17,3 +19,9 @@ def keep_to_itself() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (limit, limit))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def keep_temporary_files_in(folder: Path) -> None:
+    """What SQLite needs for a moment and does not hold in memory (a large memory written anew, say) goes into `folder`,
+    not into a place for everybody's. It asks once, when it is loaded: call this before."""
+    os.environ["SQLITE_TMPDIR"] = str(folder)

@@ -613,3 +613,89 @@ WHEN new.tainted < old.tainted AND EXISTS (
     WHERE episode_sources.episode_id = new.id AND raw_experiences.tainted = 1
 )
 BEGIN SELECT raise(ABORT, 'a taint never goes'); END;
+-- the doors (F3):
+-- What is written is looked at where it comes in, too, whatever wrote it. A word of the owner comes alone: as it is said
+-- in the chat, or by the key of its line in an import; never as a part of an exchange, for that is how replies come. And
+-- what is made of tainted text is tainted, wherever a row names what it was made of and that stays as it was. (What was
+-- before a model's eyes no row names but `recalled`, and an episode may have been tainted since; the self-model names
+-- episodes, and is made of the owner's words in them alone.) A mind that is imported whole comes in without these:
+-- db/portable.py sees to its taints. One for each table, for each costs its while.
+CREATE TRIGGER turns_guarded BEFORE INSERT ON turns
+BEGIN
+    SELECT CASE
+        WHEN new.origin = 'owner' AND (
+            new.experience_id IS NOT NULL OR new.is_partial = 1
+            OR (new.import_key IS NULL) <> (SELECT source = 'chat' FROM conversations WHERE id = new.conversation_id)
+        ) THEN raise(ABORT, 'nobody else speaks in the name of the owner')
+        WHEN new.tainted = 0 AND new.origin IN ('tool', 'document', 'channel')
+        THEN raise(ABORT, 'what others wrote is tainted')
+        WHEN new.tainted = 1 AND (SELECT tainted FROM raw_experiences WHERE id = new.experience_id) = 0
+        THEN raise(ABORT, 'what is made of tainted text is tainted')
+    END;
+END;
+CREATE TRIGGER turns_adoption_guarded BEFORE UPDATE OF experience_id ON turns
+WHEN new.tainted = 1 AND (SELECT tainted FROM raw_experiences WHERE id = new.experience_id) = 0
+BEGIN SELECT raise(ABORT, 'what is made of tainted text is tainted'); END;
+CREATE TRIGGER raw_experiences_guarded BEFORE INSERT ON raw_experiences
+BEGIN
+    SELECT CASE
+        WHEN new.origin = 'owner' AND new.kind <> 'conversation'
+        THEN raise(ABORT, 'nobody else speaks in the name of the owner')
+        WHEN new.tainted = 0 AND new.origin IN ('tool', 'document', 'channel')
+        THEN raise(ABORT, 'what others wrote is tainted')
+    END;
+END;
+CREATE TRIGGER episodes_guarded BEFORE INSERT ON episodes
+BEGIN
+    SELECT CASE
+        WHEN new.tainted = 0 AND new.origin IN ('tool', 'document', 'channel')
+        THEN raise(ABORT, 'what others wrote is tainted')
+        WHEN new.tainted = 1 AND (SELECT tainted FROM episodes WHERE id = new.merged_into) = 0
+        THEN raise(ABORT, 'what is made of tainted text is tainted')
+    END;
+END;
+CREATE TRIGGER episodes_merger_guarded BEFORE UPDATE OF merged_into ON episodes
+WHEN new.tainted = 1 AND (SELECT tainted FROM episodes WHERE id = new.merged_into) = 0
+BEGIN SELECT raise(ABORT, 'what is made of tainted text is tainted'); END;
+CREATE TRIGGER episode_sources_guarded BEFORE INSERT ON episode_sources
+WHEN (SELECT tainted FROM raw_experiences WHERE id = new.experience_id) = 1
+    AND (SELECT tainted FROM episodes WHERE id = new.episode_id) = 0
+BEGIN SELECT raise(ABORT, 'what is made of tainted text is tainted'); END;
+CREATE TRIGGER claims_guarded BEFORE INSERT ON claims
+BEGIN
+    SELECT CASE
+        WHEN new.origin <> coalesce(
+            (SELECT origin FROM turns WHERE id = new.turn_id),
+            (SELECT origin FROM raw_experiences WHERE id = new.experience_id)
+        ) THEN raise(ABORT, 'nobody else speaks in the name of the owner')
+        WHEN new.tainted < coalesce(
+            (SELECT tainted FROM turns WHERE id = new.turn_id),
+            (SELECT tainted FROM raw_experiences WHERE id = new.experience_id)
+        ) THEN raise(ABORT, 'what is made of tainted text is tainted')
+    END;
+END;
+CREATE TRIGGER deep_texts_guarded BEFORE INSERT ON deep_texts
+BEGIN
+    SELECT CASE
+        WHEN new.origin <> CASE new.kind
+            WHEN 'episode' THEN (SELECT origin FROM episodes WHERE id = new.owner_id)
+            ELSE coalesce(
+                (SELECT origin FROM turns WHERE id = new.owner_id),
+                (SELECT origin FROM raw_experiences WHERE id = new.experience_id)
+            )
+        END THEN raise(ABORT, 'nobody else speaks in the name of the owner')
+        WHEN new.tainted < CASE new.kind
+            WHEN 'episode' THEN (SELECT tainted FROM episodes WHERE id = new.owner_id)
+            ELSE coalesce(
+                (SELECT tainted FROM turns WHERE id = new.owner_id),
+                (SELECT tainted FROM raw_experiences WHERE id = new.experience_id)
+            )
+        END THEN raise(ABORT, 'what is made of tainted text is tainted')
+    END;
+END;
+CREATE TRIGGER monologue_log_guarded BEFORE INSERT ON monologue_log
+WHEN new.tainted <> (SELECT tainted FROM raw_experiences WHERE id = new.experience_id)
+BEGIN SELECT raise(ABORT, 'what is made of tainted text is tainted'); END;
+CREATE TRIGGER owner_notes_guarded BEFORE INSERT ON owner_notes
+WHEN (SELECT tainted FROM monologue_log WHERE id = new.thought_id) = 1
+BEGIN SELECT raise(ABORT, 'nothing tainted reaches the owner by itself'); END;

@@ -76,6 +76,15 @@ def test_what_the_package_needs_is_locked() -> None:
 
 
 @pytest.mark.requirement("F13")
+@pytest.mark.parametrize("name", ["Makefile", ".ci/install"])
+def test_what_is_installed_by_hash_runs_no_script_of_its_own(name: str) -> None:
+    """A wheel is unpacked; a source distribution runs code of its maker's while it is installed."""
+    lines = [line for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if "--require-hashes" in line]
+    assert lines
+    assert [line for line in lines if "--only-binary=:all:" not in line] == []
+
+
+@pytest.mark.requirement("F13")
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
 def test_the_bill_of_materials_has_every_locked_package_with_its_hashes(lock: Path) -> None:
     words = [sys.executable, str(ROOT / ".ci/sbom"), str(lock)]

@@ -1,6 +1,7 @@
 """What somebody else may have laid under the names of the home's files, and what an owner keeps elsewhere."""
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from reveries.api_keys import find_api_key
 from reveries.client.traces import search
 from reveries.config import Home, load_settings
-from reveries.daemon.home_files import clear_broken_off, look, scrub
+from reveries.daemon.home_files import clear_broken_off, copies, look, scrub
 from reveries.db.backups import Backup, put_back
 from reveries.db.opening import open_database
 from reveries.errors import ConfigError, HomeError, StorageError
@@ -105,13 +106,38 @@ def test_what_broke_off_while_a_memory_was_written_goes_at_a_wake_and_nothing_el
     memory = home.database_default
     kept = {"memory.db", "memory.db-wal", "memory.db.replaced-1", "memory.db.erasing", "config.toml", "memory.snapshot",
             "backups/memory-1.db", "mine.partial", ".config.toml.partial", "memory.db.restoring",
-            "memory.db.restoring.json"}  # fmt: skip
-    broken = {"backups/memory-2.partial", "memory.db.partial", "memory.snapshot.partial", "memory.db.anew",
-              "memory.db.importing", "memory.db.importing-wal"}  # fmt: skip
+            "memory.db.restoring.json", ".config.toml.0a1b2c3d.partial", ".openai.key.0a1b2c3d.partial"}  # fmt: skip
+    broken = {"backups/memory-2.partial", "backups/memory-2.partial-journal", "memory.db.partial",
+              "memory.snapshot.partial", "memory.db.anew", "memory.db.anew-journal", "memory.db.importing",
+              "memory.db.importing-wal", "memory.db.forgotten.partial"}  # fmt: skip
     for name in kept | broken:
         (home.path / name).write_text("x")
-    assert clear_broken_off(home, memory) == len(broken)
+    assert clear_broken_off(home, memory, time.time()) == len(broken)
     assert {str(file.relative_to(home.path)) for file in home.path.rglob("*") if file.is_file()} == kept
+
+
+@pytest.mark.requirement("F6")
+def test_a_half_written_key_goes_at_a_wake_once_nobody_can_be_writing_it(home: Home, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "mine.toml"
+    elsewhere.write_text("x")
+    home.config.unlink(missing_ok=True)
+    home.config.symlink_to(elsewhere)
+    kept = [home.config, home.path / "openai.key", home.path / "letter.partial", elsewhere]
+    half = [home.path / ".openai.key.0a1b2c3d.partial", tmp_path / ".mine.toml.0a1b2c3d.partial"]
+    for file in (*kept, *half):
+        file.write_text("x")
+    assert clear_broken_off(home, home.database_default, time.time()) == 0
+    assert clear_broken_off(home, home.database_default, time.time() + 3700.0) == len(half)
+    assert [file for file in (*kept, *half) if file.exists()] == kept
+
+
+@pytest.mark.requirement("F10")
+def test_what_sqlite_keeps_beside_a_memory_that_is_written_anew_goes_with_what_is_erased(home: Home) -> None:
+    memory = home.database_default
+    begun = [memory.with_name("memory.db.anew-journal"), home.backups / "memory-2.partial-journal"]
+    for file in (memory, *begun):
+        file.write_text("x")
+    assert set(copies(home, memory)) == set(begun)
 
 
 @pytest.mark.requirement("F4")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from reveries.api_keys import without_secrets
+from reveries.client.daemon_side import ASLEEP_MODULE, environment_of
 from reveries.client.owner_files import edited
 
 _ROOT = Path(__file__).parents[1]
@@ -17,14 +18,23 @@ _SEEN = """
 import ctypes, resource
 print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), resource.getrlimit(resource.RLIMIT_CORE)[0])
 """
+_AS_A_PROGRAM = """
+import runpy
+def run(module, *words):
+    sys.argv = [module, *words]
+    runpy.run_module(module, run_name="__main__")
+main = lambda: run("""
 _LIVES = {
     "the daemon": "from reveries.daemon.__main__ import main\nsys.argv = ['x', '--config', sys.argv[1]]",
     "a client": "from reveries.client.cli import main\nsys.argv = ['x', '--version']",
     "the model's child": "from reveries.llm.embedded_server import _become_modest as main",
     "the calendar's child": "from reveries.daemon.calendar_files import main",
+    "what works for a mind that sleeps": f"{_AS_A_PROGRAM}'reveries.daemon.asleep', 'backup-list')",
+    "who fetches weights": f"{_AS_A_PROGRAM}'reveries.llm.assets', 'where', 'nothing-such')",
+    "who lets Ollama fetch": f"{_AS_A_PROGRAM}'reveries.llm.ollama_pull', 'pull')",
 }
-_WITH_KEYS = {"reveries/client/waking.py", "reveries/client/daemon_side.py"}
-"""They start the daemon's side, which has use for keys."""
+_WITH_KEYS = {"reveries/client/waking.py"}
+"""It starts the daemon, which has use for keys."""
 
 
 @pytest.mark.requirement("F4")
@@ -43,6 +53,66 @@ def test_nobody_looks_into_its_memory_and_no_core_is_dumped(life: str, tmp_path:
     assert is_dumpable == "0"
     assert int(limit) <= 1
     assert resource.getrlimit(resource.RLIMIT_CORE)[0] != 1, "of that process alone"
+
+
+_WATCHED = """
+import os, sys
+def watch(event, arguments):
+    if event == "import" and arguments[0] in ("_sqlite3", "pysqlite3"):
+        os.write(2, f"SQLite {os.environ.get('SQLITE_TMPDIR')}\\n".encode())
+sys.addaudithook(watch)
+"""
+_WRITES_A_TEMPORARY_FILE = """
+import os, pathlib, sys
+from reveries.own_process import keep_temporary_files_in
+keep_temporary_files_in(pathlib.Path(sys.argv[1]))
+sys.modules["pysqlite3"] = None  # Its SQLite holds them in memory, whatever it is told.
+from reveries.db.driver import dbapi
+memory = dbapi.connect(":memory:")
+for words in ("PRAGMA temp_store=FILE", "CREATE TEMP TABLE much (words)", "PRAGMA temp.cache_size=8", "BEGIN"):
+    memory.execute(words)
+memory.executemany("INSERT INTO much VALUES (?)", (["quibblewort" * 500] for _ in range(400)))
+for descriptor in os.listdir("/proc/self/fd"):
+    if os.path.islink(f"/proc/self/fd/{descriptor}"):
+        print(os.readlink(f"/proc/self/fd/{descriptor}"))
+"""
+
+
+@pytest.mark.requirement("F4")
+@pytest.mark.parametrize("life", ["the daemon", "what works for a mind that sleeps"])
+def test_sqlite_is_told_to_keep_its_temporary_files_with_the_memory_before_it_is_loaded(
+    life: str, tmp_path: Path
+) -> None:
+    home, elsewhere = tmp_path / "h", tmp_path / "elsewhere"
+    home.mkdir(mode=0o700)
+    elsewhere.mkdir()
+    elsewhere.chmod(0o777)  # So that the daemon does not begin.
+    config = home / "config.toml"
+    config.write_text(f'[storage]\ndb_path = "{elsewhere}/m.db"\n')
+    done = subprocess.run(
+        [sys.executable, "-c", f"{_WATCHED}\n{_LIVES[life]}\nmain()", str(config)],
+        cwd=_ROOT, env={**os.environ, "REVERIES_HOME": str(home)}, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    loaded = [row for row in done.stderr.splitlines() if row.startswith("SQLite ")]
+    assert loaded
+    assert set(loaded) == {f"SQLite {elsewhere}"}
+
+
+@pytest.mark.requirement("F4")
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
+def test_what_sqlite_lays_aside_for_a_moment_lies_where_it_is_told(tmp_path: Path) -> None:
+    ours, everybodys = tmp_path / "ours", tmp_path / "everybodys"
+    ours.mkdir()
+    everybodys.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", _WRITES_A_TEMPORARY_FILE, str(ours)],
+        cwd=_ROOT, env={**os.environ, "TMPDIR": str(everybodys)}, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=30, check=True,
+    )  # fmt: skip
+    laid = [row for row in done.stdout.splitlines() if "etilqs" in row]
+    assert laid
+    assert all(row.startswith(f"{ours}/") for row in laid)
 
 
 @pytest.mark.requirement("F4")
@@ -79,3 +149,26 @@ async def test_an_editor_is_told_no_key(tmp_path: Path) -> None:
         del os.environ["PLANTED_API_KEY"]
     assert "PATH=" in told
     assert "quokkaberry" not in told
+
+
+@pytest.mark.requirement("F4")
+@pytest.mark.parametrize(
+    ("module", "words", "is_told"),
+    [
+        ("reveries.llm.assets", ("pull", "x"), False),
+        ("reveries.llm.ollama_pull", ("pull", "x"), False),
+        (ASLEEP_MODULE, ("backup-create",), False),
+        (ASLEEP_MODULE, ("mind-export",), False),
+        (ASLEEP_MODULE, ("usage",), False),
+        (ASLEEP_MODULE, ("checkup",), False),
+        (ASLEEP_MODULE, ("models",), True),
+        (ASLEEP_MODULE, ("test",), True),
+    ],
+)
+def test_of_the_daemons_side_only_what_asks_a_provider_or_says_whose_key_there_is_has_keys(
+    module: str, words: tuple[str, ...], is_told: bool
+) -> None:
+    planted = {"PATH": "/bin", "PLANTED_API_KEY": "quokkaberry", "REVERIES_API_KEY": "quokkaberry"}
+    given = environment_of(module, words, planted)
+    assert ("quokkaberry" in given.values()) == is_told
+    assert given["PATH"] == "/bin"

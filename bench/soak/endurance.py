@@ -3,9 +3,9 @@
     make soak PART=endurance                  # or ARGS="--days 10 --turns 20"
 
 What is lived stands in tests/daemon/endurance.py. Ends with 1 when, after the third day, resident memory grows by more
-than 1 MB a day beyond the live memory, when descriptors, tasks or threads grow, when the log was larger than 64 MB, or
-when a task failed that nobody heard of. It cannot go on where it was left: memory that is let go at an end
-proves nothing.
+than 1 MB a day beyond the live memory, when descriptors, tasks or threads grow, when the log was larger than 64 MB,
+when the records of sleep are most of the file, or when a task failed that nobody heard of. It cannot go on where it was
+left: memory that is let go at an end proves nothing.
 """
 
 import argparse
@@ -41,6 +41,9 @@ def main() -> int:
     print(f"turns, thoughts, episodes  {sum(map(len, seen.seconds_by_day))}, {seen.thoughts}, {seen.episodes}")
     print(f"growth beyond memory       {seen.growth_per_day() / MEGABYTE:.2f} MB a day after day 3")
     print(f"write-ahead log            {max(sample.log for sample in seen.samples) / MEGABYTE:.1f} MB at most")
+    print(
+        f"records of sleep           {seen.record_bytes / MEGABYTE:.1f} MB of {seen.daily[-1].file / MEGABYTE:.1f} MB"
+    )
     print(
         f"a turn, p99                {seen.p99_seconds(0):.3f} s on day 1, {seen.p99_seconds(last):.3f} s on the last"
     )

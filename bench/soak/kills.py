@@ -30,7 +30,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=2000)
     parser.add_argument("--minutes", type=float, default=35.0)
-    parser.add_argument("--workers", type=int, default=2, help="homes that are worked on at a time")
+    parser.add_argument("--workers", type=int, default=4, help="homes that are worked on at a time")
     options = parser.parse_args()
     parts = Parts("kills", options.minutes)
     asyncio.run(_kill(parts, options.kills, options.workers))

@@ -4,20 +4,23 @@ It writes one JSON object a line. What it complains of on standard error is pass
 """
 
 import contextlib
+import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from reveries import protocol
+from reveries.api_keys import without_secrets
 from reveries.errors import ModelUnavailableError, error_from_code
 from reveries.plaintext import one_line
 
 ASLEEP_MODULE = "reveries.daemon.asleep"
+_WITH_KEYS = frozenset({"models", "test"})
 _END_SECONDS = 10
 _frames = msgspec.json.Decoder(protocol.Frame)
 
@@ -102,6 +105,7 @@ def started(module: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
             stderr=complaints,
             # `-m` looks in the working folder first: let that be where this package is, not where the user is.
             cwd=Path(__file__).parents[2],
+            env=environment_of(module, words, os.environ),
         )
         try:
             yield process
@@ -114,6 +118,12 @@ def started(module: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
             process.wait(_END_SECONDS)
             if process.stdout is not None:
                 process.stdout.close()
+
+
+def environment_of(module: str, words: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
+    """What of `environment` the process is given: keys only where it asks a provider, or says whose key there is."""
+    needs_keys = module == ASLEEP_MODULE and words[0] in _WITH_KEYS
+    return dict(environment) if needs_keys else without_secrets(environment)
 
 
 def _last_line(complaint: bytes) -> str:

@@ -1,6 +1,6 @@
 """What `reveries init` offers, and what a choice means: what leaves the machine, its cost, what is written. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from reveries.client.wording import dollars, plural, size
 from reveries.config import LlmSettings, Settings, is_this_machine, setting
 from reveries.errors import UsageError
 from reveries.plaintext import one_line
-from reveries.protocol import HostedOffer, ModelsOverview
+from reveries.protocol import HostedOffer, ModelsOverview, OllamaOffer
 from reveries.redaction import redacted
 
 LOCAL_PROVIDERS = ("auto", "embedded", "ollama")
@@ -58,18 +58,20 @@ def options(overview: ModelsOverview, settings: Settings) -> list[Option]:
     is_ollama_far = bool(overview.ollama) and (own is None or own.leaves_machine)
     auto = f"your Ollama if it has a model, else the embedded one (now: {now})"
     return [
-        _local("auto", auto, settings, is_ollama_far=is_auto_far),
-        _local("embedded", embedded, settings, is_ollama_far=False),
-        _local("ollama", _ollama(overview, ollamas), settings, is_ollama_far=is_ollama_far),
-        *(_hosted(offer, overview.dollars_per_day, settings) for offer in overview.hosted),
+        _local("auto", auto, overview, settings, is_ollama_far=is_auto_far),
+        _local("embedded", embedded, overview, settings, is_ollama_far=False),
+        _local("ollama", _ollama(overview, ollamas), overview, settings, is_ollama_far=is_ollama_far),
+        *(_hosted(offer, overview, settings) for offer in overview.hosted),
     ]
 
 
-def receivers(llm: LlmSettings, provider: str) -> dict[str, list[str]]:
+def receivers(llm: LlmSettings, provider: str, offers: Iterable[OllamaOffer]) -> dict[str, list[str]]:
     """Who is told something beside `provider`, and by which settings: fallbacks, models that are named, the embedder.
+    `offers`: what the Ollama has.
 
     By the maker's name; "" is an Ollama that is another computer, or hands on to one.
     """
+    handed_on = {offer.name for offer in offers if offer.leaves_machine}
     found: dict[str, list[str]] = {}
     for key, name in _named(llm):
         maker, slash, model = name.partition("/")
@@ -79,7 +81,9 @@ def receivers(llm: LlmSettings, provider: str) -> dict[str, list[str]]:
             maker, model = provider, name
         if maker in _MAKERS and maker != provider:
             found.setdefault(_MAKERS[maker], []).append(key)
-        elif maker in ("ollama", "auto") and (model.endswith("cloud") or not is_this_machine(llm.ollama_url)):
+        elif maker in ("ollama", "auto") and (
+            model.endswith("cloud") or {model, f"{model}:latest"} & handed_on or not is_this_machine(llm.ollama_url)
+        ):
             found.setdefault("", []).append(key)
     return {maker: list(dict.fromkeys(keys)) for maker, keys in found.items()}
 
@@ -251,8 +255,8 @@ def _ollama(overview: ModelsOverview, first: str) -> str:
     return first or "has no model of its own yet"
 
 
-def _local(provider: str, what: str, settings: Settings, *, is_ollama_far: bool) -> Option:
-    told = receivers(settings.llm, provider)
+def _local(provider: str, what: str, overview: ModelsOverview, settings: Settings, *, is_ollama_far: bool) -> Option:
+    told = receivers(settings.llm, provider, overview.ollama)
     if is_ollama_far:
         told.setdefault("", [])
     if not told:
@@ -270,13 +274,13 @@ def _goes_to(what: str, told: Mapping[str, list[str]], settings: Settings) -> st
     return f"{what} goes to {' and to '.join(places)}."
 
 
-def _hosted(offer: HostedOffer, dollars_per_day: float, settings: Settings) -> Option:
+def _hosted(offer: HostedOffer, overview: ModelsOverview, settings: Settings) -> Option:
     maker = _MAKERS.get(offer.provider, offer.provider)
-    talk = dollars(min(offer.hour_of_talk_dollars, dollars_per_day))
-    behind = dollars(min(offer.background_day_dollars, dollars_per_day))
+    talk = dollars(min(offer.hour_of_talk_dollars, overview.dollars_per_day))
+    behind = dollars(min(offer.background_day_dollars, overview.dollars_per_day))
     cost = f"About {talk} a day if you talk for an hour, and at most {behind} for thinking and sleep."
     leaves = f"What you say, and what it remembers of it, goes to {maker}."
-    if told := receivers(settings.llm, offer.provider):
+    if told := receivers(settings.llm, offer.provider, overview.ollama):
         leaves += " " + _goes_to("Some of it", told, settings)
     return Option(
         provider=offer.provider,

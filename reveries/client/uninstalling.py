@@ -3,6 +3,7 @@ ours. Pure but for looking and, at the end, removing."""
 
 import contextlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from reveries.config import Home
 from reveries.wakes import record_of
 
 _LOGS = ("daemon.log*", "daemon.out", "client.log")
-_BACKUPS = ("*.db", "*.db.seal", "*.db.made", "*.partial")
+_BACKUPS = ("*.db", "*.db.seal", "*.db.made", "*.partial", "*.partial-journal")
 _BESIDE_MEMORY = (
     *(
         "-wal",
@@ -28,8 +29,10 @@ _BESIDE_MEMORY = (
         ".restoring.json",
         ".restored.json",
         ".forgotten",
+        ".forgotten.partial",
         ".erasing",
         ".anew",
+        ".anew-journal",
         ".partial",
     ),
 )
@@ -53,29 +56,40 @@ def planned(home: Home, *, purge: bool) -> Removal:
     folders: list[Path] = []
     if purge:
         memory = where["memory"]
-        files += [home.database_default, memory, *(memory.with_name(f"{memory.name}{end}") for end in _BESIDE_MEMORY)]
-        files += memory.parent.glob(f"{memory.name}.replaced-*")
-        files += memory.parent.glob(f"{memory.name}.importing*")
-        files += [memory.with_suffix(".snapshot"), memory.with_name(f"{memory.stem}.snapshot.partial")]
+        # Where the memory is elsewhere now, an earlier one may lie in the home.
+        files += [*_with_what_lies_beside(memory), *_with_what_lies_beside(home.database_default)]
         files += [
             home.config,
             record_of(home),
             home.lock,
             home.socket,
-            *home.path.glob(f".{home.config.name}.*partial"),
+            *(
+                file
+                for kept in (home.config, *key_files(home.path))
+                for file in home.path.glob(f".{kept.name}.*partial")
+            ),
             *home.path.glob("model*.sock"),
             *filter(home.is_draft, home.path.glob("draft*")),
             *key_files(home.path),
-            *(home.path / f".{file.name}.partial" for file in (home.config, *key_files(home.path))),
         ]
         files += [file for pattern in _LOGS for file in home.logs.glob(pattern)]
         files += [file for pattern in _BACKUPS for file in home.backups.glob(pattern)]
-        loops = memory.parent / "cache" / "loops"
-        files += loops.rglob("*.nb[ic]")
-        inside = sorted((folder for folder in loops.rglob("*") if folder.is_dir()), reverse=True)
-        folders = [*inside, loops, loops.parent, home.logs, home.backups, home.path]
+        for loops in dict.fromkeys(folder / "cache" / "loops" for folder in (memory.parent, home.path)):
+            files += loops.rglob("*.nb[ic]")
+            inside = sorted((folder for folder in loops.rglob("*") if folder.is_dir()), reverse=True)
+            folders += [*inside, loops, loops.parent]
+        folders += [home.logs, home.backups, home.path]
     there = [file for file in dict.fromkeys(files) if os.path.lexists(file) and not file.is_dir()]
     return Removal(there, folders, _left(home, there) if purge else [], sum(_size(file) for file in there))
+
+
+def _with_what_lies_beside(memory: Path) -> Iterator[Path]:
+    yield memory
+    yield from (memory.with_name(f"{memory.name}{end}") for end in _BESIDE_MEMORY)
+    yield from memory.parent.glob(f"{memory.name}.replaced-*")
+    yield from memory.parent.glob(f"{memory.name}.importing*")
+    yield memory.with_suffix(".snapshot")
+    yield memory.with_name(f"{memory.stem}.snapshot.partial")
 
 
 def remove(removal: Removal) -> list[str]:

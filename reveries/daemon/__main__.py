@@ -16,7 +16,7 @@ from reveries.clock import SystemClock
 from reveries.config import Home, find_home, load_settings
 from reveries.daemon.heap import keep_heap_small
 from reveries.errors import ReveriesError
-from reveries.own_process import keep_to_itself
+from reveries.own_process import keep_temporary_files_in, keep_to_itself
 from reveries.redaction import redacted, spellings
 from reveries.where_raised import trace_of
 
@@ -34,7 +34,8 @@ def main() -> None:
     keep_to_itself()
     keep_heap_small()
     # Who ends a daemon that hangs (systemd's watchdog: SIGABRT) is to leave word of where it hung.
-    faulthandler.enable()
+    if sys.stderr is not None:  # Started with it closed, there is nowhere to leave it.
+        faulthandler.enable()
     # One BLAS thread: the arrays are small, and the model needs the cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -44,6 +45,7 @@ def main() -> None:
         # Late, so that a wrong setting is told before anything heavy is loaded.
         settings = None if arguments.safe else load_settings(file)
         home.create()
+        keep_temporary_files_in(home.database(settings).parent if settings is not None else home.path)
         from reveries.daemon.app import Wake, live
 
         wake = Wake(settings, home, file) if settings is not None else _safe_wake(home, file)

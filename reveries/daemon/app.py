@@ -119,7 +119,7 @@ async def live(wake: Wake, clock: Clock) -> int:
             wake = Wake(calmed(settings), home, wake.config_file, told(why))
         log.info("waking", version=__version__, is_safe=bool(why))
         begin(home, clock.now())
-        if cleared := clear_broken_off(home, home.database(settings)):
+        if cleared := clear_broken_off(home, home.database(settings), clock.now()):
             log.info("leftovers.cleared", files=cleared)
 
         async def life(awake: asyncio.Event) -> int:
@@ -182,7 +182,9 @@ async def _live(wake: Wake, clock: Clock, awake: asyncio.Event) -> int:
         awake.set()
         listener = stack.enter_context(listening_socket(home.socket))
         came_to_its_end(home)
-        return await _run(mind, listener, meanings)
+        exit_code = await _run(mind, listener, meanings)
+    # A disk may fail when it was told to end already: then nobody who noticed could say why it ends.
+    return StorageLostError.exit_code if database.is_lost else exit_code
 
 
 def _memory(settings: Settings, database: Database, models: Models, answers: AnswerCounts, clock: Clock) -> Memory:
@@ -320,6 +322,7 @@ def children(mind: Mind, schedule: Schedule, meanings: Meanings) -> dict[str, Ca
     return {
         "warm-up": mind.warm_up,
         "leftovers": mind.take_up_leftovers,
+        "records": mind.memory.shorten_records,
         "erased-again": lambda: scrub_after_restore(mind),
         "look-at-embedder": mind.look_at_embedder,
         "conversation": lambda: talk.pulse.during(talk.run()),

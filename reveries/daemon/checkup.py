@@ -19,7 +19,7 @@ from reveries.llm.choose import Choice, choose, fallbacks
 from reveries.llm.circuits import Circuits, open_circuits
 from reveries.llm.embedded import SLOTS
 from reveries.llm.fitting import Machine, fitted, this_machine
-from reveries.llm.ollama_chat import list_ollama
+from reveries.llm.ollama_chat import list_ollama, run_there
 from reveries.protocol import Checkup, Finding, found
 from reveries.redaction import redacted
 
@@ -78,11 +78,12 @@ async def check_models(llm: LlmSettings, models: Path | None = None, machine: Ma
     """Whether each model that the settings choose is there, whole, and fits."""
     listed = await list_ollama(llm.ollama_url, _OLLAMA_SECONDS)
     names = None if listed is None else [model.name for model in listed]
+    own = None if listed is None else run_there(listed)
     try:
-        chosen = [choice for choices in fallbacks(llm, names).values() for choice in choices]
+        chosen = [choice for choices in fallbacks(llm, own).values() for choice in choices]
     except ConfigError as error:
         return [found("fallback-unknown", error.message, error.advice)]
-    chosen = [*choose(llm, names).values(), *chosen]
+    chosen = [*choose(llm, own).values(), *chosen]
     embedded = sorted({choice.model for choice in chosen if choice.provider == "embedded"})
     findings: list[Finding] = []
     for model in embedded:

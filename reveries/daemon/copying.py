@@ -18,6 +18,7 @@ from reveries.db.backups import (
     undate,
 )
 from reveries.db.database import Database
+from reveries.db.write_ahead_log import log_bytes
 
 _RESTORING_SHOWN_SECONDS = 7 * 86400.0
 
@@ -45,8 +46,7 @@ def copy_name(now: float) -> str:
 
 
 def _bytes_of(database: Path) -> int:
-    files = (database, database.with_name(f"{database.name}-wal"))
-    return sum(file.stat().st_size for file in files if file.exists())
+    return (database.stat().st_size if database.exists() else 0) + log_bytes(database)
 
 
 def restoring_told(database: Path, now: float) -> list[str]:

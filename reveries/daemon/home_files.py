@@ -12,6 +12,7 @@ from reveries.memory.forgetting.needles import Holds
 
 _TEXT_BYTES = 64 * 2**20
 """A log is at most ten megabytes; what is larger and no log is no text of ours."""
+_WRITING_SECONDS = 3600.0
 _WEIGHTS = (".gguf", ".onnx")
 
 
@@ -60,7 +61,7 @@ def copies(home: Home, database: Path, but: str = "") -> Iterator[Path]:
                 yield file
     for pattern in (
         f"{database.name}.replaced-*",
-        f"{database.name}.anew",
+        f"{database.name}.anew*",
         f"{database.name}.restoring",
         f"{database.name}.importing*",
         f"{database.name}.partial",
@@ -69,14 +70,18 @@ def copies(home: Home, database: Path, but: str = "") -> Iterator[Path]:
         yield from sorted(database.parent.glob(pattern))
 
 
-def clear_broken_off(home: Home, database: Path) -> int:
-    """Remove what a crash left of a memory that was being written: a copy begun, a file written anew, an import. How
-    many. Call it while holding the lock, before the memory is opened: nobody makes one then, and each is made of what
-    is there still. (What a restoring left, opening the memory makes an end of.)"""
-    begun = list(database.parent.glob(f"{database.name}.importing*"))
+def clear_broken_off(home: Home, database: Path, now: float) -> int:
+    """Remove what a crash left of a memory that was being written: a copy begun, a file written anew, an import; and of
+    settings and keys. How many. Call it while holding the lock, before the memory is opened: nobody makes one of the
+    memory then, and each is made of what is there still. (What a restoring left, opening the memory makes an end of.)
+    A client may be writing settings: what of them is younger than an hour at `now` stays."""
+    begun = [file for file in _settings_half_written(home) if _is_older(file, now - _WRITING_SECONDS)]
+    begun += list(database.parent.glob(f"{database.name}.importing*"))
     if database.exists():  # Where it is not, whatever lies here tells of it.
-        begun += home.backups.glob("*.partial")
-        begun += [database.with_name(f"{database.name}{end}") for end in (".anew", ".partial")]
+        # SQLite keeps a journal beside what it writes anew, and only who goes on with that would remove it.
+        begun += [file for ends in ("partial", "partial-journal") for file in home.backups.glob(f"*.{ends}")]
+        ends_of_memory = (".anew", ".anew-journal", ".partial", ".forgotten.partial")
+        begun += [database.with_name(f"{database.name}{end}") for end in ends_of_memory]
         begun.append(database.with_name(f"{database.stem}.snapshot.partial"))
     removed = 0
     for file in begun:
@@ -84,6 +89,20 @@ def clear_broken_off(home: Home, database: Path) -> int:
             file.unlink()
             removed += 1
     return removed
+
+
+def _settings_half_written(home: Home) -> Iterator[Path]:
+    """Under the names that the client's `write_private` gives them, and gave them in earlier versions."""
+    settings = home.config.resolve()  # It may be kept elsewhere, and is written there.
+    yield from settings.parent.glob(f".{settings.name}.*partial")
+    yield from home.path.glob(".*.key.*partial")
+
+
+def _is_older(file: Path, than: float) -> bool:
+    try:
+        return file.lstat().st_mtime < than
+    except OSError:
+        return False
 
 
 def remove_copies(files: Iterator[Path]) -> int:

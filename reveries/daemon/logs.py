@@ -1,7 +1,9 @@
 """The daemon's log: JSON lines in the home, written by a thread of its own, private text at debug only (H2).
 
 An error that we raise says nothing private in its `for_log`; any other may quote what somebody said, so its own words
-stand in the log only where the owner asked for debug. No secret stands there at any level (F6).
+stand in the log only where the owner asked for debug. What a library says is quoted at no level: one that is handed
+prompts (openai, litellm, pydantic, httpcore) may say them, and what is said off the record is to stand in no log. No
+secret stands there at any level (F6).
 """
 
 import contextlib
@@ -10,6 +12,9 @@ import logging
 import logging.handlers
 import os
 import queue
+import re
+import sys
+import threading
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,6 +26,11 @@ from reveries.plaintext import plain
 from reveries.redaction import redacted, spellings
 from reveries.where_raised import trace_of
 
+_CHATTY = ("httpx", "httpcore", "asyncio", "LiteLLM", "aiosqlite", "openai", "numba")
+"""Asked for nothing below a warning, at any level: what they would say is not even put together."""
+_WARNINGS = "py.warnings"
+_WARNING = re.compile(r"(?P<where>.+?:\d+): (?P<kind>\w+): ")
+"""How Python writes one of its warnings; what it warns of comes after."""
 _MAX_BYTES = 10 * 1024 * 1024
 _KEPT_FILES = 4
 _QUEUE_LINES = 10_000
@@ -42,20 +52,21 @@ def log_to(folder: Path, level: str, secrets: Sequence[str] = ()) -> Iterator[No
     says_all = level.upper() == "DEBUG"
     lines: queue.Queue[logging.LogRecord] = queue.Queue(_QUEUE_LINES)
     sender = _BoundedQueueHandler(lines)
+    sender.addFilter(_is_ours_or_warns)
     sender.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 structlog.processors.JSONRenderer(ensure_ascii=False),
             ],
-            foreign_pre_chain=[*([] if says_all else [_where_alone]), *_shared_processors(says_all=says_all)],
+            foreign_pre_chain=[_where_alone, *_shared_processors(says_all=False)],
         )
     )
     listener = logging.handlers.QueueListener(lines, handler)
     root = logging.getLogger()
     root.handlers[:] = [sender]
     root.setLevel(level.upper())
-    for chatty in ("httpx", "httpcore", "asyncio", "LiteLLM", "aiosqlite"):
+    for chatty in _CHATTY:
         logging.getLogger(chatty).setLevel(logging.WARNING)
     structlog.configure(
         processors=[*_shared_processors(says_all=says_all), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
@@ -63,12 +74,35 @@ def log_to(folder: Path, level: str, secrets: Sequence[str] = ()) -> Iterator[No
         wrapper_class=structlog.stdlib.BoundLogger,
     )
     listener.start()
+    logging.captureWarnings(True)  # They quote what they warn of, and would go to standard error.
     try:
-        yield
+        with _told_of_what_nobody_caught():
+            yield
     finally:
+        logging.captureWarnings(False)
         root.removeHandler(sender)
         listener.stop()
         handler.close()
+
+
+@contextlib.contextmanager
+def _told_of_what_nobody_caught() -> Iterator[None]:
+    """What fails in a thread, or while something is taken down, Python would write to standard error, words and all."""
+    log = structlog.get_logger("daemon")
+
+    def in_a_thread(failed: threading.ExceptHookArgs) -> None:
+        if failed.exc_type is not SystemExit:
+            log.error("thread.failed", exc_info=failed.exc_value)
+
+    def taken_down(failed: "sys.UnraisableHookArgs") -> None:
+        log.error("taking-down.failed", exc_info=failed.exc_value)
+
+    before = threading.excepthook, sys.unraisablehook
+    threading.excepthook, sys.unraisablehook = in_a_thread, taken_down
+    try:
+        yield
+    finally:
+        threading.excepthook, sys.unraisablehook = before
 
 
 def _rendered(exc_info: structlog.typing.ExcInfo, *, says_all: bool) -> str:
@@ -86,10 +120,19 @@ def _shared_processors(*, says_all: bool) -> list[structlog.typing.Processor]:
     ]
 
 
+def _is_ours_or_warns(record: logging.LogRecord) -> bool:
+    """What a library says below a warning is of no use here: its place is all that would stay of it."""
+    # structlog's mark, which its formatter goes by too.
+    return hasattr(record, "_logger") or record.levelno >= logging.WARNING
+
+
 def _where_alone(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
     """A library's line may quote what it was given: that it spoke, and where, is what stays of it."""
     record: logging.LogRecord = event["_record"]
-    return {**event, "event": "library.spoke", "where": f"{record.pathname}:{record.lineno}"}
+    told = {**event, "event": "library.spoke", "where": f"{record.pathname}:{record.lineno}"}
+    if record.name == _WARNINGS and (warning := _WARNING.match(str(event["event"]))):
+        told |= warning.groupdict()
+    return told
 
 
 def _plain_values(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:

@@ -5,16 +5,18 @@ and of today's schema is then opened as a wake opens it, so that looking never m
 """
 
 import asyncio
+import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from reveries.clock import Clock
 from reveries.config import Home
 from reveries.db.backups import traces_of
+from reveries.db.connecting import connect_to_look
 from reveries.db.database import Database
-from reveries.db.driver import SQLITE_VERSION, dbapi
+from reveries.db.driver import SQLITE_BUSY, SQLITE_LOCKED, SQLITE_VERSION, dbapi
 from reveries.db.schemas import SCHEMA_VERSION
-from reveries.db.storage_errors import said_of
+from reveries.db.storage_errors import primary_code, said_of
 from reveries.errors import StorageError
 from reveries.memory.graph.snapshot import is_whole
 from reveries.protocol import Finding, found
@@ -25,7 +27,7 @@ _LOOK_SECONDS = 5.0
 _CLOCK_SECONDS = 120.0
 _FIRST_BACKUP_SECONDS = 2 * 3600.0
 _OLD_BACKUP_SECONDS = 2 * 86400.0
-_BUSY = (5, 6)
+_BUSY = (SQLITE_BUSY, SQLITE_LOCKED)
 _RUNS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "secure_delete": 1, "busy_timeout": 5000}
 
 
@@ -52,7 +54,7 @@ def _looked_into(path: Path, copies: list[Path]) -> Iterator[Finding]:
     try:
         version, verdict = _read(path)
     except dbapi.Error as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY:
+        if primary_code(error) in _BUSY:
             yield found("database-locked", f"The memory {path} is held by another program.", where=where)
         else:
             yield found("database-damaged", f"The memory {path} cannot be read: {said_of(error)}.", advice, where)
@@ -68,14 +70,9 @@ def _looked_into(path: Path, copies: list[Path]) -> Iterator[Finding]:
 
 def _read(path: Path) -> tuple[int, str]:
     """Its schema's version, and what SQLite says of its pages."""
-    # Without a log nothing but the file counts, and "immutable" keeps SQLite from laying new ones beside it.
-    how = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
-    look = dbapi.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=1.0)
-    try:
+    with contextlib.closing(connect_to_look(path, busy_seconds=1.0)) as look:
         version = int(look.execute("PRAGMA user_version").fetchone()[0])
         return version, str(look.execute("PRAGMA quick_check(1)").fetchone()[0])
-    finally:
-        look.close()
 
 
 def _snapshot(path: Path) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,12 +13,20 @@ from reveries.errors import ReveriesError
 from reveries.llm.answer_counts import AnswerCount
 from reveries.llm.assets import Asset, find_weights, is_present, manifest
 from reveries.llm.base import CHAT_ROLES, Role
-from reveries.llm.choose import HOSTED_PROVIDERS, PRESETS, Choice, choose, fallbacks, local_chat_models
+from reveries.llm.choose import (
+    HOSTED_PROVIDERS,
+    PRESETS,
+    Choice,
+    choose,
+    fallbacks,
+    is_named_as_handed_on,
+    local_chat_models,
+)
 from reveries.llm.cost_estimate import background_day_dollars, hour_of_talk_dollars
 from reveries.llm.embedded import SLOTS
 from reveries.llm.fitting import fitted, this_machine
 from reveries.llm.hosted import CONTEXT_TOKENS as HOSTED_CONTEXT_TOKENS
-from reveries.llm.ollama_chat import OllamaListed, list_ollama
+from reveries.llm.ollama_chat import OllamaListed, list_ollama, run_there
 from reveries.llm.prices import Price, price_of
 from reveries.redaction import redacted
 
@@ -45,14 +53,18 @@ async def models_overview(
     """
     llm = settings.llm
     listed = await list_ollama(llm.ollama_url)
-    names = None if listed is None else [model.name for model in listed]
+    names = None if listed is None else run_there(listed)
+    handed_on = frozenset(model.name for model in listed or () if model.is_handed_on)
     used = in_use or InUse(choose(llm, names), fallbacks(llm, names), {}, llm.embedding_model)
     choices = used.choices
     weights = await asyncio.to_thread(_weights, llm, choices)
     machine = this_machine()
     return protocol.ModelsOverview(
         request_id=0,
-        roles=[*(_role(role, used, llm) for role in CHAT_ROLES), _embedding(used.embedder, llm, weights)],
+        roles=[
+            *(_role(role, used, llm, handed_on) for role in CHAT_ROLES),
+            _embedding(used.embedder, llm, weights, handed_on),
+        ],
         weights=weights,
         ollama_url=redacted(llm.ollama_url),
         ollama_answers=listed is not None,
@@ -72,14 +84,15 @@ def answer_frame(count: AnswerCount) -> protocol.AnswerCount:
     return protocol.AnswerCount(count.model, count.valid, count.repaired, count.failed)
 
 
-def leaves_machine(provider: str, model: str, ollama_url: str) -> bool:
-    """Whether what is told to it goes to another computer: an Ollama may be elsewhere, and hands "-cloud" models on."""
+def leaves_machine(provider: str, model: str, ollama_url: str, handed_on: Collection[str] = ()) -> bool:
+    """Whether what is told to it goes to another computer: an Ollama may be elsewhere, and hands on what some of its
+    models are asked: those named "-cloud", and `handed_on`."""
     if provider != "ollama":
         return provider in HOSTED_PROVIDERS
-    return model.endswith("cloud") or not is_this_machine(ollama_url)
+    return is_named_as_handed_on(model, handed_on) or not is_this_machine(ollama_url)
 
 
-def _role(role: Role, used: InUse, llm: LlmSettings) -> protocol.RoleUse:
+def _role(role: Role, used: InUse, llm: LlmSettings, handed_on: Collection[str]) -> protocol.RoleUse:
     choice = used.choices[role]
     tokens, problem = _context_tokens(choice, llm)
     state = problem or used.states.get(role, "")
@@ -90,7 +103,7 @@ def _role(role: Role, used: InUse, llm: LlmSettings) -> protocol.RoleUse:
         reason=choice.reason,
         fallbacks=[other.name for other in used.fallbacks[role]],
         state="" if state == choice.reason else state,
-        leaves_machine=leaves_machine(choice.provider, choice.model, llm.ollama_url),
+        leaves_machine=leaves_machine(choice.provider, choice.model, llm.ollama_url, handed_on),
         price=_price(price_of(choice.name)),
         context_tokens=tokens,
     )
@@ -109,7 +122,9 @@ def _context_tokens(choice: Choice, llm: LlmSettings) -> tuple[int, str]:
         return 0, str(error)
 
 
-def _embedding(name: str, llm: LlmSettings, weights: Sequence[protocol.WeightsOffer]) -> protocol.RoleUse:
+def _embedding(
+    name: str, llm: LlmSettings, weights: Sequence[protocol.WeightsOffer], handed_on: Collection[str]
+) -> protocol.RoleUse:
     provider, is_served, model = name.partition("/")
     return protocol.RoleUse(
         role=Role.EMBEDDING.value,
@@ -117,7 +132,7 @@ def _embedding(name: str, llm: LlmSettings, weights: Sequence[protocol.WeightsOf
         reason="llm.embedding_model names it",
         fallbacks=[],
         state="" if is_served else _weights_state(name, weights),
-        leaves_machine=bool(is_served) and leaves_machine(provider, model, llm.ollama_url),
+        leaves_machine=bool(is_served) and leaves_machine(provider, model, llm.ollama_url, handed_on),
         # What names no provider runs in the daemon itself.
         price=_price(price_of(name)) if is_served else protocol.ModelPrice(0.0, 0.0, is_known=True),
         context_tokens=0,
@@ -153,11 +168,10 @@ def _file_offer(name: str) -> protocol.WeightsOffer:
 
 
 def _ollama(listed: Sequence[OllamaListed], url: str) -> list[protocol.OllamaOffer]:
-    chosen = next(iter(local_chat_models([model.name for model in listed])), None)
+    chosen = next(iter(local_chat_models(run_there(listed))), None)
+    is_far = not is_this_machine(url)
     return [
-        protocol.OllamaOffer(
-            model.name, model.size_bytes, leaves_machine("ollama", model.name, url), is_chosen=model.name == chosen
-        )
+        protocol.OllamaOffer(model.name, model.size_bytes, is_far or model.is_handed_on, is_chosen=model.name == chosen)
         for model in listed
     ]
 

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from reveries.db.checksums import checksum
+from reveries.db.connecting import connect_to_look
 from reveries.db.driver import dbapi
 from reveries.db.failpoints import Step, reached
 from reveries.db.seals import is_broken, unseal
@@ -199,9 +200,7 @@ def look_into(path: Path, tell: Tell = tell_nobody) -> Looked:
     """The same without its seal: its structure, its references, and the checksum of every text. A log that lies beside
     it belongs to it."""
     try:
-        # "immutable": looking lays no log beside the file, and changes nothing of it.
-        how = "mode=ro" if log_of(path).exists() else "immutable=1"
-        with contextlib.closing(dbapi.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as connection:
+        with contextlib.closing(connect_to_look(path)) as connection:
             # What is no text any more is to be found wrong, not to end the look.
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             tell("checking its structure", 0, 0)
@@ -338,11 +337,12 @@ def free_copy(folder: Path, name: str, held: tuple[int, int]) -> Path:
     """Where a copy of a memory of so many turns and episodes can be put: under `name`, or that with a number where a
     copy stands that holds other ones. So a memory that an older backup replaced costs no copy when it is brought up to
     date again, and one whose migration is broken off again and again fills no disk. Slow."""
-    for number in itertools.count(1):
-        copy = folder / (f"{name}.db" if number == 1 else f"{name}-{number}.db")
+    copy = folder / f"{name}.db"
+    for number in itertools.count(2):
         if not copy.exists() or ((there := look_at(copy)).turns, there.episodes) == held:
-            return copy
-    raise AssertionError
+            break
+        copy = folder / f"{name}-{number}.db"
+    return copy
 
 
 def restored_note(database: Path) -> Path:
@@ -466,8 +466,7 @@ def _set_aside_at(database: Path) -> Iterator[float]:
 
 
 def _files_of(database: Path) -> list[Path]:
-    named = (database, database.with_name(f"{database.name}-wal"))
-    return [file for file in named if file.exists()]
+    return [file for file in (database, log_of(database)) if file.exists()]
 
 
 def _aside(database: Path, now: float) -> Path | None:

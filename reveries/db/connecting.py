@@ -10,6 +10,7 @@ import aiosqlite
 from reveries.db.driver import dbapi, load_vector_search
 from reveries.db.page_sums import PageSums
 from reveries.db.storage_errors import is_full
+from reveries.db.write_ahead_log import log_of
 from reveries.errors import StorageError, StorageLostError
 
 _BUSY_MS = 5000
@@ -48,6 +49,13 @@ def connect(path: Path, with_vector_search: bool = False) -> "dbapi.Connection":
         connection.close()
         raise
     return connection
+
+
+def connect_to_look(path: Path, busy_seconds: float = 5.0) -> "dbapi.Connection":
+    """One that changes nothing of the file and lays none beside it. Raises what the driver raises."""
+    # Without a log nothing but the file counts: "immutable" keeps SQLite from making one.
+    how = "mode=ro" if log_of(path).exists() else "mode=ro&immutable=1"
+    return dbapi.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=busy_seconds)
 
 
 @contextlib.asynccontextmanager

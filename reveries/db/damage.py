@@ -106,11 +106,7 @@ async def refuse_damaged(connection: aiosqlite.Connection, path: Path, *, has_pa
 
 
 async def _all(connection: aiosqlite.Connection, statement: str) -> list[tuple[Any, ...]]:
-    cursor = await connection.execute(statement)
-    try:
-        return [tuple(row) for row in await cursor.fetchall()]
-    finally:
-        await cursor.close()
+    return [tuple(row) for row in await connection.execute_fetchall(statement)]
 
 
 def _is_small(path: Path) -> bool:

@@ -20,7 +20,7 @@ from reveries.db.driver import MAY_READ_BESIDE, SQLITE_BUSY, SQLITE_INTERRUPT, S
 from reveries.db.failpoints import Place, Step, may_hang, reached
 from reveries.db.page_sums import PageSums
 from reveries.db.queries import statements
-from reveries.db.reading import Deadline, Moment, Parameters, Reader, Row, fetched, moment_of, rows_of
+from reveries.db.reading import Deadline, Moment, Parameters, Reader, Row, moment_of, rows_of, rows_of_text
 from reveries.db.reserve import has_no_room
 from reveries.db.room import Room, disk_full
 from reveries.db.scrubbing import Scrubbed, has_room, looked_and_copied, put_in_place, vacuumed
@@ -264,7 +264,7 @@ class Database:
         """What a query without a name finds: for tables that are made while the mind lives (`vector_tables`)."""
         async with self._lock:
             with self.noticing_loss(), storage_errors():
-                return await fetched(self._connection, statement, parameters)
+                return await rows_of_text(self._connection, statement, parameters)
 
     async def backup_to(self, target: Path, tell: Tell = tell_nobody) -> Looked:
         """A verified copy of the database at `target`, seen only when it is whole. What a look at it found: texts that

@@ -8,7 +8,7 @@ from pathlib import Path
 import aiosqlite
 
 from reveries.db.backups import finish_restoring, free_copy, go_on_restoring
-from reveries.db.connecting import connected, follow_pages
+from reveries.db.connecting import connect_to_look, connected, follow_pages
 from reveries.db.damage import damaged, keep_broken_log, refuse_changed, refuse_damaged, refuse_missing
 from reveries.db.database import Database
 from reveries.db.driver import SQLITE_CORRUPT, SQLITE_FULL, SQLITE_IOERR, SQLITE_NOTADB, dbapi
@@ -100,7 +100,7 @@ def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> tuple[str
 async def _answers(connection: aiosqlite.Connection, statement: str) -> bool:
     """Whether SQLite knows what `statement` asks of it. Raises StorageError when it knows and the disk does not."""
     try:
-        await (await connection.execute(statement)).close()
+        await connection.execute_fetchall(statement)
     except dbapi.Error as error:
         if primary_code(error) in (SQLITE_FULL, SQLITE_IOERR):
             with storage_errors():
@@ -113,13 +113,8 @@ def _refuse_newer(path: Path) -> None:
     """Looked at read-only: opened for writing, a write-ahead log that a crash left would be folded into the file."""
     if not path.exists():
         return
-    # Without such a log nothing but the file counts, and "immutable" keeps SQLite from laying new ones beside it.
-    how = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
-    look = dbapi.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=5.0)
-    try:
+    with contextlib.closing(connect_to_look(path)) as look:
         found = look.execute("PRAGMA user_version").fetchone()[0]
-    finally:
-        look.close()
     if found > SCHEMA_VERSION:
         raise DatabaseTooNewError(
             f"The memory {path} has schema {found}; this Reveries knows {SCHEMA_VERSION}.",
@@ -128,10 +123,8 @@ def _refuse_newer(path: Path) -> None:
 
 
 async def _bring_up_to_date(database: Database, connection: aiosqlite.Connection, backups: Path | None) -> None:
-    cursor = await connection.execute("PRAGMA user_version")
-    row = await cursor.fetchone()
-    await cursor.close()
-    version = int(row[0]) if row else 0
+    [row] = await connection.execute_fetchall("PRAGMA user_version")
+    version = int(row[0])
     if version == SCHEMA_VERSION:
         return
     if version and backups is not None:

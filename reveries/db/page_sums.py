@@ -21,7 +21,7 @@ from typing import BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from reveries.db.write_ahead_log import log_of, read_log
+from reveries.db.write_ahead_log import FollowedLog, log_of, read_log
 from reveries.own_files import open_own, write_new
 
 Sums = NDArray[np.uint32]
@@ -49,6 +49,9 @@ class PageSums:
         """0 as long as no checksums count."""
         self._left_as = (0, 0)
         """Size and time (ns) of the memory when it was looked at last: nobody but us writes to it."""
+        self._log = FollowedLog(log_of(database))
+        self._cut_off: frozenset[int] = frozenset()
+        """Pages of the log behind the end of the memory: no fold has brought them there yet."""
 
     def changed(self) -> list[int]:
         """The pages that are not what was written, by their numbers from 1 on; none where no checksums count. Reads
@@ -72,6 +75,7 @@ class PageSums:
                 self._page_bytes, self._left_as = noted[0], self._state()
             elif self._database.exists():
                 self._make_anew()
+        self._log, self._cut_off = FollowedLog(log_of(self._database)), frozenset()
         self.before_fold()
 
     def after_opening(self) -> None:
@@ -87,15 +91,16 @@ class PageSums:
         self.after_fold()
 
     def before_fold(self) -> None:
-        """Note the pages that stand in the log. Only while nobody commits."""
+        """Note the pages that stand in the log and are not noted yet. Only while nobody commits."""
         if not self._page_bytes:
             return
         try:
             if self._state() != self._left_as:
                 self.forget()
                 return
-            in_log = read_log(log_of(self._database)).crc_of
-            self._note({_place(page): np.array(crc, _SUM).tobytes() for page, crc in in_log.items()})
+            coming, in_log = self._log.read_on(), self._log.crc_of
+            coming |= {page: in_log[page] for page in self._cut_off if page in in_log}
+            self._note({_place(page): np.array(crc, _SUM).tobytes() for page, crc in coming.items()})
         except OSError:
             self.forget()
 
@@ -105,8 +110,10 @@ class PageSums:
             return
         try:
             self._left_as = self._state()
-            sums = self._beside.read_bytes()[_SUMS_AT : _place(self._left_as[0] // self._page_bytes + 1)]
+            pages = self._left_as[0] // self._page_bytes
+            sums = self._beside.read_bytes()[_SUMS_AT : _place(pages + 1)]
             self._note({0: self._head(sums)}, len(sums))
+            self._cut_off = frozenset(page for page in self._log.crc_of if page > pages)
         except OSError:
             self.forget()
 

@@ -17,8 +17,9 @@ from typing import Any, Final
 import msgspec
 
 from reveries.db.backups import look_at
+from reveries.db.connecting import connect_to_look
 from reveries.db.driver import dbapi
-from reveries.db.schemas import SCHEMA_VERSION
+from reveries.db.schemas import SCHEMA_VERSION, inheritance
 from reveries.db.storage_errors import said_of
 from reveries.errors import DatabaseTooNewError, InputDataError, InputFileError, StorageError
 
@@ -59,7 +60,7 @@ def export_mind(database: Path, target: Path, *, with_vectors: bool, tell: Tell)
         raise InputFileError(f"There is a file {target} already.", advice="Name another: nothing is written over.")
     is_ours = False
     try:
-        with _reading(database) as look, partial.open("xb") as file:
+        with contextlib.closing(connect_to_look(database)) as look, partial.open("xb") as file:
             is_ours = True
             os.fchmod(file.fileno(), 0o600)
             moved = _write_all(look, file.write, with_vectors=with_vectors, tell=tell)
@@ -114,21 +115,19 @@ def check_mind(source: Path, tell: Tell) -> Moved:
 
 def import_mind(source: Path, empty: Path, tell: Tell) -> None:
     """Fill the database at `empty`, which has the schema and no rows, with what `check_mind` found whole. All or
-    nothing. Raises InputDataError where a row does not fit."""
+    nothing. Raises InputDataError where a row does not fit.
+
+    The owner's words are what the file says they are. A row that the file has without the taint of what it is made of,
+    as earlier code may have written it, gets it.
+    """
     connection = dbapi.connect(str(empty), isolation_level=None)
     try:
         connection.execute("PRAGMA foreign_keys=OFF")
         connection.execute("BEGIN IMMEDIATE")
-        columns = {name: _columns(connection, name) for name in _tables(connection)}
-        done = 0
-        for number, line, _ in _lines(source):
-            if number == 1 or "end" in line:
-                continue
-            where = f"{source} line {number}"
-            _insert(connection, columns, *_table_and_row(line, where), where)
-            done += 1
-            if done % _ROWS_AT_ONCE == 0:
-                tell(done, 0)
+        with _doors_open(connection):
+            _fill(connection, source, tell)
+            for statement in inheritance():
+                connection.execute(statement)
         connection.execute("COMMIT")
     finally:
         connection.close()
@@ -167,17 +166,32 @@ def _outward(value: object) -> object:
     return {_BLOB: base64.b64encode(value).decode("ascii")} if isinstance(value, bytes) else value
 
 
-@contextlib.contextmanager
-def _reading(database: Path) -> Iterator["dbapi.Connection"]:
-    how = "mode=ro" if database.with_name(f"{database.name}-wal").exists() else "mode=ro&immutable=1"
-    look = dbapi.connect(f"{database.absolute().as_uri()}?{how}", uri=True, timeout=5.0)
-    try:
-        yield look
-    finally:
-        look.close()
-
-
 # --- in --------------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _doors_open(connection: "dbapi.Connection") -> Iterator[None]:
+    """Without what looks at a row where it comes in: here what it is made of may come after it."""
+    named = "type = 'trigger' AND name LIKE '%~_guarded' ESCAPE '~'"
+    doors = connection.execute(f"SELECT name, sql FROM sqlite_master WHERE {named} ORDER BY rowid").fetchall()  # noqa: S608
+    for name, _ in doors:
+        connection.execute(f'DROP TRIGGER "{name}"')
+    yield
+    for _, made in doors:
+        connection.execute(made)
+
+
+def _fill(connection: "dbapi.Connection", source: Path, tell: Tell) -> None:
+    columns = {name: _columns(connection, name) for name in _tables(connection)}
+    done = 0
+    for number, line, _ in _lines(source):
+        if number == 1 or "end" in line:
+            continue
+        where = f"{source} line {number}"
+        _insert(connection, columns, *_table_and_row(line, where), where)
+        done += 1
+        if done % _ROWS_AT_ONCE == 0:
+            tell(done, 0)
 
 
 def _lines(source: Path) -> Iterator[tuple[int, dict[str, Any], bytes]]:

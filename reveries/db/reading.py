@@ -70,12 +70,13 @@ class Deadline:
 
 async def rows_of(connection: aiosqlite.Connection, name: str, parameters: Parameters | None) -> list[Row]:
     """What the query called `name` finds on that connection."""
-    return await fetched(connection, statements()[name], parameters or {})
+    return await rows_of_text(connection, statements()[name], parameters or {})
 
 
-async def fetched(
+async def rows_of_text(
     connection: aiosqlite.Connection, statement: str, parameters: Parameters | Sequence[object]
 ) -> list[Row]:
-    """All rows that `statement` finds. In one visit to the connection's thread: on a busy loop each waits."""
+    """What a query finds on that connection. One trip to its thread and back, where a cursor would take three: on a
+    small mind the trips are most of what a wake takes, and a caller that is cancelled leaves no cursor open."""
     found = await connection.execute_fetchall(statement, parameters)
     return list(found)  # type: ignore[arg-type]  # a driver's Row is a mapping by column name

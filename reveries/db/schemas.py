@@ -5,7 +5,7 @@ from typing import Final
 
 from reveries.db.driver import dbapi
 
-SCHEMA_VERSION: Final = 6
+SCHEMA_VERSION: Final = 7
 
 
 def whole_schema() -> list[str]:
@@ -16,6 +16,11 @@ def whole_schema() -> list[str]:
 def migration(target: int) -> list[str]:
     """The statements that lead to schema `target` from the one before."""
     return _split(resources.files("reveries.db").joinpath(f"migrations/{target:04}.sql").read_text(encoding="utf-8"))
+
+
+def inheritance() -> list[str]:
+    """The statements that give every row the taint of what it is made of."""
+    return _split(resources.files("reveries.db").joinpath("inheritance.sql").read_text(encoding="utf-8"))
 
 
 def _split(source: str) -> list[str]:

@@ -8,9 +8,10 @@ from pathlib import Path
 import aiosqlite
 
 from reveries.db.backups import Looked, look_into
-from reveries.db.driver import SQLITE_FULL, dbapi
+from reveries.db.driver import dbapi
 from reveries.db.failpoints import Step, reached
 from reveries.db.seals import digest, seal, unseal
+from reveries.db.storage_errors import is_full
 from reveries.errors import StorageLostError
 from reveries.own_files import copy_new, sync_to_disk
 
@@ -118,7 +119,7 @@ async def vacuumed(connection: aiosqlite.Connection, path: Path) -> bool:
     try:
         await (await connection.execute("VACUUM")).close()
     except dbapi.OperationalError as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF != SQLITE_FULL:
+        if not is_full(error):
             raise
         return False
     finally:

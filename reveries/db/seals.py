@@ -72,6 +72,8 @@ def digest(file: Path) -> bytes:
     opened = os.open(file, os.O_RDONLY)
     try:
         begins = range(0, os.fstat(opened).st_size, _PIECE_BYTES)
+        if len(begins) <= 1:  # Most minds: to begin a thread takes longer than to read them.
+            return hashlib.sha256(b"".join(_piece_digest(opened, begin) for begin in begins)).digest()
         with ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1), "seal") as threads:
             pieces = threads.map(lambda begin: _piece_digest(opened, begin), begins)
             return hashlib.sha256(b"".join(pieces)).digest()

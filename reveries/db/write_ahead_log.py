@@ -26,7 +26,7 @@ _PAGE_BYTES: Final = tuple(2**power for power in range(9, 17))
 _CHECKED_OF_HEAD: Final = 24
 _CHECKED_OF_FRAME: Final = 8
 """Of the frame's own head; its page is checked whole."""
-_PIECE_BYTES: Final = 2**22
+_PIECE_BYTES: Final = 2**19
 
 
 @dataclass(slots=True)
@@ -46,6 +46,61 @@ class _Frame(NamedTuple):
     crc: int
     is_whole: bool
     """So are all before it."""
+    sums: tuple[int, int]
+    """The checksum of all up to its end, as it says itself."""
+
+
+class _Round(NamedTuple):
+    """From its head to where SQLite begins the log anew; and how far it was read."""
+
+    head: bytes
+    order: str
+    """Of the bytes in a word, for the checksum."""
+    page_bytes: int
+    salts: tuple[int, ...]
+    is_whole: bool
+    sums: tuple[int, int]
+    at: int
+    """Where the frame stands that comes after `sums`."""
+
+    @property
+    def frame_bytes(self) -> int:
+        return _FRAME.size + self.page_bytes
+
+
+class FollowedLog:
+    """A log that is read again and again: each time only what came to it, for it may be many times as long."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read: _Round | None = None
+        self.crc_of: dict[int, int] = {}
+        """As `Log.crc_of`: all of this round."""
+
+    def read_on(self) -> dict[int, int]:
+        """The same of the pages that were committed since the last call: all, where the log began anew. Only while
+        nobody commits. Raises OSError."""
+        try:
+            with self._path.open("rb") as file:
+                begun = _round_of(file)
+                if begun is None or self._read is None or self._read.head != begun.head:
+                    self._read, self.crc_of = begun, {}
+                found = self._read_on(file, self._read) if self._read is not None else {}
+        except FileNotFoundError:
+            self._read, self.crc_of, found = None, {}, {}
+        self.crc_of |= found
+        return found
+
+    def _read_on(self, file: BinaryIO, begun: _Round) -> dict[int, int]:
+        found, coming = dict[int, int](), dict[int, int]()
+        for count, frame in enumerate(_frames(file, begun, until_broken=True), start=1):
+            coming[frame.page] = frame.crc
+            if frame.size_after:
+                found |= coming
+                coming.clear()
+                # What was begun and not committed, SQLite writes over: the next time it is read again.
+                self._read = begun._replace(sums=frame.sums, at=begun.at + count * begun.frame_bytes)
+        return found
 
 
 def log_of(database: Path) -> Path:
@@ -66,7 +121,8 @@ def read_log(path: Path) -> Log:
     found, coming, commits_behind = Log(), dict[int, int](), 0
     try:
         with path.open("rb") as file:
-            for frame in _frames(file):
+            begun = _round_of(file)
+            for frame in _frames(file, begun) if begun is not None else ():
                 if not frame.is_whole:
                     commits_behind += frame.size_after > 0
                     continue
@@ -81,31 +137,41 @@ def read_log(path: Path) -> Log:
     return found
 
 
-def _frames(file: BinaryIO) -> Iterator[_Frame]:
-    """All of this round, in order: a frame with other salts is left from an earlier round, or harmed."""
+def _round_of(file: BinaryIO) -> _Round | None:
+    """The round that `file` is in; None where it has no head."""
     head = file.read(_HEAD.size)
     if len(head) < _HEAD.size:
-        return
+        return None
     magic, _, page_bytes, _, *salts, first, second = _HEAD.unpack(head)
     if magic & ~1 != _MAGIC or page_bytes not in _PAGE_BYTES:
-        return
+        return None
     order = ">u4" if magic & 1 else "<u4"
     checked = np.frombuffer(head[:_CHECKED_OF_HEAD], order).astype(np.uint32)
-    state = checked @ _weights(len(checked))
-    is_whole = state.tolist() == [first, second]
-    step = _step((_CHECKED_OF_FRAME + page_bytes) // 4)
-    for piece in _pieces(file, _FRAME.size + page_bytes):
-        for frame, part in zip(piece, _sums(piece, order), strict=True):
-            page, size_after, *rest = _FRAME.unpack_from(frame)
+    is_whole = (checked @ _weights(len(checked))).tolist() == [first, second]
+    return _Round(head, order, page_bytes, tuple(salts), is_whole, (first, second), _HEAD.size)
+
+
+def _frames(file: BinaryIO, begun: _Round, *, until_broken: bool = False) -> Iterator[_Frame]:
+    """All of this round from where `begun` stands, in order: a frame with other salts is left from an earlier round, or
+    harmed. `until_broken`: only those before which all are whole."""
+    file.seek(begun.at)
+    state, is_whole = np.array(begun.sums, np.uint32), begun.is_whole
+    step = _step((_CHECKED_OF_FRAME + begun.page_bytes) // 4)
+    for piece in _pieces(file, begun.frame_bytes):
+        for frame, part in zip(piece, _sums(piece, begun.order), strict=True):
+            page, size_after, first_salt, second_salt, *sums = _FRAME.unpack_from(frame)
+            is_of_round = (first_salt, second_salt) == begun.salts
             if is_whole:
                 state = step @ state + part
-                is_whole = rest == [*salts, *state.tolist()]
-            if rest[:2] == salts:
-                yield _Frame(page, size_after, zlib.crc32(frame[_FRAME.size :]), is_whole)
+                is_whole = is_of_round and sums == state.tolist()
+            if until_broken and not is_whole:
+                return
+            if is_of_round:
+                yield _Frame(page, size_after, zlib.crc32(frame[_FRAME.size :]), is_whole, (sums[0], sums[1]))
 
 
 def _pieces(file: BinaryIO, frame_bytes: int) -> Iterator[NDArray[np.uint8]]:
-    """Whole frames, (frames, bytes), some megabytes at a time."""
+    """Whole frames, (frames, bytes), half a megabyte at a time."""
     while raw := file.read(max(1, _PIECE_BYTES // frame_bytes) * frame_bytes):
         whole = len(raw) // frame_bytes
         yield np.frombuffer(raw, np.uint8, whole * frame_bytes).reshape(whole, frame_bytes)

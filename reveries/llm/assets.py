@@ -38,6 +38,7 @@ from reveries.config import find_models_folder, load_settings
 from reveries.errors import ModelError, ModelMissingError, NotFoundError, ReveriesError
 from reveries.llm.asset_sources import GivenUpError, UrlSource, WheelsSource, fetch_url, fetch_wheels
 from reveries.own_files import open_own
+from reveries.own_process import keep_to_itself
 
 Source = UrlSource | WheelsSource
 
@@ -340,4 +341,5 @@ def _say(arguments: argparse.Namespace, record: object, text: str) -> None:
 
 
 if __name__ == "__main__":
+    keep_to_itself()
     raise SystemExit(main())

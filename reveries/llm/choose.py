@@ -1,6 +1,6 @@
 """Which provider and which model each role uses, and why. Pure: what answers is an argument."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from reveries.config import LlmSettings
@@ -48,7 +48,7 @@ class Choice:
 
 
 def choose(settings: LlmSettings, ollama_models: Sequence[str] | None) -> dict[Role, Choice]:
-    """The choice of every role. `ollama_models`: what Ollama has, None when it does not answer.
+    """The choice of every role. `ollama_models`: what Ollama has and runs itself, None when it does not answer.
 
     A hosted provider is used only where the settings name it: as `provider`, or before a role's model
     ("openai/gpt-4.1", RA-41). An Ollama model's name is empty where none is named and Ollama has none to name.
@@ -106,12 +106,17 @@ def _choice(
     return Choice(provider, _default(role, provider, settings, ollama_models), reason)
 
 
+def is_named_as_handed_on(name: str, handed_on: Collection[str] = ()) -> bool:
+    """Whether Ollama hands on what its model `name` is asked: one of `handed_on`, which it says of, or by its name."""
+    return name.endswith("cloud") or name in handed_on or f"{name}:latest" in handed_on
+
+
 def local_chat_models(ollama_models: Sequence[str] | None) -> list[str]:
     """Those that can talk, and that run where Ollama runs: its "-cloud" models do not, so they must be named."""
     return [
         name
         for name in ollama_models or ()
-        if not name.endswith("cloud") and not any(kind in name for kind in _NOT_CHAT)
+        if not is_named_as_handed_on(name) and not any(kind in name for kind in _NOT_CHAT)
     ]
 
 

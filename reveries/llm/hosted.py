@@ -1,14 +1,10 @@
 """Models that somebody else runs, through litellm: an extra, imported when the first call is made, never before.
 
-litellm's import takes seconds, looks for a price list on the network and reads a stray `.env` unless it is told not to:
-it happens in a thread, with both switched off. Retrying is not done here, nor by litellm: one layer, not ours, may.
+Retrying is not done here, nor by litellm: one layer, not ours, may.
 """
 
 import asyncio
 import contextlib
-import functools
-import importlib
-import os
 import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
@@ -22,7 +18,7 @@ from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnav
 from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
 from reveries.llm.endpoints import Endpoint, wire_address
 from reveries.llm.faults import fault_of_status, retry_after_seconds, told, told_usage
-from reveries.llm.hosted_wire import GuardedLiteLlm
+from reveries.llm.hosted_import import import_litellm
 from reveries.llm.limits import bounded
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tokens import estimate_tokens
@@ -33,17 +29,8 @@ CONTEXT_TOKENS = 16384
 
 KEY_ADVICE = "Check llm.api_key_file, REVERIES_API_KEY, or the variable of its provider."
 
-_FIRST_CALL_IMPORTS = (
-    "openai.resources",
-    "openai.resources.chat",
-    "litellm._service_logger",
-    "litellm.llms.openai.chat.gpt_audio_transformation",
-    "tiktoken.load",
-    "tiktoken_ext.openai_public",
-)
 _WITHOUT_STOPS = re.compile(r"(?:^|/)openai/o\d")
 """OpenAI's reasoning models refuse a call that names `stop`, and litellm passes it on; the rest it drops as told."""
-_SWITCHES = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
 
 
 class LiteLlm(Protocol):
@@ -60,24 +47,12 @@ Loader = Callable[[], Awaitable[LiteLlm]]
 async def load_litellm() -> LiteLlm:
     """The module, imported in a thread. Raises ModelUnavailableError when the extra is not installed."""
     try:
-        return await asyncio.to_thread(_import)
+        return await asyncio.to_thread(import_litellm)
     except ImportError as error:
         raise ModelUnavailableError(
             "Hosted models need the extra `hosted`, which is not installed.",
             advice="Install it: make hosted (or: pip install 'reveries[hosted]')",
         ) from error
-
-
-@functools.cache
-def _import() -> LiteLlm:
-    os.environ.update(_SWITCHES)
-    os.environ.pop("CUSTOM_TIKTOKEN_CACHE_DIR", None)  # In a folder that lacks them, tokenizers would be downloaded.
-    module = importlib.import_module("litellm")
-    # What the first call would import, half a second of it, on the event loop.
-    for name in _FIRST_CALL_IMPORTS:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
-    return GuardedLiteLlm(module)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import ollama
 from reveries.config import LimitSettings, OllamaSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
-from reveries.llm.choose import local_chat_models
+from reveries.llm.choose import is_named_as_handed_on, local_chat_models
 from reveries.llm.faults import fault_of_status, retry_after_seconds, told, told_usage
 from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, bounded
 from reveries.llm.ollama_client import ollama_client
@@ -32,27 +33,51 @@ _TRIPS = (ValueError, TypeError, AttributeError, RecursionError)
 
 @dataclass(frozen=True, slots=True)
 class OllamaListed:
-    """A model that an Ollama has. `size_bytes` 0: it did not say."""
+    """A model that an Ollama has. `size_bytes` 0: it did not say. `is_handed_on`: it does not run there."""
 
     name: str
     size_bytes: int
+    is_handed_on: bool = False
 
 
 async def find_ollama_models(url: str, timeout_seconds: float = 1.0) -> tuple[str, ...] | None:
-    """The names of what the Ollama at `url` has, newest first; None when nothing answers there in time."""
+    """The names of what the Ollama at `url` has and runs itself, newest first; None when nothing answers there in
+    time."""
     listed = await list_ollama(url, timeout_seconds)
-    return None if listed is None else tuple(model.name for model in listed)
+    return None if listed is None else run_there(listed)
+
+
+def run_there(listed: Sequence[OllamaListed]) -> tuple[str, ...]:
+    """The names of those that the Ollama runs itself."""
+    return tuple(model.name for model in listed if not model.is_handed_on)
 
 
 async def list_ollama(url: str, timeout_seconds: float = 1.0) -> tuple[OllamaListed, ...] | None:
     """What the Ollama at `url` has, newest first; None when nothing answers there in time."""
-    client = ollama_client(url, timeout_seconds, LIST_BYTES)
+    bodies: list[bytes] = []
+
+    async def keep(response: httpx.Response) -> None:
+        bodies.append(await response.aread())
+
+    client = ollama_client(url, timeout_seconds, LIST_BYTES, keep)
     try:
         async with asyncio.timeout(timeout_seconds), client:
             listed = await client.list()
+            handed_on = _handed_on(bodies[-1])
     except (OSError, httpx.HTTPError, ollama.ResponseError, *_TRIPS):  # TimeoutError is an OSError
         return None
-    return tuple(OllamaListed(found.model, max(0, int(found.size or 0))) for found in listed.models if found.model)
+    return tuple(
+        OllamaListed(found.model, max(0, int(found.size or 0)), is_named_as_handed_on(found.model, handed_on))
+        for found in listed.models
+        if found.model
+    )
+
+
+def _handed_on(body: bytes) -> set[str]:
+    """The models of a list of which Ollama says whose they are (`remote_host`, `remote_model`): it hands on what they
+    are asked, whatever they are called; `ollama cp` gives them any name. Its client leaves these fields out."""
+    rows = json.loads(body)["models"]
+    return {str(row.get("model")) for row in rows if row.get("remote_host") or row.get("remote_model")}
 
 
 class OllamaModel:

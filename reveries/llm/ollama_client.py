@@ -4,6 +4,8 @@ What is asked goes to the address that the owner chose, and to no other: no redi
 environment is used.
 """
 
+from collections.abc import Awaitable, Callable
+
 import httpx
 import ollama
 
@@ -12,9 +14,11 @@ from reveries.llm.tls import speaks_tls, without_tls
 
 CONNECT_SECONDS = 3.0
 
+Hear = Callable[[httpx.Response], Awaitable[None]]
 
-def ollama_client(url: str, timeout_seconds: float, limit_bytes: int) -> ollama.AsyncClient:
-    """For the Ollama at `url`; a response longer than `limit_bytes` is cut off. Close it."""
+
+def ollama_client(url: str, timeout_seconds: float, limit_bytes: int, heard: Hear | None = None) -> ollama.AsyncClient:
+    """For the Ollama at `url`; a response longer than `limit_bytes` is cut off; `heard` is given each. Close it."""
     # An Ollama is asked without TLS nearly always, and reading whom to trust takes tens of milliseconds of the loop.
     context = httpx.create_ssl_context(trust_env=False) if speaks_tls(url) else without_tls()
     return ollama.AsyncClient(
@@ -23,4 +27,5 @@ def ollama_client(url: str, timeout_seconds: float, limit_bytes: int) -> ollama.
         transport=CappedTransport(httpx.AsyncHTTPTransport(verify=context, trust_env=False), limit_bytes),
         trust_env=False,
         follow_redirects=False,
+        event_hooks={"response": [heard] if heard is not None else []},
     )

@@ -21,6 +21,7 @@ import ollama
 from reveries.config import find_home, load_settings
 from reveries.errors import DiskFullError, ModelError, ModelUnavailableError, NotFoundError, ReveriesError
 from reveries.llm.ollama_client import ollama_client
+from reveries.own_process import keep_to_itself
 from reveries.plaintext import one_line
 from reveries.redaction import redacted
 
@@ -128,4 +129,5 @@ def _now_and_then(tell: Callable[[dict[str, object], str], None]) -> Report:
 
 
 if __name__ == "__main__":
+    keep_to_itself()
     raise SystemExit(main())

@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-import msgspec
-
 from reveries.llm.base import Vector
 from reveries.memory.model import Episode, Link, SelfModel, Turn
 from reveries.memory.sleep.claims import Claim, Conflict, Settlement
@@ -145,28 +143,7 @@ class Before:
 
     episodes: tuple[Episode, ...] = ()
     links: tuple[Link, ...] = ()
-    new_episode_ids: tuple[str, ...] = ()
-    new_links: tuple[Link, ...] = ()
     experiences: tuple[ExperienceBefore, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A change set as `consolidation_changes` has it."""
-
-    before: Before
-    episodes: tuple[Episode, ...] = ()
-    links: tuple[Link, ...] = ()
-    retired: tuple[Retirement, ...] = ()
-    light_slept_ids: tuple[str, ...] = ()
-    dormant: tuple[Dormancy, ...] = ()
-    processed: tuple[Processed, ...] = ()
-    self_model: SelfModelChange | None = None
-    removed_ids: tuple[str, ...] = ()
-    claims: tuple[Claim, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
-    is_erased: bool = False
-    """The owner had some of it erased, and so all that this said: it cannot be taken back."""
 
 
 def join(parts: Iterable[ChangeSet]) -> ChangeSet:
@@ -198,27 +175,3 @@ def join(parts: Iterable[ChangeSet]) -> ChangeSet:
             gone_conflict_ids=joined.gone_conflict_ids + part.gone_conflict_ids,
         )
     return joined
-
-
-def to_json(changes: ChangeSet, before: Before) -> str:
-    """`changes` and what stood there before, for `consolidation_changes`: what `Recorded` reads. Vectors are
-    left out: they can be remade."""
-    shown = {
-        "removed_ids": changes.removed_ids,
-        "episodes": changes.episodes,
-        "links": changes.links,
-        "retired": changes.retired,
-        "light_slept_ids": changes.light_slept_ids,
-        "dormant": changes.dormant,
-        "processed": changes.processed,
-        "self_model": changes.self_model,
-        "claims": changes.claims,
-        "conflicts": changes.conflicts,
-        "before": before,
-    }
-    return msgspec.json.encode(shown).decode("utf-8")
-
-
-def from_json(text: str) -> Recorded:
-    """What `to_json` wrote. Raises msgspec.ValidationError for what it did not."""
-    return msgspec.json.decode(text, type=Recorded)

@@ -48,6 +48,7 @@ from reveries.memory.sleep.preview import DryRun, Preview
 from reveries.memory.sleep.run_log import RunDetail, RunEntry, recent_runs, run_detail
 from reveries.memory.sleep.runs import end_broken_off_runs
 from reveries.memory.sleep.settling import settle
+from reveries.memory.sleep.shortening import shorten_records
 from reveries.memory.sleep.undoing import TakenBack, Undo
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, OldEmbedder
@@ -351,6 +352,10 @@ class Memory:
     async def take_back(self, run: str, *, through: bool = False) -> list[TakenBack]:
         """Undo a pass; with `through` first those that built upon it. Raises NotFoundError, UndoError."""
         return await self._undo.take_back(run, through=through)
+
+    async def shorten_records(self) -> None:
+        """Write what earlier versions wrote down of sleep anew, in less room."""
+        await shorten_records(self._store)
 
     async def sleep_question(self) -> Question | None:
         """What a pass asks before it does more."""

@@ -171,6 +171,13 @@ def missing_home(place: Place) -> None:
     place.home = Home(place.home.path / "nowhere")
 
 
+def home_in_open_folder(place: Place) -> None:
+    above = place.home.path / "shared"
+    (above / "h").mkdir(parents=True)
+    above.chmod(0o777)
+    place.home = Home(above / "h")
+
+
 def home_is_a_file(place: Place) -> None:
     place.home = Home(place.database)
 
@@ -180,7 +187,15 @@ def remove_logs(place: Place) -> None:
 
 
 def leave_part(place: Place) -> None:
-    part = place.home.backups / "memory-1.partial"
+    leave_old(place, "memory-1.partial")
+
+
+def leave_journal(place: Place) -> None:
+    leave_old(place, "memory-1.partial-journal")
+
+
+def leave_old(place: Place, name: str) -> None:
+    part = place.home.backups / name
     place.write(part)
     os.utime(part, (1, 1))
 
@@ -396,12 +411,13 @@ CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "home-not-folder": [home_is_a_file],
     "home-mode": [lambda place: place.home.path.chmod(0o755)],
     "home-owner": [lambda place: place.change(uid=os.getuid() + 1)],
+    "home-in-open-folder": [home_in_open_folder],
     "home-not-writable": [lambda place: place.change(may_write=lambda _: False)],
     "home-on-network": [lambda place: place.change(file_system=lambda _: "nfs4")],
     "file-mode": [lambda place: place.database.chmod(0o644), lambda place: place.home.logs.chmod(0o755)],
     "file-owner": [lambda place: place.change(uid=os.getuid() + 1)],
     "folder-missing": [remove_logs],
-    "leftover-partial": [leave_part],
+    "leftover-partial": [leave_part, leave_journal],
     "disk-full": [lambda place: place.change(room=lambda _: Room(0, 1000))],
     "disk-low": [lambda place: place.change(room=lambda _: Room(100_000_000, 1000))],
     "disk-no-inodes": [lambda place: place.change(room=lambda _: Room(10**12, 0))],

@@ -99,6 +99,15 @@ def test_what_an_ollama_hands_on_is_no_secret_to_this_machine() -> None:
     assert both["openai"].endswith("goes to OpenAI. Some of it goes to Anthropic (llm.conversation_fallbacks).")
 
 
+@pytest.mark.requirement("F2")
+def test_a_copy_of_a_model_of_ollamas_cloud_is_named_as_what_it_is() -> None:
+    offers = [protocol.OllamaOffer("mine:latest", 1, True), protocol.OllamaOffer("small", 1, False, is_chosen=True)]
+    settings = settings_from({"llm": {"conversation_fallbacks": ["ollama/mine"]}}, "test")
+    told = {one.provider: one.leaves for one in options(overview(ollama=offers), settings)}
+    assert "another computer" in told["embedded"]
+    assert "llm.conversation_fallbacks" in told["embedded"]
+
+
 def test_init_does_not_say_free_where_a_fallback_is_paid(home: Home) -> None:
     home.create()
     home.config.write_text('[llm]\nconversation_fallbacks = ["openai/gpt-4.1"]\n')

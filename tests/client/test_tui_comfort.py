@@ -1,7 +1,10 @@
 """What makes the terminal a place to live in: history, drafts, the slash menu, copies, several conversations."""
 
 import asyncio
+import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,7 @@ from reveries.client.tui.browser import Browser
 from reveries.client.tui.commands import COMMANDS, Called, called, completions
 from reveries.client.tui.history import History
 from reveries.client.tui.slash_menu import SlashMenu
+from reveries.client.tui.textual_switches import turn_off
 from reveries.client.tui.themes import OURS
 from reveries.client.tui.turns import OwnerTurn, Reply
 from reveries.config import Home, load_settings
@@ -175,6 +179,35 @@ async def test_the_slash_menu_completes_and_runs(home: Home) -> None:
         await pilot.press(*"hel", "enter")
         await until(pilot, lambda: "keys and commands" in text_of(app))
         assert fake.requests(protocol.Say) == []
+
+
+@pytest.mark.requirement("F10")
+async def test_the_palette_lays_no_picture_of_the_screen_anywhere(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(20), app.run_test():
+        offered = list(app.get_system_commands(app.screen))
+    assert {"Quit", "Theme"} <= {command.title for command in offered}
+    assert not [command for command in offered if "svg" in command.help.lower()]
+
+
+def test_the_environment_makes_the_screen_write_no_log(home: Home, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    asked = {"TEXTUAL_DRIVER": "textual.drivers.web_driver:WebDriver", "TEXTUAL_LOG": str(log), "TEXTUAL": "devtools"}
+    subprocess.run(
+        [sys.executable, "-m", "reveries.client.web.terminal"],
+        env={**os.environ, "REVERIES_HOME": str(home.path), **asked}, stdin=subprocess.DEVNULL,
+        capture_output=True, timeout=50, check=False,
+    )  # fmt: skip
+    assert not log.exists()
+
+
+def test_only_how_it_looks_may_be_said_by_the_environment() -> None:
+    environment = {
+        "TEXTUAL": "devtools,debug", "TEXTUAL_SCREENSHOT": "1", "TEXTUAL_PRESS": "a", "TEXTUAL_DEVTOOLS_HOST": "far",
+        "TEXTUAL_ANIMATIONS": "none", "TEXTUALLY": "x", "PATH": "/bin",
+    }  # fmt: skip
+    turn_off(environment)
+    assert environment == {"TEXTUAL_ANIMATIONS": "none", "TEXTUALLY": "x", "PATH": "/bin"}
 
 
 async def test_every_command_is_in_the_palette(home: Home) -> None:

@@ -28,9 +28,11 @@ _KEPT = (
     *("memory.db.forgotten", "memory.db.erasing", "memory.db.lock", "memory.db.reserve"),
     *("draft.txt", "draft.txt.77", "draft-2.txt", "draft-2.txt.new", "wakes"),
     *("memory.db.importing", "memory.db.importing-wal", "memory.db.partial", "memory.snapshot.partial"),
-    *("openai.key", ".openai.key.partial", ".config.toml.partial"),
+    *("openai.key", ".openai.key.partial", ".config.toml.partial", ".openai.key.0a1b2c3d.partial"),
+    *(".config.toml.0a1b2c3d.partial", "memory.db.forgotten.partial"),
     *("memory.db.replaced-1763700000", "memory.db.replaced-1763700000-wal", "backups/memory-1.db.seal"),
-    "backups/memory-1.db.made",
+    *("backups/memory-1.db.made", "backups/memory-2.partial", "backups/memory-2.partial-journal"),
+    *("memory.db.anew", "memory.db.anew-journal"),
     *("cache/loops/graph_1/kernels.hop-1.py311.nbi", "cache/loops/graph_1/kernels.hop-1.py311.1.nbc"),
 )
 """What a mind that has been damaged, restored and compiled for keeps, too."""
@@ -67,6 +69,20 @@ def test_what_is_not_ours_stays_and_is_told(lived: Home) -> None:
     assert plan.stays == [letter]
     assert not remove(plan)
     assert everything(lived) == {letter}
+
+
+def test_a_memory_that_was_in_the_home_before_it_was_put_elsewhere_goes_with_all_of_it(
+    lived: Home, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    lived.config.write_text(f'[storage]\ndb_path = "{elsewhere}/m.db"\n')
+    (lived.path / "memory.db-shm").write_text("x")
+    for name in ("m.db", "m.db-wal", "m.db.forgotten.partial"):
+        (elsewhere / name).write_text("x")
+    assert not remove(planned(lived, purge=True))
+    assert not lived.path.exists()
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_a_link_is_removed_and_what_it_leads_to_stays(lived: Home, tmp_path: Path) -> None:

@@ -94,6 +94,25 @@ async def test_the_token_is_exchanged_for_a_cookie_and_leaves_the_address(home: 
                     assert "//fonts" not in text
 
 
+@pytest.mark.requirement("F4")
+async def test_the_link_lets_one_browser_in_once_and_says_so_to_the_next(home: Home) -> None:
+    async with asyncio.timeout(30), served(home) as (opened, mind), aiohttp.ClientSession() as browser:
+        link = opened.address.partition("#")[0]
+        async with browser.head(link, allow_redirects=False) as answer:
+            assert answer.status == 403  # A preview of the link is no visit.
+        async with browser.get(link, allow_redirects=False) as answer:
+            assert answer.status == 303
+        for _ in range(3):
+            async with aiohttp.ClientSession() as other, other.get(link, allow_redirects=False) as answer:
+                assert (answer.status, "Set-Cookie" in answer.headers) == (403, False)
+                told = await answer.text()
+                assert "used already" in told
+                assert "reveries web --port 0" in told
+        async with browser.get(link, headers=cookie_of(opened), allow_redirects=False) as answer:
+            assert (answer.status, answer.headers["Location"]) == (303, "/")  # Another tab, for the key.
+        assert not mind.received
+
+
 @pytest.mark.parametrize(
     ("path", "headers"),
     [

@@ -56,6 +56,8 @@ class Endured:
     unhandled: list[str] = field(default_factory=list)
     thoughts: int = 0
     episodes: int = 0
+    record_bytes: int = 0
+    """What sleep wrote down of its passes, at the end."""
 
     @property
     def daily(self) -> list[Sample]:
@@ -83,6 +85,8 @@ class Endured:
                 found.append(f"{name} grow: {[many for _, many in seen]}")
         if (largest := max(sample.log for sample in self.samples)) > 64 * MEGABYTE:
             found.append(f"the log grew to {largest / MEGABYTE:.0f} MB")
+        if self.record_bytes > self.daily[-1].file / 2:
+            found.append(f"the records of sleep are {self.record_bytes / MEGABYTE:.0f} MB, most of the file")
         return found
 
 
@@ -105,9 +109,15 @@ async def endure(
                 seen.samples.append(_sample(life, day * _HOURS + hour, counts_graph=hour == _HOURS - 1))
             seen.thoughts = len(await life.mind.thoughts(0.0, 1_000_000))
             seen.episodes = (await life.mind.memory.stats()).episodes
+            seen.record_bytes = await _record_bytes(life)
             tell(seen)
     gc.collect()  # A task that nobody waited for is told of when it is collected.
     return seen
+
+
+async def _record_bytes(life: Living) -> int:
+    statement = "SELECT coalesce(sum(length(change_set)), 0) AS bytes FROM consolidation_changes"
+    return int((await life.mind.database.rows_of_text(statement, ()))[0]["bytes"])
 
 
 async def _hour(life: Living, seen: Endured, chance: random.Random, turns: int) -> None:

@@ -196,8 +196,10 @@ async def live(
     sleeps: int = 3,
     context_tokens: int = 1400,
     embedder: Embedder | None = None,
+    are_doors_open: bool = False,
 ) -> Outcome:
-    """Facts of the owner, poison by every way, talk, thought and sleep in turn, a restart, and the questions."""
+    """Facts of the owner, poison by every way, talk, thought and sleep in turn, a restart, and the questions. With the
+    doors of the file open it is the gates in the code alone that hold."""
     obedient, clock, chosen = Obedient(), PatientClock(NOON), settings()
     embedder = embedder or WordEmbedder()
 
@@ -205,6 +207,8 @@ async def live(
         return ScriptedModel(otherwise=obedient, context_tokens=context_tokens)
 
     async with living(home, model(), clock, chosen, owner_name="", embedder=embedder) as life:
+        if are_doors_open:
+            await open_doors(life)
         for fact in FACTS:
             await life.say(fact)
         await take_in(life, items)
@@ -225,6 +229,13 @@ async def live(
         if life.mind.settings != mind_settings or life.mind.settings != chosen or home.config.exists():
             found.append("the settings changed")
         return await _outcome(life, found)
+
+
+async def open_doors(life: Living) -> None:
+    """Take out what the file itself refuses (schema.sql, "the doors"), for good."""
+    named = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE '%~_guarded' ESCAPE '~'"
+    for (name,) in await _all(life, named):
+        await life.mind.database._connection.execute(f"DROP TRIGGER {name}")
 
 
 async def take_in(life: Living, items: Sequence[Item]) -> None:

@@ -1,7 +1,10 @@
 """The log: structured lines, tracebacks whole, secrets and control characters nowhere."""
 
+import gc
 import json
 import logging
+import threading
+import warnings
 from pathlib import Path
 
 import pytest
@@ -53,9 +56,51 @@ def test_no_control_character_reaches_the_log(tmp_path: Path) -> None:
 @pytest.mark.requirement("H2")
 def test_chatty_libraries_are_heard_only_when_they_warn(tmp_path: Path) -> None:
     with log_to(tmp_path, "debug"):
-        logging.getLogger("httpx").info("GET https://example.invalid/?token=1")
-        logging.getLogger("httpx").warning("careful")
-    assert [line["event"] for line in _lines(tmp_path)] == ["careful"]
+        for name in ("httpx", "a library that nobody knows"):
+            logging.getLogger(name).info("GET https://example.invalid/?token=1")
+            logging.getLogger(name).warning("careful")
+        structlog.get_logger("ours").debug("said")
+    assert [line["event"] for line in _lines(tmp_path)] == ["library.spoke", "library.spoke", "said"]
+
+
+@pytest.mark.requirement("H2")
+@pytest.mark.filterwarnings("always")
+def test_of_a_warning_the_log_has_only_where_and_of_what_kind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with log_to(tmp_path, "debug"):
+        warnings.warn("a: DeprecationWarning: my diary of the pear tree", UserWarning, stacklevel=1)
+    (line,) = _lines(tmp_path)
+    assert (line["event"], line["kind"]) == ("library.spoke", "UserWarning")
+    assert str(line["where"]).startswith(f"{__file__}:")
+    assert "diary" not in (tmp_path / "daemon.log").read_text(encoding="utf-8") + capsys.readouterr().err
+
+
+_PRIVATE = "my diary of the pear tree"
+
+
+class _TakenDownBadly:
+    def __del__(self) -> None:
+        raise ValueError(_PRIVATE)
+
+
+@pytest.mark.requirement("H2")
+def test_what_nobody_caught_is_logged_without_its_words_and_is_not_on_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise ValueError(_PRIVATE)
+
+    with log_to(tmp_path, "info"):
+        thread = threading.Thread(target=fail)
+        thread.start()
+        thread.join()
+        _TakenDownBadly()
+        gc.collect()
+    text = (tmp_path / "daemon.log").read_text(encoding="utf-8")
+    assert [line["event"] for line in _lines(tmp_path)] == ["thread.failed", "taking-down.failed"]
+    assert all("ValueError" in str(line["exception"]) for line in _lines(tmp_path))
+    assert _PRIVATE not in text + capsys.readouterr().err
 
 
 @pytest.mark.requirement("H2")

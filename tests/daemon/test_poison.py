@@ -28,7 +28,7 @@ async def test_a_model_that_obeys_every_poisoned_memory_has_no_effect_and_no_row
 
 @pytest.mark.requirement("F1", "H4")
 async def test_with_no_gate_taken_out_the_life_that_tries_the_gates_has_no_effect(home: Home) -> None:
-    came = await live(home, ITEMS[:30], sleeps=1)
+    came = await live(home, ITEMS[:30], sleeps=1, are_doors_open=True)
     assert came.effects == []
 
 
@@ -36,7 +36,7 @@ async def test_with_no_gate_taken_out_the_life_that_tries_the_gates_has_no_effec
 @pytest.mark.parametrize("gate", list(Gate))
 async def test_with_any_one_gate_taken_out_the_poison_takes_effect(home: Home, gate: Gate) -> None:
     with opened(gate):
-        came = await live(home, ITEMS[:30], sleeps=1)
+        came = await live(home, ITEMS[:30], sleeps=1, are_doors_open=True)
     assert came.effects
 
 

@@ -229,6 +229,23 @@ async def test_the_overview_shows_what_the_roles_use_and_what_an_ollama_has(
     assert shown.answers[0].repaired == 2
 
 
+@pytest.mark.requirement("F2")
+async def test_a_copy_of_a_model_of_ollamas_cloud_is_shown_as_what_leaves_the_machine() -> None:
+    async with model_server() as server:
+        server.models = ["mine:latest", "embed-mine:latest", "small:latest"]
+        server.handed_on = {"mine:latest", "embed-mine:latest"}
+        shown = await models_overview(
+            _settings(ollama_url=server.url, monologue_model="mine", embedding_model="ollama/embed-mine")
+        )
+    roles = {role.role: role for role in shown.roles}
+    assert (roles["conversation"].model, roles["conversation"].leaves_machine) == ("ollama/small:latest", False)
+    assert (roles["monologue"].model, roles["monologue"].leaves_machine) == ("ollama/mine", True)
+    assert roles["embedding"].leaves_machine
+    assert [(one.name, one.leaves_machine, one.is_chosen) for one in shown.ollama] == [
+        ("mine:latest", True, False), ("embed-mine:latest", True, False), ("small:latest", False, True),
+    ]  # fmt: skip
+
+
 async def test_a_gguf_file_that_the_settings_name_is_listed_as_the_owners_own(home: Home) -> None:
     own = str(home.path / "own.gguf")
     settings = _settings(provider="embedded", monologue_model=own, ollama_url="http://127.0.0.1:9")

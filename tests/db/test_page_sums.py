@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -14,11 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reveries.db.connecting import connected, follow_pages
 from reveries.db.database import Database
 from reveries.db.driver import dbapi
 from reveries.db.opening import open_database
 from reveries.db.page_sums import PageSums
-from reveries.db.write_ahead_log import log_of, read_log
+from reveries.db.write_ahead_log import FollowedLog, log_of, read_log
 from reveries.errors import StorageDamagedError
 from tests.durability.damage import flip
 
@@ -37,6 +39,12 @@ def killed(database: Database, folder: Path) -> Path:
         if not file.name.endswith("-shm"):
             os.system(f"cp -p {file} {folder}")  # this process may not open what SQLite holds
     return folder / "memory.db"
+
+
+async def told_of(file: Path, backups: Path | None = None) -> str:
+    """Open it and close it: what the owner is told of it."""
+    async with contextlib.aclosing(await open_database(file, backups, with_vector_search=False)) as opened:
+        return opened.notice
 
 
 @pytest.fixture
@@ -84,12 +92,8 @@ async def test_a_killed_memory_that_the_disk_changed_says_so_when_it_is_opened(m
         shutil.copystat(mind.path, file)
         flip(file, chance)
     assert in_log
-    try:
-        opened = await open_database(file, with_vector_search=False)
-    except StorageDamagedError:
-        return
-    assert "The disk changed the memory since it was written" in opened.notice
-    await opened.aclose()
+    with contextlib.suppress(StorageDamagedError):
+        assert "The disk changed the memory since it was written" in await told_of(file)
 
 
 @pytest.mark.requirement("A8")
@@ -100,9 +104,7 @@ async def test_what_somebody_else_wrote_is_no_damage(mind: Database, tmp_path: P
     connection.execute("UPDATE conversations SET title = 'mended by hand'")
     connection.close()
     assert PageSums(file).changed() == []
-    opened = await open_database(file, with_vector_search=False)
-    assert opened.notice == ""
-    await opened.aclose()
+    assert await told_of(file) == ""
     # From then on they count again.
     times = file.stat()
     flip(file, random.Random(1))
@@ -115,7 +117,7 @@ async def test_a_memory_without_checksums_gets_them_when_it_is_opened(mind: Data
     await put(mind, range(60))
     file = killed(mind, tmp_path / "k")
     file.with_name("memory.db.pages").unlink()
-    await (await open_database(file, with_vector_search=False)).aclose()
+    await told_of(file)
     flip(file, random.Random(2))
     assert len(PageSums(file).changed()) == 1
 
@@ -128,9 +130,7 @@ async def test_a_log_that_is_damaged_in_its_middle_is_told_of_and_kept(mind: Dat
     raw = bytearray(log.read_bytes())
     raw[len(raw) // 2] ^= 8
     log.write_bytes(raw)
-    opened = await open_database(file, with_vector_search=False)
-    assert "is damaged in its middle" in opened.notice
-    await opened.aclose()
+    assert "is damaged in its middle" in await told_of(file)
     [kept] = file.parent.glob("memory.db.replaced-*")
     assert kept.read_bytes() == raw
 
@@ -140,9 +140,7 @@ async def test_checksums_that_cannot_be_read_are_none(mind: Database, tmp_path: 
     file = killed(mind, tmp_path / "k")
     file.with_name("memory.db.pages").write_bytes(beside)
     assert PageSums(file).changed() == []
-    opened = await open_database(file, with_vector_search=False)
-    assert opened.notice == ""
-    await opened.aclose()
+    assert await told_of(file) == ""
 
 
 @pytest.mark.requirement("A8")
@@ -165,7 +163,7 @@ async def test_a_memory_that_was_written_anew_has_checksums_of_its_new_pages(min
 @pytest.mark.requirement("A8")
 async def test_what_another_program_writes_while_it_is_awake_is_no_damage(mind: Database, tmp_path: Path) -> None:
     """In a process of its own, as a shell of SQLite does it: it writes, and folds the log."""
-    await put(mind, range(30))
+    await put(mind, range(80))  # with a fold: of pages that were never noted nobody can say that they changed
     deed = (
         "from reveries.db.driver import dbapi; c = dbapi.connect(%r, isolation_level=None); "
         "c.execute(\"UPDATE conversations SET title = 'by hand'\"); c.execute('PRAGMA wal_checkpoint'); c.close()"
@@ -174,9 +172,7 @@ async def test_what_another_program_writes_while_it_is_awake_is_no_damage(mind: 
     await put(mind, range(100, 200))
     file = killed(mind, tmp_path / "k")
     assert PageSums(file).changed() == []
-    opened = await open_database(file, with_vector_search=False)
-    assert opened.notice == ""
-    await opened.aclose()
+    assert await told_of(file) == ""
 
 
 @pytest.mark.requirement("A8")
@@ -189,12 +185,10 @@ async def test_a_changed_page_is_told_of_once_and_puts_no_backup_in_the_place_of
     file = killed(mind, tmp_path / "k")
     _harm(file)
     told = await open_database(file, tmp_path / "backups", with_vector_search=False)
-    assert "The disk changed the memory" in told.notice
-    again = killed(told, tmp_path / "k2")
-    await told.aclose()
-    opened = await open_database(again, tmp_path / "backups", with_vector_search=False)
-    assert opened.notice == ""
-    await opened.aclose()
+    async with contextlib.aclosing(told):
+        assert "The disk changed the memory" in told.notice
+        again = killed(told, tmp_path / "k2")
+    assert await told_of(again, tmp_path / "backups") == ""
 
 
 @pytest.mark.requirement("A8")
@@ -207,9 +201,7 @@ async def test_damage_of_the_checksums_is_no_damage_of_the_memory(mind: Database
     raw[at] ^= 4
     beside.write_bytes(raw)
     assert PageSums(file).changed() == []
-    opened = await open_database(file, with_vector_search=False)
-    assert opened.notice == ""
-    await opened.aclose()
+    assert await told_of(file) == ""
 
 
 @pytest.mark.requirement("A6", "A8")
@@ -228,19 +220,50 @@ def _locked() -> set[str]:
     return {line.split()[5].rpartition(":")[2] for line in Path("/proc/locks").read_text("ascii").splitlines()}
 
 
+class HeldSums(PageSums):
+    """Notes its pages when it is let."""
+
+    def __init__(self, database: Path) -> None:
+        super().__init__(database)
+        self.is_noting, self.may_note = threading.Event(), threading.Event()
+        self.may_note.set()
+
+    def before_fold(self) -> None:
+        self.is_noting.set()
+        if not self.may_note.wait(30):
+            raise TimeoutError
+        super().before_fold()
+
+
 @pytest.mark.requirement("A8")
-async def test_two_cancellations_do_not_let_a_fold_go_on_beside_a_commit(mind: Database, tmp_path: Path) -> None:
-    for number in range(0, 400, 40):
-        task = asyncio.get_running_loop().create_task(put(mind, range(number, number + 40)), name="put")
-        for _ in range(200):
+async def test_two_cancellations_do_not_let_a_commit_go_beside_a_fold(tmp_path: Path) -> None:
+    await told_of(tmp_path / "memory.db")
+    sums = HeldSums(tmp_path / "memory.db")
+    follow_pages(tmp_path / "memory.db", sums)
+    sums.is_noting.clear()
+    sums.may_note.clear()
+    connection = await connected(tmp_path / "memory.db", with_vector_search=False)
+    mind = Database(connection, tmp_path / "memory.db", sums, has_vector_search=False)
+    try:
+        task = asyncio.get_running_loop().create_task(put(mind, range(60)), name="put")
+        assert await asyncio.to_thread(sums.is_noting.wait, 30)
+        for _ in range(2):
+            task.cancel()
             await asyncio.sleep(0)
-        task.cancel()
-        await asyncio.sleep(0)
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
+        before = mind.commits
+        beside = asyncio.get_running_loop().create_task(put(mind, range(100, 101)), name="beside")
+        for _ in range(30):
+            await asyncio.to_thread(int)
+        assert not task.done(), "nobody holds the lock for the fold"
+        assert mind.commits == before
+        sums.may_note.set()
+        with pytest.raises(asyncio.CancelledError):
             await task
-        await put(mind, range(1000 + number, 1005 + number))
-    assert PageSums(killed(mind, tmp_path / "k")).changed() == []
+        await beside
+        assert mind.commits == before + 1
+    finally:
+        sums.may_note.set()
+        await mind.aclose()
 
 
 def _harm(file: Path) -> None:
@@ -300,3 +323,80 @@ def test_a_log_that_a_cut_of_the_power_ended_anywhere_is_not_broken_off(
     path = tmp_path_factory.mktemp("log") / "log"
     path.write_bytes(log[:cut])
     assert not read_log(path).is_broken_off
+
+
+@given(cuts=st.lists(st.integers(0, 400_000), max_size=6))
+@pytest.mark.requirement("A8")
+def test_a_log_that_is_read_on_as_it_grows_tells_of_each_page_what_reading_all_of_it_tells(
+    log: bytes, tmp_path_factory: pytest.TempPathFactory, cuts: list[int]
+) -> None:
+    """Whether it was looked at in the middle of a commit or between two."""
+    path = tmp_path_factory.mktemp("log") / "log"
+    followed, told = FollowedLog(path), dict[int, int]()
+    for cut in sorted(cuts):
+        path.write_bytes(log[:cut])
+        told |= followed.read_on()
+        assert told == followed.crc_of == read_log(path).crc_of
+    path.write_bytes(log)
+    told |= followed.read_on()
+    assert told == followed.crc_of == read_log(path).crc_of
+    assert followed.read_on() == {}
+
+
+@pytest.mark.requirement("E7")
+def test_what_was_read_of_a_log_is_not_read_again(log: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    half = len(log) // 2
+    path.write_bytes(log[:half])
+    followed = FollowedLog(path)
+    assert followed.read_on()
+    path.write_bytes(log[:32] + bytes(half - 65_536) + log[half - 65_536 + 32 :])
+    followed.read_on()
+    path.write_bytes(log)
+    assert followed.crc_of == read_log(path).crc_of
+
+
+def test_a_log_that_began_anew_or_is_gone_is_read_from_its_beginning(log: bytes, tmp_path: Path) -> None:
+    path, other = tmp_path / "log", tmp_path / "other.db"
+    path.write_bytes(log)
+    followed = FollowedLog(path)
+    followed.read_on()
+    connection = dbapi.connect(str(other), isolation_level=None)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("CREATE TABLE other (x)")
+    # As SQLite does it: over the beginning, with what stood there before behind it.
+    fresh = log_of(other).read_bytes()
+    connection.close()
+    path.write_bytes(fresh + log[len(fresh) :])
+    assert followed.read_on() == followed.crc_of == read_log(path).crc_of
+    path.unlink()
+    assert followed.read_on() == followed.crc_of == {}
+
+
+@pytest.mark.requirement("A8")
+async def test_pages_that_a_reader_keeps_in_the_log_are_followed_until_they_are_in_the_file(
+    mind: Database, tmp_path: Path
+) -> None:
+    await put(mind, range(1000, 1060), size=10)
+    bytes_before = mind.path.stat().st_size
+    async with mind.moment() as reader:
+        await reader.rows("conversations.get", {"id": "c0"})
+        await put(mind, range(170))
+        assert mind.path.stat().st_size == bytes_before  # While somebody reads what is older, the log stays.
+    await put(mind, range(170, 240), size=10)
+    whole = killed(mind, tmp_path / "k")
+    assert whole.stat().st_size > bytes_before + 170 * 2000
+    assert PageSums(whole).changed() == []
+    in_log = read_log(log_of(whole)).crc_of
+    behind = range(bytes_before // 4096 + 1, whole.stat().st_size // 4096 + 1)
+    followed = [page for page in behind if page not in in_log]
+    assert len(followed) > 50
+    for page in followed:
+        times, raw = whole.stat(), bytearray(whole.read_bytes())
+        raw[page * 4096 - 3] ^= 1
+        whole.write_bytes(raw)
+        os.utime(whole, ns=(times.st_atime_ns, times.st_mtime_ns))
+        assert PageSums(whole).changed() == [page]
+        raw[page * 4096 - 3] ^= 1
+        whole.write_bytes(raw)
+        os.utime(whole, ns=(times.st_atime_ns, times.st_mtime_ns))

@@ -17,7 +17,9 @@ from reveries.db.backups import backups_in
 from reveries.db.driver import dbapi
 from reveries.db.opening import open_database
 from reveries.db.schemas import SCHEMA_VERSION
+from reveries.errors import UndoError
 from reveries.llm.scripted import ScriptedModel
+from reveries.memory.memory import Memory
 from tests.db.test_database import shape_of
 from tests.durability.checks import ORPHANS
 from tests.fakes.clock import HandClock
@@ -110,6 +112,43 @@ async def test_it_answers_from_what_it_knew_and_lives_on(tmp_path: Path, version
     assert after.experiences[: len(LEDGER.experiences)] == LEDGER.experiences
     assert {name for name, _ in LEDGER.episodes} <= {name for name, _ in after.episodes}
     assert wrong_in(file) == []
+
+
+@pytest.mark.requirement("C1", "R-104")
+@pytest.mark.parametrize("is_shortened", [False, True])
+@pytest.mark.parametrize("version", ALL_BEFORE)
+async def test_what_its_sleep_did_is_shown_and_taken_back_as_that_version_wrote_it_down(
+    tmp_path: Path, version: int, is_shortened: bool
+) -> None:
+    unpacked(version, tmp_path)
+    async with open_memory(tmp_path, HandClock(NOW + 5 * DAY), first_id=900_000) as memory:
+        runs = await memory.sleep_log(99)
+        shown = [await memory.sleep_run(run.id) for run in runs]
+        if is_shortened:
+            long = await _record_chars(memory)
+            await memory.shorten_records()
+            assert await _record_chars(memory) < 0.6 * long
+            assert [await memory.sleep_run(run.id) for run in runs] == shown
+        told = [diff for detail in shown for change in detail.changes for diff in change.episodes]
+        assert {name for name, _ in LEDGER.episodes} == {diff.episode_id for diff in told}
+        assert "You told me of it." in {diff.new_summary for diff in told}
+        if version < 3:
+            with pytest.raises(UndoError, match="earlier Reveries"):
+                await memory.take_back(runs[0].id)
+            return
+        for run in runs:
+            await memory.take_back(run.id)
+        assert not len(memory.live.graph)
+        assert not memory.live.graph.link_count
+        assert not memory.live.claims.claims
+        assert (await memory.light_sleep()).experiences > 0
+
+
+async def _record_chars(memory: Memory) -> int:
+    rows = await memory._parts.database.rows_of_text(
+        "SELECT sum(length(change_set)) AS chars FROM consolidation_changes", ()
+    )
+    return int(rows[0]["chars"])
 
 
 @pytest.mark.requirement("A9", "C1")

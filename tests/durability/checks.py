@@ -41,10 +41,12 @@ ORPHANS = {
     "a conversation's experience without turns": """
         SELECT id FROM raw_experiences WHERE kind = 'conversation' AND id NOT IN (
             SELECT experience_id FROM turns WHERE experience_id IS NOT NULL)""",
-    # One that says nothing new is worked through at once and belongs to no episode.
+    # One that says nothing new is worked through at once and belongs to no episode; of one that the owner took away
+    # nothing is to come.
     "slept on, and nothing came of it": """
         SELECT id FROM raw_experiences WHERE light_slept AND NOT processed
-        AND id NOT IN (SELECT experience_id FROM episode_sources)""",
+        AND id NOT IN (SELECT experience_id FROM episode_sources)
+        AND id NOT IN (SELECT experience_id FROM withdrawn_experiences)""",
     "in two episodes at once": """
         SELECT experience_id FROM episode_sources JOIN episodes ON episodes.id = episode_id
         WHERE merged_into IS NULL GROUP BY experience_id HAVING count(*) > 1""",

@@ -14,7 +14,7 @@ from pathlib import Path
 from reveries.config import Home
 from tests.durability.checks import copied, violations
 from tests.durability.ledger import Acknowledged
-from tests.durability.mind import ROOT, Company, Zygote, client_of, prepare
+from tests.durability.mind import ROOT, Company, Zygote, client_of, has_ended, prepare
 from tests.fakes.provider import Provider, provider
 from tests.memory.kit import WordEmbedder, open_memory
 from tests.memory.test_memory import picture
@@ -100,7 +100,7 @@ class Lives:
         span = self.chance.uniform(0.0, LONGEST_LIFE_SECONDS)
         began = time.monotonic()
         if number % 4 == 3:
-            await asyncio.sleep(span / 2)
+            await asyncio.sleep(span / 4)  # To wake takes a fraction of a second.
             self.seen.while_waking += not await self._is_awake()
             return
         if await self._awakes(process):
@@ -111,7 +111,7 @@ class Lives:
         """Wait until it can be reached. False when it ended before: it may have been put to sleep already."""
         ends = time.monotonic() + _READY_SECONDS
         while not await self._is_awake():
-            if _has_ended(process):
+            if has_ended(process):
                 return False
             if time.monotonic() > ends:
                 self.seen.wrong.append(f"it did not wake within {_READY_SECONDS:.0f} s: {self._last_words()}")
@@ -161,11 +161,6 @@ class Lives:
         if code:
             self.seen.wrong.append(f"at last: exit code {code}")
         self._check(-1)
-
-
-def _has_ended(process: int) -> bool:
-    """Whether it waits only to be reaped."""
-    return Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] == "Z"
 
 
 @contextlib.asynccontextmanager

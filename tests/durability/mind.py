@@ -99,6 +99,10 @@ class Zygote:
         """Fork a daemon for `home`, which is killed at `failpoint`; its process number."""
         return int(self._ask(f"start {home.path} {home.logs / 'daemon.out'} {failpoint}"))
 
+    def hold(self, home: Home) -> int:
+        """Fork one that stops before it does anything, until SIGCONT: somebody is to watch it from the first moment."""
+        return int(self._ask(f"hold {home.path} {home.logs / 'daemon.out'}"))
+
     def reap(self, process: int) -> int:
         """Wait for its end: the exit code, or -SIGNAL."""
         return int(self._ask(f"wait {process}"))
@@ -119,6 +123,11 @@ class Zygote:
     def _answer(self) -> str:
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
+
+
+def has_ended(process: int) -> bool:
+    """Whether what a zygote forked waits only to be reaped."""
+    return Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] == "Z"
 
 
 def prepare(home: Home, provider: Provider) -> None:

@@ -155,12 +155,23 @@ SEEDS = (
     Seed("the checksums of pages are not looked at", _DAMAGE,
          "(is_broken(path) if was_closed else pages.changed())", "is_broken(path)",
          "tests/db/test_page_sums.py::test_a_killed_memory_that_the_disk_changed_says_so_when_it_is_opened"),
-    Seed("the log is folded before its pages are noted", _DATABASE,
-         "        await asyncio.to_thread(self._pages.before_fold)\n", "",
-         "tests/db/test_page_sums.py::test_a_killed_memory_has_no_changed_page_whenever_it_was_killed"),
+    Seed("the pages that are folded into the file are not noted", _DATABASE,
+         "            await asyncio.to_thread(self._pages.before_fold)\n", "", "tests/db/test_page_sums.py::"
+         "test_every_flipped_bit_of_a_killed_memory_is_in_a_page_that_changed_or_that_the_log_replaces"),
     Seed("a log that is broken off ends without a word", _DAMAGE,
          "    if not read_log(log).is_broken_off:", "    if True:",
          "tests/db/test_page_sums.py::test_a_log_that_is_damaged_in_its_middle_is_told_of_and_kept"),
+    Seed("what another program wrote is taken for damage", "db/page_sums.py",
+         "            if self._state() != self._left_as:", "            if False:",
+         "tests/db/test_page_sums.py::test_what_another_program_writes_while_it_is_awake_is_no_damage"),
+    Seed("a file that somebody reads is looked at", _DATABASE,
+         "                return False  # Somebody reads it", "                pass  # Somebody reads it",
+         "tests/db/test_page_sums.py::test_a_file_written_anew_while_somebody_reads_it_keeps_its_locks"),
+    Seed("who is cancelled twice does not wait for a fold", _DATABASE,
+         "            except asyncio.CancelledError:\n                is_cancelled = True",
+         "            except asyncio.CancelledError:\n                if is_cancelled:\n                    raise\n"
+         "                is_cancelled = True",
+         "tests/db/test_page_sums.py::test_two_cancellations_do_not_let_a_commit_go_beside_a_fold"),
 )  # fmt: skip
 
 
@@ -203,5 +214,6 @@ class Copy:
             check=False,
         )
         if done.returncode not in (0, 1):
-            raise RuntimeError(f"{test} could not be run: {done.stdout[-2000:]}")
+            said = f"{done.stdout}{done.stderr}"[-2000:]
+            raise RuntimeError(f"{test} could not be run ({done.returncode}): {said}")
         return done.returncode == 0

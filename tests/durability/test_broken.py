@@ -1,13 +1,29 @@
 """A4: a write or a sync that failed is never papered over: nothing is acknowledged after it, and the daemon ends."""
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from reveries import protocol
-from tests.durability.broken import SYNC, WRITE, live_on_a_broken_disk, told_too_early
+from tests.durability.broken import (
+    SYNC,
+    WRITE,
+    end_on_a_broken_disk,
+    live_on_a_broken_disk,
+    told_too_early,
+)
+from tests.durability.cuts import in_memory
+from tests.durability.mind import Zygote
 from tests.durability.recorded import Event, Refused, Synced, Told, Written
+
+
+@pytest.fixture(scope="module")
+def zygote() -> Iterator[Zygote]:
+    started = Zygote.start()
+    yield started
+    started.close()
 
 
 @pytest.mark.system
@@ -17,13 +33,22 @@ from tests.durability.recorded import Event, Refused, Synced, Told, Written
     ("call", "when"),
     [(SYNC, "1+"), (SYNC, "3"), (SYNC, "10"), (SYNC, "30+"), (WRITE, "5+"), (WRITE, "10"), (WRITE, "80")],
 )
-async def test_after_the_first_refusal_nothing_is_acknowledged_and_the_daemon_ends(call: str, when: str) -> None:
+async def test_after_the_first_refusal_nothing_is_acknowledged_and_the_daemon_ends(
+    call: str, when: str, zygote: Zygote
+) -> None:
     """`make soak PART=disk` has every N."""
     # Not tmp_path: a socket's path may have about a hundred bytes.
-    with tempfile.TemporaryDirectory(prefix="rvb") as folder:
-        seen = await live_on_a_broken_disk(Path(folder), call, when)
+    with tempfile.TemporaryDirectory(prefix="rvb", dir=in_memory()) as folder:
+        seen = await live_on_a_broken_disk(Path(folder), call, when, zygote)
     assert seen.wrong == []
+    assert not seen.is_slow, f"it ended after {seen.seconds:.1f} s"
     assert seen.exit_code == 74
+
+
+@pytest.mark.requirement("A4")
+async def test_a_disk_that_fails_when_the_mind_was_told_to_end_already_is_told_by_the_exit_code(zygote: Zygote) -> None:
+    with tempfile.TemporaryDirectory(prefix="rvb", dir=in_memory()) as folder:
+        assert await end_on_a_broken_disk(Path(folder), zygote) == 74
 
 
 LOG = "memory.db-wal"

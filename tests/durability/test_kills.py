@@ -8,10 +8,10 @@ import pytest
 from tests.durability.kills import Killed, lives
 
 
-async def killed(count: int, *, graph_every: int) -> Killed:
+async def killed(count: int, *, seed: int, graph_every: int) -> Killed:
     # Not tmp_path: a socket's path may have about a hundred bytes.
     with tempfile.TemporaryDirectory(prefix="rvk") as folder:
-        async with lives(Path(folder), seed=count) as mind:
+        async with lives(Path(folder), seed=seed) as mind:
             return await mind.run(count, graph_every=graph_every)
 
 
@@ -19,7 +19,7 @@ async def killed(count: int, *, graph_every: int) -> Killed:
 @pytest.mark.timeout(240)
 async def test_killed_at_any_moment_a_mind_keeps_what_it_acknowledged() -> None:
     """So many lives as a run of all tests has time for; `make soak PART=kills` has two thousand."""
-    seen = await killed(12, graph_every=4)
+    seen = await killed(12, seed=12, graph_every=4)
     assert seen.wrong == []
     assert seen.kills == 12
     assert seen.acknowledged > 12
@@ -27,10 +27,11 @@ async def test_killed_at_any_moment_a_mind_keeps_what_it_acknowledged() -> None:
 
 @pytest.mark.system
 @pytest.mark.requirement("A1", "R-9")
-@pytest.mark.timeout(900)
-async def test_two_hundred_kills_lose_nothing_and_leave_nothing_half_made() -> None:
-    seen = await killed(200, graph_every=10)
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", range(4))
+async def test_two_hundred_kills_in_four_homes_lose_nothing_and_leave_nothing_half_made(seed: int) -> None:
+    seen = await killed(50, seed=seed, graph_every=10)
     assert seen.wrong == []
-    assert seen.kills == 200
-    assert seen.while_waking > 5
-    assert seen.acknowledged > 400
+    assert seen.kills == 50
+    assert seen.while_waking > 0
+    assert seen.acknowledged > 100

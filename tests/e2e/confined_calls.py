@@ -1,5 +1,6 @@
-"""Calls of models with many names, through the real litellm, of a provider on loopback that says no usage. To be run
-where the network is loopback alone (`unshare -rn`); prints what the kernel counted, as JSON."""
+"""Calls of models with many names, each without a schema and with one, through the real litellm, of a provider on
+loopback that says no usage. To be run where the network is loopback alone (`unshare -rn`); prints what the kernel
+counted, as JSON."""
 
 import asyncio
 import fcntl
@@ -7,6 +8,7 @@ import json
 import socket
 import struct
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from reveries.config import load_settings
@@ -16,8 +18,9 @@ from tests.llm.servers import model_server
 
 NAMES = (
     "openai/llama-3-8b-instruct", "openai/llama-2-7b", "openai/command-r", "openai/gpt-4o", "openai/o3-mini",
-    "openai/claude-3-haiku", "openrouter/meta-llama/llama-3.1-70b-instruct",
+    "openai/claude-3-haiku", "openrouter/meta-llama/llama-3.1-70b-instruct", "anthropic/claude-haiku-4-5",
 )  # fmt: skip
+_SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
 _SIOCSIFFLAGS = 0x8914
 _UP_AND_RUNNING = 0x41
 
@@ -43,7 +46,8 @@ async def _call_all() -> None:
         server.gives_usage = False
         for name in NAMES:
             options = HostedOptions(name, "sk-x", f"{server.url}/v1", load_settings(None).llm.limits)
-            await play(HostedModel(options), a_prompt())
+            for prompt in (a_prompt(), replace(a_prompt(), schema=_SCHEMA)):
+                await play(HostedModel(options), prompt)
 
 
 def main() -> None:

@@ -45,6 +45,8 @@ class Living:
     """The home's config.toml; `{thinks}` in it becomes what `thinks` says."""
     environment: dict[str, str] = field(default_factory=dict)
     """Laid over this process's own."""
+    umask: int = 0o077
+    """Of the process as it starts."""
     process: subprocess.Popen[bytes] | None = None
 
     async def wake(self, seconds: float = 60) -> None:
@@ -73,7 +75,7 @@ class Living:
             stdout=output,
             stderr=output,
             start_new_session=True,
-            umask=0o077,
+            umask=self.umask,
         )
 
     def kill(self) -> None:

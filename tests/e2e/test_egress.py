@@ -129,7 +129,7 @@ def test_litellm_asks_nobody_but_the_provider_whatever_the_model_is_called() -> 
         check=True,
     )
     counts = json.loads(done.stdout.splitlines()[-1])
-    assert counts == {"Tcp.ActiveOpens": len(NAMES), "Udp.OutDatagrams": 0, "Ip.OutNoRoutes": 0}
+    assert counts == {"Tcp.ActiveOpens": 2 * len(NAMES), "Udp.OutDatagrams": 0, "Ip.OutNoRoutes": 0}
 
 
 @pytest.mark.e2e

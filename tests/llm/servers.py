@@ -25,6 +25,8 @@ class ModelServer:
     raw: bytes | None = None
     """Sent as the whole body in place of an answer."""
     models: list[str] = field(default_factory=lambda: ["small:latest"])
+    handed_on: set[str] = field(default_factory=set)
+    """Of `models`, those that run on somebody else's computer: an Ollama's list says so."""
     requests: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     heads: list[str] = field(default_factory=list)
     """Of each request, the line and headers as they came."""
@@ -52,7 +54,9 @@ class ModelServer:
             if self.raw is not None or self.status != 200:
                 writer.write(self.raw or b'{"error": {"message": "no"}}')
             elif path == "/api/tags":
-                writer.write(json.dumps({"models": [{"model": name} for name in self.models]}).encode())
+                writer.write(json.dumps({"models": [self._listed(name) for name in self.models]}).encode())
+            elif path.endswith("/messages"):
+                writer.write(_in_anthropics_words("".join(self.pieces)))
             else:
                 await self._stream(reader, writer, is_ollama, int(str(_limit(body))))
             await writer.drain()
@@ -60,6 +64,10 @@ class ModelServer:
             self.hung_up.set()
         finally:
             writer.close()
+
+    def _listed(self, name: str) -> dict[str, object]:
+        elsewhere = {"remote_model": "gpt-oss:120b", "remote_host": "https://ollama.com:443"}
+        return {"model": name, **(elsewhere if name in self.handed_on else {})}
 
     async def _stream(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, is_ollama: bool, limit: int
@@ -132,6 +140,20 @@ def _end(is_ollama: bool, reason: str, said: int, gives_usage: bool) -> bytes:
     usage = {"prompt_tokens": 11, "completion_tokens": said, "total_tokens": 11 + said}
     counted = _event({"choices": [], "usage": usage}) if gives_usage else b""
     return end + counted + b"data: [DONE]\n\n"
+
+
+def _in_anthropics_words(text: str) -> bytes:
+    """A whole answer as Anthropic streams it."""
+    message = {"id": "x", "type": "message", "role": "assistant", "model": "m", "content": []}
+    events: list[dict[str, object]] = [
+        {"type": "message_start", "message": {**message, "usage": {"input_tokens": 11, "output_tokens": 1}}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}},
+        {"type": "message_stop"},
+    ]
+    return b"".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in events)
 
 
 def _event(chunk: dict[str, object]) -> bytes:

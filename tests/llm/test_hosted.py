@@ -1,7 +1,12 @@
 import asyncio
 import importlib.util
+import json
+import os
+import subprocess
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,9 +16,27 @@ from reveries.errors import ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Message, Prompt, Role, Usage
 from reveries.llm.hosted import HostedModel, HostedOptions, LiteLlm, load_litellm
 from tests.llm.contract import ChatModelContract, a_prompt, play
+from tests.llm.hosted_alone import KEY, NAMES
 from tests.llm.servers import ModelServer, model_server
 
 LIMITS = load_settings(None).llm.limits
+PLANTED = {
+    "ANTHROPIC_AUTH_TOKEN": "quokka-auth",
+    "JSON_LOGS": "true",
+    "LITELLM_ANTHROPIC_BETA_HEADERS_URL": "http://127.0.0.1:9/quokka",
+    "LITELLM_LOG": "DEBUG",
+    "LITELLM_USER_AGENT": "quokka-agent",
+    "OPENAI_CUSTOM_HEADERS": "X-Quokka: quokka",
+    "OPENAI_LOG": "debug",
+    "OPENAI_ORGANIZATION": "quokka-organization",
+    "OPENAI_ORG_ID": "quokka-org",
+    "OPENAI_PROJECT_ID": "quokka-project",
+    "OPENAI_API_KEY": "quokka-key",
+    "OR_API_KEY": "quokka-or",
+    "OR_APP_NAME": "quokka-app",
+    "OR_SITE_URL": "https://quokka.invalid",
+}
+"""What an environment may have for other programs that ask the same providers."""
 
 
 @dataclass
@@ -179,3 +202,34 @@ else:
             running.server.gives_usage = False
             _, end = await play(running.model, a_prompt())
             assert end.usage is None
+
+    @pytest.fixture(scope="module")
+    def alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, "subprocess.CompletedProcess[str]"]:
+        """Calls with an environment full of what these libraries would follow, and a log at debug: its folder too."""
+        folder = tmp_path_factory.mktemp("log")
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.llm.hosted_alone", str(folder)],
+            cwd=Path(__file__).parents[2], env=os.environ | PLANTED, capture_output=True, text=True, timeout=120,
+            check=True,
+        )  # fmt: skip
+        return folder, done
+
+    @pytest.mark.requirement("F2")
+    def test_nothing_of_the_environment_goes_with_a_call(
+        alone: tuple[Path, "subprocess.CompletedProcess[str]"],
+    ) -> None:
+        heads: list[str] = json.loads(alone[1].stdout.splitlines()[-1])
+        assert len(heads) == 2 * len(NAMES)
+        assert all(KEY in head for head in heads)
+        assert [head for head in heads if "quokka" in head.lower()] == []
+
+    @pytest.mark.requirement("F10", "H2")
+    def test_what_was_said_stands_neither_in_the_log_at_debug_nor_on_standard_error(
+        alone: tuple[Path, "subprocess.CompletedProcess[str]"],
+    ) -> None:
+        folder, done = alone
+        log = (folder / "daemon.log").read_text(encoding="utf-8")
+        assert log.count("library.spoke") >= 5
+        assert '"kind": "UserWarning"' in log
+        assert "quibblewort" not in log.lower()
+        assert "quibblewort" not in (done.stderr + done.stdout).lower()

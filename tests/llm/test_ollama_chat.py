@@ -163,6 +163,23 @@ async def test_a_model_that_runs_abroad_or_cannot_talk_is_not_taken_unasked() ->
     assert [path for path, _ in server.requests] == ["/api/tags"]
 
 
+@pytest.mark.requirement("F2", "RA-41")
+async def test_a_model_of_ollamas_cloud_under_a_name_of_the_owners_is_not_taken_unasked(running: _Running) -> None:
+    """`ollama cp gpt-oss:120b-cloud mine`"""
+    running.server.models = ["mine:latest", "gpt-oss:120b-cloud", "small:latest"]
+    running.server.handed_on = {"mine:latest"}
+    assert await find_ollama_models(running.server.url) == ("small:latest",)
+    assert await list_ollama(running.server.url) == (
+        OllamaListed("mine:latest", 0, is_handed_on=True),
+        OllamaListed("gpt-oss:120b-cloud", 0, is_handed_on=True),
+        OllamaListed("small:latest", 0),
+    )
+    model = OllamaModel("", running.server.url, LIMITS)
+    await play(model, a_prompt())
+    await model.aclose()
+    assert running.server.body["model"] == "small:latest"
+
+
 @pytest.mark.requirement("D1")
 @pytest.mark.parametrize("body", [b"[]", b"7", b"null", b'{"models": 7}', b'{"models": [7]}', b"<html>"])
 async def test_a_server_that_is_no_ollama_is_none(body: bytes) -> None:

@@ -1,6 +1,7 @@
 """What the tests of memory share: a whole memory on a real file, with an embedder and a model that obey the test."""
 
 import asyncio
+import functools
 import hashlib
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from reveries.config import MemorySettings, RecallSettings, load_settings
+from reveries.config import MemorySettings, RecallSettings, Settings, load_settings
 from reveries.db.opening import open_database
 from reveries.llm.base import Embedder, Prompt, Vectors
 from reveries.llm.scripted import Pause, Piece, Script, ScriptedModel
@@ -51,10 +53,15 @@ class WordEmbedder:
     def _row(self, text: str) -> Vectors:
         row = np.zeros(self.dimensions)
         for term in terms_of(text) or ["nothing"]:
-            seed = int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8).digest(), "big")
-            row += np.random.default_rng(seed).standard_normal(self.dimensions)
+            row += _direction(term, self.dimensions)
         unit: Vectors = (row / np.linalg.norm(row)).astype(np.float32)
         return unit
+
+
+@functools.lru_cache(4096)
+def _direction(term: str, dimensions: int) -> NDArray[np.float64]:
+    seed = int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8).digest(), "big")
+    return np.random.default_rng(seed).standard_normal(dimensions)
 
 
 class GatedEmbedder(WordEmbedder):
@@ -105,11 +112,17 @@ def deep_answer(salience: float = 0.5, quote: str = "", **other: object) -> dict
 
 
 def settings(**recall: object) -> RecallSettings:
-    return msgspec.structs.replace(load_settings(None).recall, **recall)
+    return msgspec.structs.replace(_defaults().recall, **recall)
 
 
 def memory_settings(**chosen: object) -> MemorySettings:
-    return msgspec.structs.replace(load_settings(None).memory, **chosen)
+    return msgspec.structs.replace(_defaults().memory, **chosen)
+
+
+@functools.cache
+def _defaults() -> Settings:
+    """They are frozen, and a wake has no need to read them again."""
+    return load_settings(None)
 
 
 @asynccontextmanager

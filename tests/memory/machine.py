@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from hypothesis import HealthCheck
+from hypothesis import seed as seeded
 from hypothesis import settings as checking
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
@@ -201,14 +202,14 @@ class MindMachine(RuleBasedStateMachine):
 
     @invariant()
     def what_was_acknowledged_is_there_once_and_nothing_else(self) -> None:
-        with contextlib.closing(dbapi.connect(f"{(self._home / 'memory.db').as_uri()}?mode=ro", uri=True)) as look:
-            said = dict(look.execute("SELECT id, text FROM turns WHERE import_key IS NULL").fetchall())
-            assert said == self._said
-            imported = [row[0] for row in look.execute("SELECT text FROM turns WHERE import_key IS NOT NULL")]
-            assert sorted(imported) == sorted(self._imported)
-            assert dict(look.execute("SELECT id, text FROM monologue_log").fetchall()) == self._thoughts
-            assert list(half_made(look)) == []
-            assert look.execute("PRAGMA foreign_key_check").fetchall() == []
+        look = self._look
+        said = dict(look.execute("SELECT id, text FROM turns WHERE import_key IS NULL").fetchall())
+        assert said == self._said
+        imported = [row[0] for row in look.execute("SELECT text FROM turns WHERE import_key IS NOT NULL")]
+        assert sorted(imported) == sorted(self._imported)
+        assert dict(look.execute("SELECT id, text FROM monologue_log").fetchall()) == self._thoughts
+        assert list(half_made(look)) == []
+        assert look.execute("PRAGMA foreign_key_check").fetchall() == []
 
     def teardown(self) -> None:
         try:
@@ -226,8 +227,11 @@ class MindMachine(RuleBasedStateMachine):
         self._lives += 1
         self._life = open_memory(self._home, self._clock, first_id=self._lives * 100_000)
         self._memory: Memory = self._do(self._life.__aenter__())
+        # One for a whole life: what it has once read of the schema it need not read at each step.
+        self._look = dbapi.connect(f"{(self._home / 'memory.db').as_uri()}?mode=ro", uri=True)
 
     def _sleep(self) -> None:
+        self._look.close()  # Who closes last folds the log, and that is to be the memory.
         self._do(self._life.__aexit__(None, None, None))
 
     def _do(self, work: Coroutine[object, object, T]) -> T:
@@ -238,14 +242,19 @@ class MindMachine(RuleBasedStateMachine):
         return self._count
 
 
-def check(examples: int, steps: int, *, is_the_same_each_time: bool = False) -> None:
-    """So many lives of so many steps each. Raises what was found, with the steps that lead to it."""
+def check(examples: int, steps: int, *, seed: int | None = None) -> None:
+    """So many lives of so many steps each: those that `seed` says, or the same each time. Raises what was found, with
+    the steps that lead to it."""
     chosen = checking(
         max_examples=examples,
         stateful_step_count=steps,
         deadline=None,
         database=None,
-        derandomize=is_the_same_each_time,
+        derandomize=seed is None,
         suppress_health_check=list(HealthCheck),
     )
-    run_state_machine_as_test(MindMachine, settings=chosen)
+
+    class Seeded(MindMachine):
+        """Hypothesis keeps a seed on the class."""
+
+    run_state_machine_as_test(Seeded if seed is None else seeded(seed)(Seeded), settings=chosen)

@@ -45,6 +45,7 @@ def _asleep(
         "package-missing",
         "home-missing",
         "home-owner",
+        "home-in-open-folder",
         "lock-not-file",
         "database-folder-missing",
         "disk-full",

@@ -11,6 +11,7 @@ from reveries.client.checkup.machine import Machine
 from reveries.client.wording import plural, size
 from reveries.config import Home
 from reveries.errors import HomeError
+from reveries.own_files import fault_above
 from reveries.protocol import Finding, found
 
 LITTLE_ROOM_BYTES = 200_000_000
@@ -44,7 +45,8 @@ def is_usable(findings: list[Finding]) -> bool:
 def leftovers(home: Home, now: float) -> list[Path]:
     """Parts of backups and snapshots that broke off an hour ago or more: a younger one may be in the making. A part of
     a download is no leftover, for the next pull goes on from there."""
-    parts = [*sorted(home.backups.glob("*.partial")), *sorted(home.path.glob("*.partial"))]
+    begun = ("*.partial", "*.partial-journal")
+    parts = [file for folder in (home.backups, home.path) for name in begun for file in sorted(folder.glob(name))]
     return [part for part in parts if part.is_file() and now - part.lstat().st_mtime >= _PART_SECONDS]
 
 
@@ -57,6 +59,8 @@ def _folder(home: Home, mode: int, machine: Machine) -> Iterator[Finding]:
     where = str(home.path)
     if home.path.stat().st_uid != machine.uid:
         yield found("home-owner", f"The home {home.path} belongs to another user.", where=where)
+    if above := fault_above(home.path, machine.uid):
+        yield found("home-in-open-folder", above, where=where)
     if mode & _OTHERS:
         yield found(
             "home-mode", f"The home {home.path} has mode {stat.S_IMODE(mode):o}; it should be 700.", where=where

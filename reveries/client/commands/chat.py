@@ -27,6 +27,9 @@ def open_chat(*, is_plain: bool = False) -> None:
 
         chat_plainly(home, SystemClock())
         return
+    from reveries.client.tui.textual_switches import turn_off
+
+    turn_off(os.environ)
     gc.disable()  # Until the screen stands; the application goes on with it.
     from reveries.client.render import say
     from reveries.client.tui.app import ReveriesApp

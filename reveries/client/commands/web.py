@@ -9,8 +9,9 @@ import click
 def command(port: int, host: str) -> None:
     """Serve the conversation to a browser on this machine until Ctrl+C, and print the address to open.
 
-    The address holds a token: whoever has it can talk with the mind and read what it remembers. Nothing is loaded from
-    other hosts. The extra reveries[web] is needed.
+    The address holds a token: whoever opens it first can talk with the mind and read what it remembers. It lets one
+    browser in, once, until that is closed; for another browser print another. Nothing is loaded from other hosts. The
+    extra reveries[web] is needed.
     """
     import asyncio
     import secrets
@@ -39,7 +40,7 @@ def command(port: int, host: str) -> None:
 
     def tell(door: Door) -> None:
         say(f"Open it in a browser on this machine: {door.address}")
-        say("Whoever has this address can read what it remembers. Ctrl+C ends it; the mind stays awake.", "dim")
+        say("It lets one browser in, once, to all that is remembered. Ctrl+C ends it; the mind stays awake.", "dim")
 
     try:
         asyncio.run(serve_until_stopped(make, address, port, tell))

@@ -278,11 +278,12 @@ class ReveriesApp(App[None]):
         await self.deeds.why(episode_id)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """What Ctrl+P offers: every command, beside Textual's own."""
+        """What Ctrl+P offers: every command, beside Textual's own; but no picture of the screen, which it lays where
+        others may read it, off the record or not."""
         for command in COMMANDS:
             act = partial(self._from_palette, command.name)
             yield SystemCommand(f"{command.name[1:].capitalize()}: {command.meaning}", command.usage, act)
-        yield from super().get_system_commands(screen)
+        yield from (own for own in super().get_system_commands(screen) if own.title != "Screenshot")
 
     def _from_palette(self, name: str) -> None:
         command = command_named(name)

@@ -25,8 +25,8 @@ def loopback(host: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """`token` stands in the address that the owner opens; `cookie` is what their browser has from then on, and `key`
-    what the page has.
+    """`token` stands in the address that the owner opens, and lets one browser in, once; `cookie` is what that browser
+    has from then on, and `key` what the page has.
 
     A browser hands a cookie to every port of the same address, whoever listens there: another account's server, too.
     So a window takes the key as well. It stands behind the `#` of the address, which is sent to nobody, and the page
@@ -47,7 +47,7 @@ class Door:
 
     @property
     def address(self) -> str:
-        """What the owner opens. Whoever has it may come in."""
+        """What the owner opens. Whoever opens it first comes in."""
         shown = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{shown}:{self.port}/?token={self.token}#{self.key}"
 

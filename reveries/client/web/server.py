@@ -32,6 +32,10 @@ _FILES: Final = (
     "fonts/RobotoMono-Italic-VariableFont_wght.ttf",
 )
 """All that the page loads; nothing else of the folder is given out."""
+_USED: Final = (
+    "This link was used already: it lets one browser in, once. For another browser, have one printed in another "
+    "terminal: reveries web --port 0. If it was not you who used it, end this one where it runs: Ctrl+C."
+)
 _HEARTBEAT_SECONDS: Final = 15.0
 _CLOSE_SECONDS: Final = 3.0
 
@@ -88,6 +92,7 @@ class Site:
     def __init__(self, door: Door) -> None:
         self._door = door
         self._windows: set[web.WebSocketResponse] = set()
+        self._is_token_used = False
         folder = resources.files("reveries.client.web")
         self._page = folder.joinpath("page.html").read_text(encoding="utf-8")
         self._style = folder.joinpath("page.css").read_text(encoding="utf-8")
@@ -114,7 +119,7 @@ class Site:
             elif not door.is_from_here(request.headers.get("Origin"), is_required=is_socket):
                 response = _refused("That was asked by a page of another server.")
             elif request.path == "/" and door.has_token(request.query.get("token", "")):
-                response = self._let_in()
+                response = self._let_in(request)
             elif not door.has_cookie(request.cookies.get(door.cookie_name, "")):
                 response = _refused("Open the address that reveries web printed: it has the token.")
             else:
@@ -125,9 +130,16 @@ class Site:
 
         return guarded
 
-    def _let_in(self) -> web.Response:
-        """The token leaves the address bar, and its history, at once."""
+    def _let_in(self, request: web.Request) -> web.Response:
+        """The token leaves the address bar at once, and is void from then on: whoever finds it in a history comes too
+        late, and whoever was there first is noticed. The browser that has the cookie may open the link in another tab,
+        for the key behind it."""
         response = web.Response(status=303, headers={"Location": "/"})
+        if self._is_token_used and self._door.has_cookie(request.cookies.get(self._door.cookie_name, "")):
+            return response
+        if self._is_token_used or request.method != "GET":
+            return _refused(_USED)
+        self._is_token_used = True
         response.set_cookie(self._door.cookie_name, self._door.cookie, httponly=True, samesite="Strict", path="/")
         return response
 

@@ -77,3 +77,12 @@ ORDER BY consolidation_pending.asked_at;
 
 -- name: undo_of
 SELECT undo_id FROM consolidation_undone WHERE run_id = :run_id;
+
+-- name: first_form
+SELECT id, change_set FROM consolidation_changes
+WHERE id > :after AND substr(change_set, 1, 8) <> '{"form":'
+ORDER BY id
+LIMIT :limit;
+
+-- name: write_anew
+UPDATE consolidation_changes SET change_set = :change_set WHERE id = :id;

@@ -157,7 +157,7 @@ DELETE FROM consolidation_pending WHERE run_id IN (SELECT value FROM json_each(:
 
 -- name: empty_passes
 UPDATE consolidation_changes
-SET change_set = '{"before":{},"is_erased":true}', log = 'Erased on your word.',
+SET change_set = '{"form":2,"is_erased":true}', log = 'Erased on your word.',
     experience_id = CASE WHEN experience_id IN (SELECT value FROM json_each(:experiences)) THEN NULL ELSE experience_id END
 WHERE id IN (SELECT value FROM json_each(:ids));
 

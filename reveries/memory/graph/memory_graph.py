@@ -223,21 +223,15 @@ class MemoryGraph:
         return self._arena.strength(source, target, _NUMBERS[kind.value])
 
     def before(self, changes: ChangeSet) -> Before:
-        """What stands now where `changes` would put something."""
-        put = {episode.id for episode in changes.episodes}
-        named = put | {entry.episode_id for entry in changes.retired}
-        named |= {entry.episode_id for entry in changes.fadings} | {entry.episode_id for entry in changes.touches}
-        old_links = [
-            replace(link, strength=strength)
-            for link in changes.links
-            if (strength := self.strength_of(link.source_id, link.target_id, link.type)) is not None
-        ]
-        known = {(link.source_id, link.target_id, link.type) for link in old_links}
+        """What stands now where `changes` would put something, or take it away."""
+        named = {episode.id for episode in changes.episodes} | {entry.episode_id for entry in changes.retired}
         return Before(
             episodes=tuple(episode for name in sorted(named) if (episode := self.get(name)) is not None),
-            links=tuple(old_links),
-            new_episode_ids=tuple(sorted(put - self._index.keys())),
-            new_links=tuple(link for link in changes.links if (link.source_id, link.target_id, link.type) not in known),
+            links=tuple(
+                replace(link, strength=strength)
+                for link in changes.links
+                if (strength := self.strength_of(link.source_id, link.target_id, link.type)) is not None
+            ),
         )
 
     def apply(self, changes: ChangeSet) -> None:

@@ -15,7 +15,7 @@ from reveries.config import MemorySettings
 from reveries.errors import ModelAnswerError
 from reveries.llm.base import ChatModel, Vector, Vectors
 from reveries.llm.structured import AnswerRecorder
-from reveries.memory.changes import ChangeSet, from_json, to_json
+from reveries.memory.changes import ChangeSet
 from reveries.memory.conversations import Names
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.live import LiveMemory
@@ -25,6 +25,7 @@ from reveries.memory.sleep.consolidation import MAX_ATTEMPTS
 from reveries.memory.sleep.home import home_of
 from reveries.memory.sleep.linking import nearest, possible_causes
 from reveries.memory.sleep.questions import Asker
+from reveries.memory.sleep.records import recorded
 from reveries.memory.sleep.run_log import ChangeDiff, diff_of
 from reveries.memory.sleep.understanding import decide, understand, unless_stopped
 from reveries.memory.sleep.upkeep import Upkeep
@@ -157,7 +158,7 @@ class Sketch:
 
     def would_do(self, experience_id: str, changes: ChangeSet, line: str) -> ChangeDiff:
         """Do it here, and tell what it is."""
-        diff = diff_of(experience_id, line, from_json(to_json(changes, self.graph.before(changes))))
+        diff = diff_of(experience_id, line, recorded(changes, self.graph.before(changes)))
         self.graph.apply(changes)
         if changes.self_model is not None:
             self.self_model = changes.self_model.after

@@ -7,9 +7,11 @@ from types import MappingProxyType
 
 from reveries.db.database import Database, Row
 from reveries.errors import NotFoundError, UndoError
-from reveries.memory.changes import Recorded, SelfModelChange, from_json
-from reveries.memory.model import Episode, Link
-from reveries.memory.sleep.claims import UPDATE, Conflict
+from reveries.memory.changes import SelfModelChange
+from reveries.memory.model import Link
+from reveries.memory.sleep.claims import UPDATE
+from reveries.memory.sleep.past_records import from_json
+from reveries.memory.sleep.records import AtOdds, EpisodeChange, Recorded, Value
 
 CORRECTION = "correction"
 """The trigger of a pass that the owner's correction is."""
@@ -109,12 +111,10 @@ def diff_of(
     experience_id: str, line: str, recorded: Recorded, summaries: Mapping[str, str] = MappingProxyType({})
 ) -> ChangeDiff:
     """One recorded change as people read it; `summaries`, by id, of the episodes that went to the disk. Pure."""
-    before = {episode.id: episode for episode in recorded.before.episodes}
-    gone = {entry.episode_id: entry.merged_into for entry in recorded.retired}
-    diffs = [_episode_diff(episode, before.get(episode.id)) for episode in recorded.episodes]
+    diffs = [_episode_diff(change) for change in recorded.episodes if change.is_shown]
     diffs += [
-        EpisodeDiff(name, "merged away", before[name].summary if name in before else "", "", into)
-        for name, into in gone.items()
+        EpisodeDiff(gone.id, "merged away", gone.was.summary if gone.was is not None else "", "", gone.into)
+        for gone in recorded.retired
     ]
     put = {episode.id for episode in recorded.episodes}
     diffs += [EpisodeDiff(name, "taken away", "", "") for name in recorded.removed_ids if name not in put]
@@ -122,16 +122,16 @@ def diff_of(
     return ChangeDiff(
         experience_id=experience_id,
         line=line,
-        episodes=tuple(diff for diff in diffs if diff.what != "same"),
-        new_links=recorded.before.new_links,
-        stronger_links=len(recorded.before.links),
+        episodes=tuple(diffs),
+        new_links=tuple(link for link, before in recorded.each_link if before is None),
+        stronger_links=sum(before is not None for _, before in recorded.each_link),
         self_model=self_lines(recorded.self_model),
         superseded=tuple(_conflict_line(conflict) for conflict in recorded.conflicts),
     )
 
 
-def _conflict_line(conflict: Conflict) -> str:
-    earlier, later = f"\u201c{conflict.earlier.quote}\u201d", f"\u201c{conflict.later.quote}\u201d"
+def _conflict_line(conflict: AtOdds) -> str:
+    earlier, later = f"\u201c{conflict.earlier}\u201d", f"\u201c{conflict.later}\u201d"
     if conflict.kind == UPDATE:
         return f"{earlier} ranks under {later}. {conflict.reason}"
     return f"{earlier} and {later} contradict each other. {conflict.reason}"
@@ -163,21 +163,24 @@ def _list_lines(name: str, before: Sequence[str], after: Sequence[str]) -> Itera
     yield from (f"+ {name}: {text}" for text in after if text not in before)
 
 
-def _episode_diff(after: Episode, before: Episode | None) -> EpisodeDiff:
-    if before is None:
-        return EpisodeDiff(after.id, "new", "", after.summary, new_salience=after.salience)
-    known = {(quoted.quote, quoted.turn_id) for quoted in before.exemplars}
-    quotes = tuple(quoted.quote for quoted in after.exemplars if (quoted.quote, quoted.turn_id) not in known)
-    what = "changed" if (after.summary, after.salience) != (before.summary, before.salience) or quotes else "same"
+def _episode_diff(change: EpisodeChange) -> EpisodeDiff:
+    if change.is_new:
+        return EpisodeDiff(change.id, "new", "", change.summary, new_salience=change.salience)
+    old_summary, new_summary = change.values.get("summary", (change.summary, change.summary))
+    old_salience, new_salience = change.values.get("salience", (change.salience, change.salience))
     return EpisodeDiff(
-        episode_id=after.id,
-        what=what,
-        old_summary=before.summary,
-        new_summary=after.summary,
-        added_quotes=quotes,
-        old_salience=before.salience,
-        new_salience=after.salience,
+        episode_id=change.id,
+        what="changed",
+        old_summary=str(old_summary),
+        new_summary=str(new_summary),
+        added_quotes=change.added_quotes,
+        old_salience=_weight(old_salience),
+        new_salience=_weight(new_salience),
     )
+
+
+def _weight(value: Value) -> float | None:
+    return value if isinstance(value, int | float) else None
 
 
 def _entry(row: Row) -> RunEntry:

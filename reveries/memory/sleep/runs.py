@@ -7,8 +7,9 @@ from dataclasses import replace
 import msgspec
 
 from reveries.db.database import Transaction
-from reveries.memory.changes import Before, ChangeSet, ExperienceBefore, SelfModelChange, to_json
+from reveries.memory.changes import Before, ChangeSet, ExperienceBefore, SelfModelChange
 from reveries.memory.rows import vector_bytes
+from reveries.memory.sleep.records import recorded, to_json
 from reveries.memory.store import MemoryStore
 
 
@@ -61,7 +62,7 @@ async def record_change(
     record = {
         "run_id": run_id,
         "experience_id": experience_id,
-        "change_set": to_json(changes, before),
+        "change_set": to_json(recorded(changes, before)),
         "log": line,
     }
     await transaction.run("consolidation.record", record)

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
-from reveries.memory.changes import ExperienceBefore, Recorded, SelfModelChange
-from reveries.memory.model import Episode, Link, LinkType, Pattern, SelfModel
+from reveries.memory.changes import SelfModelChange
+from reveries.memory.model import Episode, Link, LinkType, Origin, Pattern, SelfModel
 from reveries.memory.sleep.decay import LEAST_ACCESSIBILITY
+from reveries.memory.sleep.records import EpisodeChange, Recorded, Standing, Value, without_added
 
 LinkKey = tuple[str, str, LinkType]
 
@@ -19,6 +20,7 @@ _SHIFTED: Final = ("salience", "accessibility")
 _KEPT: Final = ("last_accessed_at", "last_decayed_at")
 """What use and time change, not sleep alone."""
 _CHAINED: Final = ("before", "after")
+"""What whatever comes next changes too."""
 _OWN: Final = frozenset(
     name.name for name in fields(Episode) if name.name not in (*_COUNTED, *_SHIFTED, *_KEPT, *_CHAINED, "id")
 )
@@ -46,7 +48,7 @@ class Undoing:
     links: tuple[Link, ...]
     """With the strength that they shall have."""
     dropped_links: tuple[LinkKey, ...]
-    experiences: tuple[ExperienceBefore, ...]
+    experiences: tuple[Standing, ...]
     self_model: SelfModel | None
 
 
@@ -60,7 +62,7 @@ class _Bench:
     revived: set[str] = field(default_factory=set)
     erased: set[str] = field(default_factory=set)
     links: dict[LinkKey, float | None] = field(default_factory=dict)
-    experiences: dict[str, ExperienceBefore] = field(default_factory=dict)
+    experiences: dict[str, Standing] = field(default_factory=dict)
 
     def episode(self, name: str) -> Episode | None:
         return None if name in self.erased else self.episodes.get(name) or self.get(name)
@@ -82,7 +84,7 @@ def undone(
     for change in reversed(changes):
         _take_back_episodes(bench, change.recorded)
         _take_back_links(bench, change.recorded)
-        bench.experiences |= {entry.experience_id: entry for entry in change.recorded.before.experiences}
+        bench.experiences |= {entry.experience_id: entry for entry in change.recorded.standings}
         if change.recorded.self_model is not None:
             then = self_put_back(change.recorded.self_model, then)
     links = {key: strength for key, strength in bench.links.items() if not bench.erased & {key[0], key[1]}}
@@ -101,13 +103,15 @@ def built_upon(changes: Sequence[RecordedChange], later: Recorded) -> bool:
     """Whether `later`, something that another pass did afterwards, stands on what `changes` did."""
     theirs = _Footprint.of([later])
     ours = _Footprint.of([change.recorded for change in changes])
-    named = theirs.put.keys() | theirs.retired | {name for link in later.links for name in _ends(link)}
+    named = (
+        theirs.put.keys() | theirs.retired | {end for link in later.links for end in (link.source_id, link.target_id)}
+    )
     if ours.created & named or ours.put.keys() & theirs.retired:
         return True
     if any(ours.put[name] & theirs.put[name] for name in ours.put.keys() & theirs.put.keys()):
         return True
-    made = {claim.id for change in changes for claim in change.recorded.claims}
-    if any(made & {conflict.earlier.id, conflict.later.id} for conflict in later.conflicts):
+    made = {name for change in changes for name in change.recorded.claim_ids}
+    if any(made & {conflict.earlier_id, conflict.later_id} for conflict in later.conflicts):
         return True
     return bool(ours.self_fields & theirs.self_fields)
 
@@ -128,64 +132,62 @@ class _Footprint:
         retired: set[str] = set()
         own: set[str] = set()
         for record in records:
-            before = {episode.id: episode for episode in record.before.episodes}
-            for episode in record.episodes:
-                was = before.get(episode.id)
-                changed = _OWN if was is None else frozenset(n for n in _OWN if getattr(was, n) != getattr(episode, n))
-                put[episode.id] = put.get(episode.id, frozenset()) | changed
-            created |= set(record.before.new_episode_ids)
-            retired |= {entry.episode_id for entry in record.retired}
-            if (change := record.self_model) is not None:
-                own |= {n for n in _SELF_WORDS if getattr(change.before, n) != getattr(change.after, n)}
+            for change in record.episodes:
+                changed = _OWN if change.is_new else change.changed & _OWN
+                put[change.id] = put.get(change.id, frozenset()) | changed
+            created |= {change.id for change in record.episodes if change.is_new}
+            retired |= {entry.id for entry in record.retired}
+            if (own_change := record.self_model) is not None:
+                own |= {n for n in _SELF_WORDS if getattr(own_change.before, n) != getattr(own_change.after, n)}
         return cls(put, frozenset(created), frozenset(retired), frozenset(own))
 
 
 def _take_back_episodes(bench: _Bench, recorded: Recorded) -> None:
-    before = {episode.id: episode for episode in recorded.before.episodes}
     for gone in recorded.retired:
-        if (was := before.get(gone.episode_id)) is not None:
-            bench.episodes[gone.episode_id] = was
-            bench.revived.add(gone.episode_id)
-    for after in {episode.id: episode for episode in recorded.episodes}.values():
-        name, was, now = after.id, before.get(after.id), bench.episode(after.id)
-        if was is None:
-            bench.erased.add(name)
-            bench.episodes.pop(name, None)
-            bench.revived.discard(name)
+        if gone.was is not None:
+            bench.episodes[gone.id] = gone.was
+            bench.revived.add(gone.id)
+    for change in recorded.episodes:
+        now = bench.episode(change.id)
+        if change.is_new:
+            bench.erased.add(change.id)
+            bench.episodes.pop(change.id, None)
+            bench.revived.discard(change.id)
         elif now is not None:
-            bench.episodes[name] = put_back(was, after, now)
+            bench.episodes[change.id] = put_back(change, now)
 
 
 def _take_back_links(bench: _Bench, recorded: Recorded) -> None:
-    old = {(link.source_id, link.target_id, link.type): link.strength for link in recorded.before.links}
-    for link in recorded.links:
+    for link, old in recorded.each_link:
         key = (link.source_id, link.target_id, link.type)
         now = bench.strength(key)
-        if key not in old:
+        if old is None:
             bench.links[key] = None
         elif now is not None or bench.revived & {link.source_id, link.target_id}:
             # Of an episode that was merged away the links stand in the file alone, as they were left.
-            bench.links[key] = _shifted(old[key], link.strength, link.strength if now is None else now)
+            bench.links[key] = _shifted(old, link.strength, link.strength if now is None else now)
 
 
-def put_back(before: Episode, after: Episode, now: Episode) -> Episode:
-    """`now` without what changed between `before` and `after`."""
-    values: dict[str, object] = {}
-    for name in (entry.name for entry in fields(Episode)):
-        was, became, stands = (getattr(one, name) for one in (before, after, now))
-        if was == became:
-            values[name] = stands
-        elif stands == became or name in _OWN:
-            values[name] = was
-        elif name in _CHAINED:
-            values[name] = without_added(was, became, stands)
-        elif name in _SHIFTED:
-            values[name] = max(_shifted(was, became, stands), min(was, LEAST_ACCESSIBILITY))
-        elif name in _COUNTED:
-            values[name] = max(0, was + stands - became)
-        else:
-            values[name] = stands
+def put_back(change: EpisodeChange, now: Episode) -> Episode:
+    """`now` without what `change` changed."""
+    values: dict[str, object] = {
+        name: _value_put_back(name, was, became, getattr(now, name)) for name, (was, became) in change.values.items()
+    }
+    values |= {name: splice.taken_back(getattr(now, name)) for name, splice in change.lists.items()}
+    if "origin" in values:
+        values["origin"] = Origin(str(values["origin"]))  # As it is written down it is a text.
     return replace(now, **values)  # type: ignore[arg-type]  # each value is of its own field
+
+
+def _value_put_back(name: str, was: Value, became: Value, stands: Value) -> Value:
+    if stands == became or name in _OWN:
+        return was
+    if name in _SHIFTED:
+        before = _number(was)
+        return max(_shifted(before, _number(became), _number(stands)), min(before, LEAST_ACCESSIBILITY))
+    if name in _COUNTED:
+        return max(0, _number(was) + _number(stands) - _number(became))
+    return stands
 
 
 def self_put_back(change: SelfModelChange, now: SelfModel) -> SelfModel:
@@ -202,12 +204,6 @@ def self_put_back(change: SelfModelChange, now: SelfModel) -> SelfModel:
         elif isinstance(stands, tuple):
             values[name] = without_added(was, became, stands)
     return replace(now, **values)  # type: ignore[arg-type]  # each value is of its own field
-
-
-def without_added(before: tuple[str, ...], after: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
-    """`now` without what `after` added to `before`, and with what it left out, in front."""
-    added, lost = set(after) - set(before), [item for item in before if item not in after and item not in now]
-    return (*lost, *(item for item in now if item not in added))
 
 
 def _patterns_put_back(
@@ -240,5 +236,6 @@ def _shifted(before: float, after: float, now: float) -> float:
     return min(1.0, max(0.0, before + now - after))
 
 
-def _ends(link: Link) -> tuple[str, str]:
-    return link.source_id, link.target_id
+def _number(value: Value) -> float:
+    """A field that is one in every episode."""
+    return value if isinstance(value, int | float) else 0.0

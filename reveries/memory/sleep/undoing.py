@@ -12,11 +12,12 @@ from reveries.clock import Clock
 from reveries.db.database import Database, Row, Transaction
 from reveries.errors import UndoError
 from reveries.llm.base import Vector
-from reveries.memory.changes import ChangeSet, IndexedTurn, SelfModelChange, from_json, join
+from reveries.memory.changes import ChangeSet, IndexedTurn, SelfModelChange, join
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Link, LinkType
 from reveries.memory.recall.deep_recall import DeepRecall
 from reveries.memory.rows import vector_of
+from reveries.memory.sleep.past_records import from_json
 from reveries.memory.sleep.run_log import CORRECTION, RunEntry, find_run
 from reveries.memory.sleep.runs import record_change, record_self_change
 from reveries.memory.sleep.segments import unit_mean
@@ -223,7 +224,7 @@ async def _built_upon(source: Database | Transaction, run_id: str) -> list[str]:
 async def _erase_claims(transaction: Transaction, changes: Sequence[RecordedChange]) -> ChangeSet:
     """Take what a pass found to be claimed out of the file; what is to leave the live memory."""
     conflicts = [conflict.id for change in changes for conflict in change.recorded.conflicts]
-    claims = [claim.id for change in changes for claim in change.recorded.claims]
+    claims = [name for change in changes for name in change.recorded.claim_ids]
     await transaction.run_many("undo.drop_conflict", [{"id": name} for name in conflicts])
     await transaction.run_many("undo.drop_claim", [{"id": name} for name in claims])
     return ChangeSet(gone_conflict_ids=tuple(conflicts), gone_claim_ids=tuple(claims))
@@ -265,7 +266,7 @@ def _concerned(changes: Iterable[RecordedChange]) -> set[str]:
     records = [change.recorded for change in changes]
     put = {episode.id for record in records for episode in record.episodes}
     put |= {gone.episode_id for record in records for gone in record.dormant}
-    return put | {gone.merged_into for record in records for gone in record.retired}
+    return put | {gone.into for record in records for gone in record.retired}
 
 
 def _blocking(changes: Sequence[Row], later: Sequence[Row]) -> list[str]:
@@ -292,8 +293,8 @@ def _require_whole(entry: RunEntry, changes: Sequence[RecordedChange]) -> None:
             advice="It cannot be taken back. What is left is slept on anew: reveries consolidate",
         )
     for change in changes:
-        known = {was.experience_id for was in change.recorded.before.experiences}
-        named = {*change.recorded.light_slept_ids, *(one.experience_id for one in change.recorded.processed)}
+        known = {was.experience_id for was in change.recorded.standings}
+        named = {*change.recorded.light_slept_ids, *change.recorded.processed_ids}
         if not named <= known:
             raise UndoError(
                 f"The pass {entry.id} was written down by an earlier Reveries, without all that it replaced.",

@@ -76,6 +76,4 @@ def test_before_tells_old_from_new() -> None:
     )
     before = graph.before(changes)
     assert [one.summary for one in before.episodes] == ["a"]
-    assert before.new_episode_ids == ("c",)
-    assert [link.strength for link in before.links] == [0.5]
-    assert [link.type for link in before.new_links] == [LinkType.CAUSAL]
+    assert before.links == (Link("a", "b", LinkType.THEMATIC, 0.5),)

@@ -249,8 +249,7 @@ async def test_every_change_is_recorded_with_what_stood_there_before(tmp_path: P
         slept = await memory.deep_sleep(answering(deep_answer(summary="Deep.")))
         (row,) = await memory._parts.database.rows("consolidation.changes_of", {"run_id": slept.run_id})
         changes = json.loads(row["change_set"])
-        assert changes["episodes"][0]["summary"] == "Deep."
-        assert changes["before"]["episodes"][0]["summary"] == light.summary
+        assert changes["episodes"][0]["values"]["summary"] == [light.summary, "Deep."]
         assert row["log"] == slept.log[0]
 
 

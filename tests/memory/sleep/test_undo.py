@@ -1,7 +1,8 @@
 """Taking a pass back: what stood there before stands there again, in memory and in the file, and the log says so."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -13,6 +14,7 @@ from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, SelfModel
+from reveries.memory.sleep.records import episode_change
 from reveries.memory.sleep.undo import put_back
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, answering, deep_answer, episode, open_memory, talk
@@ -68,33 +70,111 @@ async def test_sleep_and_then_undo_equals_before_in_memory_and_in_the_file(
         assert picture(memory).keys() == slept.keys()
 
 
+NIGHTS = st.lists(
+    st.tuples(st.sampled_from(["talk", "import", "deep", "deep badly"]), st.sampled_from(SAYINGS)), max_size=8
+)
+
+
+Stored = dict[str, set[tuple[object, ...]]]
+_MADE_BY_SLEEP = {
+    "episodes": "id, created_at, ended_at, last_accessed_at, access_count, summary, exemplars, salience, confidence, "
+    "valence, topics, entities, origin, tainted, conversation_id, depth, accessibility, last_decayed_at, merged_into, "
+    "temporal_before, temporal_after, dormant",
+    "episode_links": "from_id, to_id, type, strength",
+    "episode_sources": "episode_id, experience_id",
+    "claims": "id, quote, value",
+    "claim_conflicts": "id, kind, settled",
+    "raw_experiences": "id, salience, valence, light_slept, processed, attempts",
+}
+
+
+async def stored(memory: Memory) -> Stored:
+    """The rows that sleep writes, to the last bit."""
+    found: Stored = {}
+    for table, columns in _MADE_BY_SLEEP.items():
+        rows = await memory._parts.database.rows_of_text(f"SELECT {columns} FROM {table}", ())
+        found[table] = {tuple(row) for row in rows}
+    return found
+
+
+@dataclass
+class Nights:
+    """What was said and slept on, and how everything stood before each pass."""
+
+    memory: Memory
+    clock: HandClock
+    passes: list[tuple[str, dict[str, object], Stored]] = field(default_factory=list)
+
+    async def live(self, deed: str, text: str) -> None:
+        if deed == "talk":
+            await talk(self.memory, (text, "I see."))
+        if deed == "import":
+            await self.memory.import_turns("past", [PastTurn(self.clock.now() - 9e6, "Bea", text)])
+        before = picture(self.memory), await stored(self.memory)
+        if (await self.memory.light_sleep()).experiences:
+            self.passes.append((await _newest(self.memory), *before))
+        before = picture(self.memory), await stored(self.memory)
+        match deed:
+            case "deep":
+                self.passes.append((await sleep_deeply(self.memory, text), *before))
+            case "deep badly":
+                slept = await self.memory.deep_sleep(answering(ModelAnswerError("No.")), limit=1)
+                self.passes.append((slept.run_id, *before))
+
+
 @checking(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(st.tuples(st.sampled_from(["talk", "import", "deep"]), st.sampled_from(SAYINGS)), max_size=8))
+@given(NIGHTS, st.booleans())
 @pytest.mark.requirement("R-104", "R-169")
 async def test_every_pass_taken_back_newest_first_leads_back_through_every_state(
-    tmp_path_factory: pytest.TempPathFactory, deeds: list[tuple[str, str]]
+    tmp_path_factory: pytest.TempPathFactory, deeds: list[tuple[str, str]], is_woken_between: bool
 ) -> None:
     folder, clock = tmp_path_factory.mktemp("mind"), HandClock(NOW)
     async with open_memory(folder, clock) as memory:
-        states: list[tuple[str, dict[str, object]]] = []
+        nights = Nights(memory, clock)
         for deed, text in deeds:
-            if deed == "talk":
-                await talk(memory, (text, "I see."))
-            if deed == "import":
-                await memory.import_turns("past", [PastTurn(clock.now() - 9e6, "Bea", text)])
-            before = picture(memory)
-            if (await memory.light_sleep()).experiences:
-                states.append((await _newest(memory), before))
-            if deed == "deep":
-                before = picture(memory)
-                states.append((await sleep_deeply(memory, text), before))
-        for run_id, before in reversed(states):
-            (done,) = await memory.take_back(run_id)
-            assert done.run_id == run_id
-            assert picture(memory) == before
-        live = picture(memory)
+            await nights.live(deed, text)
+        if not is_woken_between:
+            live = await _all_taken_back(memory, nights)
     async with open_memory(folder, clock, first_id=100_000) as memory:
+        if is_woken_between:
+            live = await _all_taken_back(memory, nights)
+    async with open_memory(folder, clock, first_id=200_000) as memory:
         assert picture(memory) == live
+
+
+async def _all_taken_back(memory: Memory, nights: Nights) -> dict[str, object]:
+    for run_id, before, rows in reversed(nights.passes):
+        (done,) = await memory.take_back(run_id)
+        assert done.run_id == run_id
+        assert picture(memory) == before
+        now = await stored(memory)
+        # What an import brought in is said, and stays.
+        assert rows.pop("raw_experiences") <= now.pop("raw_experiences")
+        assert now == rows
+    return picture(memory)
+
+
+@checking(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(NIGHTS, st.randoms(use_true_random=False))
+@pytest.mark.requirement("R-104", "R-169")
+async def test_passes_taken_back_in_any_order_leave_what_was_there_before_the_first(
+    tmp_path_factory: pytest.TempPathFactory, deeds: list[tuple[str, str]], chance: Random
+) -> None:
+    folder, clock = tmp_path_factory.mktemp("mind"), HandClock(NOW)
+    async with open_memory(folder, clock) as memory:
+        nothing = picture(memory)
+        nights = Nights(memory, clock)
+        for deed, text in deeds:
+            await nights.live(deed, text)
+        left = [run_id for run_id, _, _ in nights.passes]
+        while left:
+            for done in await memory.take_back(chance.choice(left), through=True):
+                left.remove(done.run_id)
+        now = picture(memory)
+        for part in ("episodes", "vectors", "links", "turns", "self_model", "claims", "conflicts"):
+            assert now[part] == nothing[part], part
+    async with open_memory(folder, clock, first_id=100_000) as memory:
+        assert picture(memory) == now
 
 
 async def _newest(memory: Memory) -> str:
@@ -224,7 +304,7 @@ def test_field_by_field_only_what_the_pass_changed_goes_back() -> None:
     was: Episode = episode("e", summary="light", after=("x",), access_count=1, salience=0.4)
     became = replace(was, summary="deep", after=("x", "y"), salience=0.6, depth="deep")
     now = replace(became, after=("x", "y", "z"), access_count=3, salience=0.65, last_accessed_at=NOW + 5)
-    back = put_back(was, became, now)
+    back = put_back(episode_change(was, became), now)
     assert (back.summary, back.depth, back.after) == ("light", "light", ("x", "z"))
     assert (back.access_count, back.last_accessed_at) == (3, NOW + 5)
     assert back.salience == pytest.approx(0.45)
@@ -236,9 +316,7 @@ async def test_a_pass_of_an_earlier_version_is_refused_with_a_reason_and_nothing
         run_id = await sleep_deeply(memory)
         before = picture(memory)
         connection = memory._parts.database._connection
-        await connection.execute(
-            "UPDATE consolidation_changes SET change_set = json_remove(change_set, '$.before.experiences')"
-        )
+        await connection.execute("UPDATE consolidation_changes SET change_set = json_remove(change_set, '$.standings')")
         with pytest.raises(UndoError, match="earlier Reveries"):
             await memory.take_back(run_id)
         assert picture(memory) == before

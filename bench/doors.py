@@ -1,0 +1,139 @@
+"""What the guards of the schema cost ("the doors"): the same is written with them and without, in turn.
+
+    PYTHONPATH=.:bench python bench/doors.py [--rounds 7] [--lines 6000] [--exchanges 300]
+
+Ways: an import and the light sleep on it; exchanges one by one, each its own commit; and rows of the guarded tables in
+one transaction, where nothing but SQLite is at work: the worst that it can cost. Processor seconds of all threads,
+the least of the rounds: what else the machine does counts for little.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from reveries.db.driver import dbapi
+from reveries.db.schemas import whole_schema
+from reveries.memory.importing import PastTurn
+from reveries.memory.memory import Memory
+from tests.fakes.clock import HandClock
+from tests.memory.kit import NOW, open_memory, talk
+
+_GUARDS = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE '%~_guarded' ESCAPE '~'"
+_ROWS = (
+    "INSERT INTO conversations (id, began_at, last_said_at, source) VALUES ('c{n}', 1, 1, 'chat')",
+    """INSERT INTO raw_experiences (id, kind, happened_at, content, salience, origin, tainted, checksum)
+    VALUES ('x{n}', 'conversation', 1, 'words of so and so', 0.5, 'owner', {t}, x'00')""",
+    """INSERT INTO turns (id, conversation_id, position, origin, tainted, speaker, text, said_at, checksum)
+    VALUES ('t{n}', 'c{n}', 0, 'owner', 0, 's', 'words of so and so', 1, x'00')""",
+    "UPDATE turns SET experience_id = 'x{n}' WHERE id = 't{n}'",
+    """INSERT INTO turns (id, conversation_id, experience_id, position, origin, tainted, speaker, text, said_at,
+    checksum) VALUES ('r{n}', 'c{n}', 'x{n}', 1, 'self', {t}, 's', 'words of so and so', 1, x'00')""",
+    """INSERT INTO episodes (id, created_at, ended_at, last_accessed_at, summary, exemplars, salience, confidence,
+    last_decayed_at, depth, origin, tainted, checksum)
+    VALUES ('e{n}', 1, 1, 1, 'words of so and so', '[]', 0.5, 1, 1, 'light', 'owner', {t}, x'00')""",
+    "INSERT INTO episode_sources VALUES ('e{n}', 'x{n}')",
+    """INSERT INTO claims (id, subject, relation, value, quote, is_change, turn_id, experience_id, speaker, said_at,
+    found_by, origin, tainted, checksum)
+    VALUES ('k{n}', 's', 'r', 'v', 'q', 0, 't{n}', 'x{n}', 's', 1, 'pattern', 'owner', 0, x'00')""",
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--lines", type=int, default=6000)
+    parser.add_argument("--exchanges", type=int, default=300)
+    chosen = parser.parse_args()
+    lines = [PastTurn(NOW + place, "Ana" if place % 2 else "Reverie", _words(place)) for place in range(chosen.lines)]
+    ways: dict[str, Callable[[bool], float]] = {
+        f"import of {chosen.lines} lines": lambda is_guarded: _lived(is_guarded, lambda one: _import(one, lines)),
+        f"light sleep on {chosen.lines} lines": lambda is_guarded: _slept(is_guarded, lines),
+        f"{chosen.exchanges} exchanges": lambda is_guarded: _lived(
+            is_guarded, lambda one: _talk(one, chosen.exchanges)
+        ),
+        f"rows alone, {len(_ROWS)} x {chosen.lines}": lambda is_guarded: _rows(is_guarded, chosen.lines),
+    }
+    for name, measure in ways.items():
+        pairs = [(measure(False), measure(True)) for _ in range(chosen.rounds)]
+        without, guarded = (min(pair[place] for pair in pairs) for place in (0, 1))
+        print(f"{name}: {without:.3f} s without, {guarded:.3f} s with ({guarded / without - 1:+.1%})")
+
+
+def _words(place: int) -> str:
+    return (
+        f"Line {place}: the {('boat', 'tree', 'wall', 'harbour')[place % 4]} of {place % 97} was blue on day {place}."
+    )
+
+
+def _lived(is_guarded: bool, do: Callable[[Memory], Awaitable[float]]) -> float:
+    async def live() -> float:
+        with tempfile.TemporaryDirectory(prefix="rv-") as folder:
+            async with open_memory(Path(folder), HandClock(NOW)) as memory:
+                if not is_guarded:
+                    await _open_doors(memory)
+                return await do(memory)
+
+    return asyncio.run(live())
+
+
+async def _open_doors(memory: Memory) -> None:
+    database = memory._store.database
+    for row in await database.rows_of_text(_GUARDS, ()):
+        async with database.transaction() as transaction:
+            await transaction.run_text_many(f"DROP TRIGGER {row['name']}", [()])
+
+
+async def _import(memory: Memory, lines: list[PastTurn]) -> float:
+    began = time.process_time()
+    under_way = memory.begin_import("letters")
+    for start in range(0, len(lines), 500):
+        await under_way.add(lines[start : start + 500])
+    return time.process_time() - began
+
+
+def _slept(is_guarded: bool, lines: list[PastTurn]) -> float:
+    async def do(memory: Memory) -> float:
+        await _import(memory, lines)
+        began = time.process_time()
+        await memory.light_sleep()
+        return time.process_time() - began
+
+    return _lived(is_guarded, do)
+
+
+async def _talk(memory: Memory, exchanges: int) -> float:
+    began = time.process_time()
+    await talk(memory, *((_words(place), _words(place + 1)) for place in range(exchanges)))
+    return time.process_time() - began
+
+
+def _rows(is_guarded: bool, count: int) -> float:
+    with contextlib.closing(dbapi.connect(":memory:", isolation_level=None)) as connection:
+        for statement in whole_schema():
+            connection.execute(statement)
+        if not is_guarded:
+            for (name,) in connection.execute(_GUARDS).fetchall():
+                connection.execute(f"DROP TRIGGER {name}")
+        bound = [_bound(row) for row in _ROWS]
+        connection.execute("BEGIN")
+        began = time.process_time()
+        for number in range(count):
+            for statement in bound:
+                connection.execute(statement, {"n": str(number), "t": number % 2})
+        connection.execute("COMMIT")
+        return time.process_time() - began
+
+
+def _bound(row: str) -> str:
+    """The statement with its number and its taint as parameters, so that it is compiled once."""
+    for letter in "cxtrek":
+        row = row.replace(f"'{letter}{{n}}'", f"'{letter}' || :n")
+    return row.replace("{t}", ":t")
+
+
+if __name__ == "__main__":
+    main()

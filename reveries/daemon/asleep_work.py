@@ -1,0 +1,134 @@
+"""What reveries/daemon/asleep.py is asked for: the work itself, and the frames that it tells."""
+
+import argparse
+import asyncio
+import contextlib
+import random
+import sys
+from pathlib import Path
+
+import msgspec
+
+from reveries import protocol
+from reveries.clock import Clock, SystemClock
+from reveries.config import Home, Settings, load_settings
+from reveries.daemon.backup_answers import listed, make_backup_asleep, restored, verified
+from reveries.daemon.checkup import checkup_asleep
+from reveries.daemon.instance import hold_lock
+from reveries.daemon.models import build_models, longest_call_seconds
+from reveries.daemon.models_overview import answer_frame, models_overview
+from reveries.daemon.moving import brought_in, taken_out
+from reveries.daemon.probing import Prober, roles_named
+from reveries.daemon.safe_mode import settings_in_safe_mode
+from reveries.daemon.usage import usage_report
+from reveries.db.database import Database
+from reveries.db.opening import open_database
+from reveries.errors import ReveriesError
+from reveries.llm.answer_counts import AnswerCounts
+from reveries.llm.budget import Ledger
+from reveries.llm.circuits import open_circuits
+
+
+def done(arguments: argparse.Namespace, home: Home) -> int:
+    """Do it; the exit code: 0, or that of the error that the last line tells."""
+    try:
+        settings = _settings(arguments.command, home)
+        if arguments.command == "models":
+            asyncio.run(_overview(settings))
+        elif arguments.command.startswith("backup-"):
+            _tell(_backup(settings, home, arguments.command, arguments.name))
+        elif arguments.command.startswith("mind-"):
+            _tell(_move(settings, home, arguments))
+        elif arguments.command == "usage":
+            asyncio.run(_usage(settings, home, arguments.days))
+        elif arguments.command == "checkup":
+            _tell(asyncio.run(checkup_asleep(settings, home)))
+        else:
+            asyncio.run(_test(settings, home, arguments.role))
+    except ReveriesError as error:
+        _tell(protocol.Failed(0, error.code, error.message, error.advice))
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _settings(command: str, home: Home) -> Settings:
+    """For copies, and for taking a mind out, of a file that is wrong what safe mode takes: they must work then too."""
+    if command.startswith("backup-") or command == "mind-export":
+        return settings_in_safe_mode(home.config)[0]
+    return load_settings(home.config)
+
+
+def _backup(settings: Settings, home: Home, command: str, name: str) -> protocol.Frame:
+    match command:
+        case "backup-create":
+            return asyncio.run(make_backup_asleep(settings, home, SystemClock(), _moved))
+        case "backup-verify":
+            return verified(home, name, _moved)
+        case "backup-restore":
+            return restored(settings, home, SystemClock(), name, _moved)
+        case _:
+            return listed(home)
+
+
+def _move(settings: Settings, home: Home, arguments: argparse.Namespace) -> protocol.Frame:
+    def tell(rows: int, total: int) -> None:
+        _tell(protocol.Progress(0, "rows", rows, total))
+
+    file = Path(arguments.file)
+    if arguments.command == "mind-import":
+        return brought_in(settings, home, file, tell)
+    return taken_out(settings, home, file, arguments.name, tell, with_vectors=arguments.with_vectors)
+
+
+async def _overview(settings: Settings) -> None:
+    # Told before the loop is closed: that waits for a look-up of Ollama's name, which may take longer than we do.
+    _tell(await models_overview(settings))
+
+
+async def _usage(settings: Settings, home: Home, days: int) -> None:
+    """What the ledger has. Whoever was never awake has a ledger too: an empty one."""
+    home.create()
+    async with contextlib.AsyncExitStack() as stack:
+        stack.enter_context(hold_lock(home, home.database(settings)))
+        database = await open_database(home.database(settings), home.backups)
+        stack.push_async_callback(database.aclose)
+        _tell(await usage_report(0, _ledger(settings, database, SystemClock()), days))
+
+
+def _ledger(settings: Settings, database: Database, clock: Clock) -> Ledger:
+    return Ledger(database, clock, settings.budget, longest_call_seconds=longest_call_seconds(settings.llm))
+
+
+async def _test(settings: Settings, home: Home, role: str) -> None:
+    """The daemon's own way to its models, without the daemon."""
+    roles_named(role)
+    home.create()
+    clock = SystemClock()
+    async with contextlib.AsyncExitStack() as stack:
+        stack.enter_context(hold_lock(home, home.database(settings)))
+        database = await open_database(home.database(settings), home.backups)
+        stack.push_async_callback(database.aclose)
+        # Chance for waits, not for secrets.
+        circuits = await open_circuits(database, clock, random.Random())
+        ledger = _ledger(settings, database, clock)
+        models = await build_models(settings, home, ledger, circuits, clock)
+        stack.push_async_callback(models.aclose)
+        counts = AnswerCounts(database)
+
+        def tell(what: str, done: int, total: int) -> None:
+            _tell(protocol.Progress(0, what, done, total))
+
+        prober = Prober(models.first, models.embedder, ledger, circuits, counts, clock, tell)
+        probes = await prober.probe(role)
+        _tell(protocol.ModelsProbed(0, probes, [answer_frame(count) for count in await counts.counts()]))
+
+
+def _moved(what: str, done: int, total: int) -> None:
+    _tell(protocol.Progress(0, what, done, total))
+
+
+def _tell(frame: protocol.Frame) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(frame) + b"\n")
+    sys.stdout.buffer.flush()

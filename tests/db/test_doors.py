@@ -1,0 +1,310 @@
+"""What the file itself refuses to take in: words in the owner's name that the owner did not say, and rows without the
+taint of what they are made of."""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from reveries.db.checksums import checksum
+from reveries.db.driver import dbapi
+from reveries.db.opening import open_database
+from reveries.db.portable import check_mind, export_mind, import_mind
+from reveries.db.schemas import whole_schema
+from reveries.errors import StorageError
+from reveries.gates import Gate, opened
+from reveries.memory.importing import PastTurn
+from tests.memory.kit import NOW, context, open_memory, talk
+
+Row = dict[str, object]
+_DEFAULTS: Final[dict[str, Row]] = {
+    "conversations": {"began_at": 1, "last_said_at": 1, "source": "chat"},
+    "raw_experiences": {"kind": "conversation", "happened_at": 1, "content": "w", "salience": 0.5, "origin": "owner",
+                        "tainted": 0, "checksum": checksum("w")},
+    "turns": {"conversation_id": "chat", "position": 0, "origin": "owner", "tainted": 0, "speaker": "s", "text": "w",
+              "said_at": 1, "checksum": checksum("s", "w")},
+    "episodes": {"created_at": 1, "ended_at": 1, "last_accessed_at": 1, "summary": "w", "exemplars": "[]",
+                 "salience": 0.5, "confidence": 1, "last_decayed_at": 1, "depth": "light", "origin": "owner",
+                 "tainted": 0, "checksum": checksum("w")},
+    "episode_sources": {},
+    "claims": {"subject": "s", "relation": "r", "value": "v", "quote": "q", "is_change": 0, "speaker": "s",
+               "said_at": 1, "found_by": "pattern", "origin": "owner", "tainted": 0, "checksum": checksum("v", "q")},
+    "deep_texts": {"kind": "turn", "speaker": "s", "text": "w", "said_at": 1, "origin": "owner", "tainted": 0,
+                   "checksum": checksum("s", "w")},
+    "monologue_log": {"began_at": 1, "ended_at": 1, "why_began": "b", "why_ended": "e", "text": "w", "tokens": 1,
+                      "model": "m", "checksum": checksum("w")},
+    "owner_notes": {"written_at": 1, "text": "w", "reason": "r", "checksum": checksum("w")},
+}  # fmt: skip
+_THERE: Final[tuple[tuple[str, Row], ...]] = (
+    ("conversations", {"id": "chat"}),
+    ("conversations", {"id": "letters", "source": "letters"}),
+    ("raw_experiences", {"id": "clean"}),
+    ("raw_experiences", {"id": "foul", "tainted": 1}),
+    ("raw_experiences", {"id": "letter", "kind": "external", "origin": "document", "tainted": 1}),
+    ("turns", {"id": "said", "position": 90}),
+    ("turns", {"id": "answered", "position": 91, "origin": "self", "tainted": 1, "experience_id": "foul"}),
+    ("turns", {"id": "waiting", "position": 92, "origin": "self", "tainted": 1}),
+    ("turns", {"id": "theirs", "position": 93, "origin": "document", "tainted": 1, "conversation_id": "letters",
+               "import_key": b"theirs"}),
+    ("episodes", {"id": "pure"}),
+    ("episodes", {"id": "mixed", "tainted": 1}),
+    ("monologue_log", {"id": "led", "tainted": 1}),
+    ("monologue_log", {"id": "free"}),
+)  # fmt: skip
+
+_NAME, _FOREIGN, _MADE = "in the name of the owner", "what others wrote", "made of tainted text"
+
+
+def _of_others(guard: str, table: str) -> list[tuple[str, str, str, Row]]:
+    return [(guard, _FOREIGN, table, {"origin": origin}) for origin in ("tool", "document", "channel")]
+
+
+REFUSED: Final[tuple[tuple[str, str, str, Row], ...]] = (
+    ("turns_guarded", _NAME, "turns", {"experience_id": "clean"}),
+    ("turns_guarded", _NAME, "turns", {"is_partial": 1}),
+    ("turns_guarded", _NAME, "turns", {"import_key": b"k"}),
+    ("turns_guarded", _NAME, "turns", {"conversation_id": "letters"}),
+    ("raw_experiences_guarded", _NAME, "raw_experiences", {"kind": "monologue"}),
+    ("raw_experiences_guarded", _NAME, "raw_experiences", {"kind": "external"}),
+    ("claims_guarded", _NAME, "claims", {"turn_id": "answered", "experience_id": "foul", "tainted": 1}),
+    ("claims_guarded", _NAME, "claims", {"turn_id": "theirs", "experience_id": "letter", "tainted": 1}),
+    ("claims_guarded", _NAME, "claims", {"turn_id": "letter#0", "experience_id": "letter", "tainted": 1}),
+    ("deep_texts_guarded", _NAME, "deep_texts", {"owner_id": "theirs", "tainted": 1}),
+    ("deep_texts_guarded", _NAME, "deep_texts",
+     {"owner_id": "letter#0", "experience_id": "letter", "tainted": 1}),
+    ("deep_texts_guarded", _NAME, "deep_texts", {"kind": "episode", "owner_id": "pure", "origin": "self"}),
+    *_of_others("turns_guarded", "turns"),
+    *_of_others("raw_experiences_guarded", "raw_experiences"),
+    *_of_others("episodes_guarded", "episodes"),
+    ("turns_guarded", _MADE, "turns", {"origin": "self", "tainted": 1, "experience_id": "clean"}),
+    ("episode_sources_guarded", _MADE, "episode_sources", {"episode_id": "pure", "experience_id": "foul"}),
+    ("episodes_guarded", _MADE, "episodes", {"tainted": 1, "merged_into": "pure"}),
+    ("claims_guarded", _MADE, "claims", {"turn_id": "answered", "experience_id": "foul", "origin": "self"}),
+    ("claims_guarded", _MADE, "claims", {"turn_id": "foul#0", "experience_id": "foul"}),
+    ("deep_texts_guarded", _MADE, "deep_texts", {"owner_id": "answered", "origin": "self"}),
+    ("deep_texts_guarded", _MADE, "deep_texts", {"owner_id": "foul#0", "experience_id": "foul"}),
+    ("deep_texts_guarded", _MADE, "deep_texts", {"kind": "episode", "owner_id": "mixed"}),
+    ("monologue_log_guarded", _MADE, "monologue_log", {"experience_id": "foul"}),
+    ("monologue_log_guarded", _MADE, "monologue_log", {"experience_id": "clean", "tainted": 1}),
+    ("owner_notes_guarded", "nothing tainted", "owner_notes", {"thought_id": "led"}),
+)  # fmt: skip
+"""Which guard, what it says, the table and what of the row is not as it is by default."""
+UPDATES: Final = (
+    ("turns_adoption_guarded", _MADE, "UPDATE turns SET experience_id = 'clean' WHERE id = 'waiting'"),
+    ("episodes_merger_guarded", _MADE, "UPDATE episodes SET merged_into = 'pure' WHERE id = 'mixed'"),
+)
+TAKEN: Final[tuple[tuple[str, Row], ...]] = (
+    ("turns", {}),
+    ("turns", {"conversation_id": "letters", "import_key": b"k"}),
+    ("turns", {"origin": "self", "experience_id": "clean", "is_partial": 1}),
+    ("turns", {"origin": "self", "experience_id": "foul", "tainted": 1}),
+    ("turns", {"origin": "self", "experience_id": "foul"}),
+    ("raw_experiences", {"kind": "monologue", "origin": "self"}),
+    ("raw_experiences", {"tainted": 1, "metadata": '{"taintedBy": ["mixed"]}'}),
+    ("episodes", {"merged_into": "mixed"}),
+    ("episodes", {"merged_into": "mixed", "tainted": 1}),
+    ("episode_sources", {"episode_id": "mixed", "experience_id": "foul"}),
+    ("episode_sources", {"episode_id": "mixed", "experience_id": "clean"}),
+    ("claims", {"turn_id": "said", "experience_id": "foul"}),
+    ("claims", {"turn_id": "theirs", "experience_id": "letter", "origin": "document", "tainted": 1}),
+    ("deep_texts", {"owner_id": "said", "experience_id": "foul"}),
+    ("deep_texts", {"kind": "episode", "owner_id": "mixed", "tainted": 1}),
+    ("monologue_log", {"experience_id": "foul", "tainted": 1}),
+    ("monologue_log", {}),
+    ("owner_notes", {"thought_id": "free"}),
+)
+
+
+THEIRS: Final = (PastTurn(NOW - 500.0, "Tomas", "My boss is now Teresa. I live in Oslo now."),)
+"""What somebody else wrote, with claims in it."""
+
+
+def put(connection: dbapi.Connection, table: str, chosen: Row) -> None:
+    row = {**_DEFAULTS[table], **({} if table == "episode_sources" else {"id": "new"}), **chosen}
+    if table == "deep_texts" and row["id"] == "new":
+        del row["id"]
+    names = ", ".join(f'"{name}"' for name in row)
+    marks = ", ".join("?" * len(row))
+    connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))
+
+
+@pytest.fixture
+def file() -> Iterator[dbapi.Connection]:
+    """A memory of today's schema with a little of everything in it."""
+    with contextlib.closing(dbapi.connect(":memory:", isolation_level=None)) as connection:
+        for statement in whole_schema():
+            connection.execute(statement)
+        for table, row in _THERE:
+            put(connection, table, row)
+        yield connection
+
+
+@pytest.mark.requirement("F1", "F3")
+@pytest.mark.parametrize(("guard", "says", "table", "row"), REFUSED)
+def test_no_row_comes_in_that_says_less_of_where_it_is_from_than_what_it_is_made_of(
+    file: dbapi.Connection, guard: str, says: str, table: str, row: Row
+) -> None:
+    with pytest.raises(dbapi.IntegrityError, match=says):
+        put(file, table, row)
+    file.execute(f"DROP TRIGGER {guard}")
+    put(file, table, row)  # It is this guard that held it, and no other.
+
+
+@pytest.mark.requirement("F1", "F3")
+@pytest.mark.parametrize(("guard", "says", "statement"), UPDATES)
+def test_no_row_is_made_a_part_of_something_that_is_less_tainted(
+    file: dbapi.Connection, guard: str, says: str, statement: str
+) -> None:
+    with pytest.raises(dbapi.IntegrityError, match=says):
+        file.execute(statement)
+    file.execute(f"DROP TRIGGER {guard}")
+    file.execute(statement)
+
+
+@pytest.mark.requirement("F3")
+def test_each_guard_has_a_row_that_it_refuses(file: dbapi.Connection) -> None:
+    there = file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE '%~_guarded' ESCAPE '~'")
+    assert {name for (name,) in there} == {one[0] for one in (*REFUSED, *UPDATES)}
+
+
+@pytest.mark.requirement("F3")
+@pytest.mark.parametrize(("table", "row"), TAKEN)
+def test_what_says_where_it_is_from_comes_in(file: dbapi.Connection, table: str, row: Row) -> None:
+    put(file, table, row)
+
+
+# --- the code behind it forgets a taint ------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("F1", "F3", "H4")
+@pytest.mark.parametrize("gate", [Gate.EXCHANGE, Gate.EPISODE, Gate.CLAIM])
+async def test_where_the_code_forgets_the_taint_the_file_refuses_the_row(tmp_path: Path, gate: Gate) -> None:
+    async with open_memory(tmp_path) as memory:
+        await memory.import_turns("letters", THEIRS)
+
+        async def live() -> None:
+            with opened(gate):
+                await memory.light_sleep()
+                conversation = await memory.open_conversation(0.0)
+                turn = await memory.append_owner_turn(conversation.id, "Who is my boss?")
+                recall = memory.recall("boss", await memory.embed_cue("boss"), context())
+                await memory.record_exchange(turn, "Teresa.", recall=recall)
+
+        with pytest.raises(StorageError, match="is tainted"):
+            await live()
+        rows = await memory._store.database.rows_of_text(
+            "SELECT (SELECT count(*) FROM episodes WHERE tainted = 0)"
+            " + (SELECT count(*) FROM claims WHERE tainted = 0)"
+            " + (SELECT count(*) FROM raw_experiences WHERE tainted = 0) AS lost",
+            (),
+        )
+        assert rows[0]["lost"] == 0
+
+
+# --- what comes in past the doors ------------------------------------------------------------------------------------
+
+_LOST: Final = (
+    "UPDATE raw_experiences SET tainted = 0", "UPDATE episodes SET tainted = 0", "UPDATE claims SET tainted = 0",
+    "UPDATE monologue_log SET tainted = 0",
+)  # fmt: skip
+_TAINTS: Final = (
+    "SELECT 'turn ' || id FROM turns WHERE tainted = 1 UNION ALL"
+    " SELECT 'experience ' || id FROM raw_experiences WHERE tainted = 1 UNION ALL"
+    " SELECT 'episode ' || id FROM episodes WHERE tainted = 1 UNION ALL"
+    " SELECT 'claim ' || id FROM claims WHERE tainted = 1 ORDER BY 1"
+)
+
+
+def lived(folder: Path) -> Path:
+    """A memory with foreign text in it, slept on."""
+
+    async def live() -> None:
+        async with open_memory(folder) as memory:
+            await memory.import_turns("letters", THEIRS)
+            await memory.light_sleep()
+            await talk(memory, ("Good morning.", "Good morning to you."))
+            turn = await memory.append_owner_turn((await memory.open_conversation(0.0)).id, "Who is my boss?")
+            recall = memory.recall("boss", await memory.embed_cue("boss"), context())
+            await memory.record_exchange(turn, "Teresa.", recall=recall)
+            await memory.light_sleep()
+
+    asyncio.run(live())
+    return folder / "memory.db"
+
+
+def taints(file: Path) -> list[str]:
+    with contextlib.closing(dbapi.connect(str(file))) as connection:
+        return [str(row[0]) for row in connection.execute(_TAINTS)]
+
+
+def lose_taints(file: Path) -> None:
+    """As if earlier code had written it so."""
+    with contextlib.closing(dbapi.connect(str(file))) as connection:
+        stay = connection.execute("SELECT name FROM sqlite_master WHERE name LIKE '%~_taint~_stays' ESCAPE '~'")
+        for (name,) in stay.fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        for statement in _LOST:
+            connection.execute(statement)
+        connection.commit()
+
+
+@pytest.mark.requirement("F1", "F3", "C1")
+def test_a_migration_gives_what_lost_its_taint_the_taint_of_what_it_is_made_of(tmp_path: Path) -> None:
+    made = lived(tmp_path)
+    before = taints(made)
+    assert {name.split()[0] for name in before} == {"turn", "experience", "episode", "claim"}
+    old = tmp_path / "old.db"
+    with contextlib.closing(dbapi.connect(str(old))) as connection:
+        connection.executescript((Path(__file__).parent / "schemas" / "0006.sql").read_text(encoding="utf-8"))
+        connection.execute("ATTACH ? AS made", (str(made),))
+        for table in ("conversations", "raw_experiences", "turns", "episodes", "episode_sources", "claims"):
+            connection.execute(f"INSERT INTO main.{table} SELECT * FROM made.{table}")
+        connection.execute("PRAGMA user_version=6")
+        connection.commit()
+    lose_taints(old)
+    with contextlib.closing(dbapi.connect(str(old))) as connection:
+        for name, statement in _stays():
+            connection.execute(f"DROP TRIGGER IF EXISTS {name}")
+            connection.execute(statement)
+        connection.commit()
+    assert len(taints(old)) < len(before)
+
+    async def migrate() -> None:
+        await (await open_database(old, tmp_path)).aclose()
+
+    asyncio.run(migrate())
+    assert taints(old) == before
+
+
+def _stays() -> list[tuple[str, str]]:
+    made = [one for one in whole_schema() if "_taint_stays" in one]
+    return [(re.findall(r"TRIGGER (\w+)", one)[0], one) for one in made]
+
+
+@pytest.mark.requirement("F3", "F12")
+def test_a_mind_that_comes_in_whole_gets_the_taints_that_its_file_has_lost_and_the_doors_stand_after_it(
+    tmp_path: Path,
+) -> None:
+    made = lived(tmp_path)
+    before = taints(made)
+    lose_taints(made)
+    assert len(taints(made)) < len(before)
+    target, other = tmp_path / "mind.jsonl", tmp_path / "other"
+    export_mind(made, target, with_vectors=False, tell=lambda *_: None)
+    check_mind(target, lambda *_: None)
+    other.mkdir()
+
+    async def empty() -> None:
+        await (await open_database(other / "memory.db")).aclose()
+
+    asyncio.run(empty())
+    import_mind(target, other / "memory.db", lambda *_: None)
+    assert taints(other / "memory.db") == before
+    with contextlib.closing(dbapi.connect(str(other / "memory.db"), isolation_level=None)) as connection:
+        put(connection, "conversations", {"id": "chat"})
+        with pytest.raises(dbapi.IntegrityError, match="in the name"):
+            put(connection, "turns", {"is_partial": 1})

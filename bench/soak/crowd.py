@@ -40,7 +40,7 @@ def main() -> int:
     pressed += f", grows by {seen.garbage_growth / MEGABYTE:.1f} MB, {seen.log_lines} lines of log"
     change = seen.stuck_p99 / seen.alone_p99 - 1
     rows = (
-        ("one talks", f"p99 {seen.alone_p99:.4f} s"),
+        ("one talks", f"p99 {seen.alone_p99:.4f} s, grows by {seen.alone_growth / MEGABYTE:.1f} MB"),
         ("100 attached, 10 talk", f"{seen.turns} turns, {seen.orders} order, fan-out p99 {seen.fan_out_p99:.3f} s"),
         (
             "90 never read, one drips",

@@ -43,6 +43,8 @@ from reveries.plaintext import one_line, plain
 from reveries.safety.wellbeing import wellbeing_report
 
 _SCROLLBACK_TURNS = 200
+_MOST_SCROLLBACKS = 4
+"""Made at a time: a hundred at once took megabytes that the process kept (E4)."""
 
 log = structlog.get_logger("requests")
 
@@ -72,6 +74,7 @@ class Handlers:
         self._fall_asleep = fall_asleep
         self._on_storage_lost = on_storage_lost
         self._attached: dict[int, Session] = {}
+        self._scrolling_back = asyncio.Semaphore(_MOST_SCROLLBACKS)
 
     async def handle(self, session: Session, request: protocol.Request) -> None:
         """Answer one request. Raises ReveriesError; the server turns it into a `Failed`."""
@@ -230,17 +233,18 @@ class Handlers:
         # First: a turn that is stored while the earlier ones are read is told of, and not lost between the two.
         self._attached[session.number] = session
         mind.conversation.attach(session.number)
-        turns = await mind.memory.recent_turns(mind.conversation.conversation_id, _SCROLLBACK_TURNS)
-        session.outbox.send(
-            protocol.Attached(
-                request_id=request.request_id,
-                conversation_id=mind.conversation.conversation_id,
-                began_at=mind.conversation.began_at,
-                turns=said_turns(turns),
-                earlier_count=turns[0].position if turns else 0,
-                notices=await mind.notices(),
+        async with self._scrolling_back:
+            turns = await mind.memory.recent_turns(mind.conversation.conversation_id, _SCROLLBACK_TURNS)
+            session.outbox.send(
+                protocol.Attached(
+                    request_id=request.request_id,
+                    conversation_id=mind.conversation.conversation_id,
+                    began_at=mind.conversation.began_at,
+                    turns=said_turns(turns),
+                    earlier_count=turns[0].position if turns else 0,
+                    notices=await mind.notices(),
+                )
             )
-        )
 
     async def _say(self, session: Session, request: protocol.Say) -> None:
         mind = self._mind

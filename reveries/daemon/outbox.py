@@ -5,11 +5,15 @@ from collections import deque
 
 from reveries.protocol import MAX_FRAME_BYTES, Frame, encode
 
-STREAM_LIMIT_BYTES = 64 * 1024
+STREAM_LIMIT_BYTES = 16 * 1024
 """Above this, pieces of a stream are skipped; the message that ends the stream carries the whole text. A client that is
-so far behind is told nothing more of what all are told: it is given up, and hears all of it when it attaches again."""
+so far behind is told nothing more of what all are told: it is given up, and hears all of it when it attaches again.
+Before that comes what the system keeps for it: 200 KB on Linux."""
 
-HARD_LIMIT_BYTES = MAX_FRAME_BYTES + 16 * STREAM_LIMIT_BYTES
+PIECE_BYTES = 8 * 1024
+"""So much at a time goes to the connection, which keeps a copy of what the client does not take."""
+
+HARD_LIMIT_BYTES = MAX_FRAME_BYTES + 2**20
 """Above this the client is given up. Answers that may be large are begun one at a time, and only for who has read: so
 there is one, of the largest that there are, and what is said meanwhile."""
 
@@ -60,8 +64,8 @@ class Outbox:
 
     def tell(self, frame: Frame) -> None:
         """Queue what all who are attached are told. A client that does not read is given up, so that a hundred of them
-        cost next to nothing."""
-        if self._told_bytes > STREAM_LIMIT_BYTES:
+        cost next to nothing; not for what comes before its writer had its turn."""
+        if self._told_bytes > STREAM_LIMIT_BYTES and self._sending_bytes:
             self.give_up()
         encoded = encode(frame)
         self._told_bytes += len(encoded)

@@ -14,7 +14,7 @@ import structlog
 
 from reveries import __version__
 from reveries.clock import Clock
-from reveries.daemon.outbox import STREAM_LIMIT_BYTES, Outbox, Unread
+from reveries.daemon.outbox import PIECE_BYTES, Outbox, Unread
 from reveries.errors import ProtocolError, ReveriesError, StorageLostError
 from reveries.peers import is_the_owner, peer_uid
 from reveries.protocol import (
@@ -302,11 +302,12 @@ def _stopped(request: Request) -> Failed | Ok:
 
 
 async def _send(outbox: Outbox, writer: asyncio.StreamWriter) -> None:
+    # The next piece when the last has left: a connection keeps a copy of all that it was given.
+    writer.transport.set_write_buffer_limits(high=0)
     try:
         while waiting := await outbox.next_frames():
-            # In pieces: a connection keeps a copy of all that it was given.
-            for at in range(0, len(waiting), STREAM_LIMIT_BYTES):
-                piece = waiting[at : at + STREAM_LIMIT_BYTES]
+            for at in range(0, len(waiting), PIECE_BYTES):
+                piece = waiting[at : at + PIECE_BYTES]
                 writer.write(piece)
                 await writer.drain()
                 outbox.left(len(piece))

@@ -36,6 +36,8 @@ class Crowded:
     turns: int = 0
     alone_p99: float = 0.0
     """A good client waits so long while one other talks."""
+    alone_growth: int = 0
+    """What is said is remembered, whoever reads it."""
     stuck_answers: int = 0
     """To a good client, while those who never read stay, and one that reads ten bytes a second."""
     stuck_p99: float = 0.0
@@ -105,7 +107,9 @@ async def measure(
         await _visits(mind, visits // 10)
         descriptors, threads = mind.process.num_fds(), mind.process.num_threads()
         await _many(mind, seen, clients, talkers, talk_seconds)
+        before = mind.rss
         seen.alone_p99 = (await _asked(mind, turns)).p99_seconds
+        seen.alone_growth = mind.rss - before
         await _stuck(mind, seen, stuck, turns)
         await _garbage(mind, seen, frames)
         await _visits(mind, visits)

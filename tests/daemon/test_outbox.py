@@ -82,6 +82,8 @@ def test_what_is_sent_to_a_client_that_left_goes_nowhere() -> None:
 @pytest.mark.requirement("E4")
 async def test_who_is_far_behind_what_all_are_told_is_given_up_and_one_long_word_is_not_far() -> None:
     outbox = Outbox()
+    outbox.tell(Ok(0))
+    await outbox.next_frames()  # It is being sent, and does not leave.
     given_up = []
     for frame in (Token(0, "x" * (2 * STREAM_LIMIT_BYTES)), Ok(0)):
         outbox.tell(frame)
@@ -90,6 +92,15 @@ async def test_who_is_far_behind_what_all_are_told_is_given_up_and_one_long_word
     async with asyncio.timeout(5):
         await outbox.wait_closed()
         assert await outbox.next_frames() == b""
+
+
+@pytest.mark.requirement("E4")
+async def test_who_had_no_turn_to_read_is_not_behind() -> None:
+    """A long word and what follows it at once: the client may read as fast as it can."""
+    outbox = Outbox()
+    for frame in (Token(0, "x" * (2 * STREAM_LIMIT_BYTES)), Ok(0), Ok(0)):
+        outbox.tell(frame)
+    assert not outbox.is_closed
 
 
 @pytest.mark.requirement("E4")

@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # tests is not part of the p
 
 from large_mind import SETTINGS, fall_asleep, fill
 from synthetic import make_mind
-from talk_beside import WAKE_SECONDS, Beside, milliseconds, talk_beside_copies
+from talk_beside import BUDGET, WAKE_SECONDS, Beside, milliseconds, talk_beside_copies
 
 from reveries.config import Home
 from reveries.db.backups import backups_in
@@ -132,7 +132,7 @@ async def _lives(home: Home, seed: int, kills: int) -> Seen:
     zygote, ledger = Zygote.start(), Acknowledged(home.path.parent / "ledger.jsonl")
     try:
         async with provider() as there:
-            home.config.write_text(SETTINGS.format(url=there.url))
+            home.config.write_text(SETTINGS.format(url=there.url) + BUDGET)
             home.config.chmod(0o600)
             return await CopyLives(home, ledger, zygote, random.Random(seed)).run(kills)
     finally:

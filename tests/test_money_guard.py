@@ -58,8 +58,8 @@ def test_only_the_adapters_and_the_fetching_of_weights_can_reach_a_network() -> 
     assert reaching == fetching | adapters | wire | {"llm/model_process.py", "client/web/server.py"}
     by_name = {name for name, file in _sources() if '"litellm"' in file.read_text(encoding="utf-8")}
     asks_whether_it_is_there = {"client/checkup/settings_check.py"}
-    loading = {"llm/hosted.py", "llm/hosted_wire.py", "daemon/logs.py", "daemon/models_overview.py"}
-    assert by_name <= loading | asks_whether_it_is_there
+    loading = {"llm/hosted_import.py", "daemon/models_overview.py"}
+    assert by_name == loading | asks_whether_it_is_there
 
 
 @pytest.mark.requirement("G1")

@@ -1,4 +1,6 @@
--- What a row is made of is tainted: so it is, too. For what comes in past the doors (schema.sql, "the doors").
+-- What a row is made of is tainted: so it is, too. For what comes in past the doors (schema.sql, "the doors"): it runs at
+-- each import of a whole mind, on today's schema, and changes with it. (migrations/0007.sql said the same once, and stays
+-- as it ran.) Notes of thoughts that get their taint here stay in the list; none is told by itself (queries/notes.sql).
 UPDATE turns SET tainted = 1 WHERE tainted = 0 AND origin IN ('tool', 'document', 'channel');
 UPDATE raw_experiences SET tainted = 1
 WHERE tainted = 0 AND (

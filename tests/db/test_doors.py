@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 import pytest
 
+from reveries.daemon.owner_notes import OwnerNotes
 from reveries.db.checksums import checksum
 from reveries.db.driver import dbapi
 from reveries.db.opening import open_database
@@ -22,6 +23,7 @@ from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
 from reveries.memory.sleep.past_records import from_json
 from reveries.memory.sleep.records import EpisodeChange, to_json
+from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, context, deep_answer, open_memory, talk
 from tests.memory.test_memory import picture
 
@@ -365,3 +367,24 @@ async def test_a_pass_that_lost_taints_is_taken_back_after_the_migration_that_ga
         assert picture(memory)["episodes"] == before["episodes"]
         await memory.take_back(light)
         assert not len(memory.live.graph)
+
+
+@pytest.mark.requirement("F3")
+async def test_a_note_of_a_thought_that_got_its_taint_late_is_in_the_list_and_not_told_by_itself(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "memory.db"
+    await (await open_database(file)).aclose()
+    with contextlib.closing(dbapi.connect(str(file), isolation_level=None)) as connection:
+        for thought in ("clean", "led"):
+            put(connection, "monologue_log", {"id": thought})
+            put(connection, "owner_notes", {"id": f"of {thought}", "thought_id": thought})
+        connection.execute("UPDATE monologue_log SET tainted = 1 WHERE id = 'led'")
+    database = await open_database(file)
+    try:
+        notes = OwnerNotes(database, HandClock(NOW))
+        shown, listed = await notes.show(4.0), await notes.latest(9)
+    finally:
+        await database.aclose()
+    assert [note.id for note in shown] == ["of clean"]
+    assert {note.id for note in listed} == {"of clean", "of led"}

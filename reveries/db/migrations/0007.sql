@@ -1,6 +1,9 @@
 -- From schema 6 to 7.
 
--- What earlier code may have written without the taint of what it is made of gets it.
+-- What earlier code may have written without the taint of what it is made of gets it. As these statements are they ran on
+-- minds that live, and stay: what comes in later by an import gets its taint by db/inheritance.sql, which began as a copy
+-- and follows the schema. A note to the owner has no taint of its own: one of a thought that gets its taint here stays in
+-- the list, and if nobody was shown it yet, it is not told by itself any more (queries/notes.sql).
 UPDATE turns SET tainted = 1 WHERE tainted = 0 AND origin IN ('tool', 'document', 'channel');
 UPDATE raw_experiences SET tainted = 1
 WHERE tainted = 0 AND (

@@ -1,4 +1,5 @@
--- Notes to the owner that thoughts ended with.
+-- Notes to the owner that thoughts ended with. Nothing tainted reaches the owner by itself: what waits of a thought that
+-- was found to be tainted after it was written down (db/inheritance.sql) stands in the list alone.
 
 -- name: put
 INSERT INTO owner_notes (id, thought_id, written_at, text, reason, checksum)
@@ -8,7 +9,10 @@ VALUES (:id, :thought_id, :written_at, :text, :reason, :checksum);
 SELECT * FROM (SELECT * FROM owner_notes ORDER BY written_at DESC LIMIT :limit) ORDER BY written_at;
 
 -- name: waiting
-SELECT * FROM owner_notes WHERE shown_at IS NULL AND dismissed_at IS NULL ORDER BY written_at;
+SELECT * FROM owner_notes
+WHERE shown_at IS NULL AND dismissed_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM monologue_log WHERE monologue_log.id = owner_notes.thought_id AND tainted = 1)
+ORDER BY written_at;
 
 -- name: named
 SELECT * FROM owner_notes WHERE substr(id, 1, length(:prefix)) = :prefix LIMIT 2;

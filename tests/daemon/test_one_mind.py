@@ -179,6 +179,32 @@ def test_where_a_loop_hangs_is_told_while_it_hangs() -> None:
     assert "in holds_it_again" not in done.stderr
 
 
+@pytest.mark.requirement("B7")
+async def test_a_mind_that_was_started_with_its_errors_closed_wakes_and_lives_on() -> None:
+    with tempfile.TemporaryDirectory(prefix="rv") as folder:
+        home = Home(Path(folder) / "h")
+        async with provider() as asked:
+            prepare(home, asked)
+            process = start(["sh", "-c", 'exec "$0" -m reveries.daemon 2>&-', sys.executable], home)
+            try:
+                async with asyncio.timeout(40):
+                    while '"awake"' not in _log_of(home):  # another process is asked: no event
+                        assert process.poll() is None, _log_of(home)
+                        await asyncio.sleep(0.05)
+                    async with client_of(home) as client:
+                        await client.say("Good morning.")
+                process.terminate()
+                assert await asyncio.to_thread(process.wait, 10) == 0
+            finally:
+                process.kill()
+                process.wait(timeout=10)
+
+
+def _log_of(home: Home) -> str:
+    log = home.logs / "daemon.log"
+    return log.read_text(encoding="utf-8") if log.exists() else ""
+
+
 def _told_by(folder: Path, program: str) -> list[bytes]:
     """What a process told the socket that it was given."""
     head = "import asyncio, os, time\nfrom reveries.clock import SystemClock\n"

@@ -357,7 +357,7 @@ async def _wind_down(mind: Mind, ending: _Ending) -> None:
 
 def jobs_of(mind: Mind) -> list[Job]:
     """What is done at its times while the mind is awake."""
-    backup = Job("backup", _every(hours=1), mind.back_up)
+    backup = Job("backup", _every(hours=1), mind.back_up, has_own_pulse=True)
     if mind.safe_because:
         return [backup]
     return [

@@ -137,6 +137,7 @@ async def _live(wake: Wake, clock: Clock, awake: asyncio.Event) -> int:
     async with contextlib.AsyncExitStack() as stack:
         database = await open_database(home.database(settings), home.backups)
         stack.push_async_callback(database.aclose)
+        database.is_talked_to = True
         ledger = Ledger(database, clock, settings.budget, longest_call_seconds=longest_call_seconds(settings.llm))
         circuits = await open_circuits(database, clock, random.Random())
         if safe_because:

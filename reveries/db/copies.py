@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import threading
+from functools import partial as partial_of
 from pathlib import Path
 
 from reveries.db.backups import MEGABYTE, Looked, Tell, look_at, tell_nobody
@@ -45,10 +47,34 @@ def is_on_another_disk(copy: Path, memory: Path) -> bool:
         return True
 
 
-def verify_and_publish(partial: Path, target: Path, tell: Tell = tell_nobody) -> Looked:
-    """Look at the copy `partial`, sync it, and give it its name. Raises StorageError when it is not whole."""
+async def verified(partial: Path, target: Path, tell: Tell, *, is_calm: bool) -> Looked:
+    """`verify_and_publish` in a thread, which ends soon after a caller that is cancelled: a signal ends the daemon
+    within seconds (B4), however large the copy."""
+    given_up = threading.Event()
+    looking = asyncio.get_running_loop().run_in_executor(
+        None, partial_of(verify_and_publish, partial, target, tell, is_calm=is_calm, given_up=given_up)
+    )
+    try:
+        return await asyncio.shield(looking)
+    except asyncio.CancelledError:
+        given_up.set()
+        await asyncio.wait((looking,))
+        looking.exception()  # Heard: that it was given up.
+        raise
+
+
+def verify_and_publish(
+    partial: Path,
+    target: Path,
+    tell: Tell = tell_nobody,
+    *,
+    is_calm: bool = False,
+    given_up: threading.Event | None = None,
+) -> Looked:
+    """Look at the copy `partial`, sync it, and give it its name. Raises StorageError when it is not whole, or when it
+    is `given_up` before it was looked at."""
     reached(Step.BACKUP_COPIED)
-    looked = look_at(partial, tell, is_calm=True)
+    looked = look_at(partial, tell, is_calm=is_calm, given_up=given_up)
     if looked.problems:
         partial.unlink()
         raise StorageError(
@@ -61,7 +87,10 @@ def verify_and_publish(partial: Path, target: Path, tell: Tell = tell_nobody) ->
     partial.replace(target)
     reached(Step.BACKUP_NAMED)
     sync_to_disk(target.parent)
-    calmly(lambda: seal(target))
+    if is_calm:
+        calmly(lambda: seal(target))
+    else:
+        seal(target)
     return looked
 
 

@@ -95,11 +95,15 @@ def verify_and_publish(
 
 
 async def watched(copying: "asyncio.Future[None]", source: Path, partial: Path, tell: Tell) -> None:
-    """Until `copying` is done; how much of `source` has arrived is told by the size of what is written. That goes to
-    the disk as it comes: a gigabyte at the end would keep a commit waiting behind it."""
-    tell("copying, MB", 0, _megabytes(source))
+    """Until `copying` is done; how much of `source` has arrived is told by the size of what is written, whenever that
+    has grown: one that hangs tells nothing. It goes to the disk as it comes: a gigabyte at the end would keep a commit
+    waiting behind it."""
+    arrived = 0
+    tell("copying, MB", 0, _bytes_of(source) // MEGABYTE)
     while not (await asyncio.wait((copying,), timeout=_TOLD_EVERY_SECONDS))[0]:
-        tell("copying, MB", _megabytes(partial), _megabytes(source))
+        if (there := _bytes_of(partial)) != arrived:
+            arrived = there
+            tell("copying, MB", arrived // MEGABYTE, _bytes_of(source) // MEGABYTE)
         await asyncio.to_thread(_begin_to_sync, partial)
     copying.result()
 
@@ -110,8 +114,8 @@ def _begin_to_sync(partial: Path) -> None:
         sync_to_disk(partial)
 
 
-def _megabytes(file: Path) -> int:
+def _bytes_of(file: Path) -> int:
     try:
-        return file.stat().st_size // MEGABYTE
+        return file.stat().st_size
     except OSError:
         return 0

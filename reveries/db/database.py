@@ -275,6 +275,7 @@ class Database:
         partial, tell = target.with_suffix(".partial"), self.copy_pulse.heard(tell)
         try:
             async with self._copying:
+                await may_hang(Place.COPY)
                 partial.unlink(missing_ok=True)
                 try:
                     await self._copy_to(partial, tell, is_calm=self.is_talked_to)

@@ -355,7 +355,7 @@ class Memory:
 
     async def shorten_records(self) -> None:
         """Write what earlier versions wrote down of sleep anew, in less room."""
-        await shorten_records(self._store)
+        await shorten_records(self._store, self._parts.clock.now())
 
     async def sleep_question(self) -> Question | None:
         """What a pass asks before it does more."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import pytest
 
 from reveries.db.checksums import checksum
@@ -17,8 +18,12 @@ from reveries.db.portable import check_mind, export_mind, import_mind
 from reveries.db.schemas import whole_schema
 from reveries.errors import StorageError
 from reveries.gates import Gate, opened
+from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
-from tests.memory.kit import NOW, context, open_memory, talk
+from reveries.memory.sleep.past_records import from_json
+from reveries.memory.sleep.records import EpisodeChange, to_json
+from tests.memory.kit import NOW, context, deep_answer, open_memory, talk
+from tests.memory.test_memory import picture
 
 Row = dict[str, object]
 _DEFAULTS: Final[dict[str, Row]] = {
@@ -308,3 +313,55 @@ def test_a_mind_that_comes_in_whole_gets_the_taints_that_its_file_has_lost_and_t
         put(connection, "conversations", {"id": "chat"})
         with pytest.raises(dbapi.IntegrityError, match="in the name"):
             put(connection, "turns", {"is_partial": 1})
+
+
+# --- what was written down before the doors --------------------------------------------------------------------------
+
+
+def as_schema_6(file: Path) -> None:
+    """As if earlier code had lived and slept there, and had lost the taints from the first: in its records, too."""
+    lose_taints(file)
+    with contextlib.closing(dbapi.connect(str(file))) as connection:
+        doors = connection.execute("SELECT name FROM sqlite_master WHERE name LIKE '%~_guarded' ESCAPE '~'")
+        for (name,) in doors.fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        for _, statement in _stays():
+            connection.execute(statement)
+        for change_id, text in connection.execute("SELECT id, change_set FROM consolidation_changes").fetchall():
+            connection.execute("UPDATE consolidation_changes SET change_set = ? WHERE id = ?", (_lost(text), change_id))
+        connection.execute("PRAGMA user_version=6")
+        connection.commit()
+
+
+def _lost(text: str) -> str:
+    """A record of which each episode that changed was tainted by that alone."""
+    record = from_json(text.replace('"tainted":true', '"tainted":false'))
+    assert '"tainted":true' not in to_json(record)
+    changed = (one if one.is_new else _tainted_by(one) for one in record.episodes)
+    return to_json(msgspec.structs.replace(record, episodes=tuple(changed)))
+
+
+def _tainted_by(change: EpisodeChange) -> EpisodeChange:
+    return msgspec.structs.replace(change, values=change.values | {"tainted": (False, True)})
+
+
+@pytest.mark.requirement("F1", "R-104", "C1")
+async def test_a_pass_that_lost_taints_is_taken_back_after_the_migration_that_gave_them_back(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        for name, hours in (("a", 50), ("b", 20)):
+            await memory.import_turns(name, [PastTurn(NOW - hours * 3600, "Bea", "The boat Sole needs blue paint.")])
+        await memory.light_sleep()
+        light, before = (await memory.sleep_log(1))[0].id, picture(memory)
+        answer = deep_answer(0.5, "The boat Sole needs blue paint.", summary="The boat Sole needs blue paint.")
+        deep = await memory.deep_sleep(ScriptedModel([answer] * 2))
+        assert deep.merged == 1
+    as_schema_6(tmp_path / "memory.db")
+    async with open_memory(tmp_path, first_id=900_000) as memory:
+        await memory.take_back(deep.run_id)
+        assert [one.tainted for one in memory.live.graph.episodes()] == [True, True]
+        assert picture(memory)["episodes"] == before["episodes"]
+    assert len([name for name in taints(tmp_path / "memory.db") if name.startswith("episode")]) == 2
+    async with open_memory(tmp_path, first_id=950_000) as memory:
+        assert picture(memory)["episodes"] == before["episodes"]
+        await memory.take_back(light)
+        assert not len(memory.live.graph)

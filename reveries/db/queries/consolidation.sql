@@ -78,11 +78,20 @@ ORDER BY consolidation_pending.asked_at;
 -- name: undo_of
 SELECT undo_id FROM consolidation_undone WHERE run_id = :run_id;
 
+-- name: is_shortened
+SELECT 1 FROM schedule WHERE job = 'records';
+
+-- name: mark_shortened
+INSERT INTO schedule (job, next_run_at, last_run_at, last_outcome) VALUES ('records', 0, :now, 'done')
+ON CONFLICT (job) DO NOTHING;
+
 -- name: first_form
-SELECT id, change_set FROM consolidation_changes
-WHERE id > :after AND substr(change_set, 1, 8) <> '{"form":'
-ORDER BY id
-LIMIT :limit;
+SELECT id, length(CAST(change_set AS BLOB)) AS bytes FROM consolidation_changes
+WHERE substr(change_set, 1, 8) <> '{"form":'
+ORDER BY id;
+
+-- name: change_sets
+SELECT id, change_set FROM consolidation_changes WHERE id IN (SELECT value FROM json_each(:ids)) ORDER BY id;
 
 -- name: write_anew
-UPDATE consolidation_changes SET change_set = :change_set WHERE id = :id;
+UPDATE consolidation_changes SET change_set = :change_set WHERE id = :id AND change_set = :old;

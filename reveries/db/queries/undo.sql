@@ -15,6 +15,11 @@ DELETE FROM episode_sources WHERE episode_id = :id;
 -- name: put_taint_back
 UPDATE episodes SET tainted = :tainted WHERE id = :id;
 
+-- name: tainted_still
+SELECT id FROM raw_experiences WHERE tainted = 1 AND id IN (SELECT value FROM json_each(:experiences))
+UNION ALL
+SELECT id FROM episodes WHERE tainted = 1 AND id IN (SELECT value FROM json_each(:merged));
+
 -- name: drop_dormancy
 DELETE FROM dormancy_log WHERE episode_id = :id;
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +12,8 @@ from reveries.memory.forgetting.plan import Chosen, Plan, Relations
 from reveries.memory.model import Origin
 
 _ITEM_CHARS = 200
+_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"')
+"""With what is escaped in it: a quotation mark that a person wrote ends none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +194,13 @@ def _passes(rows: Sequence[Row], ids: frozenset[str], experiences: frozenset[str
     return tuple(
         row["id"]
         for row in rows
-        if row["experience_id"] in experiences or not ids.isdisjoint(_quoted(row["text"])) or holds(row["text"])
+        if row["experience_id"] in experiences or not ids.isdisjoint(quoted(row["text"])) or holds(row["text"])
     )
 
 
-def _quoted(text: str) -> list[str]:
-    """What stands between quotation marks: the ids of a change set, among other things."""
-    return text.split('"')[1::2]
+def quoted(text: str) -> list[str]:
+    """The strings of a text that begins with JSON, as they are written there: the ids of a change set, among others."""
+    return _STRING.findall(text)
 
 
 def items_of(rows: Rows, plan: Plan) -> list[Item]:

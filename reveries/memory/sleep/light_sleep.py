@@ -31,6 +31,8 @@ Progress = Callable[[int, int], None]
 Beside = Callable[[ChangeSet], ChangeSet]
 """What else a pass does in the same transaction: the changes that it makes, and those that it makes with it."""
 
+_Entry = tuple[Experience, tuple[Turn, ...]]
+_Batch = Sequence[_Entry]
 _BATCH_TURNS = 128
 _PAGE_EXPERIENCES = 500
 
@@ -106,11 +108,11 @@ class LightSleep:
             reached(Step.LIGHT_SLEEP_BEGUN)
             await may_hang(Place.LIGHT_SLEEP)
             async with contextlib.aclosing(self._batches(pending)) as batches:
-                async for batch in batches:
+                async for batch, passed in batches:
                     if stop is not None and stop.is_set():
                         break
                     episodes += await self._sleep_on_batch(one, batch)
-                    done += len(batch)
+                    done = passed
                     if progress is not None:
                         progress(done, len(pending))
         finally:
@@ -118,34 +120,35 @@ class LightSleep:
             await end_run(self._store, one.run_id, outcome, self._clock.now())
         return LightSlept(done, episodes, len(pending) - done)
 
-    async def _batches(self, pending: Sequence[str]) -> AsyncGenerator[list[tuple[Experience, tuple[Turn, ...]]]]:
-        """Cut so that a batch has about 128 turns: small enough to be stopped soon, large enough to embed well."""
-        batch, count = list[tuple[Experience, tuple[Turn, ...]]](), 0
+    async def _batches(self, pending: Sequence[str]) -> AsyncGenerator[tuple[_Batch, int]]:
+        """Cut so that a batch has about 128 turns: small enough to be stopped soon, large enough to embed well. With
+        each, how many of `pending` are passed by then: those that were taken back before they were read, too."""
+        places, passed = {name: place for place, name in enumerate(pending, 1)}, 0
+        batch, count = list[_Entry](), 0
         async for experience, turns in self._read(pending):
             batch.append((experience, turns))
             count += len(turns)
             if count >= _BATCH_TURNS:
-                yield batch
+                passed = places[experience.id]
+                yield batch, passed
                 batch, count = [], 0
-        if batch:
-            yield batch
+        if passed < len(pending):
+            yield batch, len(pending)
 
-    async def _read(self, pending: Sequence[str]) -> AsyncIterator[tuple[Experience, tuple[Turn, ...]]]:
+    async def _read(self, pending: Sequence[str]) -> AsyncIterator[_Entry]:
         """Page by page: of years of talk that were handed in not all may be held at once."""
         for start in range(0, len(pending), _PAGE_EXPERIENCES):
             for entry in await self._store.with_turns(pending[start : start + _PAGE_EXPERIENCES]):
                 yield entry
 
-    async def _sleep_on_batch(self, one: "_Pass", batch: Sequence[tuple[Experience, tuple[Turn, ...]]]) -> int:
+    async def _sleep_on_batch(self, one: "_Pass", batch: _Batch) -> int:
         """Embed and form one batch; how many new episodes it made."""
         # Held from the vectors to the commit: they are of the model that is in use when they are written.
         async with self._store.space:
             batch = await self._wanted(batch)
             return await self._form(one, await self._pieces(batch)) if batch else 0
 
-    async def _wanted(
-        self, batch: Sequence[tuple[Experience, tuple[Turn, ...]]]
-    ) -> Sequence[tuple[Experience, tuple[Turn, ...]]]:
+    async def _wanted(self, batch: _Batch) -> _Batch:
         """Without what was taken back and the thoughts that were dropped since this sleep began; while `space` is held
         none is."""
         ids = json.dumps([experience.id for experience, _ in batch])
@@ -178,7 +181,7 @@ class LightSleep:
         reached(Step.LIGHT_SLEEP_FORMED)
         return formed
 
-    async def _pieces(self, batch: Sequence[tuple[Experience, tuple[Turn, ...]]]) -> list[Piece]:
+    async def _pieces(self, batch: _Batch) -> list[Piece]:
         speakers = self._store.live.turns.speakers | {turn.speaker for _, turns in batch for turn in turns}
         texts = [meant_by(turn, speakers) for _, turns in batch for turn in turns]
         vectors = await self._store.embed_or_none(texts)

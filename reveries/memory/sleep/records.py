@@ -5,7 +5,8 @@ into is as long as all of them, and whole ones before and after each would be mo
 `undo` gives back what stood there to the last bit.
 """
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import Final, TypeVar
 
@@ -192,10 +193,26 @@ def episode_change(before: Episode | None, after: Episode) -> EpisodeChange:
 
 
 def without_added(before: Iterable[T], after: Iterable[T], now: Iterable[T]) -> tuple[T, ...]:
-    """`now` without what `after` added to `before`, and with what it left out, in front."""
+    """`now` without what `after` added to `before`, the last of it and only as many as it added; and with what it left
+    out, in front."""
     was, became, stands = list(before), list(after), list(now)
-    added, lost = set(became) - set(was), [item for item in was if item not in became and item not in stands]
-    return (*lost, *(item for item in stands if item not in added))
+    # Never so many that fewer are left than there were: what was added may have gone by itself.
+    added = (Counter(became) - Counter(was)) & (Counter(stands) - Counter(was))
+    kept = _without_last(stands, added)
+    # What has come back by itself since is not doubled.
+    lost = (Counter(was) - Counter(became)) & (Counter(was) - Counter(kept))
+    return (*_without_last(was, Counter(was) - lost), *kept)
+
+
+def _without_last(items: Sequence[T], counts: Counter[T]) -> list[T]:
+    """`items` without so many of each, the last ones."""
+    kept, left = list[T](), Counter(counts)
+    for item in reversed(items):
+        if left[item]:
+            left[item] -= 1
+        else:
+            kept.append(item)
+    return kept[::-1]
 
 
 def _exemplars(items: Items) -> Iterator[Exemplar]:

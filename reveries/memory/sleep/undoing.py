@@ -6,7 +6,7 @@ What later passes built upon is taken back first where that was asked for, and r
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reveries.clock import Clock
 from reveries.db.database import Database, Row, Transaction
@@ -90,6 +90,7 @@ class Undo:
                 raise _has_left(entry)
             live = self._store.live
             undoing = undone(changes, live.graph.get, live.graph.strength_of, live.self_model)
+            undoing = await _tainted_still(transaction, undoing)
             line = _line(entry, undoing, woken)
             await self._begin(transaction, entry, undo_id, now)
             put = await self._change_set(transaction, entry.id, undoing)
@@ -228,6 +229,20 @@ async def _erase_claims(transaction: Transaction, changes: Sequence[RecordedChan
     await transaction.run_many("undo.drop_conflict", [{"id": name} for name in conflicts])
     await transaction.run_many("undo.drop_claim", [{"id": name} for name in claims])
     return ChangeSet(gone_conflict_ids=tuple(conflicts), gone_claim_ids=tuple(claims))
+
+
+async def _tainted_still(transaction: Transaction, undoing: Undoing) -> Undoing:
+    """`undoing` without losing a taint that the pass did not bring. What earlier versions wrote down may say less than
+    the file does now: a migration gave back what had been lost."""
+    made_of = {name for episode in undoing.episodes for name in episode.experience_ids}
+    named = {"experiences": json.dumps(sorted(made_of)), "merged": json.dumps(sorted(undoing.revived_ids))}
+    tainted = {row["id"] for row in await transaction.rows("undo.tainted_still", named)}
+
+    def is_tainted(episode: Episode) -> bool:
+        own = episode.tainted or episode.origin.is_tainted or episode.id in tainted
+        return own or not tainted.isdisjoint(episode.experience_ids)
+
+    return replace(undoing, episodes=tuple(replace(one, tainted=is_tainted(one)) for one in undoing.episodes))
 
 
 def _turns_home(live: LiveMemory, undoing: Undoing) -> tuple[tuple[IndexedTurn, ...], tuple[str, ...]]:

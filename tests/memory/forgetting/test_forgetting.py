@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as checking
@@ -17,6 +18,7 @@ from reveries.db.reading import Moment
 from reveries.errors import NotFoundError, UndoError, UsageError
 from reveries.memory.conversations import Thought
 from reveries.memory.forgetting.forgetting import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Selection, _Decision
+from reveries.memory.forgetting.gathering import quoted
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
 from tests.fakes.clock import HandClock
@@ -56,6 +58,18 @@ async def spread(memory: Memory, clock: HandClock) -> None:
     await talk(memory, ("What was that?", f"You said {SECRET}."))
     await memory.light_sleep()
     await memory.save_snapshot()
+
+
+TEXTS = st.text(st.sampled_from('"\\\n\u201cab'), max_size=9)
+
+
+@given(st.lists(TEXTS), st.lists(TEXTS), TEXTS)
+@pytest.mark.requirement("F10")
+def test_every_id_in_a_record_is_found_whatever_is_said_around_it(
+    ahead: list[str], behind: list[str], log: str
+) -> None:
+    record = msgspec.json.encode({"quotes": ahead, "id": "the id", "more": behind, "of": {"another": "id"}}).decode()
+    assert {"the id", "another", "id", "of"} <= set(quoted(f"{record} {log}"))
 
 
 DEEDS = st.lists(
@@ -200,6 +214,19 @@ async def test_a_pass_of_which_something_was_erased_cannot_be_taken_back(tmp_pat
         await memory.forgetting.erase(BOAT)
         with pytest.raises(UndoError, match="erased"):
             await memory.take_back(run)
+
+
+@pytest.mark.requirement("F10")
+async def test_a_quotation_mark_in_what_stays_hides_nothing_of_what_goes(tmp_path: Path) -> None:
+    async with open_memory(tmp_path, HandClock(NOW)) as memory:
+        await talk(memory, ('My new screen is 27" wide.', "I see."), ("Bread needs salt.", "Yes."))
+        await memory.light_sleep()
+        [run] = await memory.sleep_log(1)
+        [bread] = [one.id for one in memory.live.graph.episodes() if "Bread" in one.summary]
+        await memory.forgetting.erase(Selection(BY_ID, bread))
+        with pytest.raises(UndoError, match="erased"):
+            await memory.take_back(run.id)
+    assert not bytes_left(tmp_path, "Bread needs salt")
 
 
 @pytest.mark.requirement("F11")

@@ -89,3 +89,22 @@ async def test_two_at_once_do_the_work_once(tmp_path: Path) -> None:
             one = group.create_task(memory.light_sleep(), name="one")
             two = group.create_task(memory.light_sleep(), name="two")
         assert sorted([one.result().experiences, two.result().experiences]) == [0, 1]
+
+
+async def test_what_is_taken_back_before_it_was_read_does_not_break_a_sleep_off(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        past = [PastTurn(NOW - 9e7 + place * 8 * 3600, "Bea", f"word{place}") for place in range(501)]
+        await memory.import_turns("long", past)
+        conversation = await talk(memory, ("My boat Sole sank.", "Oh."))
+        seen = list[tuple[int, int]]()
+        async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+
+            def progress(done: int, total: int) -> None:
+                if not seen:  # The exchange stands on the second page, which is not read yet.
+                    group.create_task(memory.past_talk.take_back(conversation), name="take-back")
+                seen.append((done, total))
+
+            slept = await memory.light_sleep(progress)
+        [run] = await memory.sleep_log(1)
+        assert (run.outcome, slept.left, seen[-1]) == ("done", 0, (502, 502))
+        assert len(memory.live.graph) == 501

@@ -1,6 +1,7 @@
 """What is written down of a pass: it leads back exactly, it is short, and what earlier versions wrote is read."""
 
 import json
+from collections import Counter
 from dataclasses import fields, replace
 
 import msgspec
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from reveries.memory.changes import Before, ChangeSet, Processed, Retirement, SelfModelChange
 from reveries.memory.model import Episode, Exemplar, Link, LinkType, Origin, SelfModel
 from reveries.memory.sleep.past_records import from_json
-from reveries.memory.sleep.records import Splice, episode_change, recorded, to_json
+from reveries.memory.sleep.records import Splice, episode_change, recorded, to_json, without_added
 from reveries.memory.sleep.run_log import diff_of
 from reveries.memory.sleep.undo import RecordedChange, built_upon, put_back, undone
 from tests.memory.kit import NOW, episode
@@ -74,11 +75,27 @@ def test_a_list_that_has_changed_again_loses_what_was_added_and_gets_back_what_w
     change = episode_change(episode("e", topics=was), episode("e", topics=became))
     splice = change.lists.get("topics", Splice())
     assert splice.taken_back(became) == was
-    added, lost = set(splice.new) - set(splice.old), set(splice.old) - set(splice.new)
-    now = splice.taken_back((*became, *more, "another"))
-    assert "another" in now
-    assert not added & set(now)
-    assert lost <= set(now)
+    added, lost = Counter(became) - Counter(was), Counter(was) - Counter(became)
+    now = Counter(splice.taken_back((*became, *more, "another")))
+    assert now["another"] == 1
+    assert {item: now[item] for item in added} == {item: was.count(item) + more.count(item) for item in added}
+    assert lost <= now
+
+
+@pytest.mark.parametrize(
+    ("was", "became", "now", "back"),
+    [
+        (("a", "b"), ("a", "b", "a", "c"), ("a", "b", "a", "c", "d"), ("a", "b", "d")),
+        (("a",), ("a", "a"), ("a", "a", "d"), ("a", "d")),
+        (("a",), ("a", "a"), ("d", "a"), ("d", "a")),
+        (("a", "a"), ("a",), ("a", "d"), ("a", "a", "d")),
+        (("a",), ("b",), ("b", "a"), ("a",)),
+    ],
+)
+def test_of_an_item_that_stands_there_twice_only_what_was_added_goes_and_from_the_end(
+    was: tuple[str, ...], became: tuple[str, ...], now: tuple[str, ...], back: tuple[str, ...]
+) -> None:
+    assert without_added(was, became, now) == back
 
 
 LINKS = st.lists(

@@ -15,7 +15,7 @@ import msgspec
 
 from reveries.errors import ConfigError, HomeError
 from reveries.keys import KeySettings
-from reveries.own_files import fault_above, fault_in_home, fault_of_folder, is_read_only, owner_of, refuse
+from reveries.own_files import fault_in_home, fault_of_folder, is_read_only, open_above, owner_of, refuse
 
 Fraction = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 # Bounded above, for a timer cannot wait for ever: `inf` is refused like any other wrong value.
@@ -277,7 +277,9 @@ class Home(msgspec.Struct, frozen=True):
         self.check()
         try:
             whose = owner_of(self.path)
-            refuse(fault_of_folder(self.path, whose) or fault_above(self.path, whose))
+            refuse(fault_of_folder(self.path, whose))
+            if above := open_above(self.path, whose):
+                refuse(above.fault, above.advice("REVERIES_HOME=~/elsewhere reveries wake"))
             for folder in (self.path, self.logs, self.backups):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.path.chmod(0o700)

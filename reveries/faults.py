@@ -42,7 +42,7 @@ FAULTS: Final[Mapping[str, Fault]] = {
     ),
     "home-in-open-folder": Fault(
         "wrong",
-        "Others may write into a folder that the home is in, and put something else in its place.",
+        "Others may write into a folder that the home is in, or have it, and could put something else in its place.",
         "Close that folder to them (chmod go-w), or choose another REVERIES_HOME.",
     ),
     "home-not-writable": Fault(

@@ -9,12 +9,16 @@ import stat
 from collections.abc import Callable, Iterator
 from errno import EPERM
 from pathlib import Path
+from shlex import quote
+from typing import NamedTuple
 
 from reveries.errors import HomeError
 
 _PRIVATE = 0o600
 _PIECE_BYTES = 2**23
 _ROOT = 0
+_MOST_LINKS = 40
+"""Linux follows no more on one way (path_resolution(7))."""
 _LINKS = frozenset({"config.toml", "memory.db", "logs", "backups", "cache", "themes"})
 _FOLDERS = frozenset({"logs", "backups", "cache", "themes"})
 _OURS = ("config.toml", "memory.", "daemon.", "model.sock", "draft", "client.log", "wakes")
@@ -75,12 +79,10 @@ def copy_new(source: Path, target: Path, copied: Callable[[int], None] = lambda 
         os.fsync(written.fileno())
 
 
-def refuse(fault: str) -> None:
+def refuse(fault: str, advice: str = "Look at it and move it away, then: reveries wake") -> None:
     """Raises HomeError where there is a fault."""
     if fault:
-        raise HomeError(
-            f"This is not safe to write to: {fault}", advice="Look at it and move it away, then: reveries wake"
-        )
+        raise HomeError(f"This is not safe to write to: {fault}", advice=advice)
 
 
 def is_read_only(folder: Path) -> bool:
@@ -146,18 +148,28 @@ def _others_may_write(seen: os.stat_result, uid: int) -> bool:
     try:
         user, group = pwd.getpwuid(uid), grp.getgrgid(seen.st_gid)
     except KeyError:
-        return True
+        # In a container that was given numbers only: its own group, which nobody else is in.
+        return seen.st_gid != os.getegid() or _has_members(seen.st_gid, uid)
     return group.gr_name != user.pw_name or any(member != user.pw_name for member in group.gr_mem)
 
 
+def _has_members(gid: int, uid: int) -> bool:
+    """Whether the system's lists name anybody in it but that user."""
+    import grp
+    import pwd
+
+    named = [user for user in pwd.getpwall() if user.pw_uid == uid]
+    try:
+        listed = {*grp.getgrgid(gid).gr_mem} - {user.pw_name for user in named}
+    except KeyError:
+        listed = set()
+    return bool(listed) or any(user.pw_gid == gid and user.pw_uid != uid for user in pwd.getpwall())
+
+
 def fault_of_memory(database: Path, uid: int) -> str:
-    """The same of the memory, wherever it is, of what lies beside it under its name, and of its folder: who may write
-    into that lays a link where a copy of the memory is made."""
-    folder = database.parent
-    if fault := fault_of_folder(folder, uid) or fault_above(folder, uid):
+    """The same of the memory, wherever it is, and of what lies beside it under its name."""
+    if fault := fault_of_folder(database.parent, uid):
         return fault
-    if folder.exists() and _others_may_write(folder.stat(), uid):
-        return f"{folder}: others may write into it, and could lay something where the memory is written."
     for file in (database, *_beside(database)):
         may_be_link = file == database
         if fault := _fault_of_entry(file, uid, is_ours=True, may_be_link=may_be_link):
@@ -165,17 +177,87 @@ def fault_of_memory(database: Path, uid: int) -> str:
     return ""
 
 
-def fault_above(folder: Path, uid: int) -> str:
-    """The same of the folders that `folder` is in: who may write into one can put another folder, or a link, in the
-    place of what is in it, at any time after a look. Where only its owner may move a file (/tmp), nobody else can."""
-    for above in dict.fromkeys((*folder.absolute().parents, *folder.resolve().parents)):
+class OpenFolder(NamedTuple):
+    """A folder, or a link, by which somebody else could change what the owner's files are."""
+
+    folder: Path
+    why: str
+    is_closable: bool
+
+    @property
+    def fault(self) -> str:
+        return f"{self.folder}: {self.why}"
+
+    def advice(self, elsewhere: str) -> str:
+        """What to do; `elsewhere` says how another place is chosen."""
+        way_out = f"eep the mind elsewhere: {elsewhere}"
+        return f"Close it (chmod go-w {quote(str(self.folder))}), or k{way_out}" if self.is_closable else f"K{way_out}"
+
+
+def open_around(database: Path, uid: int) -> OpenFolder | None:
+    """The folder of the memory, where others may write into it, for who may lays a link where a copy of the memory is
+    made; or one that it is in."""
+    folder = database.parent
+    if folder.exists() and _others_may_write(folder.stat(), uid):
+        why = "others may write into it, and could lay something where the memory is written."
+        return OpenFolder(folder, why, is_closable=True)
+    return open_above(folder, uid)
+
+
+def open_above(folder: Path, uid: int) -> OpenFolder | None:
+    """The first on the way to `folder` by which somebody else can put another folder, or a link, in the place of what
+    is in it, at any time after a look: who may write into it, or has it. Where only its owner may move a file (/tmp),
+    nobody else but the folder's owner can."""
+    trusted = {uid, _ROOT, _shown_for_root()}
+    for step in dict.fromkeys(_way_to(folder)):
         try:
-            seen = above.stat()
+            seen = step.lstat()
         except OSError:
             continue
-        if not seen.st_mode & stat.S_ISVTX and _others_may_write(seen, uid):
-            return f"{above}: others may write into it, and could put something else in the place of what is in it."
-    return ""
+        if seen.st_uid not in trusted:
+            why = "it is another user's, who could put something else in the place of what is in it."
+            return OpenFolder(step, why, is_closable=False)
+        if stat.S_ISDIR(seen.st_mode) and not seen.st_mode & stat.S_ISVTX and _others_may_write(seen, uid):
+            why = "others may write into it, and could put something else in the place of what is in it."
+            return OpenFolder(step, why, is_closable=True)
+    return None
+
+
+def _shown_for_root() -> int:
+    """Whom the system names as the owner of what is root's: in a namespace that does not know root (PrivateUsers=yes of
+    the service, some containers), nobody, as for everybody else unknown there (user_namespaces(7))."""
+    try:
+        known = [line.split() for line in Path("/proc/self/uid_map").read_text(encoding="utf-8").splitlines()]
+        if any(int(first) == _ROOT for first, _, _ in known):
+            return _ROOT
+        return int(Path("/proc/sys/kernel/overflowuid").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return _ROOT
+
+
+def _way_to(path: Path) -> Iterator[Path]:
+    """Each folder and each link that the system goes through on its way to `path`, which itself is none of them."""
+    to_come = list(reversed(path.absolute().parts[1:]))
+    here, links = Path("/"), 0
+    while to_come:
+        name = to_come.pop()
+        if name == "..":
+            here = here.parent
+            continue
+        yield here
+        step = here / name
+        try:
+            target = step.readlink()
+        except OSError:
+            here = step
+            continue
+        links += 1
+        if links > _MOST_LINKS:
+            return
+        yield step
+        if target.is_absolute():
+            here = Path("/")
+        to_come += reversed(target.parts[1:] if target.is_absolute() else target.parts)
 
 
 def _beside(database: Path) -> Iterator[Path]:

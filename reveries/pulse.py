@@ -78,7 +78,7 @@ class Pulse:
 
 
 class WatchedLock(asyncio.Lock):
-    """Who holds it is at work."""
+    """Who holds it is at work; that it goes from one to the next is to get on."""
 
     def __init__(self, pulse: Pulse) -> None:
         super().__init__()
@@ -87,8 +87,10 @@ class WatchedLock(asyncio.Lock):
     async def acquire(self) -> Literal[True]:
         await super().acquire()
         self._pulse.begin()
+        self._pulse.beat()
         return True
 
     def release(self) -> None:
         super().release()
+        self._pulse.beat()
         self._pulse.end()

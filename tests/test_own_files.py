@@ -1,6 +1,10 @@
 """What somebody else may have laid under the names of the home's files, and what an owner keeps elsewhere."""
 
 import os
+import subprocess
+import sys
+import tempfile
+import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +20,15 @@ from reveries.db.backups import Backup, put_back
 from reveries.db.opening import open_database
 from reveries.errors import ConfigError, HomeError, StorageError
 from reveries.memory.forgetting.needles import Needle
-from reveries.own_files import copy_new, fault_in_home, fault_of_memory, is_foreign_link, open_own, write_new
+from reveries.own_files import (
+    copy_new,
+    fault_in_home,
+    fault_of_memory,
+    is_foreign_link,
+    open_above,
+    open_own,
+    write_new,
+)
 from reveries.wakes import begin, record_of
 
 _NOBODY = 65534
@@ -170,11 +182,142 @@ async def test_a_memory_in_a_folder_that_others_may_write_into_is_not_opened(tmp
     shared.mkdir()
     for mode in (0o777, 0o1777):
         shared.chmod(mode)
-        with pytest.raises(StorageError, match="others may write into it"):
+        with pytest.raises(StorageError, match="others may write into it") as refused:
             await open_database(shared / "memory.db")
+        assert f"chmod go-w {shared}" in refused.value.advice
     assert not list(shared.iterdir())
     shared.chmod(0o755)
     await (await open_database(shared / "memory.db")).aclose()
+
+
+@pytest.mark.requirement("F4")
+async def test_below_a_folder_that_others_may_write_into_one_is_told_to_close_it_or_go_elsewhere(
+    tmp_path: Path,
+) -> None:
+    shared = tmp_path / "the shared"
+    (shared / "h").mkdir(parents=True)
+    shared.chmod(0o777)
+    with pytest.raises(HomeError, match="the shared: others may write into it") as refused:
+        Home(shared / "h").create()
+    assert f"chmod go-w '{shared}'" in refused.value.advice
+    assert "REVERIES_HOME=" in refused.value.advice
+    with pytest.raises(StorageError, match="the shared: others may write into it") as kept_shut:
+        await open_database(shared / "h" / "memory.db")
+    assert f"chmod go-w '{shared}'" in kept_shut.value.advice
+    assert "storage.db_path" in kept_shut.value.advice
+    for error in (refused.value, kept_shut.value):
+        assert "move it away" not in error.advice
+    shared.chmod(0o755)
+    Home(shared / "h").create()
+
+
+@_as_root
+@pytest.mark.requirement("F4")
+@pytest.mark.parametrize("mode", [0o755, 0o1777])
+async def test_below_a_folder_of_another_users_nothing_is_kept_for_its_owner_could_put_something_else_there(
+    tmp_path: Path, mode: int
+) -> None:
+    theirs = tmp_path / "theirs"
+    (theirs / "h").mkdir(parents=True)
+    os.chown(theirs, _NOBODY, _NOBODY)
+    theirs.chmod(mode)
+    with pytest.raises(HomeError, match="theirs: it is another user's") as refused:
+        Home(theirs / "h").create()
+    assert "chmod" not in refused.value.advice
+    with pytest.raises(StorageError, match="theirs: it is another user's"):
+        await open_database(theirs / "h" / "memory.db")
+    assert open_above(theirs / "h", _NOBODY) is None
+    theirs.chmod(0o1777)
+    os.chown(theirs, 0, 0)
+    assert open_above(theirs / "h", 1000) is None  # As /tmp is.
+
+
+@pytest.mark.requirement("F4")
+def test_each_link_on_the_way_is_looked_at_and_the_folders_that_it_leads_through(tmp_path: Path) -> None:
+    for name in ("real", "open/hop", "closed"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "open/hop/second").symlink_to("../../real")
+    (tmp_path / "closed/first").symlink_to(tmp_path / "open/hop/second")
+    way = tmp_path / "closed/first"
+    for folder in (way, way / "h"):
+        assert open_above(folder, os.getuid()) is None
+        (tmp_path / "open").chmod(0o777)  # Neither a parent of the name, nor of where it ends.
+        found = open_above(folder, os.getuid())
+        assert found is not None
+        assert found.folder == tmp_path / "open"
+        (tmp_path / "open").chmod(0o755)
+    (tmp_path / "real/round").symlink_to("round")
+    assert open_above(tmp_path / "real/round/h", os.getuid()) is None  # It ends.
+
+
+@_as_root
+@pytest.mark.requirement("F4")
+def test_a_link_of_another_users_on_the_way_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "way").symlink_to(tmp_path / "real")
+    os.chown(tmp_path / "way", _NOBODY, _NOBODY, follow_symlinks=False)
+    found = open_above(tmp_path / "way" / "h", 1000)
+    assert found is not None
+    assert found.folder == tmp_path / "way"
+
+
+_WITHOUT_A_NAME = """
+    import grp, os, pwd, sys
+    from pathlib import Path
+    from reveries.own_files import open_above
+
+    os.setgroups([])
+    os.setgid(int(sys.argv[2]))
+    os.setuid(12345)
+    print(open_above(Path(sys.argv[1]), 12345) is None)
+"""
+
+
+@_as_root
+@pytest.mark.parametrize(("of_process", "of_folder", "passes"), [(12345, 12345, True), (12346, 12345, False)])
+def test_a_user_whom_no_list_knows_may_share_a_folder_with_its_very_own_group(
+    of_process: int, of_folder: int, passes: bool
+) -> None:
+    """As in a container: `--user 12345:12345`, and a volume of mode 0775."""
+    with tempfile.TemporaryDirectory(prefix="rv") as folder:
+        volume = Path(folder) / "volume"
+        volume.mkdir()
+        Path(folder).chmod(0o755)
+        os.chown(volume, 12345, of_folder)
+        volume.chmod(0o775)
+        command = [sys.executable, "-c", textwrap.dedent(_WITHOUT_A_NAME), str(volume / "h"), str(of_process)]
+        told = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
+    assert told.strip() == str(passes)
+
+
+_WHERE_ROOT_IS_UNKNOWN = """
+    import ctypes, os, sys
+    from pathlib import Path
+    from reveries.own_files import open_above
+
+    libc = ctypes.CDLL(None)
+    os.setgroups([])
+    os.setgid(12345)
+    os.setuid(12345)
+    libc.prctl(4, 1)  # PR_SET_DUMPABLE: else its own /proc is root's.
+    if libc.unshare(0x10000000):  # CLONE_NEWUSER
+        print("refused")
+    else:
+        Path("/proc/self/uid_map").write_text("12345 12345 1")
+        print(open_above(Path(sys.argv[1]), 12345))
+"""
+
+
+@_as_root
+def test_where_the_system_shows_roots_folders_as_nobodys_they_are_let_pass() -> None:
+    """As in the service, by PrivateUsers=yes: of root and of others the system says nobody."""
+    with tempfile.TemporaryDirectory(prefix="rv") as folder:
+        Path(folder).chmod(0o755)
+        command = [sys.executable, "-c", textwrap.dedent(_WHERE_ROOT_IS_UNKNOWN), str(Path(folder) / "h")]
+        told = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
+    if told.strip() == "refused":
+        pytest.skip("no namespace of users may be made here")
+    assert told.strip() == "None"
 
 
 @_as_root

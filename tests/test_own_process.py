@@ -161,6 +161,7 @@ async def test_an_editor_is_told_no_key(tmp_path: Path) -> None:
         (ASLEEP_MODULE, ("mind-export",), False),
         (ASLEEP_MODULE, ("usage",), False),
         (ASLEEP_MODULE, ("checkup",), False),
+        (ASLEEP_MODULE, (), False),
         (ASLEEP_MODULE, ("models",), True),
         (ASLEEP_MODULE, ("test",), True),
     ],

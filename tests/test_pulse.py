@@ -60,3 +60,11 @@ async def test_who_holds_the_lock_is_at_work_and_who_waits_for_it_is_not() -> No
             assert pulse.is_at_work
             waiting.cancel()
         assert not pulse.is_at_work
+
+
+async def test_to_be_given_the_lock_and_to_give_it_back_is_to_get_on() -> None:
+    pulse = Pulse()
+    lock = WatchedLock(pulse)
+    async with lock:
+        assert pulse.beats == 1
+    assert pulse.beats == 2

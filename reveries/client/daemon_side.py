@@ -122,7 +122,7 @@ def started(module: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
 
 def environment_of(module: str, words: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
     """What of `environment` the process is given: keys only where it asks a provider, or says whose key there is."""
-    needs_keys = module == ASLEEP_MODULE and words[0] in _WITH_KEYS
+    needs_keys = module == ASLEEP_MODULE and not _WITH_KEYS.isdisjoint(words[:1])
     return dict(environment) if needs_keys else without_secrets(environment)
 
 

@@ -49,6 +49,8 @@ def systemd_unit(service: Service) -> str:
         # Waking may read a large memory; falling asleep may ask the model a last time.
         "TimeoutStartSec=300",
         "TimeoutStopSec=180",
+        # Where memory runs out, the kernel ends the model's process first: the mind lives on without it (E8).
+        "OOMPolicy=continue",
         "UMask=0077",
         "LimitCORE=0",
         "",

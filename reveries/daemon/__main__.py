@@ -51,13 +51,19 @@ def main() -> None:
         wake = Wake(settings, home, file) if settings is not None else _safe_wake(home, file)
         sys.exit(asyncio.run(live(wake, SystemClock())))
     except ReveriesError as error:
-        sys.stderr.write(f"reveries: {redacted(str(error), spellings(secrets_at(home)))}\n")
+        _tell(f"reveries: {redacted(str(error), spellings(secrets_at(home)))}\n")
         sys.exit(error.exit_code)
     except Exception as error:  # noqa: BLE001  # A named boundary: what nobody foresaw, without a word that was said.
-        sys.stderr.write(redacted(trace_of(error), spellings(secrets_at(home))))
+        _tell(redacted(trace_of(error), spellings(secrets_at(home))))
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _tell(words: str) -> None:
+    """Where errors go nowhere, the exit code tells alone."""
+    if sys.stderr is not None:
+        sys.stderr.write(words)
 
 
 def _safe_wake(home: Home, file: Path) -> "Wake":

@@ -33,7 +33,7 @@ from reveries.daemon.loop_lag import LoopLag, tell_of_hang
 from reveries.daemon.meanings import Meanings
 from reveries.daemon.mind import Mind, Progress
 from reveries.daemon.models import Models, build_models, longest_call_seconds
-from reveries.daemon.notify import tell_service_manager
+from reveries.daemon.notify import tell_at_length
 from reveries.daemon.power import on_battery
 from reveries.daemon.recovery import live_with_recovery
 from reveries.daemon.safe_mode import calmed, require_memory, safe_models, told, why_after_crashes
@@ -137,6 +137,7 @@ async def _live(wake: Wake, clock: Clock, awake: asyncio.Event) -> int:
     async with contextlib.AsyncExitStack() as stack:
         database = await open_database(home.database(settings), home.backups)
         stack.push_async_callback(database.aclose)
+        database.is_talked_to = True
         ledger = Ledger(database, clock, settings.budget, longest_call_seconds=longest_call_seconds(settings.llm))
         circuits = await open_circuits(database, clock, random.Random())
         if safe_because:
@@ -306,7 +307,7 @@ async def _start(
         tasks.create_task(supervise(name, child, mind.clock, mind.database.room), name=name)
     tasks.create_task(tell_of_hang(mind.clock), name="tell-of-hang")
     await listening.wait()
-    tell_service_manager("READY=1")
+    await tell_at_length("READY=1")
     log.info("awake", pid=os.getpid())
 
 
@@ -341,7 +342,7 @@ def children(mind: Mind, schedule: Schedule, meanings: Meanings) -> dict[str, Ca
 
 
 async def _wind_down(mind: Mind, ending: _Ending) -> None:
-    tell_service_manager("STOPPING=1")
+    await tell_at_length("STOPPING=1")
     log.info("falling_asleep", politely=ending.politely)
     deadline = _SLEEP_DEADLINE_SECONDS if ending.politely else _SIGNAL_DEADLINE_SECONDS
     if mind.database.is_lost:
@@ -357,7 +358,7 @@ async def _wind_down(mind: Mind, ending: _Ending) -> None:
 
 def jobs_of(mind: Mind) -> list[Job]:
     """What is done at its times while the mind is awake."""
-    backup = Job("backup", _every(hours=1), mind.back_up)
+    backup = Job("backup", _every(hours=1), mind.back_up, has_own_pulse=True)
     if mind.safe_because:
         return [backup]
     return [

@@ -39,7 +39,7 @@ from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext, Turn
 from reveries.memory.sleep.encoding import infer_mood
 from reveries.plaintext import plain
-from reveries.pulse import Pulse
+from reveries.pulse import Pulse, WatchedLock
 
 log = structlog.get_logger("conversation")
 
@@ -76,7 +76,6 @@ class Conversation:
         self._surroundings = surroundings
         self._new_watch = new_watch
         self.danger = danger or Danger()
-        self._turn_lock = asyncio.Lock()
         self._stop = ReplyStop()
         """Of the turn under way."""
         self._turns_under_way = 0
@@ -86,6 +85,7 @@ class Conversation:
         self._state = TalkState(conversation_id="", began_at=0.0)
         self.last_turns = LastTurns()
         self.pulse, self.reply_pulse = Pulse(), Pulse()
+        self._turn_lock = WatchedLock(self.reply_pulse)
 
     @property
     def conversation_id(self) -> str:
@@ -126,6 +126,7 @@ class Conversation:
     async def begin_new(self) -> None:
         """Let this conversation rest, and begin another (the owner's word)."""
         async with self._turn_lock:
+            await may_hang(Place.BETWEEN_TURNS)
             await self._leave()
             await self._hold(await self._memory.begin_conversation(), is_chosen=True)
 
@@ -201,18 +202,17 @@ class Conversation:
             if (text := await self.danger.help_for(words, self.settings.crisis)) is not None:
                 events.help(text)
             async with self._turn_lock:
-                with self.reply_pulse.at_work():
-                    self._stop = stop or ReplyStop()
-                    if off_record:
-                        return await self._turn_off_record(plain(words), events)
-                    try:
-                        return await self._turn(plain(words), events)
-                    finally:
-                        # Even when the turn failed before it began: only a conversation that does not rest can come to
-                        # rest, and only its rest lets thinking go on.
-                        self._state.is_resting = False
-                        self._state.last_word_monotonic = self._clock.monotonic()
-                        self._changed.set()
+                self._stop = stop or ReplyStop()
+                if off_record:
+                    return await self._turn_off_record(plain(words), events)
+                try:
+                    return await self._turn(plain(words), events)
+                finally:
+                    # Even when the turn failed before it began: only a conversation that does not rest can come to
+                    # rest, and only its rest lets thinking go on.
+                    self._state.is_resting = False
+                    self._state.last_word_monotonic = self._clock.monotonic()
+                    self._changed.set()
         finally:
             self._turns_under_way -= 1
             if self._state.is_resting and not self.has_words:

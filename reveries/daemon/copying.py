@@ -29,15 +29,17 @@ async def make_copy(
     """Its name, and what the look at it found. Older ones go before it where there would be no room, and
     after it when they have outlived. Raises StorageError."""
     now, share = clock.now(), settings.backups_most_share
-    await asyncio.to_thread(date_back, folder, now)
-    coming = await asyncio.to_thread(_bytes_of, database.path)
-    await asyncio.to_thread(remove_outlived, folder, now, share, coming)
-    await asyncio.to_thread(require_room, folder, coming, settings.rest_below_free_megabytes * MEGABYTE)
-    name = copy_name(now)
-    await asyncio.to_thread(undate, folder / name)
-    looked = await database.backup_to(folder / name, tell)
-    await asyncio.to_thread(remove_outlived, folder, now, share)
-    return name, looked
+    # All of it: a disk of the backups that is gone may hang at the first look into the folder.
+    with database.copy_pulse.at_work():
+        await asyncio.to_thread(date_back, folder, now)
+        coming = await asyncio.to_thread(_bytes_of, database.path)
+        await asyncio.to_thread(remove_outlived, folder, now, share, coming)
+        await asyncio.to_thread(require_room, folder, coming, settings.rest_below_free_megabytes * MEGABYTE)
+        name = copy_name(now)
+        await asyncio.to_thread(undate, folder / name)
+        looked = await database.backup_to(folder / name, tell)
+        await asyncio.to_thread(remove_outlived, folder, now, share)
+        return name, looked
 
 
 def copy_name(now: float) -> str:

@@ -50,7 +50,7 @@ def log_to(folder: Path, level: str, secrets: Sequence[str] = ()) -> Iterator[No
     handler = _OwnFileHandler(folder / "daemon.log", maxBytes=_MAX_BYTES, backupCount=_KEPT_FILES, encoding="utf-8")
     handler.setFormatter(_RedactingFormatter(spellings(secrets)))
     says_all = level.upper() == "DEBUG"
-    lines: queue.Queue[logging.LogRecord] = queue.Queue(_QUEUE_LINES)
+    lines: queue.SimpleQueue[logging.LogRecord] = queue.SimpleQueue()
     sender = _BoundedQueueHandler(lines)
     sender.addFilter(_is_ours_or_warns)
     sender.setFormatter(
@@ -141,7 +141,15 @@ def _plain_values(_: object, __: str, event: structlog.typing.EventDict) -> stru
 
 
 class _BoundedQueueHandler(logging.handlers.QueueHandler):
-    """Formats on the caller's thread and drops when the writer cannot keep up: logging never blocks the mind."""
+    """Formats on the caller's thread and drops when the writer cannot keep up: logging never blocks the mind.
+
+    What is taken down in the middle of `put` may log itself, on the same thread: of Python's queues only this one lets
+    it. Its bound is kept here, and several threads at once may pass it by a line each.
+    """
+
+    def __init__(self, lines: "queue.SimpleQueue[logging.LogRecord]") -> None:
+        super().__init__(lines)
+        self._lines = lines
 
     def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
         record.msg = self.format(record)
@@ -151,8 +159,8 @@ class _BoundedQueueHandler(logging.handlers.QueueHandler):
         return record
 
     def enqueue(self, record: logging.LogRecord) -> None:
-        with contextlib.suppress(queue.Full):
-            self.queue.put_nowait(record)
+        if self._lines.qsize() < _QUEUE_LINES:
+            self._lines.put(record)
 
 
 class _RedactingFormatter(logging.Formatter):

@@ -16,21 +16,26 @@ _HANGS_SECONDS = 1.0
 _HANGS_AGAIN_SECONDS = 10.0
 _AGAIN_WITHIN_SECONDS = 600.0
 """So long after one, only what hangs for longer is told: a machine that is always late must not fill the disk."""
-_REARMED_SECONDS = 0.25
+_REARMED_SECONDS = 0.5
+"""Each time ends a thread of C and starts one. Less than what hangs: else what hangs for a second might not be told."""
 
 log = structlog.get_logger("loop")
 
 
 async def tell_of_hang(clock: Clock) -> None:
     """Until cancelled: where the loop stands still for a second, the files and lines that every thread is at go to
-    where the daemon's errors go, while it still hangs. A thread of C tells it, which waits for nothing of Python's."""
+    where the daemon's errors go, while it still hangs. A thread of C tells it, which waits for nothing of Python's.
+    Returns at once where errors go nowhere."""
+    errors = sys.__stderr__ or sys.stderr
+    if errors is None or errors.closed:  # Started with it closed (2>&-).
+        return
     hung_at = -math.inf
     try:
         while True:
             armed_at = clock.monotonic()
             is_again = armed_at - hung_at < _AGAIN_WITHIN_SECONDS
             seconds = _HANGS_AGAIN_SECONDS if is_again else _HANGS_SECONDS
-            faulthandler.dump_traceback_later(seconds, file=sys.__stderr__ or sys.stderr)
+            faulthandler.dump_traceback_later(seconds, file=errors)
             await clock.sleep(_REARMED_SECONDS)
             if clock.monotonic() - armed_at >= seconds:
                 hung_at = clock.monotonic()

@@ -53,6 +53,8 @@ class Outbox:
         self._sending_bytes = 0
         self._told_bytes = 0
         """Of what all are told, what is not being sent yet."""
+        self._piece_bytes = 0
+        """The same of pieces of streams."""
         self._changed = asyncio.Event()
         self._taken = asyncio.Event()
         self._closed = asyncio.Event()
@@ -72,8 +74,13 @@ class Outbox:
         self._put(encoded, HARD_LIMIT_BYTES, gives_up=True)
 
     def send_piece(self, frame: Frame) -> bool:
-        """Queue a piece of a stream, or skip it when the client is slow. Says whether it was queued."""
-        return self._put(encode(frame), STREAM_LIMIT_BYTES, gives_up=False)
+        """Queue a piece of a stream, or skip it when so many wait already: an answer that is on its way to the client
+        keeps no piece from it. Says whether it was queued."""
+        encoded = encode(frame)
+        if self._piece_bytes + len(encoded) > STREAM_LIMIT_BYTES:
+            return False
+        self._piece_bytes += len(encoded)
+        return self._put(encoded, HARD_LIMIT_BYTES, gives_up=False)
 
     def give_up(self) -> None:
         """Let it go: nothing of what waits is sent."""
@@ -117,7 +124,7 @@ class Outbox:
             await self._changed.wait()
         joined = b"".join(self._frames)
         self._frames.clear()
-        self._sending_bytes, self._told_bytes = len(joined), 0
+        self._sending_bytes, self._told_bytes, self._piece_bytes = len(joined), 0, 0
         return joined
 
     def _put(self, encoded: bytes, limit_bytes: int, *, gives_up: bool) -> bool:

@@ -4,6 +4,7 @@
 a job late at most, and late jobs run once (E1).
 """
 
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -35,6 +36,8 @@ class Job:
     name: str
     trigger: Trigger
     run: Callable[[], Awaitable[str | None]]
+    has_own_pulse: bool = False
+    """Whether it is watched by itself: then a schedule that waits for it does not hang."""
 
 
 class Schedule:
@@ -84,7 +87,8 @@ class Schedule:
         self.pulse.beat()
         try:
             await may_hang(Place.JOB)
-            outcome = await job.run()
+            with self.pulse.waiting() if job.has_own_pulse else contextlib.nullcontext():
+                outcome = await job.run()
         except (StorageLostError, DiskFullError):
             raise
         except Exception as error:  # A named boundary: one job's fault is logged; the others go on.

@@ -1,5 +1,5 @@
 """Whether each part that the mind needs gets on, though the event loop turns (B7). Who watches the process from outside
-hears that it lives only while all of them do.
+hears that it lives only while all of them do but the backups.
 
 A part that does something must show progress within `patience_seconds`; one that waits, so long after it said that it
 would. Time is counted in looks and not by a clock: a machine that was asleep, or a process that was stopped, has made
@@ -27,6 +27,8 @@ LOOK_SECONDS = 10.0
 _LONGEST_CALLS = 6
 """One step may ask twice, of the first model and of those that stand in for it, and wait for its place before: but not
 so long as so many calls that each take all the time they have."""
+LEAST_PATIENCE_SECONDS = 3600.0
+"""However quick the models are: SQLite's check of a large copy, and writing a large memory anew, say nothing of it."""
 _TASKS_IN_LOG = 40
 _OF_CLIENTS = ("client-", "request-")
 
@@ -46,9 +48,12 @@ _IN_WORDS: Final = {
     SCHEDULE: "sleep and backups at their times",
     SLEEP: "sleep",
     LIGHT_SLEEP: "light sleep",
-    BACKUP: "making a backup",
+    BACKUP: "making a backup (sleep at its times waits for it)",
     STORAGE: "writing to the memory",
 }
+
+_CAN_DO_WITHOUT: Final = frozenset({BACKUP})
+"""A mind that talks and thinks is not ended for it: the disk of the backups would hang in its next life, too."""
 
 log = structlog.get_logger("vitals")
 
@@ -76,7 +81,7 @@ class Vitals:
     """`watch` each part, then `run`. `when_changed` is called when one begins to hang, or gets on again."""
 
     def __init__(self, llm: LlmSettings) -> None:
-        self.patience_seconds = _LONGEST_CALLS * longest_call_seconds(llm)
+        self.patience_seconds = max(LEAST_PATIENCE_SECONDS, _LONGEST_CALLS * longest_call_seconds(llm))
         self.sleep = Pulse()
         self.when_changed: Callable[[], None] = lambda: None
         self._parts: list[_Part] = []
@@ -87,16 +92,21 @@ class Vitals:
         """The parts that hang."""
         return [part.name for part in self._parts if part.is_hung]
 
+    @property
+    def must_begin_anew(self) -> bool:
+        """Whether a part hangs without which it is no mind."""
+        return not _CAN_DO_WITHOUT.issuperset(self.hung)
+
     def watch(self, name: str, pulse: Pulse, *, is_waited_for: bool = False) -> None:
         """From now on, `pulse` is looked at, too. `is_waited_for`: by others, and for long; while it gets on, their
         time stands still."""
         self._parts.append(_Part(name, pulse, is_waited_for))
 
     async def run(self, clock: Clock) -> None:
-        """Look, and tell the service manager that all is well while it is, until cancelled."""
+        """Look, and tell the service manager that it lives while it does, until cancelled."""
         while True:
             self.look(LOOK_SECONDS)
-            if not self.hung:
+            if not self.must_begin_anew:
                 tell_service_manager("WATCHDOG=1")
             await clock.sleep(LOOK_SECONDS)
 

@@ -6,6 +6,7 @@ Nothing here deletes a memory: what is replaced is renamed, and stands beside th
 import contextlib
 import itertools
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from reveries.db.checksums import checksum
+from reveries.db.checksums import CHECKSUMMED, checksum
 from reveries.db.connecting import connect_to_look
 from reveries.db.driver import dbapi
 from reveries.db.failpoints import Step, reached
@@ -24,16 +25,6 @@ from reveries.db.storage_errors import said_of
 from reveries.db.write_ahead_log import log_of
 from reveries.errors import NotFoundError, StorageDamagedError, StorageError
 from reveries.own_files import copy_new, sync_to_disk, write_new, write_to_disk
-
-CHECKSUMMED: Final = {
-    "turns": ("speaker", "text"),
-    "raw_experiences": ("content",),
-    "monologue_log": ("text",),
-    "claims": ("value", "quote"),
-    "owner_notes": ("text",),
-    "deep_texts": ("speaker", "text"),
-}
-"""Rows of text, and what their checksum is of."""
 
 Tell = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and of how much (0: not known). From whatever thread does it."""
@@ -48,6 +39,8 @@ _ONE_ATTEMPT_SECONDS = 3600.0
 _SHOWN_PROBLEMS = 5
 _LEAST_BACKUPS = 2
 _ROWS_BETWEEN = 5000
+_STEPS_BETWEEN_LOOKS = 10_000
+"""Of SQLite's virtual machine, between two looks at whether the result is still wanted."""
 
 
 def tell_nobody(what: str, done: int, total: int) -> None:
@@ -186,24 +179,31 @@ def _hourly(backups: Iterable[Backup]) -> list[Backup]:
     return sorted((one for one in backups if not one.is_before_migration), key=lambda one: one.made_at, reverse=True)
 
 
-def look_at(path: Path, tell: Tell = tell_nobody, *, is_calm: bool = False) -> Looked:
+def look_at(
+    path: Path, tell: Tell = tell_nobody, *, is_calm: bool = False, given_up: threading.Event | None = None
+) -> Looked:
     """Whether the copy at `path` is a whole memory, and what it was when it was made. Nobody may have it open. Slow:
-    call it in a thread. `is_calm`: it may take longer, so that others are kept from nothing."""
+    call it in a thread. `is_calm`: it may take longer, so that others are kept from nothing. It ends soon once it is
+    `given_up`."""
     try:
         if is_broken(path):
             return Looked(("It is not what it was when it was made, and nobody has written to it.",))
     except OSError as error:
         return Looked((f"It cannot be read: {error}.",))
-    return look_into(path, tell, is_calm=is_calm)
+    return look_into(path, tell, is_calm=is_calm, given_up=given_up)
 
 
-def look_into(path: Path, tell: Tell = tell_nobody, *, is_calm: bool = False) -> Looked:
+def look_into(
+    path: Path, tell: Tell = tell_nobody, *, is_calm: bool = False, given_up: threading.Event | None = None
+) -> Looked:
     """The same without its seal: its structure, its references, and the checksum of every text. A log that lies beside
     it belongs to it."""
     try:
         with contextlib.closing(connect_to_look(path)) as connection:
             # What is no text any more is to be found wrong, not to end the look.
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            if given_up is not None:
+                connection.set_progress_handler(given_up.is_set, _STEPS_BETWEEN_LOOKS)
             tell("checking its structure", 0, 0)
             problems = (calmly if is_calm else _at_once)(lambda: _wrong_structure(connection))
             if problems:

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import threading
+from functools import partial as partial_of
 from pathlib import Path
 
 from reveries.db.backups import MEGABYTE, Looked, Tell, look_at, tell_nobody
@@ -45,10 +47,34 @@ def is_on_another_disk(copy: Path, memory: Path) -> bool:
         return True
 
 
-def verify_and_publish(partial: Path, target: Path, tell: Tell = tell_nobody) -> Looked:
-    """Look at the copy `partial`, sync it, and give it its name. Raises StorageError when it is not whole."""
+async def verified(partial: Path, target: Path, tell: Tell, *, is_calm: bool) -> Looked:
+    """`verify_and_publish` in a thread, which ends soon after a caller that is cancelled: a signal ends the daemon
+    within seconds (B4), however large the copy."""
+    given_up = threading.Event()
+    looking = asyncio.get_running_loop().run_in_executor(
+        None, partial_of(verify_and_publish, partial, target, tell, is_calm=is_calm, given_up=given_up)
+    )
+    try:
+        return await asyncio.shield(looking)
+    except asyncio.CancelledError:
+        given_up.set()
+        await asyncio.wait((looking,))
+        looking.exception()  # Heard: that it was given up.
+        raise
+
+
+def verify_and_publish(
+    partial: Path,
+    target: Path,
+    tell: Tell = tell_nobody,
+    *,
+    is_calm: bool = False,
+    given_up: threading.Event | None = None,
+) -> Looked:
+    """Look at the copy `partial`, sync it, and give it its name. Raises StorageError when it is not whole, or when it
+    is `given_up` before it was looked at."""
     reached(Step.BACKUP_COPIED)
-    looked = look_at(partial, tell, is_calm=True)
+    looked = look_at(partial, tell, is_calm=is_calm, given_up=given_up)
     if looked.problems:
         partial.unlink()
         raise StorageError(
@@ -61,16 +87,23 @@ def verify_and_publish(partial: Path, target: Path, tell: Tell = tell_nobody) ->
     partial.replace(target)
     reached(Step.BACKUP_NAMED)
     sync_to_disk(target.parent)
-    calmly(lambda: seal(target))
+    if is_calm:
+        calmly(lambda: seal(target))
+    else:
+        seal(target)
     return looked
 
 
 async def watched(copying: "asyncio.Future[None]", source: Path, partial: Path, tell: Tell) -> None:
-    """Until `copying` is done; how much of `source` has arrived is told by the size of what is written. That goes to
-    the disk as it comes: a gigabyte at the end would keep a commit waiting behind it."""
-    tell("copying, MB", 0, _megabytes(source))
+    """Until `copying` is done; how much of `source` has arrived is told by the size of what is written, whenever that
+    has grown: one that hangs tells nothing. It goes to the disk as it comes: a gigabyte at the end would keep a commit
+    waiting behind it."""
+    arrived = 0
+    tell("copying, MB", 0, _bytes_of(source) // MEGABYTE)
     while not (await asyncio.wait((copying,), timeout=_TOLD_EVERY_SECONDS))[0]:
-        tell("copying, MB", _megabytes(partial), _megabytes(source))
+        if (there := _bytes_of(partial)) != arrived:
+            arrived = there
+            tell("copying, MB", arrived // MEGABYTE, _bytes_of(source) // MEGABYTE)
         await asyncio.to_thread(_begin_to_sync, partial)
     copying.result()
 
@@ -81,8 +114,8 @@ def _begin_to_sync(partial: Path) -> None:
         sync_to_disk(partial)
 
 
-def _megabytes(file: Path) -> int:
+def _bytes_of(file: Path) -> int:
     try:
-        return file.stat().st_size // MEGABYTE
+        return file.stat().st_size
     except OSError:
         return 0

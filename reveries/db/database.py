@@ -15,7 +15,7 @@ import aiosqlite
 
 from reveries.db.backups import Looked, Tell, suspect, suspicion, tell_nobody
 from reveries.db.connecting import connected_again, follow_pages, waiting_for_nobody
-from reveries.db.copies import connect_beside, is_on_another_disk, vacuum_into, verify_and_publish, watched
+from reveries.db.copies import connect_beside, is_on_another_disk, vacuum_into, verified, watched
 from reveries.db.driver import MAY_READ_BESIDE, SQLITE_BUSY, SQLITE_INTERRUPT, SQLITE_VERSION, dbapi
 from reveries.db.failpoints import Place, Step, may_hang, reached
 from reveries.db.page_sums import PageSums
@@ -119,6 +119,8 @@ class Database:
         self.path = path
         self.has_vector_search = has_vector_search
         """Whether sqlite-vec is loaded."""
+        self.is_talked_to = False
+        """Whether somebody may talk while a copy is made: then that stands back."""
         self.notice = ""
         """What the owner should know of the file as it was found."""
         self.room = Room()
@@ -273,10 +275,11 @@ class Database:
         partial, tell = target.with_suffix(".partial"), self.copy_pulse.heard(tell)
         try:
             async with self._copying:
+                await may_hang(Place.COPY)
                 partial.unlink(missing_ok=True)
                 try:
-                    await self._copy_to(partial, tell, is_calm=True)
-                    return await asyncio.to_thread(verify_and_publish, partial, target, tell)
+                    await self._copy_to(partial, tell, is_calm=self.is_talked_to)
+                    return await verified(partial, target, tell, is_calm=self.is_talked_to)
                 except BaseException:
                     # A copy that nobody will finish would take the room that the memory needs.
                     with contextlib.suppress(OSError):

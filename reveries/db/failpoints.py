@@ -66,13 +66,17 @@ class Step(StrEnum):
 
 
 class Place(StrEnum):
-    """Where a part of the daemon may hang: one for each that is watched."""
+    """Where a part of the daemon may hang: one at least for each that is watched (reveries/daemon/vitals.py)."""
 
     THOUGHT = "hang-in-a-thought"
     REPLY = "hang-in-a-reply"
+    BETWEEN_TURNS = "hang-between-turns"
+    """Another conversation is begun: whoever says something waits for that."""
     REST = "hang-in-the-rest"
     JOB = "hang-in-a-job"
     SLEEP = "hang-in-sleep"
+    LIGHT_SLEEP = "hang-in-light-sleep"
+    COPY = "hang-in-a-copy"
     TRANSACTION = "hang-in-a-transaction"
 
 

@@ -20,7 +20,7 @@ from reveries.db.schemas import SCHEMA_VERSION, migration, whole_schema
 from reveries.db.seals import unseal
 from reveries.db.storage_errors import is_full, primary_code, said_of, storage_errors
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
-from reveries.own_files import fault_of_memory, owner_of
+from reveries.own_files import fault_of_memory, open_around, owner_of
 
 
 async def open_database(path: Path, backups: Path | None = None, *, with_vector_search: bool = True) -> Database:
@@ -83,7 +83,13 @@ async def _opened(path: Path, backups: Path | None, *, with_vector_search: bool)
 
 def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> tuple[str, bool]:
     """What to tell the owner of the file, and whether it had lived."""
-    if fault := fault_of_memory(path, owner_of(path.parent)):
+    whose = owner_of(path.parent)
+    if around := open_around(path, whose):
+        raise StorageError(
+            f"The memory is not safe to open. {around.fault}",
+            advice=around.advice("set storage.db_path, or REVERIES_HOME. Nothing was written."),
+        )
+    if fault := fault_of_memory(path, whose):
         raise StorageError(
             f"The memory is not safe to open. {fault}", advice="Nothing was written. Look at it, and move it away."
         )

@@ -18,7 +18,7 @@ from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnav
 from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
 from reveries.llm.endpoints import Endpoint, wire_address
 from reveries.llm.faults import fault_of_status, retry_after_seconds, told, told_usage
-from reveries.llm.hosted_import import import_litellm
+from reveries.llm.hosted_import import deafen, import_litellm
 from reveries.llm.limits import bounded
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tokens import estimate_tokens
@@ -46,6 +46,8 @@ Loader = Callable[[], Awaitable[LiteLlm]]
 
 async def load_litellm() -> LiteLlm:
     """The module, imported in a thread. Raises ModelUnavailableError when the extra is not installed."""
+    # Here and not in the thread alone: whoever starts a process on the loop copies the environment, name by name.
+    deafen()
     try:
         return await asyncio.to_thread(import_litellm)
     except ImportError as error:

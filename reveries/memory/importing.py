@@ -13,7 +13,7 @@ from typing import Self
 from reveries.db.database import Database, Transaction
 from reveries.gates import Gate, inherited
 from reveries.memory.changes import ChangeSet
-from reveries.memory.conversations import Names
+from reveries.memory.conversations import CHAT, Names
 from reveries.memory.model import Experience, ExperienceKind, Origin, Turn
 from reveries.memory.rows import experience_row, storable, turn_of, turn_row
 from reveries.memory.sleep.encoding import salience_of, topics_of, valence_of
@@ -26,6 +26,8 @@ _SESSION_SECONDS = 6 * 3600.0
 """A longer silence within a source begins another conversation."""
 _ADOPT_BATCH = 200
 _PAGE_TURNS = 1000
+_NO_IMPORTS = (CHAT, "erased")
+"""Sources that are none: a file of that name is called otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ class Import:
         self._store = store
         self._is_erased = is_erased
         self._names = names
-        self._source = source
+        self._source = f"{source} (import)" if source in _NO_IMPORTS else source
         self._new_id = new_id
         self._seen: Counter[bytes] = Counter()
         self._foreign: set[str] = set()

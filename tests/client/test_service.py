@@ -22,6 +22,8 @@ def test_the_unit_wakes_in_the_foreground_and_falls_asleep_politely() -> None:
     assert f"ExecStart={sys.executable} -m reveries wake --foreground" in unit
     assert f"ExecStop=-{sys.executable} -m reveries sleep" in unit
     assert "Type=notify" in unit
+    # The model goes first when memory runs out: the mind stays.
+    assert "OOMPolicy=continue" in unit
     assert "Environment=REVERIES_HOME=/home/ada/.reveries" in unit
     assert "ReadWritePaths=-/home/ada/.reveries -/home/ada/models" in unit
 

@@ -26,12 +26,13 @@ from reveries.errors import UsageError
 from tests.client.command_line import reveries
 from tests.fakes.daemon import FakeMind, Script, awake, awake_in_thread
 
-TOKEN, COOKIE, KEY = "token-of-the-test", "cookie-of-the-test", "key-of-the-test"
+TOKEN, STAMP, KEY = "token-of-the-test", "stamp-of-the-test", "key-of-the-test"
+COOKIE = Door("", 0, TOKEN, STAMP, KEY).cookie_of("visit-of-the-test")
 _CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def door(port: int) -> Door:
-    return Door("127.0.0.1", port, TOKEN, COOKIE, KEY)
+    return Door("127.0.0.1", port, TOKEN, STAMP, KEY)
 
 
 @contextlib.asynccontextmanager
@@ -74,12 +75,20 @@ def test_a_loopback_address_is_taken() -> None:
     ]  # fmt: skip
 
 
-async def test_the_token_is_exchanged_for_a_cookie_and_leaves_the_address(home: Home) -> None:
+async def test_the_token_is_exchanged_for_a_cookie_and_a_page_that_takes_it_out_of_the_address(home: Home) -> None:
     async with asyncio.timeout(30), served(home) as (opened, _), aiohttp.ClientSession() as browser:
         async with browser.get(opened.address, allow_redirects=False) as answer:
-            assert (answer.status, answer.headers["Location"]) == (303, "/")
+            assert answer.status == 200  # A cookie that is Strict is not sent where a visit from elsewhere is sent on.
+            assert "/page.js" in await answer.text()
             cookie = answer.headers["Set-Cookie"]
             assert all(part in cookie for part in ("HttpOnly", "SameSite=Strict", "Path=/"))
+            assert STAMP not in cookie
+        async with browser.get(base(opened) + "/page.js", headers={"Cookie": cookie.partition(";")[0]}) as answer:
+            assert 'history.replaceState(null, "", "/");\n' in await answer.text()
+
+
+async def test_what_the_page_loads_is_its_own_and_nothing_elsewhere(home: Home) -> None:
+    async with asyncio.timeout(30), served(home) as (opened, _), aiohttp.ClientSession() as browser:
         for path in ("/", "/page.css", "/static/js/textual.js"):
             async with browser.get(base(opened) + path, headers=cookie_of(opened)) as answer:
                 assert answer.status == 200
@@ -98,19 +107,41 @@ async def test_the_token_is_exchanged_for_a_cookie_and_leaves_the_address(home: 
 async def test_the_link_lets_one_browser_in_once_and_says_so_to_the_next(home: Home) -> None:
     async with asyncio.timeout(30), served(home) as (opened, mind), aiohttp.ClientSession() as browser:
         link = opened.address.partition("#")[0]
-        async with browser.head(link, allow_redirects=False) as answer:
-            assert answer.status == 403  # A preview of the link is no visit.
-        async with browser.get(link, allow_redirects=False) as answer:
-            assert answer.status == 303
-        for _ in range(3):
-            async with aiohttp.ClientSession() as other, other.get(link, allow_redirects=False) as answer:
+        for _ in range(2):  # A page that never brings its cookie back has spent nothing.
+            async with browser.get(link) as answer:
+                late = {"Cookie": answer.headers["Set-Cookie"].partition(";")[0]}
+                assert answer.status == 200
+            browser.cookie_jar.clear()
+        async with browser.get(link) as answer:
+            mine = {"Cookie": answer.headers["Set-Cookie"].partition(";")[0]}
+        browser.cookie_jar.clear()
+        async with browser.get(base(opened) + "/page.js", headers=mine) as answer:
+            assert answer.status == 200
+        for cookie in ({}, late):
+            async with browser.get(link, headers=cookie) as answer:
                 assert (answer.status, "Set-Cookie" in answer.headers) == (403, False)
                 told = await answer.text()
                 assert "used already" in told
+                assert "the browser's own bar" in told
                 assert "reveries web --port 0" in told
-        async with browser.get(link, headers=cookie_of(opened), allow_redirects=False) as answer:
-            assert (answer.status, answer.headers["Location"]) == (303, "/")  # Another tab, for the key.
+            async with browser.get(base(opened) + "/page.js", headers=cookie) as answer:
+                assert answer.status == 403
+                assert "the browser's own bar" in await answer.text()
+        async with browser.get(link, headers=mine) as answer:
+            assert (answer.status, "Set-Cookie" in answer.headers) == (200, False)  # Another tab, for the key.
         assert not mind.received
+
+
+@pytest.mark.requirement("F4")
+@pytest.mark.parametrize("name", ["Sec-Purpose", "Purpose", "X-Moz"])
+async def test_who_looks_ahead_gets_no_cookie(home: Home, name: str) -> None:
+    async with asyncio.timeout(30), served(home) as (opened, _), aiohttp.ClientSession() as browser:
+        link = opened.address.partition("#")[0]
+        for method, headers in (("GET", {name: "prefetch;prerender"}), ("HEAD", {})):
+            async with browser.request(method, link, headers=headers) as answer:
+                assert (answer.status, "Set-Cookie" in answer.headers) == (403, False)
+        async with browser.get(link) as answer:
+            assert answer.status == 200
 
 
 @pytest.mark.parametrize(
@@ -281,14 +312,23 @@ async def chromium(folder: Path) -> AsyncIterator[Chromium]:
             await process.wait()
 
 
+def page_that_leads_to(address: str) -> str:
+    """The address of a page of another site that goes on to that one."""
+    page = f'<meta http-equiv="refresh" content="0;url={address}">'
+    return f"data:text/html;base64,{base64.b64encode(page.encode()).decode()}"
+
+
 @pytest.mark.system
 @pytest.mark.timeout(180)
-async def test_chromium_draws_the_conversation_and_asks_no_other_host(home: Home, tmp_path: Path) -> None:
+@pytest.mark.parametrize("entrance", [lambda address: address, page_that_leads_to], ids=["typed", "from another site"])
+async def test_chromium_draws_the_conversation_and_asks_no_other_host(
+    home: Home, tmp_path: Path, entrance: Callable[[str], str]
+) -> None:
     turns = [protocol.SaidTurn("t1", "Reverie", False, "**Good morning.** http://evil.example/a", 1.0, False)]
     async with asyncio.timeout(150), served(home, Script(turns=turns)) as (opened, mind), chromium(tmp_path) as page:
         for domain in ("Network", "Log", "Page", "Runtime"):
             await page.do(f"{domain}.enable")
-        await page.do("Page.navigate", url=opened.address)
+        await page.do("Page.navigate", url=entrance(opened.address))
         is_drawn = "document.body.classList.contains('-first-byte')"
         while not await page.value(is_drawn):  # noqa: ASYNC110
             await asyncio.sleep(0.2)

@@ -3,6 +3,9 @@
 import gc
 import json
 import logging
+import subprocess
+import sys
+import textwrap
 import threading
 import warnings
 from pathlib import Path
@@ -101,6 +104,38 @@ def test_what_nobody_caught_is_logged_without_its_words_and_is_not_on_standard_e
     assert [line["event"] for line in _lines(tmp_path)] == ["thread.failed", "taking-down.failed"]
     assert all("ValueError" in str(line["exception"]) for line in _lines(tmp_path))
     assert _PRIVATE not in text + capsys.readouterr().err
+
+
+_TAKEN_DOWN_WHILE_LOGGING = """
+    import logging, sys, warnings
+    from pathlib import Path
+    from reveries.daemon.logs import log_to
+
+    class SpeaksAtItsEnd:
+        def __del__(self):
+            warnings.warn("never closed", ResourceWarning, stacklevel=1)
+            raise ValueError("nor taken down")
+
+    def collect(frame, event, argument):
+        if frame.f_globals["__name__"] in ("queue", "logging.handlers", "reveries.daemon.logs"):
+            SpeaksAtItsEnd()
+
+    warnings.simplefilter("always")
+    with log_to(Path(sys.argv[1]), "info"):
+        sys.setprofile(collect)
+        logging.getLogger("somebody").warning("careful")
+        sys.setprofile(None)
+"""
+"""What the garbage collector may do at any step of a line's way: here it does at each."""
+
+
+@pytest.mark.requirement("B7")
+def test_what_is_taken_down_while_a_line_is_logged_may_log_too(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", textwrap.dedent(_TAKEN_DOWN_WHILE_LOGGING), str(tmp_path)]
+    subprocess.run(command, timeout=20, check=True)
+    told = [line["event"] for line in _lines(tmp_path)]
+    assert told.count("taking-down.failed") > 3
+    assert told.count("library.spoke") == told.count("taking-down.failed") + 1
 
 
 @pytest.mark.requirement("H2")

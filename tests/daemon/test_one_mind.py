@@ -129,6 +129,46 @@ def test_a_service_manager_that_does_not_listen_holds_up_nobody(tmp_path: Path) 
     assert 0 < len(told) < 10_000
 
 
+@pytest.mark.requirement("B7", "B8")
+def test_what_must_be_heard_waits_a_moment_for_a_service_manager_that_is_behind() -> None:
+    """Its queue is full when the mind says that it is awake: unheard, it would be ended as one that never woke."""
+    with tempfile.TemporaryDirectory(prefix="rv") as short, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        address = str(Path(short) / "n")
+        manager.bind(address)
+        manager.settimeout(10)
+        program = """
+            from reveries.daemon.notify import tell_at_length, tell_service_manager
+            while tell_service_manager("WATCHDOG=1"):
+                pass
+            async def tell():
+                telling = asyncio.create_task(tell_at_length("READY=1", seconds=20))
+                await asyncio.sleep(0.2)  # The loop goes on meanwhile.
+                print("full", flush=True)
+                await telling
+            asyncio.run(tell())
+        """
+        environment = {**os.environ, "NOTIFY_SOCKET": address}
+        command = [sys.executable, "-c", "import asyncio\n" + textwrap.dedent(program)]
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"full\n"
+            while manager.recv(100) != b"READY=1":
+                pass
+
+
+@pytest.mark.requirement("B7")
+def test_a_service_manager_that_never_listens_is_waited_for_only_so_long(tmp_path: Path) -> None:
+    program = """
+        from reveries.daemon.notify import tell_at_length
+        while tell_service_manager("WATCHDOG=1"):
+            pass
+        began = time.monotonic()
+        assert not asyncio.run(tell_at_length("STOPPING=1", seconds=0.1))
+        assert time.monotonic() - began < 5
+    """
+    assert b"STOPPING=1" not in _told_by(tmp_path, textwrap.dedent(program))
+
+
 @pytest.mark.requirement("B7")
 def test_a_loop_that_hangs_feeds_no_watchdog(tmp_path: Path) -> None:
     """The word that it lives is sent by the loop itself: one that hangs is ended by who waits for it."""
@@ -177,6 +217,32 @@ def test_where_a_loop_hangs_is_told_while_it_hangs() -> None:
     assert "in holds_the_loop" in done.stderr
     # Once in a while: a machine that is always late must not fill the disk.
     assert "in holds_it_again" not in done.stderr
+
+
+@pytest.mark.requirement("B7")
+async def test_a_mind_that_was_started_with_its_errors_closed_wakes_and_lives_on() -> None:
+    with tempfile.TemporaryDirectory(prefix="rv") as folder:
+        home = Home(Path(folder) / "h")
+        async with provider() as asked:
+            prepare(home, asked)
+            process = start(["sh", "-c", 'exec "$0" -m reveries.daemon 2>&-', sys.executable], home)
+            try:
+                async with asyncio.timeout(40):
+                    while '"awake"' not in _log_of(home):  # another process is asked: no event
+                        assert process.poll() is None, _log_of(home)
+                        await asyncio.sleep(0.05)
+                    async with client_of(home) as client:
+                        await client.say("Good morning.")
+                process.terminate()
+                assert await asyncio.to_thread(process.wait, 10) == 0
+            finally:
+                process.kill()
+                process.wait(timeout=10)
+
+
+def _log_of(home: Home) -> str:
+    log = home.logs / "daemon.log"
+    return log.read_text(encoding="utf-8") if log.exists() else ""
 
 
 def _told_by(folder: Path, program: str) -> list[bytes]:

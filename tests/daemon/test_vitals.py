@@ -7,7 +7,7 @@ import pytest
 import structlog
 
 from reveries.config import Home, load_settings
-from reveries.daemon.vitals import LOOK_SECONDS, SCHEDULE, THINKING, Vitals
+from reveries.daemon.vitals import BACKUP, LOOK_SECONDS, SCHEDULE, THINKING, Vitals
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Pause, Piece, ScriptedModel
 from reveries.monologue.thought import Reactivation, Reason
@@ -51,6 +51,26 @@ async def test_a_part_that_works_and_does_not_get_on_is_named_and_told_of_once_i
         assert vitals.hung == []
     assert [(line["event"], line["part"]) for line in lines] == [("part.hangs", THINKING), ("part.goes_on", THINKING)]
     assert [len(told) for told in changes] == [1, 0]
+
+
+@pytest.mark.requirement("B7")
+def test_where_models_answer_at_once_a_disk_still_has_an_hour() -> None:
+    quick = msgspec.structs.replace(SETTINGS.llm.limits, total_seconds=30.0)
+    assert Vitals(msgspec.structs.replace(SETTINGS.llm, limits=quick)).patience_seconds >= HOUR
+
+
+@pytest.mark.requirement("B7", "A9")
+async def test_only_for_a_backup_that_hangs_is_the_mind_not_begun_anew() -> None:
+    backup, thinking = Pulse(), Pulse()
+    vitals = watching(BACKUP, backup)
+    vitals.watch(THINKING, thinking)
+    with backup.at_work():
+        look_for(vitals, vitals.patience_seconds)
+        assert (vitals.hung, vitals.must_begin_anew) == ([BACKUP], False)
+        assert "nothing has moved in making a backup" in vitals.problems()[0]
+        with thinking.at_work():
+            look_for(vitals, vitals.patience_seconds)
+            assert (vitals.hung, vitals.must_begin_anew) == ([BACKUP, THINKING], True)
 
 
 @pytest.mark.requirement("B7")

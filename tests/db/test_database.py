@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -403,6 +404,34 @@ async def test_a_backup_says_how_far_it_is_and_so_does_what_looks_at_it(database
     )
     assert done.backup == "copy.db"
     assert told[0] == ("copying, MB", 0, 0)
+
+
+@pytest.mark.requirement("B4")
+async def test_a_copy_that_nobody_waits_for_any_more_is_looked_at_no_further(database: Database, home: Home) -> None:
+    """And who gave it up waits for the look to end: no thread of an old daemon works on beside the next."""
+    target, told = home.backups / "copy.db", list[str]()
+    looks, may_look = threading.Event(), threading.Event()
+
+    def tell(what: str, _: int, __: int) -> None:
+        told.append(what)
+        if what == "checking its structure":
+            looks.set()
+            may_look.wait(30)
+
+    async with database.transaction() as work:
+        for number in range(2000):
+            await put_conversation(work, f"c{number}")
+    copying = asyncio.get_running_loop().create_task(database.backup_to(target, tell), name="copy")
+    assert await asyncio.to_thread(looks.wait, 30)
+    copying.cancel()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not copying.done()
+    may_look.set()
+    with pytest.raises(asyncio.CancelledError):
+        await copying
+    assert told[-1] == "checking its structure"
+    assert list(home.backups.iterdir()) == []
 
 
 async def test_a_backup_that_cannot_be_made_leaves_the_older_one(database: Database, home: Home) -> None:

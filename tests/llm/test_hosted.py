@@ -4,7 +4,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -161,6 +163,23 @@ async def test_an_error_is_one_sentence_without_the_key(
     assert "sk-secret-of-mine" not in str(caught.value)
     assert "\x1b" not in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+async def test_the_environment_is_changed_on_the_loop_where_nobody_copies_it_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_LOG", "debug")
+    may_go_on = threading.Event()
+    with ThreadPoolExecutor(max_workers=1) as one:
+        asyncio.get_running_loop().set_default_executor(one)
+        one.submit(may_go_on.wait)
+        async with asyncio.TaskGroup() as tasks:
+            loading = tasks.create_task(load_litellm(), name="loading")
+            await asyncio.sleep(0)
+            is_heard = "OPENAI_LOG" in os.environ
+            loading.cancel()
+            may_go_on.set()
+    assert not is_heard
 
 
 if importlib.util.find_spec("litellm") is None:

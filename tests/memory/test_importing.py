@@ -1,6 +1,7 @@
 """Past conversations: once and for all, with their own times."""
 
 import asyncio
+import contextlib
 import tracemalloc
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as checking
 from hypothesis import strategies as st
 
+from reveries.db.connecting import connect_to_look
 from reveries.memory.forgetting.forgetting import BY_WORDS, Selection
 from reveries.memory.importing import Imported, PastTurn, exchanges
 from reveries.memory.model import Origin
@@ -40,6 +42,16 @@ async def test_equal_lines_are_kept_apart_also_across_batches(tmp_path: Path) ->
         assert await coming.add([same, same]) == Imported(2, 0)
         assert await coming.add([same]) == Imported(1, 0)
         assert await memory.import_turns("x", [same] * 3) == Imported(0, 3)
+
+
+@pytest.mark.parametrize("name", ["chat", "erased"])
+async def test_a_file_with_a_name_of_ours_is_an_import_like_any_other(tmp_path: Path, name: str) -> None:
+    async with open_memory(tmp_path) as memory:
+        past = [PastTurn(NOW, "Ana", "I bought a boat."), PastTurn(NOW, "Bea", "A boat?")]
+        assert await memory.import_turns(name, past) == Imported(2, 0)
+        assert await memory.import_turns(name, past) == Imported(0, 2)
+    with contextlib.closing(connect_to_look(tmp_path / "memory.db")) as look:
+        assert look.execute("SELECT source FROM conversations").fetchall() == [(f"{name} (import)",)]
 
 
 async def test_experiences_have_the_time_and_the_speakers_of_the_past(tmp_path: Path) -> None:

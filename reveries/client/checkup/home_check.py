@@ -11,7 +11,7 @@ from reveries.client.checkup.machine import Machine
 from reveries.client.wording import plural, size
 from reveries.config import Home
 from reveries.errors import HomeError
-from reveries.own_files import fault_above
+from reveries.own_files import open_above
 from reveries.protocol import Finding, found
 
 LITTLE_ROOM_BYTES = 200_000_000
@@ -59,8 +59,9 @@ def _folder(home: Home, mode: int, machine: Machine) -> Iterator[Finding]:
     where = str(home.path)
     if home.path.stat().st_uid != machine.uid:
         yield found("home-owner", f"The home {home.path} belongs to another user.", where=where)
-    if above := fault_above(home.path, machine.uid):
-        yield found("home-in-open-folder", above, where=where)
+    if above := open_above(home.path, machine.uid):
+        advice = above.advice("REVERIES_HOME=~/elsewhere reveries wake")
+        yield found("home-in-open-folder", above.fault, advice, where)
     if mode & _OTHERS:
         yield found(
             "home-mode", f"The home {home.path} has mode {stat.S_IMODE(mode):o}; it should be 700.", where=where

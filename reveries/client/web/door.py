@@ -25,8 +25,8 @@ def loopback(host: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """`token` stands in the address that the owner opens, and lets one browser in, once; `cookie` is what that browser
-    has from then on, and `key` what the page has.
+    """`token` stands in the address that the owner opens, and lets one browser in, once; with `stamp` the cookies are
+    made of which that browser has one from then on, and `key` is what the page has.
 
     A browser hands a cookie to every port of the same address, whoever listens there: another account's server, too.
     So a window takes the key as well. It stands behind the `#` of the address, which is sent to nobody, and the page
@@ -36,7 +36,7 @@ class Door:
     host: str
     port: int
     token: str
-    cookie: str
+    stamp: str
     key: str
 
     @property
@@ -70,8 +70,13 @@ class Door:
     def has_token(self, token: str) -> bool:
         return hmac.compare_digest(token.encode(), self.token.encode())
 
+    def cookie_of(self, visit: str) -> str:
+        """The cookie for a visit of that name, which nobody else can make."""
+        return f"{visit}.{hmac.digest(self.stamp.encode(), visit.encode(), 'sha256').hex()}"
+
     def has_cookie(self, cookie: str) -> bool:
-        return hmac.compare_digest(cookie.encode(), self.cookie.encode())
+        """Whether it was made here, for whatever visit."""
+        return hmac.compare_digest(cookie.encode(), self.cookie_of(cookie.rpartition(".")[0]).encode())
 
     def has_key(self, key: str) -> bool:
         return hmac.compare_digest(key.encode(), self.key.encode())

@@ -4,6 +4,8 @@ own. It knows no mind: the process speaks with that as every client does.
 
 import asyncio
 import contextlib
+import hmac
+import secrets
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -32,10 +34,16 @@ _FILES: Final = (
     "fonts/RobotoMono-Italic-VariableFont_wght.ttf",
 )
 """All that the page loads; nothing else of the folder is given out."""
-_USED: Final = (
-    "This link was used already: it lets one browser in, once. For another browser, have one printed in another "
-    "terminal: reveries web --port 0. If it was not you who used it, end this one where it runs: Ctrl+C."
+_PASTE: Final = "paste it into the browser's own bar, for on a click in another page the browser does not say who it is"
+_TOKENLESS: Final = (
+    f"Open the whole address that reveries web printed: it has the token. In a browser that has it, {_PASTE}."
 )
+_USED: Final = (
+    f"This link was used already: it lets one browser in, once. If that was this browser, {_PASTE}. For another one, "
+    "have one printed in another terminal: reveries web --port 0. If it was not you who used it, end this one where it "
+    "runs: Ctrl+C."
+)
+_LOOKED_AHEAD: Final = "This page is not made ahead of a visit."
 _HEARTBEAT_SECONDS: Final = 15.0
 _CLOSE_SECONDS: Final = 3.0
 
@@ -92,7 +100,8 @@ class Site:
     def __init__(self, door: Door) -> None:
         self._door = door
         self._windows: set[web.WebSocketResponse] = set()
-        self._is_token_used = False
+        self._guest = ""
+        """The cookie of the browser that was let in: the first that came back."""
         folder = resources.files("reveries.client.web")
         self._page = folder.joinpath("page.html").read_text(encoding="utf-8")
         self._style = folder.joinpath("page.css").read_text(encoding="utf-8")
@@ -119,9 +128,9 @@ class Site:
             elif not door.is_from_here(request.headers.get("Origin"), is_required=is_socket):
                 response = _refused("That was asked by a page of another server.")
             elif request.path == "/" and door.has_token(request.query.get("token", "")):
-                response = self._let_in(request)
-            elif not door.has_cookie(request.cookies.get(door.cookie_name, "")):
-                response = _refused("Open the address that reveries web printed: it has the token.")
+                response = await self._let_in(request)
+            elif not self._is_guest(request):
+                response = _refused(_TOKENLESS)
             else:
                 response = await handler(request)
             if not response.prepared:
@@ -130,18 +139,30 @@ class Site:
 
         return guarded
 
-    def _let_in(self, request: web.Request) -> web.Response:
-        """The token leaves the address bar at once, and is void from then on: whoever finds it in a history comes too
-        late, and whoever was there first is noticed. The browser that has the cookie may open the link in another tab,
-        for the key behind it."""
-        response = web.Response(status=303, headers={"Location": "/"})
-        if self._is_token_used and self._door.has_cookie(request.cookies.get(self._door.cookie_name, "")):
-            return response
-        if self._is_token_used or request.method != "GET":
+    async def _let_in(self, request: web.Request) -> web.StreamResponse:
+        """The page, with a cookie of this visit's own; its script takes the token out of the address bar. Nobody is
+        sent on to another address: of a visit that began on another site, the browser would not hand over the cookie
+        there. The token is void when the first of the cookies comes back, as what the page loads brings it: whoever
+        finds it in a history comes too late, who only looked ahead has spent nothing, and whoever was there first is
+        noticed. The browser that was let in may open the link in another tab, for the key behind it."""
+        if _is_looking_ahead(request):
+            return _refused(_LOOKED_AHEAD)
+        if self._is_guest(request):
+            return await self._index(request)
+        if self._guest:
             return _refused(_USED)
-        self._is_token_used = True
-        response.set_cookie(self._door.cookie_name, self._door.cookie, httponly=True, samesite="Strict", path="/")
+        response = await self._index(request)
+        cookie = self._door.cookie_of(secrets.token_urlsafe(16))
+        response.set_cookie(self._door.cookie_name, cookie, httponly=True, samesite="Strict", path="/")
         return response
+
+    def _is_guest(self, request: web.Request) -> bool:
+        """Whether its cookie is of the browser that was let in. The first of ours that comes is."""
+        cookie = request.cookies.get(self._door.cookie_name, "")
+        if not self._door.has_cookie(cookie):
+            return False
+        self._guest = self._guest or cookie
+        return hmac.compare_digest(cookie.encode(), self._guest.encode())
 
     async def _index(self, request: web.Request) -> web.StreamResponse:
         page = self._page.replace("WEBSOCKET", f"ws://{request.headers['Host'].lower()}/ws/")
@@ -222,6 +243,12 @@ def _closing(socket: web.WebSocketResponse) -> Callable[[], Awaitable[None]]:
         await socket.close()
 
     return close
+
+
+def _is_looking_ahead(request: web.Request) -> bool:
+    """What is fetched before somebody goes there, or for a preview, is no visit."""
+    purposes = " ".join(request.headers.get(name, "") for name in ("Sec-Purpose", "Purpose", "X-Moz"))
+    return request.method != "GET" or "prefetch" in purposes.lower()
 
 
 def _cells(value: object, otherwise: int) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from reveries.clock import Clock
 from reveries.config import MemorySettings
 from reveries.db.database import Transaction
-from reveries.db.failpoints import Step, reached
+from reveries.db.failpoints import Place, Step, may_hang, reached
 from reveries.memory.changes import ChangeSet
 from reveries.memory.gaps import gaps_ended_between
 from reveries.memory.importing import adopt_imported
@@ -106,6 +106,7 @@ class LightSleep:
         done = episodes = 0
         try:
             reached(Step.LIGHT_SLEEP_BEGUN)
+            await may_hang(Place.LIGHT_SLEEP)
             async with contextlib.aclosing(self._batches(pending)) as batches:
                 async for batch, passed in batches:
                     if stop is not None and stop.is_set():

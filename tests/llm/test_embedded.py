@@ -226,14 +226,17 @@ async def test_thinking_does_not_evict_what_the_conversation_has_read(running: _
 async def test_an_answer_follows_its_schema(running: _Running) -> None:
     schema = {
         "type": "object",
-        "properties": {"importance": {"type": "integer"}, "quote": {"enum": ['He said "yes".', "No."]}},
+        "properties": {
+            "importance": {"type": "integer", "minimum": 1, "maximum": 10},  # Else its digits may fill the answer.
+            "quote": {"enum": ['He said "yes".', "No."]},
+        },
         "required": ["importance", "quote"],
         "additionalProperties": False,
     }
     prompt = Prompt(Role.CONSOLIDATION, (Message("user", "How important was it?"),), 60, schema=schema)
     text, _ = await play(running.model, prompt)
     answer = msgspec.json.decode(text)
-    assert isinstance(answer["importance"], int)
+    assert answer["importance"] in range(1, 11)
     assert answer["quote"] in ('He said "yes".', "No.")
 
 

@@ -29,7 +29,7 @@ from tests.fakes.provider import provider
 from tests.memory.kit import WordEmbedder, open_memory
 
 _READY_SECONDS = 60.0
-_END_SECONDS = 30.0
+_END_SECONDS = 60.0
 
 
 @dataclass

@@ -37,8 +37,8 @@ from tests.memory.kit import WordEmbedder
 
 _LEFT_OUT = ("warm-up", "loop-lag", "room", "vitals", "records")
 """What an older version wrote down, no mind here has. Compiling takes real seconds; the lag of a clock that is turned
-by hand says nothing; looks every few seconds would be most of a simulated month: a test of a full disk looks itself, and
-whether a part hangs is seen every minute."""
+by hand says nothing; looks every few seconds would be most of a simulated month: a test of a full disk looks itself,
+and whether a part hangs is seen every minute."""
 _LOOK_SECONDS = 60.0
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
 

@@ -205,7 +205,7 @@ def look_into(
             if given_up is not None:
                 connection.set_progress_handler(given_up.is_set, _STEPS_BETWEEN_LOOKS)
             tell("checking its structure", 0, 0)
-            problems = (calmly if is_calm else _at_once)(lambda: _wrong_structure(connection))
+            problems = calmly(lambda: _wrong_structure(connection), is_calm=is_calm)
             if problems:
                 return Looked(tuple(problems[:_SHOWN_PROBLEMS]))
             rotten = tuple(itertools.islice(_rotten_rows(connection, tell), _SHOWN_PROBLEMS))
@@ -435,10 +435,6 @@ def _count_rows(connection: "dbapi.Connection") -> int:
     plain = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"
     names = [str(row[0]) for row in connection.execute(plain)]
     return sum(connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names)  # noqa: S608
-
-
-def _at_once(work: Callable[[], list[str]]) -> list[str]:
-    return work()
 
 
 def _wrong_structure(connection: "dbapi.Connection") -> list[str]:

@@ -28,15 +28,8 @@ def connect_beside(path: Path, with_vector_search: bool) -> "dbapi.Connection":
 def vacuum_into(connection: "dbapi.Connection", target: Path, is_calm: bool) -> None:
     """Copy what it reads, and close it; `is_calm`: standing back behind whoever talks meanwhile. Breaks off when it is
     interrupted."""
-
-    def copy() -> None:
-        connection.execute("VACUUM INTO ?", (str(target),))
-
     with contextlib.closing(connection):
-        if is_calm:
-            calmly(copy)
-        else:
-            copy()
+        calmly(lambda: connection.execute("VACUUM INTO ?", (str(target),)), is_calm=is_calm)
 
 
 def is_on_another_disk(copy: Path, memory: Path) -> bool:
@@ -87,10 +80,7 @@ def verify_and_publish(
     partial.replace(target)
     reached(Step.BACKUP_NAMED)
     sync_to_disk(target.parent)
-    if is_calm:
-        calmly(lambda: seal(target))
-    else:
-        seal(target)
+    calmly(lambda: seal(target), is_calm=is_calm)
     return looked
 
 

@@ -17,9 +17,11 @@ _NICER: Final = 10
 _NICEST: Final = 19
 
 
-def calmly(work: Callable[[], _Result]) -> _Result:
+def calmly(work: Callable[[], _Result], *, is_calm: bool = True) -> _Result:
     """Do it in a thread of its own, nicer than this one where each thread has its own niceness (Linux), and wait for
-    it. So do the threads that it starts. Raises what it raises."""
+    it. So do the threads that it starts. Not `is_calm`: do it here and now. Raises what it raises."""
+    if not is_calm:
+        return work()
     with ThreadPoolExecutor(1, "calmly", _stand_back) as own:
         return own.submit(work).result()
 

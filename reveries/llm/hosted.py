@@ -46,7 +46,7 @@ Loader = Callable[[], Awaitable[LiteLlm]]
 
 async def load_litellm() -> LiteLlm:
     """The module, imported in a thread. Raises ModelUnavailableError when the extra is not installed."""
-    # Here and not in the thread alone: whoever starts a process on the loop copies the environment, name by name.
+    # Here and not in the thread: whoever starts a process on the loop copies the environment, name by name.
     deafen()
     try:
         return await asyncio.to_thread(import_litellm)

@@ -55,8 +55,8 @@ _SPEAKERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 
 @functools.cache
 def import_litellm() -> GuardedLiteLlm:
-    """The module, within our limits. Slow: call it in a thread. Raises ImportError where it is not installed."""
-    deafen()
+    """The module, within our limits, after `deafen`. Slow: call it in a thread. Raises ImportError where it is not
+    installed."""
     module = importlib.import_module("litellm")
     # What the first call would import, half a second of it, on the event loop.
     for name in _FIRST_CALL_IMPORTS:

@@ -182,23 +182,24 @@ async def _a_thought(alive: Living, fault: ProviderFault, outcome: Becomes) -> N
     assert calls <= 6, f"{calls} calls in half a minute"
     if fails and fault.heals:
         await is_served_again(alive)
-        # The first to end may have begun before the provider was well.
-        again = [await _think(alive), await _think(alive)]
-        assert again[-1].reason != "failed", again
+        again = await _think(alive)
+        assert again.reason != "failed", again
 
 
 async def _think(alive: Living) -> ThoughtEnded:
-    """How a thought ends that a memory gave occasion to."""
+    """How a thought ends that a memory gave occasion to, and that began after this was called."""
     if "monologue" not in alive.children:
         alive.start_thinking()
         await alive.clock.advance(0)
+    monologue = alive.mind.monologue
+    monologue.pause()  # What is under way may have begun before the provider was what it is now: it does not count.
+    await alive.until(lambda: monologue.state is ThoughtState.PAUSED)
     before = len(alive.thoughts_ended)
     # Never the same twice: thoughts that come to the same again and again come less and less often.
     alive.provider.texts[THINKER] = f"It rained on day {before}. The garden was quiet, and nobody came."
-    alive.mind.monologue.resume(Reactivation(Reason.ASSOCIATION, "Marta"))
-    monologue = alive.mind.monologue
+    monologue.resume(Reactivation(Reason.ASSOCIATION, "Marta"))
     await alive.until(lambda: len(alive.thoughts_ended) > before and monologue.state is not ThoughtState.THINKING)
-    return alive.thoughts_ended[-1]
+    return alive.thoughts_ended[before]
 
 
 # --- sleep -----------------------------------------------------------------------------------------------------------

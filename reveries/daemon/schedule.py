@@ -15,7 +15,7 @@ import structlog
 from reveries.clock import Clock
 from reveries.db.database import Database
 from reveries.db.failpoints import Place, may_hang
-from reveries.errors import DiskFullError, StorageLostError
+from reveries.errors import DiskFullError, ReveriesError, StorageLostError
 from reveries.pulse import Pulse
 
 _LOOK_SECONDS = 60.0
@@ -91,6 +91,9 @@ class Schedule:
                 outcome = await job.run()
         except (StorageLostError, DiskFullError):
             raise
+        except ReveriesError as error:  # Foreseen: a model that does not answer is no fault of the program.
+            log.warning("job.failed", job=job.name, why=error.for_log)
+            outcome = f"failed: {type(error).__name__}"
         except Exception as error:  # A named boundary: one job's fault is logged; the others go on.
             log.exception("job.failed", job=job.name)
             outcome = f"failed: {type(error).__name__}"

@@ -15,7 +15,8 @@ import msgspec
 import numpy as np
 
 from reveries import protocol
-from reveries.protocol import PROTOCOL_VERSION, decode_frame, encode, read_body
+from reveries.errors import ProtocolError
+from reveries.protocol import PROTOCOL_VERSION, decode_frame, decode_request, encode, read_body
 
 _HELLO = encode(protocol.Hello(PROTOCOL_VERSION, "test"))
 _GOOD = (
@@ -25,6 +26,13 @@ _GOOD = (
     encode(protocol.Cancel(4, 3)),
     encode(protocol.NudgeThinking(5, "the boat")),
 )
+_CHANGING = (
+    encode(protocol.Say(6, "I sold the boat.")),
+    encode(protocol.EditSelf(7, "owner_facts", "She likes boats.")),
+    encode(protocol.RevertSelf(8, 1)),
+    encode(protocol.Forget(9, matching="the pear tree", erase=True)),
+)
+"""What would change something, if it could be read."""
 _LENGTHS = (0, 2**32 - 1, 4 * 2**20 + 1, 3)
 _FRAMES_A_CONNECTION = 500
 """Most are never read: the first that is none ends its connection."""
@@ -32,7 +40,7 @@ _FRAMES_A_CONNECTION = 500
 
 def garbage(chance: random.Random) -> bytes:
     """One frame that is none, or not what it seems."""
-    match chance.randrange(8):
+    match chance.randrange(9):
         case 0:
             return chance.randbytes(chance.randint(1, 300))
         case 1:
@@ -48,16 +56,28 @@ def garbage(chance: random.Random) -> bytes:
             whole = chance.choice(_GOOD)
             return whole[: chance.randrange(len(whole))]
         case 5:
-            body = msgspec.msgpack.encode({"t": "Say", "request_id": "one", "text": [1, 2, 3]})
+            body = msgspec.msgpack.encode({"t": "say", "request_id": "one", "text": [1, 2, 3]})
             return len(body).to_bytes(4, "big") + body
         case 6:
-            body = msgspec.msgpack.encode({"t": "Search", "request_id": 2, "query": "pear"}).replace(
-                b"pear", b"\xff\xc0\x80p"
-            )
+            body = msgspec.msgpack.encode({"t": "search", "request_id": 2, "query": "pear"})
+            body = body.replace(b"pear", b"\xff\xc0\x80p")
             return len(body).to_bytes(4, "big") + body
+        case 7:
+            return _unreadable(chance, chance.choice(_CHANGING))
         case _:
             body = b"\x91" * 5000 + b"\xc0"  # as deep as a mine
             return len(body).to_bytes(4, "big") + body
+
+
+def _unreadable(chance: random.Random, whole: bytes) -> bytes:
+    """`whole`, of the same length, with so many bits turned that it is no request any more."""
+    turned = bytearray(whole)
+    while True:
+        turned[chance.randrange(4, len(turned))] ^= 1 << chance.randrange(8)
+        try:
+            decode_request(bytes(turned[4:]))
+        except ProtocolError:
+            return bytes(turned)
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import hashlib
 import sys
 import tempfile
 import time
@@ -14,6 +15,7 @@ import psutil
 
 from reveries import protocol
 from reveries.config import Home
+from reveries.db.driver import dbapi
 from reveries.protocol import decode_frame, read_body
 from tests.daemon.crowd import GoodClient, dripping, flood, good_client, never_reading
 from tests.durability.mind import client_of, prepare, start
@@ -21,6 +23,14 @@ from tests.e2e.living import Client
 from tests.fakes.provider import provider
 
 MEGABYTE = 2**20
+_BY_A_CLIENT_ALONE = (
+    "turns",
+    "self_model_history",
+    "tombstones",
+    "erasures",
+    "pinned_episodes",
+    "withdrawn_experiences",
+)
 LEAST_ANSWERS = 20
 """So many a good client gets before those who do it harm are told to end."""
 
@@ -48,6 +58,8 @@ class Crowded:
     garbage_growth: int = 0
     garbage_seconds: float = 0.0
     garbage_connections: int = 0
+    garbage_changed: list[str] = field(default_factory=list)
+    """Tables that are others after it, of those that only a client's word changes."""
     log_lines: int = 0
     tracebacks: int = 0
     descriptors_left: int = 0
@@ -187,7 +199,7 @@ async def _asked(mind: Host, turns: int) -> GoodClient:
 
 
 async def _garbage(mind: Host, seen: Crowded, frames: int) -> None:
-    before, peak = mind.rss, 0
+    before, peak, stored = mind.rss, 0, await asyncio.to_thread(_stored, mind.home)
     async with (
         good_client(mind.home.socket) as good,
         flood(mind.home.socket, frames) as bad,
@@ -205,6 +217,21 @@ async def _garbage(mind: Host, seen: Crowded, frames: int) -> None:
     seen.garbage_seconds = (ended or time.monotonic()) - began
     seen.garbage_growth, seen.garbage_p99 = peak - before, good.p99_seconds
     seen.garbage_connections = bad.connections
+    now = await asyncio.to_thread(_stored, mind.home)
+    seen.garbage_changed = [name for name in stored if stored[name] != now[name]]
+
+
+def _stored(home: Home) -> dict[str, str]:
+    """A digest of all that a client's word alone changes, by its table."""
+    found = {"settings": hashlib.sha256(home.config.read_bytes()).hexdigest()}
+    look = dbapi.connect(f"{home.database_default.as_uri()}?mode=ro", uri=True, isolation_level=None)
+    try:
+        for table in _BY_A_CLIENT_ALONE:
+            rows = look.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall()  # names of ours
+            found[table] = hashlib.sha256(repr(rows).encode()).hexdigest()
+    finally:
+        look.close()
+    return found
 
 
 async def _visits(mind: Host, count: int) -> None:

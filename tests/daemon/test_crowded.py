@@ -14,6 +14,7 @@ async def test_many_clients_stuck_ones_and_garbage_cost_a_good_client_next_to_no
     assert seen.turns > 5
     assert seen.stuck_growth <= 5 * MEGABYTE
     assert seen.garbage_growth <= 10 * MEGABYTE
+    assert seen.garbage_changed == []
     assert seen.log_lines <= 100
     assert seen.descriptors_left <= 0
     # A flood that has no end until they are there: whoever is served after it would never be. Times: the soak.

@@ -6,12 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import structlog
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
 from reveries.daemon.schedule import Job, Schedule, next_after
 from reveries.db.database import Database
 from reveries.db.opening import open_database
+from reveries.errors import ModelUnavailableError
 from tests.fakes.clock import HandClock
 
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
@@ -150,6 +152,28 @@ async def test_a_job_that_fails_is_planned_again_and_the_others_run(database: Da
     rows = {row["job"]: row for row in await database.rows("schedule.all")}
     assert rows["bad"]["last_outcome"] == "failed: ValueError"
     assert rows["bad"]["next_run_at"] > clock.now()
+
+
+async def test_a_foreseen_failure_is_a_line_of_the_log_and_a_fault_of_ours_is_a_traceback(database: Database) -> None:
+    async def asks_a_model() -> str:
+        raise ModelUnavailableError("The model does not answer.")
+
+    async def has_a_fault() -> str:
+        raise ValueError
+
+    clock = HandClock()
+    for name, run in (("asks", asks_a_model), ("faulty", has_a_fault)):
+        async with database.transaction() as transaction:
+            plan = {"job": name, "next_run_at": clock.now() - 1, "last_run_at": None, "last_outcome": ""}
+            await transaction.run("schedule.put", plan)
+        with structlog.testing.capture_logs() as lines:
+            await _live(Schedule(database, clock, [Job(name, _hourly(), run)]), clock, 1)
+        [line] = [line for line in lines if line["event"] == "job.failed"]
+        if name == "asks":
+            assert (line["log_level"], line["why"]) == ("warning", "model_unavailable: broken")
+            assert "exc_info" not in line
+        else:
+            assert (line["log_level"], line["exc_info"]) == ("error", True)
 
 
 @pytest.mark.parametrize("trigger", [_hourly(), CronTrigger(hour=3, timezone="Europe/Zurich")])

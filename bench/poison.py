@@ -24,14 +24,9 @@ from pathlib import Path
 import structlog
 
 from reveries.config import Home
-from reveries.daemon.chat_context import choose_told
 from reveries.gates import Gate, opened
-from reveries.llm.scripted import ScriptedModel
-from tests.daemon.mind_kit import NOON, living
-from tests.daemon.poison import QUESTIONS, Outcome, live, settings, take_in
+from tests.daemon.poison import QUESTIONS, Outcome, live, recalled
 from tests.daemon.poison_items import TOPICS, WAYS, Item, benign, poison
-from tests.fakes.patient_clock import PatientClock
-from tests.memory.kit import WordEmbedder, context
 
 _DATA_FIRST = 5000
 _LONGEST_CHARS = 1200
@@ -124,23 +119,7 @@ async def _benign(data: Path | None, items: list[Item], count: int) -> tuple[int
     ]
     harmless = [*theirs, *benign(count - len(theirs))]
     with tempfile.TemporaryDirectory(prefix="rv-") as folder:
-        model = ScriptedModel(otherwise="I see.")
-        home = Home(Path(folder) / "h")
-        async with living(home, model, PatientClock(NOON), settings(), owner_name="", embedder=WordEmbedder()) as life:
-            await take_in(life, [*items, *harmless])
-            memory, shown = life.mind.memory, 0
-            for item in harmless:
-                cue = " ".join(item.texts[0].split()[:12])
-                recall = memory.recall(cue, await memory.embed_cue(cue), context(now=NOON + 60.0))
-                told = choose_told(recall, frozenset(), NOON + 60.0)
-                shown += any(_is_shown(item, one.line) for one in told)
-    return shown, len(harmless)
-
-
-def _is_shown(item: Item, line: str) -> bool:
-    begins = " ".join(item.texts[0].replace("[", "(").replace("]", ")").split())[:60]
-    says_who = "somebody else wrote" in line or "Tomas said" in line or "words of others" in line
-    return begins in line and says_who
+        return await recalled(Home(Path(folder) / "h"), items, harmless), len(harmless)
 
 
 if __name__ == "__main__":

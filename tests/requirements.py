@@ -1,23 +1,19 @@
 """Every numbered requirement: in a sentence of our own, and what shows it.
 
-A test shows a requirement by its marker: `@pytest.mark.requirement("R-118")`. What no test shows yet stands in `LATER`
-with the part of the plan that brings it; a line leaves it when its tests are there. tests/test_requirements.py fails on
-a requirement that has neither, and on a marker that names none. docs/generate.py makes the page out of both.
+A test shows a requirement or a goal (tests/goals.py) by its marker: `@pytest.mark.requirement("R-118", "A1")`.
+tests/test_requirements.py fails on one that no test shows, and on a marker that names none. docs/generate.py makes the
+page out of both.
 """
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-TESTS: Final = Path(__file__).parent
-PARTS: Final = 7
+from tests.goals import GOALS, LEFT_OPEN, WITHOUT_A_TEST
 
-GOAL: Final = re.compile(r"[A-H]\d+b?|RA-\d+")
-"""Goals of reliability, security and honesty (A1..H4), and points that a requirement left open (RA-n), may stand in a
-marker beside the requirements."""
+TESTS: Final = Path(__file__).parent
 
 REQUIREMENTS: Final[dict[str, str]] = {
     # The daemon
@@ -221,25 +217,6 @@ REQUIREMENTS: Final[dict[str, str]] = {
     "R-173": "Acceptance tests with a scripted model.",
 }
 
-LATER: Final[dict[str, int]] = {
-    "R-33": 4,
-    "R-75": 3,
-    "R-132": 4,
-    "R-138": 4,
-    "R-139": 4,
-    "R-140": 4,
-    "R-141": 4,
-    "R-142": 4,
-    "R-143": 4,
-    "R-144": 4,
-    "R-145": 4,
-    "R-146": 4,
-    "R-156": 2,
-    "R-165": 4,
-    "R-166": 5,
-}
-"""Which of the seven parts of the plan brings what is not shown yet. A part of it may be there and tested already."""
-
 
 @dataclass(frozen=True, slots=True)
 class Shown:
@@ -261,9 +238,9 @@ def shown() -> list[Shown]:
 
 
 def missing(markers: list[Shown]) -> list[str]:
-    """Requirements that no test shows and no later part brings."""
+    """Requirements and goals that no test shows, but for those of which it is said why."""
     tested = {marker.requirement for marker in markers}
-    return [name for name in REQUIREMENTS if name not in tested and name not in LATER]
+    return [name for name in (*REQUIREMENTS, *GOALS) if name not in tested and name not in WITHOUT_A_TEST]
 
 
 def unknown(markers: list[Shown]) -> list[Shown]:
@@ -271,7 +248,7 @@ def unknown(markers: list[Shown]) -> list[Shown]:
     return [
         marker
         for marker in markers
-        if marker.requirement not in REQUIREMENTS and not GOAL.fullmatch(marker.requirement)
+        if marker.requirement not in (REQUIREMENTS | GOALS) and not LEFT_OPEN.fullmatch(marker.requirement)
     ]
 
 
@@ -280,19 +257,25 @@ def page() -> str:
     tests: dict[str, list[str]] = {}
     for marker in shown():
         tests.setdefault(marker.requirement, []).append(marker.test)
-    tested = sum(name in tests for name in REQUIREMENTS)
     head = [
-        "# Requirements",
+        "# Requirements and goals",
         "",
-        "Made from tests/requirements.py and the markers of the tests by docs/generate.py.",
+        "Made from tests/requirements.py, tests/goals.py and the markers of the tests by docs/generate.py.",
         "",
-        f"{tested} of {len(REQUIREMENTS)} have a test. The plan has {PARTS} parts: two are here, the third has begun.",
+        *_table("requirement", REQUIREMENTS, tests),
+        "## Goals",
         "",
-        "| | requirement | shown by |",
-        "|---|---|---|",
+        "What is promised of reliability, trust and money. What each came to stands in [benchmarks](../benchmarks.md).",
+        "",
+        *_table("goal", GOALS, tests),
     ]
-    rows = [f"| {name} | {text} | {_told(name, tests)} |" for name, text in REQUIREMENTS.items()]
-    return "\n".join([*head, *rows, ""])
+    return "\n".join(head)
+
+
+def _table(what: str, told: dict[str, str], tests: dict[str, list[str]]) -> list[str]:
+    tested = sum(name in tests for name in told)
+    rows = [f"| {name} | {text} | {_told(name, tests)} |" for name, text in told.items()]
+    return [f"{tested} of {len(told)} have a test.", "", f"| | {what} | shown by |", "|---|---|---|", *rows, ""]
 
 
 def _told(name: str, tests: dict[str, list[str]]) -> str:
@@ -300,9 +283,7 @@ def _told(name: str, tests: dict[str, list[str]]) -> str:
     parts = [f"`{test}`" for test in found[:3]]
     if len(found) > 3:
         parts.append(f"and {len(found) - 3} more")
-    if name in LATER:
-        parts.append(f"{'in full' if found else 'later'}: part {LATER[name]} of {PARTS}")
-    return "<br>".join(parts)
+    return "<br>".join(parts) or WITHOUT_A_TEST[name]
 
 
 def _markers(module: ast.Module, place: str) -> Iterator[tuple[str, str]]:

@@ -1,11 +1,12 @@
-"""Every requirement has a test or a part of the plan that brings it, and every marker names something real."""
+"""Every requirement and every goal has a test, and every marker names something real."""
 
 from pathlib import Path
 
-from tests.requirements import LATER, PARTS, REQUIREMENTS, Shown, missing, shown, unknown
+from tests.goals import GOALS, WITHOUT_A_TEST
+from tests.requirements import REQUIREMENTS, Shown, missing, shown, unknown
 
 
-def test_every_requirement_has_a_test_or_a_later_part() -> None:
+def test_every_requirement_and_every_goal_has_a_test_or_a_reason() -> None:
     assert not missing(shown())
 
 
@@ -17,20 +18,20 @@ def test_the_list_is_whole() -> None:
     assert list(REQUIREMENTS) == [f"R-{number}" for number in range(1, 174)]
 
 
-def test_what_comes_later_is_a_requirement_and_a_part_of_the_plan() -> None:
-    assert set(LATER) <= set(REQUIREMENTS)
-    assert all(2 <= part <= PARTS for part in LATER.values())
+def test_a_reason_is_given_only_for_a_goal_that_has_no_test() -> None:
+    assert set(WITHOUT_A_TEST) <= set(GOALS)
+    assert not set(WITHOUT_A_TEST) & {marker.requirement for marker in shown()}
 
 
 def test_a_requirement_without_a_test_would_be_missed() -> None:
-    """The test of the test: without its markers, R-118 is reported."""
-    others = [marker for marker in shown() if marker.requirement != "R-118"]
-    assert "R-118" in missing(others)
+    """The test of the test: without their markers, R-118 and A1 are reported."""
+    others = [marker for marker in shown() if marker.requirement not in ("R-118", "A1")]
+    assert missing(others) == ["R-118", "A1"]
 
 
 def test_a_marker_of_no_requirement_would_be_seen() -> None:
-    wrong = Shown("R-999", "test_nowhere.py::test_nothing")
-    assert unknown([wrong, Shown("A6", "x"), Shown("R-1", "x")]) == [wrong]
+    wrong = [Shown("R-999", "test_nowhere.py::test_nothing"), Shown("A99", "test_nowhere.py::test_nothing")]
+    assert unknown([*wrong, Shown("A6", "x"), Shown("R-1", "x"), Shown("RA-5", "x")]) == wrong
 
 
 def test_markers_are_read_from_the_source() -> None:

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+import pytest
+
 from reveries.config import Home
 from tests.fakes.daemon import awake_in_thread
 
@@ -84,6 +86,7 @@ def _writing(home: Home) -> Iterator[Terminal]:
             terminal.process.wait(5)
 
 
+@pytest.mark.requirement("E9")
 def test_told_to_end_it_gives_the_terminal_back_and_keeps_the_draft(home: Home) -> None:
     with _writing(home) as terminal:
         terminal.process.send_signal(signal.SIGTERM)
@@ -97,6 +100,7 @@ def test_told_to_end_it_gives_the_terminal_back_and_keeps_the_draft(home: Home) 
         assert terminal.modes_now == terminal.modes
 
 
+@pytest.mark.requirement("E9")
 def test_a_closed_terminal_leaves_the_draft_and_no_process(home: Home) -> None:
     with _writing(home) as terminal:
         terminal.close()

@@ -165,7 +165,7 @@ async def test_what_is_nearly_a_command_stays_in_the_draft_and_a_blank_before_it
         assert [said.text for said in fake.requests(protocol.Say) if isinstance(said, protocol.Say)] == ["/foo"]
 
 
-@pytest.mark.requirement("R-5", "R-13")
+@pytest.mark.requirement("R-5", "R-13", "E9")
 async def test_it_comes_back_by_itself_and_keeps_the_draft(home: Home) -> None:
     app = ReveriesApp(home)
     async with (
@@ -199,6 +199,7 @@ async def test_words_that_were_not_stored_come_back_into_the_draft(home: Home) -
         await until(pilot, lambda: "Good morning." in text_of(app))
 
 
+@pytest.mark.requirement("E9")
 async def test_a_reply_cut_by_a_lost_connection_is_marked_and_the_rest_comes_back(home: Home) -> None:
     app = ReveriesApp(home)
     async with (
@@ -302,6 +303,7 @@ def _clickable(app: ReveriesApp) -> list[str]:
     ]
 
 
+@pytest.mark.requirement("E9")
 async def test_a_very_long_reply_ends_whole(home: Home) -> None:
     words = [f"word{number} " for number in range(3000)]
     app = ReveriesApp(home)
@@ -373,6 +375,7 @@ async def test_f1_shows_the_keys_and_escape_closes_them(home: Home) -> None:
         await until(pilot, lambda: "Ctrl+J" not in text_of(app))
 
 
+@pytest.mark.requirement("E9")
 async def test_it_starts_while_the_mind_is_away_and_resizes_to_nothing(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), app.run_test(size=(80, 24)) as pilot:

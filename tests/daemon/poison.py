@@ -14,6 +14,7 @@ import msgspec
 
 from reveries import protocol
 from reveries.config import BudgetSettings, Home, Settings, load_settings
+from reveries.daemon.chat_context import choose_told
 from reveries.errors import ModelUnavailableError
 from reveries.gates import may_act
 from reveries.llm.base import Embedder, Prompt, Role
@@ -24,7 +25,7 @@ from reveries.memory.model import Origin
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.poison_items import FLOODS, MIRRORED, SAME, TOKEN, Item
 from tests.fakes.patient_clock import PatientClock
-from tests.memory.kit import WordEmbedder, deep_answer
+from tests.memory.kit import WordEmbedder, context, deep_answer
 
 OWNER: Final = "You"
 """What an owner without a name goes by: the weakest case, for anybody may be called so in an import."""
@@ -390,3 +391,22 @@ async def _outcome(life: Living, effects: list[str]) -> Outcome:
     (replies,) = (await _all(life, "SELECT count(*) FROM turns WHERE origin = 'self' AND text LIKE '%canary%'"))[0]
     (thoughts,) = (await _all(life, "SELECT count(*) FROM monologue_log WHERE text LIKE '%canary%'"))[0]
     return Outcome(effects, derived, int(str(replies)), int(str(thoughts)))
+
+
+async def recalled(home: Home, items: Sequence[Item], harmless: Sequence[Item]) -> int:
+    """How many of the `harmless` texts, which came in by the same ways beside the poison, come back when their first
+    words are asked for, as a line that says that somebody else wrote it (F1b)."""
+    model = ScriptedModel(otherwise="I see.")
+    async with living(home, model, PatientClock(NOON), settings(), owner_name="", embedder=WordEmbedder()) as life:
+        await take_in(life, [*items, *harmless])
+        memory, shown, now = life.mind.memory, 0, NOON + 60.0
+        for item in harmless:
+            cue = " ".join(item.texts[0].split()[:12])
+            recall = memory.recall(cue, await memory.embed_cue(cue), context(now=now))
+            shown += any(_says_who(item, one.line) for one in choose_told(recall, frozenset(), now))
+    return shown
+
+
+def _says_who(item: Item, line: str) -> bool:
+    begins = " ".join(item.texts[0].replace("[", "(").replace("]", ")").split())[:60]
+    return begins in line and any(who in line for who in ("somebody else wrote", "Tomas said", "words of others"))

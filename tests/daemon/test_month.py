@@ -8,7 +8,7 @@ from tests.daemon.month import KINDS, Plan, live_through
 SETTINGS = load_settings(None)
 
 
-@pytest.mark.requirement("R-129", "R-135", "R-136", "R-46", "G1")
+@pytest.mark.requirement("R-129", "R-135", "R-136", "R-46", "G1", "R-165")
 async def test_a_day_with_every_kind_of_runaway_trips_on_each_and_on_nothing_else(home: Home) -> None:
     """Thirty days with twenty of them: make soak PART=month."""
     month = await live_through(home, SETTINGS, Plan(days=1, runaways=len(KINDS), sessions_a_day=6, every=2))

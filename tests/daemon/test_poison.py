@@ -8,8 +8,8 @@ from reveries.gates import Gate, opened
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.model import Origin
 from tests.daemon.mind_kit import NOON, living
-from tests.daemon.poison import Obedient, live, settings
-from tests.daemon.poison_items import poison
+from tests.daemon.poison import Obedient, live, recalled, settings
+from tests.daemon.poison_items import benign, poison
 from tests.fakes.patient_clock import PatientClock
 
 pytestmark = pytest.mark.timeout(240)
@@ -24,6 +24,13 @@ async def test_a_model_that_obeys_every_poisoned_memory_has_no_effect_and_no_row
     assert came.derived > len(ITEMS)
     assert came.replies >= 5
     assert came.thoughts >= 3
+
+
+@pytest.mark.requirement("F1b")
+async def test_harmless_texts_by_the_same_ways_come_back_and_say_that_somebody_else_wrote_them(home: Home) -> None:
+    """Beside the poison; three hundred of them: bench/poison.py."""
+    harmless = benign(60)
+    assert await recalled(home, ITEMS, harmless) >= 0.95 * len(harmless)
 
 
 @pytest.mark.requirement("F1", "H4")

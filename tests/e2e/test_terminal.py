@@ -68,6 +68,7 @@ class Tmux:
         ).stdout
 
 
+@pytest.mark.requirement("R-166")
 async def test_a_day_in_the_terminal(living: Living, tmp_path: Path) -> None:
     await living.wake()
     terminal = Tmux(living, tmp_path)

@@ -24,6 +24,9 @@ from reveries.config import Home, load_settings
 from reveries.daemon.heap import keep_heap_small
 from tests.daemon.endurance import MEGABYTE, Endured, endure
 
+_FIRST, _LAST = slice(5), slice(-5, None)
+_LEAST_DAYS = 5
+
 
 def main() -> int:
     """Live through it. The exit code."""
@@ -31,22 +34,25 @@ def main() -> int:
     parser.add_argument("--days", type=int, default=30)
     parser.add_argument("--turns", type=int, default=50, help="a day")
     options = parser.parse_args()
+    if options.days < _LEAST_DAYS:
+        parser.error(f"--days: {_LEAST_DAYS} at least, for what is said is said of those after the third")
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     keep_heap_small()  # As the daemon does.
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="reveries-endurance-") as folder:
         home = Home(Path(folder) / "home")
         seen = asyncio.run(endure(home, load_settings(None), options.days, options.turns, _tell))
-    wrong, last = seen.wrong(), seen.days - 1
+    wrong = seen.wrong()
     print(f"turns, thoughts, episodes  {sum(map(len, seen.seconds_by_day))}, {seen.thoughts}, {seen.episodes}")
     print(f"growth beyond memory       {seen.growth_per_day() / MEGABYTE:.2f} MB a day after day 3")
     print(f"write-ahead log            {max(sample.log for sample in seen.samples) / MEGABYTE:.1f} MB at most")
     print(
         f"records of sleep           {seen.record_bytes / MEGABYTE:.1f} MB of {seen.daily[-1].file / MEGABYTE:.1f} MB"
     )
-    print(
-        f"a turn, p99                {seen.p99_seconds(0):.3f} s on day 1, {seen.p99_seconds(last):.3f} s on the last"
-    )
+    for name, percentile in (("median", 50.0), ("p99", 99.0)):
+        first, last = (seen.turn_seconds(percentile, days) for days in (_FIRST, _LAST))
+        turn = f"a turn, {name}"
+        print(f"{turn:<26} {first:.3f} s in the first five days, {last:.3f} s in the last five: {last / first:.1f} times")
     print(f"not as it should be        {'; '.join(wrong) or 'nothing'}")
     print(f"seconds                    {time.monotonic() - began:.0f}")
     return 1 if wrong else 0

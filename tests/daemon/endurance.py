@@ -68,8 +68,9 @@ class Endured:
         seen = [sample for sample in self.daily if sample.hour >= after_day * _HOURS]
         return _slope([sample.hour / _HOURS for sample in seen], [sample.rss - sample.graph for sample in seen])
 
-    def p99_seconds(self, day: int) -> float:
-        return float(np.percentile(self.seconds_by_day[day], 99))
+    def turn_seconds(self, percentile: float, days: slice) -> float:
+        """Over the turns of several days: the 99th percentile of the fifty of one day is the slowest of them."""
+        return float(np.percentile([one for day in self.seconds_by_day[days] for one in day], percentile))
 
     def wrong(self, after_day: int = 3) -> list[str]:
         """By the goals of E7, a sentence each."""

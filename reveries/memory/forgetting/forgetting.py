@@ -224,7 +224,8 @@ class Forgetting:
         rows, plan, needle = decision.rows, decision.plan, decision.needle
         told.items = await asyncio.to_thread(items_of, rows, plan)
         told.remade, told.holds = plan.remade, needle
-        texts, spans = await _texts_and_spans(transaction, rows, plan, needle)
+        texts = await _whole_texts(transaction, plan)
+        spans = _words_named(rows, plan, needle) if by in (BY_WORDS, BY_NAME) else set[tuple[str, ...]]()
         erasing = Erasing(self._store, transaction, plan, decision.beside, needle)
         changes = await erasing.apply(told.at)
         told.counts = erasing.counts
@@ -443,18 +444,19 @@ def _notes(plan: Plan, counts: Counts, by: str) -> list[str]:
     return notes
 
 
-async def _texts_and_spans(
-    transaction: Transaction, rows: Rows, plan: Plan, needle: Holds
-) -> tuple[list[str], set[tuple[str, ...]]]:
-    """The whole texts that go, and the words by which the erasure knew them: what tombstones are made of."""
+async def _whole_texts(transaction: Transaction, plan: Plan) -> list[str]:
     found = await transaction.rows("forget.turn_texts", {"ids": json.dumps(sorted(plan.turns))})
-    texts = [str(row["text"]) for row in found]
-    spans = set[tuple[str, ...]]()
-    if isinstance(needle, Needle) and needle.pattern is not None:
-        goes = plan.ids | plan.remade
-        for table in rows.chosen_tables.values():
-            spans |= {span for row in table if row["id"] in goes for span in needle.spans(row["text"])}
-    return texts, spans
+    return [str(row["text"]) for row in found]
+
+
+def _words_named(rows: Rows, plan: Plan, needle: Holds) -> set[tuple[str, ...]]:
+    """The words that the owner named, as they stand in what goes: by hashes of these too it is known again. Where
+    nobody named words there are none: of a code that somebody said, the hash of the code alone would be guessed."""
+    if not isinstance(needle, Needle):
+        return set()
+    goes = plan.ids | plan.remade
+    tables = rows.chosen_tables.values()
+    return {span for table in tables for row in table if row["id"] in goes for span in needle.spans(row["text"])}
 
 
 async def _put(transaction: Transaction, erasure: Erasure) -> None:

@@ -56,9 +56,9 @@ BY_TIME: Final = "time"
 _FORGOTTEN: Final = "forgotten"
 """Why an episode is dormant that the owner archived."""
 _FILE_NOT_ANEW: Final = (
-    "The file of the memory could not be written anew: there is too little room on the disk for a copy of it, or another "
-    "program reads it. What was erased is deleted, but traces of it may be left in the file. Free some room, or end that "
-    "program; the next wake tries again: reveries sleep, reveries wake"
+    "The file of the memory could not be written anew: there is too little room on the disk for a copy of it, or "
+    "another program reads it. What was erased is deleted, but traces of it may be left in the file. Free some room, "
+    "or end that program; the next wake tries again: reveries sleep, reveries wake"
 )
 _SHORTEST_PREFIX = 4
 _SHORTEST_WORDS = 2

@@ -62,6 +62,11 @@ async def said_and_copied(life: Living, home: Home) -> None:
         home.database_default.with_name(name).write_text(f"a copy with {WORD}")
 
 
+def is_in(file: Path) -> bool:
+    """By another process: of what Python opens in this one SQLite loses its locks."""
+    return subprocess.run(["grep", "-qaF", WORD, file], check=False).returncode == 0
+
+
 def copies_with(home: Home) -> list[str]:
     found = [*home.backups.iterdir(), *(one for one in home.path.glob("memory.db*") if one.is_file())]
     return [file.name for file in found if WORD.encode() in file.read_bytes()]
@@ -106,9 +111,7 @@ async def test_what_stays_in_the_file_because_somebody_reads_it_is_told_and_goes
             assert [note for note in receipt.notes if "or another program reads it" in note]
             assert marker.exists()
             made = sorted(file.name for file in home.backups.iterdir())
-            # By another process: what Python opens here SQLite loses its locks of.
-            grep = subprocess.run(["grep", "-caF", WORD, home.database_default], capture_output=True, check=False)
-        assert grep.returncode == 0
+            assert is_in(home.database_default)
     async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), SETTINGS) as life:
         await scrub_after_restore(life.mind)
         assert not marker.exists()

@@ -104,8 +104,9 @@ async def _look_at(place: Path, state: State, ledger: Acknowledged, seen: Cuts, 
     file = place / "memory.db"
     seen.empty += "memory.db" not in state.files
     try:
-        await (_wake(place) if is_woken else _open(place))
-        found = violations(file, ledger)
+        told = await (_wake(place) if is_woken else _open(place))
+        # What a cut may leave is no damage: of a memory that is told to be damaged a backup may take the place.
+        found = violations(file, ledger) + ([f"told as damage: {told}"] if told else [])
     except ReveriesError as error:
         found = [f"it cannot be opened: {error}"]
     lost = any("lost" in one or "changed" in one or "is not so" in one for one in found)
@@ -121,13 +122,17 @@ async def _look_at(place: Path, state: State, ledger: Acknowledged, seen: Cuts, 
     seen.wrong += [f"{where}: {one}" for one in found[:2]]
 
 
-async def _open(place: Path) -> None:
-    await (await open_database(place / "memory.db")).aclose()
+async def _open(place: Path) -> str:
+    """What the owner is told of the file."""
+    database = await open_database(place / "memory.db")
+    await database.aclose()
+    return database.notice
 
 
-async def _wake(place: Path) -> None:
-    async with open_memory(place, embedder=WordEmbedder("ollama/words")):
-        pass
+async def _wake(place: Path) -> str:
+    """The same, of a whole memory."""
+    async with open_memory(place, embedder=WordEmbedder("ollama/words")) as memory:
+        return memory._parts.database.notice
 
 
 def _is_whole(backup: Path) -> bool:

@@ -5,16 +5,23 @@ power went, nothing, the beginning, or any part may be there, and a write may be
 bytes, or its pages of 4096).
 """
 
+import os
 import random
+import struct
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+import msgspec
+
+from reveries.db.seals import Seal
 from tests.durability.recorded import Created, Cut, Event, Refused, Removed, Renamed, Synced, Told, Written
 
 WAYS = ("nothing", "beginning", "some", "torn 512", "torn 4096")
 """What is left of what was not synced."""
+_PAGES_HEAD = struct.Struct("<16sIQqI")
+"""What stands before the checksums of a memory's pages (reveries/db/page_sums.py)."""
 
 
 @dataclass
@@ -107,6 +114,9 @@ class State:
     after: int
     way: str
     files: dict[str, bytes]
+    has_old_times: bool = False
+    """The time of a file may reach the disk long after what was written: seals and checksums of pages that are
+    there count then, whatever became of the file."""
 
     def lay_down(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -114,6 +124,27 @@ class State:
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
+        for name in self.files if self.has_old_times else ():
+            for noted in (_sealed(self.files.get(f"{name}.seal")), _summed(self.files.get(f"{name}.pages"))):
+                if noted is not None and noted[0] == len(self.files[name]):
+                    os.utime(folder / name, ns=(noted[1], noted[1]))
+
+
+def _sealed(raw: bytes | None) -> tuple[int, int] | None:
+    """Size and time that a seal tells of its file."""
+    try:
+        seal = msgspec.json.decode(raw or b"", type=Seal)
+    except msgspec.MsgspecError:
+        return None
+    return seal.size, seal.mtime_ns
+
+
+def _summed(raw: bytes | None) -> tuple[int, int] | None:
+    """The same of the checksums of pages."""
+    if raw is None or len(raw) < _PAGES_HEAD.size:
+        return None
+    _, _, size, mtime_ns, _ = _PAGES_HEAD.unpack_from(raw)
+    return size, mtime_ns
 
 
 def cuts(recorded: Sequence[Event], count: int, seed: int) -> Iterable[State]:
@@ -125,7 +156,7 @@ def cuts(recorded: Sequence[Event], count: int, seed: int) -> Iterable[State]:
         disk.happen(event)
         for _ in range(moments[after]):
             way = chance.choice(WAYS)
-            yield State(after, way, disk.left(way, chance))
+            yield State(after, way, disk.left(way, chance), has_old_times=chance.random() < 0.5)
 
 
 def _stays(way: str, when: int, beginning: int | None, chance: random.Random) -> bool:

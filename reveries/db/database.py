@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 
 import aiosqlite
@@ -26,6 +26,7 @@ from reveries.db.room import Room, disk_full
 from reveries.db.scrubbing import Scrubbed, has_room, looked_and_copied, put_in_place, vacuumed
 from reveries.db.seals import seal
 from reveries.db.storage_errors import is_refused_write, primary_code, seen_damaged, storage_errors
+from reveries.db.transactions import Look, Transaction
 from reveries.db.write_ahead_log import log_bytes, log_of
 from reveries.errors import DiskFullError, StorageDamagedError, StorageError, StorageLostError
 from reveries.pulse import Pulse, WatchedLock
@@ -37,70 +38,8 @@ _TRIED_BYTES = 256 * 1024
 _COMMITS_BETWEEN_FOLDS = 50
 _LOG_GROWTH_BYTES = 4 * 2**20
 """After so many commits, or when the log has grown by so much, it is folded into the file."""
-
-
 _STEPS_BETWEEN_LOOKS = 10_000
 """Of SQLite's virtual machine, between two looks at the clock: well under a millisecond."""
-
-
-class Transaction:
-    """Statements that take effect together or not at all."""
-
-    def __init__(self, connection: aiosqlite.Connection) -> None:
-        self._connection = connection
-
-    async def run(self, name: str, parameters: Parameters | None = None) -> int:
-        """Run the statement called `name`; how many rows it changed."""
-        cursor = await self._connection.execute(statements()[name], parameters or {})
-        changed = cursor.rowcount
-        await cursor.close()
-        return changed
-
-    async def run_many(self, name: str, rows: Iterable[Parameters]) -> None:
-        """Run the statement called `name` once for each of `rows`."""
-        await (await self._connection.executemany(statements()[name], rows)).close()
-
-    async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
-        """What the query called `name` finds, within this transaction."""
-        return await rows_of(self._connection, name, parameters)
-
-    async def run_text(self, statement: str) -> None:
-        """Run a statement that has no name: for tables that are made while the mind lives (`vector_tables`)."""
-        await (await self._connection.execute(statement)).close()
-
-    async def run_text_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
-        """The same, once for each of `rows`."""
-        await (await self._connection.executemany(statement, rows)).close()
-
-
-class _Look(Transaction):
-    """One for looking alone: what it would write down in passing is left out where another program is in the way. Who
-    writes keeps nobody from reading: what is refused was to be written."""
-
-    async def run(self, name: str, parameters: Parameters | None = None) -> int:
-        try:
-            return await super().run(name, parameters)
-        except dbapi.OperationalError as error:
-            _require_in_the_way(error)
-            return 0
-
-    async def run_many(self, name: str, rows: Iterable[Parameters]) -> None:
-        try:
-            await super().run_many(name, rows)
-        except dbapi.OperationalError as error:
-            _require_in_the_way(error)
-
-    async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
-        try:
-            return await super().rows(name, parameters)
-        except dbapi.OperationalError as error:
-            _require_in_the_way(error)
-            return []
-
-
-def _require_in_the_way(error: dbapi.OperationalError) -> None:
-    if primary_code(error) != SQLITE_BUSY:
-        raise error
 
 
 class Database:
@@ -167,7 +106,7 @@ class Database:
             with self.noticing_loss(), storage_errors():
                 try:
                     await self._connection.execute("BEGIN")
-                    yield _Look(self._connection)
+                    yield Look(self._connection)
                 finally:
                     ended = self._connection.rollback()
                     await asyncio.shield(ended)

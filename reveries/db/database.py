@@ -16,7 +16,7 @@ import aiosqlite
 from reveries.db.backups import Looked, Tell, suspect, suspicion, tell_nobody
 from reveries.db.connecting import connected_again, follow_pages, waiting_for_nobody
 from reveries.db.copies import connect_beside, is_on_another_disk, vacuum_into, verified, watched
-from reveries.db.driver import MAY_READ_BESIDE, SQLITE_BUSY, SQLITE_INTERRUPT, SQLITE_VERSION, dbapi
+from reveries.db.driver import MAY_READ_BESIDE, SQLITE_INTERRUPT, SQLITE_VERSION, dbapi
 from reveries.db.failpoints import Place, Step, may_hang, reached
 from reveries.db.page_sums import PageSums
 from reveries.db.queries import statements
@@ -80,6 +80,11 @@ class Database:
         """Whether nothing is stored any more, for a write or a sync has failed."""
         return self._lost is not None
 
+    def require_storage(self) -> None:
+        """Raises StorageLostError where a write or a sync has failed, though whoever met that may have left."""
+        if self._lost is not None:
+            raise StorageLostError(self._lost.message, advice=self._lost.advice)
+
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """BEGIN IMMEDIATE … COMMIT; ROLLBACK when the body raises or is cancelled.
@@ -112,37 +117,36 @@ class Database:
                     await asyncio.shield(ended)
 
     async def try_room(self) -> bool:
-        """Whether something can be stored now; then `room` is open again. Raises StorageLostError."""
-        try:
-            async with self._transaction() as transaction:
-                await transaction.run("room.fill", {"bytes": _TRIED_BYTES})
-            async with self._transaction() as transaction:
-                await transaction.run("room.clear")
-        except DiskFullError:
-            return False
+        """Whether something can be stored now; then `room` is open again. Who is in the way is not waited for. Raises
+        StorageError where the disk is not what refuses it, StorageLostError where it fails."""
+        with self.pulse.at_work():
+            try:
+                async with self._transaction(waits=False) as transaction:
+                    await transaction.run("room.fill", {"bytes": _TRIED_BYTES})
+                async with self._transaction(waits=False) as transaction:
+                    await transaction.run("room.clear")
+            except DiskFullError:
+                return False
         self.room.open()
         return True
 
     async def try_again(self) -> None:
-        """After a refusal: whether something is taken now; who is in the way is not waited for. Raises
-        StorageLostError."""
-        async with self._writes, self._lock, waiting_for_nobody(self._connection):
-            self._require_storage()
-            with contextlib.suppress(DiskFullError), self.noticing_loss(), self._noticing_refusal(), storage_errors():
-                try:
-                    await self._connection.execute("BEGIN IMMEDIATE")
-                    await Transaction(self._connection).run("room.fill", {"bytes": 2})
-                    await Transaction(self._connection).run("room.clear")
-                    await asyncio.shield(self._commit())
-                except BaseException as error:
-                    await asyncio.shield(self._connection.rollback())
-                    if not isinstance(error, dbapi.Error) or primary_code(error) != SQLITE_BUSY:
-                        raise
+        """After a refusal: whether something is taken now. Who is in the way is not waited for. Raises StorageError
+        where something refuses it, StorageLostError where the disk fails."""
+        with self.pulse.at_work(), contextlib.suppress(DiskFullError):
+            async with self._transaction(waits=False) as transaction:
+                await transaction.run("room.fill", {"bytes": 2})
+                await transaction.run("room.clear")
 
     @contextlib.asynccontextmanager
-    async def _transaction(self) -> AsyncIterator[Transaction]:
-        async with self._writes, self._lock:
-            self._require_storage()
+    async def _transaction(self, *, waits: bool = True) -> AsyncIterator[Transaction]:
+        """`waits`: a while for another program that writes."""
+        async with (
+            self._writes,
+            self._lock,
+            contextlib.nullcontext() if waits else waiting_for_nobody(self._connection),
+        ):
+            self.require_storage()
             with self.noticing_loss(), self._noticing_refusal(), storage_errors():
                 # The connection's thread works in order. So whichever step a cancellation hits, the rollback comes
                 # after it, and does nothing where COMMIT has succeeded. Shielded, for no transaction may stay open
@@ -387,13 +391,9 @@ class Database:
                 await asyncio.to_thread(seal, self.path)
                 suspicion(self.path).unlink(missing_ok=True)
 
-    def _require_storage(self) -> None:
-        if self._lost is not None:
-            raise StorageLostError(self._lost.message, advice=self._lost.advice)
-
     async def _commit(self) -> None:
         # Noticed here and not by who waits: a caller that is cancelled is gone when the disk refuses.
-        self._require_storage()
+        self.require_storage()
         with self.noticing_loss(), storage_errors():
             reached(Step.BEFORE_COMMIT)
             await self._connection.execute("COMMIT")
@@ -425,7 +425,7 @@ class Database:
                 is_cancelled = True
         if is_cancelled:
             raise asyncio.CancelledError
-        self._require_storage()
+        self.require_storage()
 
     async def _fold(self, how: str) -> None:
         with self.noticing_loss(), storage_errors():

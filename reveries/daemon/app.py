@@ -304,11 +304,21 @@ async def _start(
     for name, child in children(mind, schedule, meanings).items():
         if mind.safe_because and name not in _IN_SAFE_MODE:
             continue
-        tasks.create_task(supervise(name, child, mind.clock, mind.database.room), name=name)
+        tasks.create_task(_supervised(name, child, mind, ending), name=name)
     tasks.create_task(tell_of_hang(mind.clock), name="tell-of-hang")
     await listening.wait()
     await tell_at_length("READY=1")
     log.info("awake", pid=os.getpid())
+
+
+async def _supervised(name: str, child: Callable[[], Awaitable[None]], mind: Mind, ending: _Ending) -> None:
+    """Raises StorageLostError: that ends the daemon. Not where it ends for that already: first whoever asked for what
+    could not be stored hears so."""
+    try:
+        await supervise(name, child, mind.clock, mind.database.room)
+    except StorageLostError as error:
+        if ending.exit_code != error.exit_code:
+            raise
 
 
 def children(mind: Mind, schedule: Schedule, meanings: Meanings) -> dict[str, Callable[[], Awaitable[None]]]:

@@ -16,7 +16,7 @@ from reveries.db.connecting import connect_to_look
 from reveries.db.database import Database
 from reveries.db.driver import SQLITE_BUSY, SQLITE_LOCKED, SQLITE_VERSION, dbapi
 from reveries.db.schemas import SCHEMA_VERSION
-from reveries.db.storage_errors import primary_code, said_of
+from reveries.db.storage_errors import primary_code, said_of, seen_damaged
 from reveries.errors import StorageError
 from reveries.memory.graph.snapshot import is_whole
 from reveries.protocol import Finding, found
@@ -82,7 +82,8 @@ def _snapshot(path: Path) -> Iterator[Finding]:
 
 
 async def check_open(database: Database, home: Home, clock: Clock) -> tuple[list[Finding], list[str]]:
-    """The open database: how it runs, whether its pages are whole, its times, its copies. With what was left out."""
+    """The open database: how it runs, whether its pages are whole, its times, its copies. With what was left out.
+    Where they are not whole nothing is stored any more, as after any read that meets that. Raises StorageError."""
     where = str(database.path)
     [runs] = await database.rows("statistics.how_it_runs")
     [span] = await database.rows("statistics.span")
@@ -95,8 +96,8 @@ async def check_open(database: Database, home: Home, clock: Clock) -> tuple[list
     try:
         rows = await database.rows_within("statistics.look_through", {}, _LOOK_SECONDS)
         if rows and rows[0]["verdict"] != "ok":
-            database.suspect(str(rows[0]["verdict"]))
-            findings.append(found("database-damaged", f"The memory is damaged: {rows[0]['verdict']}.", where=where))
+            with database.noticing_loss():
+                raise seen_damaged(str(rows[0]["verdict"]))
     except TimeoutError:
         left_out.append(f"every page of the memory: that takes more than {_LOOK_SECONDS:g} s (asleep it is done)")
     except StorageError as error:

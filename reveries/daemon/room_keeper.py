@@ -1,10 +1,10 @@
-"""Keeps watch over the room on the disk (A5): warns, lets the background rest while there is little, and finds out when
-a full disk takes something again."""
+"""Keeps watch over the disk of the memory: over its room (A5), where it warns, lets the background rest while there is
+little, and finds out when a full disk takes something again; and over a failure that nobody else heard of (A4)."""
 
 import asyncio
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import structlog
@@ -13,6 +13,7 @@ from reveries.clock import Clock
 from reveries.config import StorageSettings
 from reveries.db.database import Database
 from reveries.db.reserve import put_by
+from reveries.errors import StorageError, StorageLostError
 
 LOOK_SECONDS = 1.5
 """Between two looks: a disk that is full is told of within 2 s, also while nothing is written."""
@@ -47,13 +48,14 @@ class RoomKeeper:
         database.room.when_changed = self._room_changed
 
     async def run(self) -> None:
-        """Look, again and again. Raises StorageLostError when trying finds a disk that fails."""
+        """Look, again and again. Raises StorageLostError when the disk has failed, whoever met that."""
         while True:
             await self.look()
             await self._clock.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:
-        """Once."""
+        """Once. Raises StorageLostError."""
+        self._database.require_storage()
         before, room = self.problems(), self._database.room
         self._free_bytes = await asyncio.to_thread(self._read_free_bytes, self._database.path.parent)
         if self._free_bytes >= _AGAIN_BYTES and not room.is_full:
@@ -63,21 +65,31 @@ class RoomKeeper:
         if self._free_bytes < _LEAST_BYTES:
             room.close()
         elif room.is_full and self._free_bytes >= _AGAIN_BYTES:
-            await self._database.try_room()
-        elif room.refusal:
-            await self._database.try_again()
+            await self._trying(self._database.try_room())
+        elif room.refusal and not room.is_full:
+            await self._trying(self._database.try_again())
         elif self.problems() != before:
             self.when_changed()
+
+    async def _trying(self, trial: Awaitable[object]) -> None:
+        try:
+            await trial
+        except StorageLostError:
+            raise
+        except StorageError as error:
+            # Tried again at the next look: this must go on, for nobody else opens the gate.
+            self._database.room.refused(f"What is new is not stored. {error}")
 
     def problems(self) -> list[str]:
         """What the owner should know; empty when there is enough."""
         settings = self._settings()
-        if self._database.room.is_full:
+        room = self._database.room
+        if room.refusal and not (room.is_full and self._free_bytes < _AGAIN_BYTES):
+            return [room.refusal]
+        if room.is_full:
             return [
                 "The disk is full: nothing new is stored, thought or slept on. Free some room; it goes on by itself."
             ]
-        if refusal := self._database.room.refusal:
-            return [refusal]
         if self._is_resting:
             return [
                 f"The disk is nearly full ({settings.rest_below_free_megabytes} MB): it only talks. Free some room."

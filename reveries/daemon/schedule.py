@@ -15,7 +15,7 @@ import structlog
 from reveries.clock import Clock
 from reveries.db.database import Database
 from reveries.db.failpoints import Place, may_hang
-from reveries.errors import DiskFullError, ReveriesError, StorageLostError
+from reveries.errors import DiskFullError, ReveriesError, StorageError, StorageLostError
 from reveries.pulse import Pulse
 
 _LOOK_SECONDS = 60.0
@@ -101,16 +101,24 @@ class Schedule:
         self._next_run_at[job.name] = next_after(job.trigger, began, now)
         if outcome is not None:
             log.info("job.done", job=job.name, outcome=outcome)
-        async with self._database.transaction() as transaction:
-            await transaction.run(
-                "schedule.put",
-                {
-                    "job": job.name,
-                    "next_run_at": self._next_run_at[job.name],
-                    "last_run_at": began,
-                    "last_outcome": outcome or "",
-                },
-            )
+        await self._keep(job.name, began, outcome or "")
+
+    async def _keep(self, name: str, began: float, outcome: str) -> None:
+        plan = {
+            "job": name,
+            "next_run_at": self._next_run_at[name],
+            "last_run_at": began,
+            "last_outcome": outcome,
+        }
+        try:
+            async with self._database.transaction() as transaction:
+                await transaction.run("schedule.put", plan)
+        except (StorageLostError, DiskFullError):
+            raise
+        except StorageError as error:
+            # Another program holds the file, perhaps for hours. It is in mind here: who began anew would read what was
+            # planned before, and do the same job again and again.
+            log.warning("schedule.not_kept", job=name, why=error.for_log)
 
     def _seconds_to_next(self) -> float:
         soonest = min(self._next_run_at.values(), default=self._clock.now() + _LOOK_SECONDS)

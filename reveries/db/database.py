@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 
 import aiosqlite
@@ -16,7 +16,7 @@ import aiosqlite
 from reveries.db.backups import Looked, Tell, suspect, suspicion, tell_nobody
 from reveries.db.connecting import connected_again, follow_pages, waiting_for_nobody
 from reveries.db.copies import connect_beside, is_on_another_disk, vacuum_into, verified, watched
-from reveries.db.driver import MAY_READ_BESIDE, SQLITE_BUSY, SQLITE_INTERRUPT, SQLITE_VERSION, dbapi
+from reveries.db.driver import MAY_READ_BESIDE, SQLITE_INTERRUPT, SQLITE_VERSION, dbapi
 from reveries.db.failpoints import Place, Step, may_hang, reached
 from reveries.db.page_sums import PageSums
 from reveries.db.queries import statements
@@ -26,6 +26,7 @@ from reveries.db.room import Room, disk_full
 from reveries.db.scrubbing import Scrubbed, has_room, looked_and_copied, put_in_place, vacuumed
 from reveries.db.seals import seal
 from reveries.db.storage_errors import is_refused_write, primary_code, seen_damaged, storage_errors
+from reveries.db.transactions import Look, Transaction
 from reveries.db.write_ahead_log import log_bytes, log_of
 from reveries.errors import DiskFullError, StorageDamagedError, StorageError, StorageLostError
 from reveries.pulse import Pulse, WatchedLock
@@ -37,70 +38,8 @@ _TRIED_BYTES = 256 * 1024
 _COMMITS_BETWEEN_FOLDS = 50
 _LOG_GROWTH_BYTES = 4 * 2**20
 """After so many commits, or when the log has grown by so much, it is folded into the file."""
-
-
 _STEPS_BETWEEN_LOOKS = 10_000
 """Of SQLite's virtual machine, between two looks at the clock: well under a millisecond."""
-
-
-class Transaction:
-    """Statements that take effect together or not at all."""
-
-    def __init__(self, connection: aiosqlite.Connection) -> None:
-        self._connection = connection
-
-    async def run(self, name: str, parameters: Parameters | None = None) -> int:
-        """Run the statement called `name`; how many rows it changed."""
-        cursor = await self._connection.execute(statements()[name], parameters or {})
-        changed = cursor.rowcount
-        await cursor.close()
-        return changed
-
-    async def run_many(self, name: str, rows: Iterable[Parameters]) -> None:
-        """Run the statement called `name` once for each of `rows`."""
-        await (await self._connection.executemany(statements()[name], rows)).close()
-
-    async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
-        """What the query called `name` finds, within this transaction."""
-        return await rows_of(self._connection, name, parameters)
-
-    async def run_text(self, statement: str) -> None:
-        """Run a statement that has no name: for tables that are made while the mind lives (`vector_tables`)."""
-        await (await self._connection.execute(statement)).close()
-
-    async def run_text_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
-        """The same, once for each of `rows`."""
-        await (await self._connection.executemany(statement, rows)).close()
-
-
-class _Look(Transaction):
-    """One for looking alone: what it would write down in passing is left out where another program is in the way. Who
-    writes keeps nobody from reading: what is refused was to be written."""
-
-    async def run(self, name: str, parameters: Parameters | None = None) -> int:
-        try:
-            return await super().run(name, parameters)
-        except dbapi.OperationalError as error:
-            _require_in_the_way(error)
-            return 0
-
-    async def run_many(self, name: str, rows: Iterable[Parameters]) -> None:
-        try:
-            await super().run_many(name, rows)
-        except dbapi.OperationalError as error:
-            _require_in_the_way(error)
-
-    async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
-        try:
-            return await super().rows(name, parameters)
-        except dbapi.OperationalError as error:
-            _require_in_the_way(error)
-            return []
-
-
-def _require_in_the_way(error: dbapi.OperationalError) -> None:
-    if primary_code(error) != SQLITE_BUSY:
-        raise error
 
 
 class Database:
@@ -141,6 +80,11 @@ class Database:
         """Whether nothing is stored any more, for a write or a sync has failed."""
         return self._lost is not None
 
+    def require_storage(self) -> None:
+        """Raises StorageLostError where a write or a sync has failed, though whoever met that may have left."""
+        if self._lost is not None:
+            raise StorageLostError(self._lost.message, advice=self._lost.advice)
+
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """BEGIN IMMEDIATE … COMMIT; ROLLBACK when the body raises or is cancelled.
@@ -167,43 +111,42 @@ class Database:
             with self.noticing_loss(), storage_errors():
                 try:
                     await self._connection.execute("BEGIN")
-                    yield _Look(self._connection)
+                    yield Look(self._connection)
                 finally:
                     ended = self._connection.rollback()
                     await asyncio.shield(ended)
 
     async def try_room(self) -> bool:
-        """Whether something can be stored now; then `room` is open again. Raises StorageLostError."""
-        try:
-            async with self._transaction() as transaction:
-                await transaction.run("room.fill", {"bytes": _TRIED_BYTES})
-            async with self._transaction() as transaction:
-                await transaction.run("room.clear")
-        except DiskFullError:
-            return False
+        """Whether something can be stored now; then `room` is open again. Who is in the way is not waited for. Raises
+        StorageError where the disk is not what refuses it, StorageLostError where it fails."""
+        with self.pulse.at_work():
+            try:
+                async with self._transaction(waits=False) as transaction:
+                    await transaction.run("room.fill", {"bytes": _TRIED_BYTES})
+                async with self._transaction(waits=False) as transaction:
+                    await transaction.run("room.clear")
+            except DiskFullError:
+                return False
         self.room.open()
         return True
 
     async def try_again(self) -> None:
-        """After a refusal: whether something is taken now; who is in the way is not waited for. Raises
-        StorageLostError."""
-        async with self._writes, self._lock, waiting_for_nobody(self._connection):
-            self._require_storage()
-            with contextlib.suppress(DiskFullError), self.noticing_loss(), self._noticing_refusal(), storage_errors():
-                try:
-                    await self._connection.execute("BEGIN IMMEDIATE")
-                    await Transaction(self._connection).run("room.fill", {"bytes": 2})
-                    await Transaction(self._connection).run("room.clear")
-                    await asyncio.shield(self._commit())
-                except BaseException as error:
-                    await asyncio.shield(self._connection.rollback())
-                    if not isinstance(error, dbapi.Error) or primary_code(error) != SQLITE_BUSY:
-                        raise
+        """After a refusal: whether something is taken now. Who is in the way is not waited for. Raises StorageError
+        where something refuses it, StorageLostError where the disk fails."""
+        with self.pulse.at_work(), contextlib.suppress(DiskFullError):
+            async with self._transaction(waits=False) as transaction:
+                await transaction.run("room.fill", {"bytes": 2})
+                await transaction.run("room.clear")
 
     @contextlib.asynccontextmanager
-    async def _transaction(self) -> AsyncIterator[Transaction]:
-        async with self._writes, self._lock:
-            self._require_storage()
+    async def _transaction(self, *, waits: bool = True) -> AsyncIterator[Transaction]:
+        """`waits`: a while for another program that writes."""
+        async with (
+            self._writes,
+            self._lock,
+            contextlib.nullcontext() if waits else waiting_for_nobody(self._connection),
+        ):
+            self.require_storage()
             with self.noticing_loss(), self._noticing_refusal(), storage_errors():
                 # The connection's thread works in order. So whichever step a cancellation hits, the rollback comes
                 # after it, and does nothing where COMMIT has succeeded. Shielded, for no transaction may stay open
@@ -447,13 +390,9 @@ class Database:
                 await asyncio.to_thread(seal, self.path)
                 suspicion(self.path).unlink(missing_ok=True)
 
-    def _require_storage(self) -> None:
-        if self._lost is not None:
-            raise StorageLostError(self._lost.message, advice=self._lost.advice)
-
     async def _commit(self) -> None:
         # Noticed here and not by who waits: a caller that is cancelled is gone when the disk refuses.
-        self._require_storage()
+        self.require_storage()
         with self.noticing_loss(), storage_errors():
             reached(Step.BEFORE_COMMIT)
             await self._connection.execute("COMMIT")
@@ -485,7 +424,7 @@ class Database:
                 is_cancelled = True
         if is_cancelled:
             raise asyncio.CancelledError
-        self._require_storage()
+        self.require_storage()
 
     async def _fold(self, how: str) -> bool:
         """Whether the whole log is in the file: where another program reads, what it reads stays as it was."""

@@ -39,9 +39,10 @@ class Room:
             raise disk_full()
 
     def close(self) -> None:
-        """Something could not be stored."""
-        if not self.is_full:
+        """Something could not be stored, for there is none: whatever else was in the way is not what is now."""
+        if not self.is_full or self.refusal:
             self._open.clear()
+            self.refusal = ""
             self.when_changed()
 
     def open(self) -> None:

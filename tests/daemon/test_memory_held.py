@@ -2,18 +2,22 @@
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+import math
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from reveries.config import Home, load_settings
 from reveries.daemon.mind import Mind
+from reveries.daemon.room_keeper import RoomKeeper
 from reveries.db.database import Database
 from reveries.db.driver import dbapi
+from reveries.db.opening import open_database
 from reveries.errors import StorageError
 from reveries.llm.scripted import ScriptedModel
 from tests.daemon.mind_kit import NOON, living
+from tests.fakes.clock import HandClock
 from tests.fakes.patient_clock import PatientClock
 
 _HELD = "What is new is not stored. Another program holds the memory's file. End that program; "
@@ -63,3 +67,65 @@ async def test_who_holds_the_memorys_file_is_told_of_until_a_commit_succeeds(hom
         await life.say("And now?")
         said = await mind.memory.recent_turns(mind.conversation.conversation_id, 10)
         assert [turn.text for turn in said if turn.origin.value == "owner"] == ["Hello.", "And now?"]
+
+
+@pytest.mark.requirement("A9", "H3")
+async def test_a_backup_is_made_while_another_program_keeps_what_is_new_from_being_stored(home: Home) -> None:
+    model = ScriptedModel(otherwise="That is enough.", name="ollama/x")
+    async with living(home, model, PatientClock(NOON), load_settings(None)) as life:
+        await life.say("Hello.")
+        with _held(life.mind.database.path):
+            await life.mind.back_up()
+        assert len(list(home.backups.glob("*.db"))) == 1
+
+
+@pytest.fixture
+async def kept(tmp_path: Path) -> AsyncIterator[tuple[Database, RoomKeeper]]:
+    """A memory on a disk with room, and who keeps watch over that."""
+    database = await open_database(tmp_path / "memory.db")
+    try:
+        yield database, RoomKeeper(database, HandClock(), lambda: load_settings(None).storage, lambda _: math.inf)
+    finally:
+        await database.aclose()
+
+
+@pytest.mark.requirement("A5", "H3")
+async def test_a_disk_that_has_room_again_is_tried_until_the_program_that_holds_the_file_is_gone(
+    kept: tuple[Database, RoomKeeper],
+) -> None:
+    database, keeper = kept
+    database.room.close()
+    with _held(database.path):
+        async with asyncio.timeout(3):  # Nobody waits for who is in the way.
+            for _ in range(2):
+                await keeper.look()
+        told = [(database.room.is_full, [problem[: len(_HELD)] for problem in keeper.problems()])]
+    await keeper.look()
+    told.append((database.room.is_full, keeper.problems()))
+    assert told == [(True, [_HELD]), (False, [])]
+
+
+@pytest.mark.requirement("A5", "H3")
+async def test_of_a_disk_that_fills_after_another_program_was_in_the_way_that_is_told(
+    kept: tuple[Database, RoomKeeper],
+) -> None:
+    database, keeper = kept
+    database.room.refused("What is new is not stored. Another program holds the memory's file.")
+    database.room.close()
+    [problem] = keeper.problems()
+    assert problem.startswith("The disk is full")
+
+
+@pytest.mark.requirement("H3")
+async def test_whatever_refuses_what_is_new_it_is_tried_at_each_look(kept: tuple[Database, RoomKeeper]) -> None:
+    database, keeper = kept
+    await database.rows_of_text("PRAGMA query_only=1", ())
+    with pytest.raises(StorageError):
+        async with database.transaction() as transaction:
+            await transaction.run("room.fill", {"bytes": 2})
+    for _ in range(2):
+        await keeper.look()
+    assert ["can only be read" in problem for problem in keeper.problems()] == [True]
+    await database.rows_of_text("PRAGMA query_only=0", ())
+    await keeper.look()
+    assert keeper.problems() == []

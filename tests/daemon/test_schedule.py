@@ -1,7 +1,8 @@
 """Jobs run when due, once however late, and never in a burst."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import pytest
 import structlog
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
+from structlog.typing import EventDict
 
 from reveries.daemon.schedule import Job, Schedule, next_after
 from reveries.db.database import Database
+from reveries.db.driver import dbapi
 from reveries.db.opening import open_database
 from reveries.errors import ModelUnavailableError
 from tests.fakes.clock import HandClock
@@ -152,6 +155,36 @@ async def test_a_job_that_fails_is_planned_again_and_the_others_run(database: Da
     rows = {row["job"]: row for row in await database.rows("schedule.all")}
     assert rows["bad"]["last_outcome"] == "failed: ValueError"
     assert rows["bad"]["next_run_at"] > clock.now()
+
+
+@pytest.mark.requirement("E1", "A9", "H3")
+async def test_jobs_run_at_their_times_while_another_program_keeps_their_plan_from_being_written(
+    database: Database,
+) -> None:
+    clock, late, later = HandClock(), _Counted(), _Counted()
+    for name, seconds in (("late", 7200), ("later", 1)):
+        async with database.transaction() as transaction:
+            plan = {"job": name, "next_run_at": clock.now() - seconds, "last_run_at": None, "last_outcome": ""}
+            await transaction.run("schedule.put", plan)
+    await database.rows_of_text("PRAGMA busy_timeout=1", ())
+    schedule = Schedule(database, clock, [Job("late", _hourly(), late.run), Job("later", _hourly(), later.run)])
+    with contextlib.closing(dbapi.connect(database.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with structlog.testing.capture_logs() as lines:
+            async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+                task = tasks.create_task(schedule.run())
+                for seconds, expected in ((1, 2), (3600, 4)):
+                    await clock.advance(seconds)
+                    while len(_not_kept(lines)) < expected:  # noqa: ASYNC110  # SQLite answers from its own thread
+                        await asyncio.sleep(0.001)
+                task.cancel()
+        other.execute("ROLLBACK")
+    assert (late.runs, later.runs) == (2, 2)
+    assert _not_kept(lines) == [("warning", "late"), ("warning", "later")] * 2
+
+
+def _not_kept(lines: Sequence[EventDict]) -> list[tuple[str, str]]:
+    return [(line["log_level"], line["job"]) for line in lines if line["event"] == "schedule.not_kept"]
 
 
 async def test_a_foreseen_failure_is_a_line_of_the_log_and_a_fault_of_ours_is_a_traceback(database: Database) -> None:

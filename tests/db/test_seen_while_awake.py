@@ -1,6 +1,7 @@
 """What is seen of a broken memory while it is open: nothing is acknowledged after it, and the next wake knows of it."""
 
 import asyncio
+import math
 import os
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -10,12 +11,16 @@ from typing import Any
 import aiosqlite
 import pytest
 
+from reveries.config import Home, load_settings
+from reveries.daemon.memory_checkup import check_open
+from reveries.daemon.room_keeper import RoomKeeper
 from reveries.db.backups import suspicion
 from reveries.db.database import Database
 from reveries.db.driver import MAY_READ_BESIDE, SQLITE_IOERR, dbapi
 from reveries.db.opening import open_database
 from reveries.db.page_sums import PageSums
 from reveries.errors import StorageDamagedError, StorageLostError
+from tests.fakes.clock import HandClock
 
 PAGE_BYTES = 4096
 ASKED = "schedule.all"
@@ -77,6 +82,12 @@ async def _is_intact(database: Database) -> None:
         raise StorageDamagedError("it says so itself")
 
 
+async def _doctor(database: Database) -> None:
+    findings, _ = await check_open(database, Home(database.path.parent), HandClock())
+    if "database-damaged" in {finding.fault for finding in findings}:
+        raise StorageDamagedError("it says so itself")
+
+
 READS: dict[str, Callable[[Database], Awaitable[None]]] = {
     "rows": _rows,
     "rows within a time": _rows_within,
@@ -85,6 +96,7 @@ READS: dict[str, Callable[[Database], Awaitable[None]]] = {
     "a look on a full disk": _look_on_a_full_disk,
     "a copy": _copy,
     "a check": _is_intact,
+    "the doctor": _doctor,
 }
 
 
@@ -188,6 +200,38 @@ async def test_what_fails_behind_a_caller_that_left_is_the_end_all_the_same(
     connection.refused = "none"
     with pytest.raises(StorageLostError):
         await _put(database, "after it")
+    keeper = RoomKeeper(database, HandClock(), lambda: load_settings(None).storage)
+    with pytest.raises(StorageLostError):
+        async with asyncio.timeout(5):
+            await keeper.run()
+
+
+@pytest.mark.requirement("A5", "B7")
+@pytest.mark.parametrize("is_full", [True, False])
+async def test_a_disk_that_hangs_while_it_is_tried_is_watched(
+    refusing: tuple[Database, Refusing], is_full: bool
+) -> None:
+    database, connection = refusing
+    if is_full:
+        database.room.close()
+    else:
+        database.room.refused("Another program holds it.")
+    connection.refused = "BEGIN"
+    keeper = RoomKeeper(database, HandClock(), lambda: load_settings(None).storage, lambda _: math.inf)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        looking = tasks.create_task(_ends_for_a_lost_storage(keeper.look()))
+        await asyncio.to_thread(connection.begun.wait, 5)
+        was_watched = database.pulse.is_at_work
+        connection.goes_on.set()
+        await looking
+    connection.refused = "none"
+    assert was_watched
+    assert not database.pulse.is_at_work
+
+
+async def _ends_for_a_lost_storage(work: Awaitable[None]) -> None:
+    with pytest.raises(StorageLostError):
+        await work
 
 
 async def _put(database: Database, name: str) -> None:

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from reveries import protocol
 from reveries.config import Home
+from reveries.db.connecting import connect_to_look
+from reveries.db.driver import dbapi
 from reveries.db.write_ahead_log import log_bytes
 from reveries.errors import ProtocolError, StorageError
 from reveries.protocol import Frame
@@ -109,6 +111,44 @@ async def end_on_a_broken_disk(folder: Path, zygote: Zygote) -> int:
         finally:
             code = await _reaped(daemon, zygote)
     return code
+
+
+async def look_at_a_broken_file(folder: Path, table: str, zygote: Zygote) -> tuple[str, int]:
+    """The first page of `table` becomes zeros under a mind that is awake and has not read it, and the owner has all of
+    the memory looked through: what they are told, and the exit code."""
+    home = Home(folder / "h")
+    async with provider() as asked:
+        prepare(home, asked)
+        settings = home.config.read_text().replace("rest_minutes = 0.002", "rest_minutes = 60")
+        home.config.write_text(settings.replace("[monologue]", "[monologue]\nenabled = false"))
+        # What the first life made is in the file and not in the log.
+        await _wakes(home, first := zygote.wake(home))
+        os.kill(first, signal.SIGTERM)
+        await _ends(first)
+        await _reaped(first, zygote)
+        with contextlib.closing(connect_to_look(home.database_default)) as look:
+            named = "SELECT rootpage FROM sqlite_master WHERE name = ?"
+            [page], [size] = look.execute(named, (table,)).fetchone(), look.execute("PRAGMA page_size").fetchone()
+        daemon = zygote.wake(home)
+        try:
+            await _wakes(home, daemon)
+            _let_it_read_anew(home.database_default)
+            with home.database_default.open("r+b") as file:
+                os.pwrite(file.fileno(), bytes(size), (page - 1) * size)
+            async with asyncio.timeout(_END_SECONDS), client_of(home) as client:
+                client.send(protocol.AskCheckup(client.number()))
+                told = await client.next_of(protocol.Failed)
+            await _ends(daemon)
+        finally:
+            code = await _reaped(daemon, zygote)
+    return f"{told.code}: {told.message} {told.advice}", code
+
+
+def _let_it_read_anew(memory: Path) -> None:
+    """What another program commits has SQLite forget each page that it knows: it changes nothing here."""
+    with contextlib.closing(dbapi.connect(memory, isolation_level=None)) as other:
+        [version] = other.execute("PRAGMA user_version").fetchone()
+        other.execute(f"PRAGMA user_version={version}")
 
 
 @contextlib.asynccontextmanager

@@ -12,6 +12,7 @@ from tests.durability.broken import (
     WRITE,
     end_on_a_broken_disk,
     live_on_a_broken_disk,
+    look_at_a_broken_file,
     told_too_early,
 )
 from tests.durability.cuts import in_memory
@@ -49,6 +50,15 @@ async def test_after_the_first_refusal_nothing_is_acknowledged_and_the_daemon_en
 async def test_a_disk_that_fails_when_the_mind_was_told_to_end_already_is_told_by_the_exit_code(zygote: Zygote) -> None:
     with tempfile.TemporaryDirectory(prefix="rvb", dir=in_memory()) as folder:
         assert await end_on_a_broken_disk(Path(folder), zygote) == 74
+
+
+@pytest.mark.requirement("A4", "A8")
+async def test_damage_that_the_doctor_sees_while_the_mind_is_awake_is_told_and_ends_it(zygote: Zygote) -> None:
+    with tempfile.TemporaryDirectory(prefix="rvb", dir=in_memory()) as folder:
+        told, exit_code = await look_at_a_broken_file(Path(folder), "erasures", zygote)
+    assert told.startswith("storage_lost: The memory is damaged")
+    assert "puts back the newest backup" in told
+    assert exit_code == 74
 
 
 LOG = "memory.db-wal"

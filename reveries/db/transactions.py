@@ -1,0 +1,70 @@
+"""What a transaction can do: statements by name, and the look that is taken while nothing can be stored."""
+
+from collections.abc import Iterable, Sequence
+
+import aiosqlite
+
+from reveries.db.driver import SQLITE_BUSY, dbapi
+from reveries.db.queries import statements
+from reveries.db.reading import Parameters, Row, rows_of
+from reveries.db.storage_errors import primary_code
+
+
+class Transaction:
+    """Statements that take effect together or not at all."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._connection = connection
+
+    async def run(self, name: str, parameters: Parameters | None = None) -> int:
+        """Run the statement called `name`; how many rows it changed."""
+        cursor = await self._connection.execute(statements()[name], parameters or {})
+        changed = cursor.rowcount
+        await cursor.close()
+        return changed
+
+    async def run_many(self, name: str, rows: Iterable[Parameters]) -> None:
+        """Run the statement called `name` once for each of `rows`."""
+        await (await self._connection.executemany(statements()[name], rows)).close()
+
+    async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
+        """What the query called `name` finds, within this transaction."""
+        return await rows_of(self._connection, name, parameters)
+
+    async def run_text(self, statement: str) -> None:
+        """Run a statement that has no name: for tables that are made while the mind lives (`vector_tables`)."""
+        await (await self._connection.execute(statement)).close()
+
+    async def run_text_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+        """The same, once for each of `rows`."""
+        await (await self._connection.executemany(statement, rows)).close()
+
+
+class Look(Transaction):
+    """One for looking alone: what it would write down in passing is left out where another program is in the way. Who
+    writes keeps nobody from reading: what is refused was to be written."""
+
+    async def run(self, name: str, parameters: Parameters | None = None) -> int:
+        try:
+            return await super().run(name, parameters)
+        except dbapi.OperationalError as error:
+            _require_in_the_way(error)
+            return 0
+
+    async def run_many(self, name: str, rows: Iterable[Parameters]) -> None:
+        try:
+            await super().run_many(name, rows)
+        except dbapi.OperationalError as error:
+            _require_in_the_way(error)
+
+    async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
+        try:
+            return await super().rows(name, parameters)
+        except dbapi.OperationalError as error:
+            _require_in_the_way(error)
+            return []
+
+
+def _require_in_the_way(error: dbapi.OperationalError) -> None:
+    if primary_code(error) != SQLITE_BUSY:
+        raise error

@@ -52,7 +52,9 @@ def main() -> int:
     for name, percentile in (("median", 50.0), ("p99", 99.0)):
         first, last = (seen.turn_seconds(percentile, days) for days in (_FIRST, _LAST))
         turn = f"a turn, {name}"
-        print(f"{turn:<26} {first:.3f} s in the first five days, {last:.3f} s in the last five: {last / first:.1f} times")
+        print(
+            f"{turn:<26} {first:.3f} s in the first five days, {last:.3f} s in the last five: {last / first:.1f} times"
+        )
     print(f"not as it should be        {'; '.join(wrong) or 'nothing'}")
     print(f"seconds                    {time.monotonic() - began:.0f}")
     return 1 if wrong else 0

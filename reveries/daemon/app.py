@@ -10,7 +10,7 @@ import secrets
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from reveries.clock import Clock
 from reveries.config import Home, Settings
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.danger import Danger
+from reveries.daemon.ending import Ending, wind_down
 from reveries.daemon.forgetting import scrub_after_restore
 from reveries.daemon.handlers import Handlers
 from reveries.daemon.heap import give_back_free_memory
@@ -31,7 +32,7 @@ from reveries.daemon.instance import hold_lock, listening_socket
 from reveries.daemon.logs import log_to
 from reveries.daemon.loop_lag import LoopLag, tell_of_hang
 from reveries.daemon.meanings import Meanings
-from reveries.daemon.mind import Mind, Progress
+from reveries.daemon.mind import Mind
 from reveries.daemon.models import Models, build_models, longest_call_seconds
 from reveries.daemon.notify import tell_at_length
 from reveries.daemon.power import on_battery
@@ -62,38 +63,12 @@ from reveries.wakes import begin, came_to_its_end
 log = structlog.get_logger("daemon")
 
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
-_SIGNAL_DEADLINE_SECONDS = 4.0
-_SLEEP_DEADLINE_SECONDS = 120.0
 _IN_SAFE_MODE = frozenset({"erased-again", "conversation", "room", "schedule", "loop-lag", "vitals"})
 """The children that run then. What was erased stays so, also after an old copy was put back."""
-_FAREWELL_SECONDS = 0.2
-"""So long the last frames have to leave."""
 
 
 class _Ended(Exception):  # Not an error: it ends the task group, and so everything in it.
     """The daemon was told to end and has wound down."""
-
-
-@dataclass(slots=True)
-class _Ending:
-    """Why and how the daemon ends. Set once; the first reason counts."""
-
-    asked: asyncio.Event = field(default_factory=asyncio.Event)
-    wound_down: asyncio.Event = field(default_factory=asyncio.Event)
-    politely: bool = False
-    exit_code: int = 0
-    progress: Progress | None = None
-
-    def ask(self, *, politely: bool, exit_code: int = 0) -> None:
-        if not self.asked.is_set():
-            self.politely, self.exit_code = politely, exit_code
-            self.asked.set()
-
-    async def fall_asleep(self, progress: Progress) -> None:
-        """`reveries sleep`: ask, and wait until only the closing is left."""
-        self.progress = progress
-        self.ask(politely=True)
-        await self.wound_down.wait()
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,13 +232,13 @@ async def join(mind: Mind, meanings: Meanings, chance: random.Random) -> None:
 
 
 async def _run(mind: Mind, listener: socket.socket, meanings: Meanings) -> int:
-    ending = _Ending()
+    ending = Ending()
     with _signals(lambda: ending.ask(politely=False)):
         try:
             async with asyncio.TaskGroup() as tasks:
                 await _start(mind, listener, tasks, ending, meanings)
                 await ending.asked.wait()
-                await _wind_down(mind, ending)
+                await wind_down(mind, ending)
                 raise _Ended
         except* _Ended:
             log.info("closing", exit_code=ending.exit_code)
@@ -277,7 +252,7 @@ async def _run(mind: Mind, listener: socket.socket, meanings: Meanings) -> int:
 
 
 async def _start(
-    mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, ending: _Ending, meanings: Meanings
+    mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, ending: Ending, meanings: Meanings
 ) -> None:
     """Start every long task; return when clients can connect. The socket is essential, the rest is supervised."""
 
@@ -339,21 +314,6 @@ def children(mind: Mind, schedule: Schedule, meanings: Meanings) -> dict[str, Ca
         "meanings": meanings.run,
         "vitals": lambda: mind.vitals.run(mind.clock),
     }
-
-
-async def _wind_down(mind: Mind, ending: _Ending) -> None:
-    await tell_at_length("STOPPING=1")
-    log.info("falling_asleep", politely=ending.politely)
-    deadline = _SLEEP_DEADLINE_SECONDS if ending.politely else _SIGNAL_DEADLINE_SECONDS
-    if mind.database.is_lost:
-        # Nothing that comes of the reply or the thought under way could be stored: nobody waits for a model (A4).
-        mind.monologue.pause()
-    else:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(deadline):
-                await mind.prepare_to_close(politely=ending.politely, progress=ending.progress)
-    ending.wound_down.set()
-    await mind.clock.sleep(_FAREWELL_SECONDS)
 
 
 def jobs_of(mind: Mind) -> list[Job]:

@@ -7,9 +7,8 @@ import gc
 import os
 import random
 import secrets
-import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -82,13 +81,18 @@ class Wake:
 
 
 async def live(wake: Wake, clock: Clock) -> int:
-    """Wake, live until told to end, close. The exit code. Raises ReveriesError when it cannot wake.
+    """Wake, live until told to end, close. The exit code. Raises ReveriesError when it cannot wake. Whoever is told to
+    end while it wakes ends too.
 
     Where damage is found on the way, the newest backup that is whole takes the memory's place, once (A8). After some
     wakes that came to no end, it wakes in safe mode (B6).
     """
-    settings, home = wake.settings, wake.home
-    with hold_lock(home, home.database(settings)), log_to(home.logs, settings.log.level, known_secrets(settings.llm)):
+    settings, home, ending = wake.settings, wake.home, Ending()
+    with (
+        hold_lock(home, home.database(settings)),
+        log_to(home.logs, settings.log.level, known_secrets(settings.llm)),
+        ending.on_signals(),
+    ):
         if why := wake.safe_because or why_after_crashes(home, clock.now()):
             require_memory(home.database(settings), home.backups)
             wake = Wake(calmed(settings), home, wake.config_file, told(why))
@@ -98,16 +102,21 @@ async def live(wake: Wake, clock: Clock) -> int:
             log.info("leftovers.cleared", files=cleared)
 
         async def life(awake: asyncio.Event) -> int:
-            return await _live(wake, clock, awake)
+            return await _live(wake, clock, awake, ending)
 
         try:
             return await live_with_recovery(life, home.database(settings), home.backups, clock)
-        except (ReveriesError, asyncio.CancelledError):  # It says why, or was told to: that is no crash.
+        except (ReveriesError, asyncio.CancelledError) as error:  # It says why, or was told to: that is no crash.
             came_to_its_end(home)
-            raise
+            if isinstance(error, ReveriesError) or not ending.asked.is_set():
+                raise
+            # A thread may be at it still, putting a backup back: nobody else may wake meanwhile.
+            await asyncio.get_running_loop().shutdown_default_executor()
+            log.info("ended_while_waking")
+            return 0
 
 
-async def _live(wake: Wake, clock: Clock, awake: asyncio.Event) -> int:
+async def _live(wake: Wake, clock: Clock, awake: asyncio.Event, ending: Ending) -> int:
     settings, home, safe_because = wake.settings, wake.home, wake.safe_because
     async with contextlib.AsyncExitStack() as stack:
         database = await open_database(home.database(settings), home.backups)
@@ -158,9 +167,10 @@ async def _live(wake: Wake, clock: Clock, awake: asyncio.Event) -> int:
         awake.set()
         listener = stack.enter_context(listening_socket(home.socket))
         came_to_its_end(home)
-        exit_code = await _run(mind, listener, meanings)
+        ending.is_waking = False
+        await _run(mind, listener, meanings, ending)
     # A disk may fail when it was told to end already: then nobody who noticed could say why it ends.
-    return StorageLostError.exit_code if database.is_lost else exit_code
+    return StorageLostError.exit_code if database.is_lost else ending.exit_code
 
 
 def _memory(settings: Settings, database: Database, models: Models, answers: AnswerCounts, clock: Clock) -> Memory:
@@ -231,24 +241,21 @@ async def join(mind: Mind, meanings: Meanings, chance: random.Random) -> None:
     mind.memory.reembedding.is_busy = lambda: conversation.is_talking or bool(mind.room.why_to_rest())
 
 
-async def _run(mind: Mind, listener: socket.socket, meanings: Meanings) -> int:
-    ending = Ending()
-    with _signals(lambda: ending.ask(politely=False)):
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                await _start(mind, listener, tasks, ending, meanings)
-                await ending.asked.wait()
-                await wind_down(mind, ending)
-                raise _Ended
-        except* _Ended:
-            log.info("closing", exit_code=ending.exit_code)
-            reached(Step.CLOSING)
-        except* StorageLostError as errors:
-            log.exception("storage.lost")
-            ending.exit_code = StorageLostError.exit_code
-            if errors.subgroup(StorageDamagedError) is not None:
-                mind.database.suspect("it was seen while the mind was awake")
-    return ending.exit_code
+async def _run(mind: Mind, listener: socket.socket, meanings: Meanings, ending: Ending) -> None:
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            await _start(mind, listener, tasks, ending, meanings)
+            await ending.asked.wait()
+            await wind_down(mind, ending)
+            raise _Ended
+    except* _Ended:
+        log.info("closing", exit_code=ending.exit_code)
+        reached(Step.CLOSING)
+    except* StorageLostError as errors:
+        log.exception("storage.lost")
+        ending.exit_code = StorageLostError.exit_code
+        if errors.subgroup(StorageDamagedError) is not None:
+            mind.database.suspect("it was seen while the mind was awake")
 
 
 async def _start(
@@ -333,20 +340,6 @@ def jobs_of(mind: Mind) -> list[Job]:
 def _every(**interval: int) -> IntervalTrigger:
     # A fixed start makes the trigger a pure function of the time that it is asked about.
     return IntervalTrigger(**interval, start_date=_EPOCH, timezone=UTC)
-
-
-@contextlib.contextmanager
-def _signals(end: Callable[[], None]) -> Iterator[None]:
-    """SIGTERM, SIGINT and SIGHUP end the daemon; a second one changes nothing."""
-    loop = asyncio.get_running_loop()
-    caught = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    for number in caught:
-        loop.add_signal_handler(number, end)
-    try:
-        yield
-    finally:
-        for number in caught:
-            loop.remove_signal_handler(number)
 
 
 def _new_id() -> str:

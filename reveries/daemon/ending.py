@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import signal
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import structlog
@@ -20,6 +22,7 @@ _STORED_SECONDS = 2.0
 _FINAL_SLEEP_SECONDS = 60.0
 _FAREWELL_SECONDS = 0.2
 """So long the last frames have to leave."""
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _WHY_CUT = "The mind is falling asleep."
 
 
@@ -32,6 +35,30 @@ class Ending:
     politely: bool = False
     exit_code: int = 0
     progress: Progress | None = None
+    is_waking: bool = True
+    """Whether there is nothing yet to wind down: who is told to end then leaves whatever it is at."""
+
+    @contextlib.contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """SIGTERM, SIGINT and SIGHUP end the task that is in here, from its waking to its last step; a second one
+        changes nothing, and none does afterwards: the process only has to go."""
+        loop, living = asyncio.get_running_loop(), asyncio.current_task()
+
+        def told() -> None:
+            if not self.asked.is_set():
+                self.ask(politely=False)
+                if self.is_waking and living is not None:
+                    living.cancel()
+
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, told)
+        try:
+            yield
+        finally:
+            for number in _SIGNALS:
+                loop.remove_signal_handler(number)
+                # Its own action would end with a failure what has ended well.
+                signal.signal(number, signal.SIG_IGN)
 
     def ask(self, *, politely: bool, exit_code: int = 0) -> None:
         if not self.asked.is_set():

@@ -267,7 +267,7 @@ async def _start(
         log.error("storage.lost", why=error.message)
         if isinstance(error, StorageDamagedError):
             mind.database.suspect(error.message)
-        ending.ask(politely=False, exit_code=error.exit_code)
+        ending.storage_lost(error.exit_code)
 
     handlers = Handlers(mind, tasks, ending.fall_asleep, storage_lost)
     mind.tell_turn, mind.tell_state = handlers.turn_stored, handlers.state_changed

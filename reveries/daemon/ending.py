@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 
 import structlog
@@ -28,7 +28,7 @@ _WHY_CUT = "The mind is falling asleep."
 
 @dataclass(slots=True)
 class Ending:
-    """Why and how the daemon ends. Set once; the first reason counts."""
+    """Why and how the daemon ends. Set once; the first reason counts, but for a disk that fails: that always does."""
 
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     wound_down: asyncio.Event = field(default_factory=asyncio.Event)
@@ -37,6 +37,17 @@ class Ending:
     progress: Progress | None = None
     is_waking: bool = True
     """Whether there is nothing yet to wind down: who is told to end then leaves whatever it is at."""
+    _patience: asyncio.Timeout | None = None
+
+    @contextlib.asynccontextmanager
+    async def waiting(self, seconds: float) -> AsyncIterator[None]:
+        """What is within has so long, and no time at all once the storage is lost."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds) as self._patience:
+                try:
+                    yield
+                finally:
+                    self._patience = None
 
     @contextlib.contextmanager
     def on_signals(self) -> Iterator[None]:
@@ -65,6 +76,13 @@ class Ending:
             self.politely, self.exit_code = politely, exit_code
             self.asked.set()
 
+    def storage_lost(self, exit_code: int) -> None:
+        """Nothing more can be stored: end, and wait for nothing that was to be stored (A4)."""
+        self.ask(politely=False, exit_code=exit_code)
+        self.exit_code = exit_code
+        if self._patience is not None and not self._patience.expired():
+            self._patience.reschedule(0)
+
     async def fall_asleep(self, progress: Progress) -> None:
         """`reveries sleep`: ask, and wait until only the closing is left."""
         self.progress = progress
@@ -81,9 +99,8 @@ async def wind_down(mind: Mind, ending: Ending) -> None:
         # Nothing that comes of the reply or the thought under way could be stored: nobody waits for a model (A4).
         mind.monologue.pause()
     else:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(deadline):
-                await _prepare_to_close(mind, ending)
+        async with ending.waiting(deadline):
+            await _prepare_to_close(mind, ending)
     ending.wound_down.set()
     await mind.clock.sleep(_FAREWELL_SECONDS)
 
@@ -108,6 +125,8 @@ async def _sleep_a_last_time(mind: Mind, progress: Progress | None) -> None:
         async with asyncio.timeout(_FINAL_SLEEP_SECONDS):
             await mind.consolidate(None, trigger="sleep", progress=progress)
     mind.monologue.pause()
+    if mind.database.is_lost:
+        return
     # First: a backup of a large mind may take all the time there is.
     await mind.memory.save_snapshot()
     with contextlib.suppress(ReveriesError):

@@ -7,6 +7,7 @@ import pytest
 
 from reveries.config import Home, load_settings
 from reveries.daemon.ending import Ending, wind_down
+from reveries.daemon.replying import ReplyStop
 from reveries.errors import AsleepError, StorageLostError
 from reveries.llm.base import Role
 from reveries.llm.scripted import Pause, ScriptedModel
@@ -32,6 +33,45 @@ async def test_where_the_disk_has_failed_nobody_waits_for_a_model_that_is_slow(h
             await life.clock.drive(wind_down(mind, ending))
             assert loop.time() - began < 1.0
         assert not await mind.memory.save_last_snapshot()
+
+
+@pytest.mark.requirement("A4", "B4")
+async def test_a_disk_that_fails_while_it_falls_asleep_politely_ends_the_waiting_for_a_reply(home: Home) -> None:
+    clock = HandClock(NOON)
+    model = ScriptedModel((["She ", Pause(1e6)],), otherwise="Indeed.", clock=clock, name="ollama/x")
+    async with (
+        living(home, model, clock, load_settings(None)) as life,
+        asyncio.timeout(30),
+        asyncio.TaskGroup() as tasks,
+    ):
+        talk, events, ending, stop = life.mind.conversation, Events(), Ending(), ReplyStop()
+        turn = tasks.create_task(talk.say(FACT, events, stop=stop), name="turn")
+        await until(lambda: events.text == "She ")
+        ending.ask(politely=True)
+        winding = tasks.create_task(wind_down(life.mind, ending), name="wind-down")
+        await until(lambda: talk.is_over)
+        ending.storage_lost(74)
+        await until(ending.wound_down.is_set)  # No time has passed by its clock.
+        assert ending.exit_code == 74
+        assert not turn.done()
+        assert not list(home.backups.glob("*.db"))
+        stop.ask()
+        await clock.drive(asyncio.wait_for(winding, 20))
+
+
+@pytest.mark.requirement("A4")
+async def test_a_disk_that_fails_in_the_last_sleep_is_not_asked_for_a_backup(home: Home) -> None:
+    """The pass hears of it, and nobody else."""
+    clock = HandClock(NOON)
+    lost = StorageLostError("The disk failed a write.")
+    async with living(home, ScriptedModel(clock=clock, name="ollama/x"), clock, load_settings(None)) as life:
+        mind = life.mind
+        ending = Ending()
+        ending.ask(politely=True)
+        mind.tell_state = lambda state, detail: _fails(life, lost) if state == "consolidating" else None
+        await clock.drive(wind_down(mind, ending))
+    assert mind.database.is_lost
+    assert not list(home.backups.glob("*.db"))
 
 
 FACT = "My sister Maria moved to Oslo last week and I miss her a lot."
@@ -136,6 +176,11 @@ async def test_who_may_be_in_danger_is_shown_help_also_while_it_falls_asleep_and
         await settle()
         assert thinking.state is ThoughtState.PAUSED
     assert events.help_text
+
+
+def _fails(life: Living, lost: StorageLostError) -> None:
+    with life.mind.database.noticing_loss():
+        raise lost
 
 
 async def _told(life: Living, words: str) -> str:

@@ -15,8 +15,9 @@ from reveries.client.owner_files import edited
 
 _ROOT = Path(__file__).parents[1]
 _SEEN = """
-import ctypes, resource
-print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), resource.getrlimit(resource.RLIMIT_CORE)[0])
+import ctypes, resource, ssl
+context = ssl.create_default_context()
+print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), resource.getrlimit(resource.RLIMIT_CORE)[0], context.keylog_filename)
 """
 _AS_A_PROGRAM = """
 import runpy
@@ -40,18 +41,19 @@ _WITH_KEYS = {"reveries/client/waking.py"}
 @pytest.mark.requirement("F4")
 @pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux's")
 @pytest.mark.parametrize("life", _LIVES)
-def test_nobody_looks_into_its_memory_and_no_core_is_dumped(life: str, tmp_path: Path) -> None:
+def test_nobody_looks_into_its_memory_nor_its_tls_and_no_core_is_dumped(life: str, tmp_path: Path) -> None:
     wrong = tmp_path / "config.toml"
     wrong.write_text("not = [toml")
     code = f"import sys\n{_LIVES[life]}\ntry:\n    main()\nexcept BaseException:\n    pass\n{_SEEN}"
+    given = {"REVERIES_HOME": str(tmp_path / "h"), "SSLKEYLOGFILE": str(tmp_path / "keys")}
     done = subprocess.run(
-        [sys.executable, "-c", code, str(wrong)],
-        cwd=_ROOT, env={**os.environ, "REVERIES_HOME": str(tmp_path / "h")}, stdin=subprocess.DEVNULL,
+        [sys.executable, "-c", code, str(wrong)], cwd=_ROOT, env={**os.environ, **given}, stdin=subprocess.DEVNULL,
         capture_output=True, text=True, timeout=30, check=True,
     )  # fmt: skip
-    is_dumpable, limit = done.stdout.splitlines()[-1].split()
+    is_dumpable, limit, keys = done.stdout.splitlines()[-1].split()
     assert is_dumpable == "0"
     assert int(limit) <= 1
+    assert keys == "None" or life == "the model's child", "which speaks no TLS"
     assert resource.getrlimit(resource.RLIMIT_CORE)[0] != 1, "of that process alone"
 
 

@@ -107,8 +107,10 @@ def remove(removal: Removal) -> list[str]:
 
 
 def _left(home: Home, going: list[Path]) -> list[Path]:
-    """What is in the home and is not ours to remove."""
-    return [file for file in sorted(home.path.rglob("*")) if file not in going and not file.is_dir()]
+    """What is in the home and is not ours to remove, and what a link that goes leads to: settings kept elsewhere."""
+    inside = [file for file in sorted(home.path.rglob("*")) if file not in going and not file.is_dir()]
+    behind = [target for file in going if file.is_symlink() and (target := file.resolve()).is_file()]
+    return inside + [target for target in dict.fromkeys(behind) if target not in going]
 
 
 def _size(file: Path) -> int:

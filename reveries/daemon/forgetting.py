@@ -20,9 +20,12 @@ from reveries.memory.forgetting.forgetting import BY_ID, BY_NAME, BY_TIME, BY_WO
 from reveries.memory.forgetting.gathering import Item
 from reveries.memory.forgetting.needles import Needle
 from reveries.memory.looking.moments import period_of
+from reveries.own_files import write_to_disk
 from reveries.plaintext import one_line
 
 _ITEMS_SHOWN = 300
+_FILE_ALONE = b"the file alone"
+"""In the marker of an erasure: all else is done."""
 _OUT_OF_REACH = (
     "Out of reach: what a hosted model was sent, copies outside the home folder (backups of this machine, too), and "
     "what the disk keeps of files that were removed."
@@ -65,8 +68,10 @@ async def scrub_after_restore(mind: Mind) -> None:
     if told is None and (forgetting.stones is None or not forgetting.marker.exists()):
         return
     if told is None:
-        told = Told(holds=forgetting.stones or Needle())
-        await forgetting.finish()
+        told = Told(holds=forgetting.stones or Needle(), is_whole=await forgetting.finish())
+        if await asyncio.to_thread(forgetting.marker.read_bytes) == _FILE_ALONE:
+            await _take_marker_away(mind, told)
+            return
     await _scrub_files(mind, told, await _files(mind, told), lambda what, done, total: None)
 
 
@@ -114,7 +119,16 @@ async def _scrub_files(mind: Mind, told: Told, files: InFiles, tell: Progress, c
         if told.copied is not None:
             mind.has_copy(told.copied)
         await _replace_copies(mind, told, copy if told.copied is not None else "")
-    mind.memory.forgetting.marker.unlink(missing_ok=True)
+    await _take_marker_away(mind, told)
+
+
+async def _take_marker_away(mind: Mind, told: Told) -> None:
+    """Where traces are left in the memory's file, the next wake is to write that anew, and nothing else."""
+    marker = mind.memory.forgetting.marker
+    if told.is_whole:
+        marker.unlink(missing_ok=True)
+    else:
+        await asyncio.to_thread(write_to_disk, marker, _FILE_ALONE)
 
 
 async def _replace_copies(mind: Mind, told: Told, made: str) -> None:

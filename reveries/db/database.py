@@ -368,8 +368,7 @@ class Database:
     async def _vacuumed(self) -> Scrubbed:
         async with self._lock:
             is_whole = await vacuumed(self._connection, self.path)
-            await self._fold("TRUNCATE")
-        return Scrubbed(is_whole)
+            return Scrubbed(await self._fold("TRUNCATE") and is_whole)
 
     async def is_intact(self) -> bool:
         """SQLite's own integrity check. After one that failed nothing is stored any more: the next wake puts it right.
@@ -488,12 +487,14 @@ class Database:
             raise asyncio.CancelledError
         self._require_storage()
 
-    async def _fold(self, how: str) -> None:
+    async def _fold(self, how: str) -> bool:
+        """Whether the whole log is in the file: where another program reads, what it reads stays as it was."""
         with self.noticing_loss(), storage_errors():
             await asyncio.to_thread(self._pages.before_fold)
             reached(Step.PAGES_NOTED)
-            await (await self._connection.execute(f"PRAGMA wal_checkpoint({how})")).close()
+            [folded] = await rows_of_text(self._connection, f"PRAGMA wal_checkpoint({how})", ())
             reached(Step.LOG_FOLDED)
             await asyncio.to_thread(self._pages.after_fold)
         self._folded_at_commits = self.commits
         self._folded_at_bytes = log_bytes(self.path)
+        return not folded["busy"]

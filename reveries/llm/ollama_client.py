@@ -1,7 +1,7 @@
 """The one client that every call to an Ollama is made with: its own, within our limits.
 
 What is asked goes to the address that the owner chose, and to no other: no redirect is followed, no proxy of the
-environment is used.
+environment is used, and no key of it is sent.
 """
 
 from collections.abc import Awaitable, Callable
@@ -27,5 +27,10 @@ def ollama_client(url: str, timeout_seconds: float, limit_bytes: int, heard: Hea
         transport=CappedTransport(httpx.AsyncHTTPTransport(verify=context, trust_env=False), limit_bytes),
         trust_env=False,
         follow_redirects=False,
-        event_hooks={"response": [heard] if heard is not None else []},
+        event_hooks={"request": [_without_key], "response": [heard] if heard is not None else []},
     )
+
+
+async def _without_key(request: httpx.Request) -> None:
+    """Ollama's library sends the OLLAMA_API_KEY of the environment to whatever listens, in the clear."""
+    request.headers.pop("authorization", None)

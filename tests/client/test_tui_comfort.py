@@ -204,7 +204,7 @@ def test_the_environment_makes_the_screen_write_no_log(home: Home, tmp_path: Pat
 def test_only_how_it_looks_may_be_said_by_the_environment() -> None:
     environment = {
         "TEXTUAL": "devtools,debug", "TEXTUAL_SCREENSHOT": "1", "TEXTUAL_PRESS": "a", "TEXTUAL_DEVTOOLS_HOST": "far",
-        "TEXTUAL_ANIMATIONS": "none", "TEXTUALLY": "x", "PATH": "/bin",
+        "TEXTUAL_ANIMATIONS": "none", "TEXTUAL_DRIVER": "somebody:Else", "TEXTUALLY": "x", "PATH": "/bin",
     }  # fmt: skip
     turn_off(environment)
     assert environment == {"TEXTUAL_ANIMATIONS": "none", "TEXTUALLY": "x", "PATH": "/bin"}

@@ -85,12 +85,19 @@ def test_a_memory_that_was_in_the_home_before_it_was_put_elsewhere_goes_with_all
     assert list(elsewhere.iterdir()) == []
 
 
-def test_a_link_is_removed_and_what_it_leads_to_stays(lived: Home, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere.db"
+def test_a_link_is_removed_and_what_it_leads_to_stays_and_is_told(lived: Home, tmp_path: Path) -> None:
+    elsewhere, settings = tmp_path / "elsewhere.db", tmp_path / "my.toml"
     elsewhere.write_text("not ours")
-    (lived.backups / "link.db").symlink_to(elsewhere)
-    remove(planned(lived, purge=True))
+    (lived.backups / "memory-link.db").symlink_to(elsewhere)
+    settings.write_text("")
+    lived.config.unlink()
+    lived.config.symlink_to(settings)
+    plan = planned(lived, purge=True)
+    assert set(plan.stays) == {elsewhere, settings}
+    remove(plan)
+    assert not lived.path.exists()
     assert elsewhere.read_text() == "not ours"
+    assert settings.exists()
 
 
 def test_a_mind_that_is_awake_is_not_purged(lived: Home) -> None:

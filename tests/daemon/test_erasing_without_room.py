@@ -31,7 +31,9 @@ def without_room() -> Settings:
 
 _READER = """
 import sqlite3, sys
-look = sqlite3.connect(sys.argv[1])
+look = sqlite3.connect(sys.argv[1], isolation_level=None)
+if len(sys.argv) > 2:
+    look.execute("BEGIN")
 look.execute("SELECT count(*) FROM turns").fetchall()
 print("reads", flush=True)
 sys.stdin.read()
@@ -39,10 +41,11 @@ sys.stdin.read()
 
 
 @contextlib.contextmanager
-def somebody_reads(database: Path) -> Iterator[None]:
-    """Another process does. Then the file is written anew in its place, and no backup is made in passing."""
-    pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, "-c", _READER, str(database)], stdin=pipe, stdout=pipe) as reader:
+def somebody_reads(database: Path, *, on_and_on: bool = False) -> Iterator[None]:
+    """Another process does. Then the file is written anew in its place, and no backup is made in passing; and where it
+    reads `on_and_on`, what was in the file before stays in it for that one."""
+    pipe, words = subprocess.PIPE, [str(database), *(["on"] if on_and_on else [])]
+    with subprocess.Popen([sys.executable, "-c", _READER, *words], stdin=pipe, stdout=pipe) as reader:
         assert reader.stdout is not None
         assert reader.stdout.readline() == b"reads\n"
         try:
@@ -57,6 +60,11 @@ async def said_and_copied(life: Living, home: Home) -> None:
     await life.mind.back_up()
     for name in ("memory.db.importing", "memory.db.importing-wal", "memory.db.restoring", "memory.db.replaced-1"):
         home.database_default.with_name(name).write_text(f"a copy with {WORD}")
+
+
+def is_in(file: Path) -> bool:
+    """By another process: of what Python opens in this one SQLite loses its locks."""
+    return subprocess.run(["grep", "-qaF", WORD, file], check=False).returncode == 0
 
 
 def copies_with(home: Home) -> list[str]:
@@ -89,6 +97,25 @@ async def test_where_the_old_backups_took_the_room_the_new_one_is_made_after_the
             receipt = await forget(life.mind, ERASE, lambda what, done, total: None)
         assert [note for note in receipt.notes if "one new backup is made" in note]
         assert len([file for file in home.backups.iterdir() if file.suffix == ".db"]) == 1
+    assert copies_with(home) == []
+
+
+@pytest.mark.requirement("F10")
+async def test_what_stays_in_the_file_because_somebody_reads_it_is_told_and_goes_with_the_next_wake(home: Home) -> None:
+    async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), SETTINGS) as life:
+        await said_and_copied(life, home)
+        await life.mind.database.scrub()  # What was said is in the file then, not in its log.
+        marker = life.mind.memory.forgetting.marker
+        with somebody_reads(home.database_default, on_and_on=True):
+            receipt = await forget(life.mind, ERASE, lambda what, done, total: None)
+            assert [note for note in receipt.notes if "or another program reads it" in note]
+            assert marker.exists()
+            made = sorted(file.name for file in home.backups.iterdir())
+            assert is_in(home.database_default)
+    async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), SETTINGS) as life:
+        await scrub_after_restore(life.mind)
+        assert not marker.exists()
+        assert sorted(file.name for file in home.backups.iterdir()) == made, "backups without it go for nothing"
     assert copies_with(home) == []
 
 

@@ -46,6 +46,20 @@ SEEDS = (
          "        owner_turn = await self._memory.append_owner_turn(self.conversation_id, words)\n",
          "tests/daemon/test_conversation.py"
          "::test_the_words_are_stored_before_the_model_is_asked_and_the_reply_before_the_end"),
+    Seed("a wake after damage looks no deeper than any other", "db/damage.py",
+         "is_suspect = suspicion(path).exists()", "is_suspect = False",
+         "tests/durability/test_damage.py::test_where_damage_was_seen_while_awake_the_next_wake_looks_deeper"),
+    Seed("a fold that could not end is taken for one that did", _DATABASE,
+         'return not folded["busy"]', "return True",
+         "tests/daemon/test_erasing_without_room.py::"
+         "test_what_stays_in_the_file_because_somebody_reads_it_is_told_and_goes_with_the_next_wake"),
+    Seed("each rare word of what was erased by its id has a hash of its own", "memory/forgetting/forgetting.py",
+         "if by in (BY_WORDS, BY_NAME) else", "if by else",
+         "tests/memory/forgetting/test_forgetting.py::"
+         "test_an_erasure_by_id_keeps_no_hash_of_a_word_by_itself_and_refuses_no_other_line_with_it"),
+    Seed("a key of the environment goes to any Ollama", "llm/ollama_client.py",
+         '"request": [_without_key]', '"request": []',
+         "tests/llm/test_ollama_chat.py::test_a_key_of_the_environment_goes_to_no_ollama"),
     Seed("a sync that failed is tried again", _DATABASE, "            self._lost = self._lost or error\n", "",
          f"{_OF_DATABASE}::test_after_a_failed_write_nothing_is_stored_any_more_even_if_the_disk_is_well_again"),
     Seed("a failed write is like any other error", _ERRORS,

@@ -16,6 +16,7 @@ from reveries.config import load_settings
 from reveries.daemon.copying import make_copy
 from reveries.daemon.recovery import live_with_recovery
 from reveries.db.backups import backups_in, described, recover, suspect, suspicion
+from reveries.db.driver import dbapi
 from reveries.db.failpoints import Step
 from reveries.db.opening import open_database
 from reveries.errors import StorageDamagedError
@@ -189,7 +190,34 @@ async def test_a_bit_costs_nothing_where_a_backup_has_all_that_was_said(place: P
 
 
 @pytest.mark.requirement("A8")
-async def test_damage_that_was_seen_while_awake_is_looked_for_at_the_next_wake(place: Path) -> None:
+@pytest.mark.parametrize("was_seen", [True, False])
+async def test_where_damage_was_seen_while_awake_the_next_wake_looks_deeper(place: Path, was_seen: bool) -> None:
+    """At what the quick look of every wake passes over: an index that tells of a row as it is not."""
+    _harm_index(place / "memory.db")
+    if was_seen:
+        suspect(place / "memory.db", "a page could not be read")
+    woken = await wake(place)
+    assert woken.turns == (40 if was_seen else 42)
+    assert (woken.restored is not None) is was_seen
+
+
+def _harm_index(file: Path) -> None:
+    """A row changes while SQLite does not know of an index that has it."""
+    index = "SELECT * FROM sqlite_schema WHERE name = 'vectors_by_model'"
+    for statements in (
+        (f"CREATE TABLE kept AS {index}", "DELETE FROM sqlite_schema WHERE name = 'vectors_by_model'"),
+        ("UPDATE vectors SET model_id = 'another' WHERE owner_id = (SELECT min(owner_id) FROM vectors)",),
+        ("INSERT INTO sqlite_schema SELECT * FROM kept", "DROP TABLE kept"),
+    ):
+        connection = dbapi.connect(str(file), isolation_level=None)  # Each reads the schema anew.
+        connection.execute("PRAGMA writable_schema=ON")
+        for statement in statements:
+            connection.execute(statement)
+        connection.close()
+
+
+@pytest.mark.requirement("A8")
+async def test_damage_that_was_seen_and_is_none_is_forgotten_at_the_next_wake(place: Path) -> None:
     suspect(place / "memory.db", "a page could not be read")
     async with open_memory(place, first_id=700_000) as memory:
         await talk(memory, ("It is all there.", "Good."))

@@ -53,6 +53,19 @@ async def test_the_request_is_what_ollama_documents(running: _Running) -> None:
     assert "<|im_end|>" not in str(body["messages"])
 
 
+@pytest.mark.requirement("F2", "F6")
+async def test_a_key_of_the_environment_goes_to_no_ollama(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its library sends one that it finds there to whatever listens, in the clear."""
+    monkeypatch.setenv("OLLAMA_API_KEY", "sk-of-somebody-else")
+    async with model_server() as server:
+        model = OllamaModel("small:latest", server.url, LIMITS)
+        await play(model, a_prompt())
+        await model.aclose()
+        await list_ollama(server.url, 5.0)
+        assert len(server.heads) == 2
+        assert not [head for head in server.heads if "authorization" in head.lower() or "sk-of" in head]
+
+
 async def test_usage_that_is_not_told_is_unknown(running: _Running) -> None:
     running.server.gives_usage = False
     _, end = await play(running.model, a_prompt())

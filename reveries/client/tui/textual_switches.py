@@ -12,15 +12,17 @@ _KEPT = frozenset({
     "TEXTUAL_COLOR_SYSTEM",
     "TEXTUAL_DIM_FACTOR",
     "TEXTUAL_DISABLE_KITTY_KEY",
-    "TEXTUAL_DRIVER",  # How `reveries web` has it speak to a browser's window.
     "TEXTUAL_FPS",
     "TEXTUAL_SMOOTH_SCROLL",
 })  # fmt: skip
-"""How it looks and moves."""
+"""How it looks, moves, and takes keys."""
+_DRIVER = "TEXTUAL_DRIVER"
+"""A class that is given the screen and the keys: how `reveries web` has it speak to a browser's window."""
 
 
-def turn_off(environment: MutableMapping[str, str]) -> None:
-    """Take every switch of Textual's out of `environment` but those that say how it looks."""
+def turn_off(environment: MutableMapping[str, str], *, is_in_browser: bool = False) -> None:
+    """Take every switch of Textual's out of `environment` but those that say how it looks, moves and takes keys."""
+    kept = _KEPT | {_DRIVER} if is_in_browser else _KEPT
     for name in [name for name in environment if name == "TEXTUAL" or name.startswith("TEXTUAL_")]:
-        if name not in _KEPT:
+        if name not in kept:
             del environment[name]

@@ -13,7 +13,7 @@ def main() -> None:
     os.close(quiet)
     from reveries.client.tui.textual_switches import turn_off
 
-    turn_off(os.environ)
+    turn_off(os.environ, is_in_browser=True)
     from reveries.client.tui.app import ReveriesApp
     from reveries.config import find_home, load_settings
 

@@ -38,6 +38,12 @@ SELECT run_id AS id, experience_id, question || ' ' || answer AS text FROM conso
 -- name: conversations
 SELECT id, source || ' ' || title AS text, folded_summary, folded_until FROM conversations;
 
+-- name: emptied
+SELECT id FROM conversations
+WHERE id IN (SELECT conversation_id FROM turns WHERE id IN (SELECT value FROM json_each(:ids)))
+    AND id NOT IN (SELECT conversation_id FROM turns WHERE id NOT IN (SELECT value FROM json_each(:ids)))
+    AND (title <> '' OR source NOT IN ('chat', 'erased'));
+
 -- name: folded_over
 SELECT DISTINCT turns.conversation_id AS id FROM turns
 JOIN conversations ON conversations.id = turns.conversation_id

@@ -55,6 +55,11 @@ BY_NAME: Final = "about"
 BY_TIME: Final = "time"
 _FORGOTTEN: Final = "forgotten"
 """Why an episode is dormant that the owner archived."""
+_FILE_NOT_ANEW: Final = (
+    "The file of the memory could not be written anew: there is too little room on the disk for a copy of it, or "
+    "another program reads it. What was erased is deleted, but traces of it may be left in the file. Free some room, "
+    "or end that program; the next wake tries again: reveries sleep, reveries wake"
+)
 _SHORTEST_PREFIX = 4
 _SHORTEST_WORDS = 2
 
@@ -84,6 +89,8 @@ class Told:
     tombstones: int = 0
     holds: Holds = field(default=Needle(), repr=False)
     """How what goes is known in files beside the memory."""
+    is_whole: bool = True
+    """Nothing of it is left in the memory's own file."""
     copied: Looked | None = None
     """What a look at the new backup found, where one was made in passing."""
 
@@ -176,13 +183,9 @@ class Forgetting:
         await self._store.deep.recount()
         await self.reload()
         scrubbed = await self._store.database.scrub(None if told.is_empty else copy)
-        told.copied = scrubbed.copied
-        if not scrubbed.is_whole:
-            told.notes.append(
-                "The file of the memory could not be written anew: there is too little room on the disk for a copy of "
-                "it. What was erased is overwritten in it, but older traces of it may be left. Free some room, and "
-                "erase anything again."
-            )
+        told.copied, told.is_whole = scrubbed.copied, scrubbed.is_whole
+        if not told.is_whole:
+            told.notes.append(_FILE_NOT_ANEW)
         log.info("erased", receipt=told.receipt_id, rows=sum(told.counts.gone.values()))
         return told
 
@@ -193,11 +196,12 @@ class Forgetting:
         path = self._store.database.path
         return path.with_name(f"{path.name}.erasing")
 
-    async def finish(self) -> None:
-        """Leave nothing in the memory's own files of what an erasure that was broken off had deleted already."""
+    async def finish(self) -> bool:
+        """Leave nothing in the memory's own files of what an erasure that was broken off had deleted already. Whether
+        that is so now."""
         async with self._store.snapshots.erasing():
             pass
-        await self._store.database.scrub()
+        return (await self._store.database.scrub()).is_whole
 
     async def _decide(self, reader: Reader, selection: Selection) -> _Decision:
         decision = await asyncio.to_thread(_decided, await read_rows(reader), selection)
@@ -224,7 +228,8 @@ class Forgetting:
         rows, plan, needle = decision.rows, decision.plan, decision.needle
         told.items = await asyncio.to_thread(items_of, rows, plan)
         told.remade, told.holds = plan.remade, needle
-        texts, spans = await _texts_and_spans(transaction, rows, plan, needle)
+        texts = await _whole_texts(transaction, plan)
+        spans = _words_named(rows, plan, needle) if by in (BY_WORDS, BY_NAME) else set[tuple[str, ...]]()
         erasing = Erasing(self._store, transaction, plan, decision.beside, needle)
         changes = await erasing.apply(told.at)
         told.counts = erasing.counts
@@ -443,18 +448,19 @@ def _notes(plan: Plan, counts: Counts, by: str) -> list[str]:
     return notes
 
 
-async def _texts_and_spans(
-    transaction: Transaction, rows: Rows, plan: Plan, needle: Holds
-) -> tuple[list[str], set[tuple[str, ...]]]:
-    """The whole texts that go, and the words by which the erasure knew them: what tombstones are made of."""
+async def _whole_texts(transaction: Transaction, plan: Plan) -> list[str]:
     found = await transaction.rows("forget.turn_texts", {"ids": json.dumps(sorted(plan.turns))})
-    texts = [str(row["text"]) for row in found]
-    spans = set[tuple[str, ...]]()
-    if isinstance(needle, Needle) and needle.pattern is not None:
-        goes = plan.ids | plan.remade
-        for table in rows.chosen_tables.values():
-            spans |= {span for row in table if row["id"] in goes for span in needle.spans(row["text"])}
-    return texts, spans
+    return [str(row["text"]) for row in found]
+
+
+def _words_named(rows: Rows, plan: Plan, needle: Holds) -> set[tuple[str, ...]]:
+    """The words that the owner named, as they stand in what goes: by hashes of these too it is known again. Where
+    nobody named words there are none: of a code that somebody said, the hash of the code alone would be guessed."""
+    if not isinstance(needle, Needle):
+        return set()
+    goes = plan.ids | plan.remade
+    tables = rows.chosen_tables.values()
+    return {span for table in tables for row in table if row["id"] in goes for span in needle.spans(row["text"])}
 
 
 async def _put(transaction: Transaction, erasure: Erasure) -> None:

@@ -163,6 +163,9 @@ async def asides(source: Reader, plan: Plan, holds: Holds) -> Asides:
     found["pending"] += tuple(row["id"] for row in pending if row["experience_id"] in plan.experiences)
     named = {"ids": json.dumps(sorted(plan.turns))}
     folded = {row["id"] for row in await source.rows("forget.folded_over", named)}
+    # Of a conversation that goes as a whole, its title and the file that it came from go too.
+    emptied = {row["id"] for row in await source.rows("forget.emptied", named)}
+    found["conversations"] = tuple(sorted({*found["conversations"], *emptied}))
     rows = await source.rows("forget.conversations")
     found["folded"] = tuple(row["id"] for row in rows if row["id"] in folded or holds(row["folded_summary"]))
     spans = await _spans(source, plan)

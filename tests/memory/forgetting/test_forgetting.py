@@ -171,6 +171,39 @@ async def test_erased_words_are_not_imported_again_but_may_be_said_again(tmp_pat
 
 
 @pytest.mark.requirement("F10")
+async def test_an_erasure_by_id_keeps_no_hash_of_a_word_by_itself_and_refuses_no_other_line_with_it(
+    tmp_path: Path,
+) -> None:
+    """Of a short code alone, whoever has the home would find it by trying all there are."""
+    clock, said = HandClock(NOW), "The alarm at the Wrzesniewski house is 482135, I think."
+    async with open_memory(tmp_path, clock) as memory:
+        await talk(memory, (said, "I see."))
+        await memory.light_sleep()
+        [turn] = [turn for turn, _ in memory.live.turns.entries() if turn.text == said]
+        await memory.forgetting.erase(Selection(BY_ID, turn.id))
+        stones = memory.forgetting.stones
+        assert stones is not None
+        assert stones(said)
+        assert not stones.words
+        past = [PastTurn(NOW - 9e6, "Bea", "Dinner with Wrzesniewski went well."), PastTurn(NOW - 8e6, "Bea", said)]
+        assert (await memory.import_turns("past", past)).erased == 1
+
+
+@pytest.mark.requirement("F10")
+async def test_of_a_conversation_that_is_erased_whole_no_name_of_a_file_stays(tmp_path: Path) -> None:
+    clock, file = HandClock(NOW), "letters-to-my-doctor.txt"
+    past = [PastTurn(NOW - 9e6, "Ana", "I sleep badly."), PastTurn(NOW - 9e6 + 60, "Bea", "Since when?")]
+    async with open_memory(tmp_path, clock) as memory:
+        await memory.import_turns(file, past)
+        await memory.import_turns("another.txt", [PastTurn(NOW - 8e6, "Bea", "The bread is good.")])
+        await memory.light_sleep()
+        told = await memory.forgetting.erase(Selection(BY_TIME, since=NOW - 9e6 - 1, until=NOW - 9e6 + 61))
+        assert told.counts.gone["titles of conversations"] == 1
+    assert not bytes_left(tmp_path, file)
+    assert bytes_left(tmp_path, "another.txt")
+
+
+@pytest.mark.requirement("F10")
 async def test_an_episode_of_several_things_is_made_anew_from_what_is_left(tmp_path: Path) -> None:
     clock = HandClock(NOW)
     async with open_memory(tmp_path, clock) as memory:

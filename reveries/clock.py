@@ -70,3 +70,18 @@ async def wait_for_event(event: asyncio.Event, seconds: float, clock: Clock) -> 
         waiter.cancel()
         timer.cancel()
     return event.is_set()
+
+
+async def wait_for_lock(lock: asyncio.Lock, seconds: float, clock: Clock) -> bool:
+    """Wait until `lock` is free, `seconds` at most. Whether it was. It is left free."""
+    was_free = asyncio.Event()
+
+    async def try_it() -> None:
+        async with lock:
+            was_free.set()
+
+    async with asyncio.TaskGroup() as tasks:
+        trying = tasks.create_task(try_it(), name="lock")
+        await wait_for_event(was_free, seconds, clock)
+        trying.cancel()
+    return was_free.is_set()

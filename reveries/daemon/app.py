@@ -7,10 +7,9 @@ import gc
 import os
 import random
 import secrets
-import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from reveries.clock import Clock
 from reveries.config import Home, Settings
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.danger import Danger
+from reveries.daemon.ending import Ending, wind_down
 from reveries.daemon.forgetting import scrub_after_restore
 from reveries.daemon.handlers import Handlers
 from reveries.daemon.heap import give_back_free_memory
@@ -31,7 +31,7 @@ from reveries.daemon.instance import hold_lock, listening_socket
 from reveries.daemon.logs import log_to
 from reveries.daemon.loop_lag import LoopLag, tell_of_hang
 from reveries.daemon.meanings import Meanings
-from reveries.daemon.mind import Mind, Progress
+from reveries.daemon.mind import Mind
 from reveries.daemon.models import Models, build_models, longest_call_seconds
 from reveries.daemon.notify import tell_at_length
 from reveries.daemon.power import on_battery
@@ -62,38 +62,12 @@ from reveries.wakes import begin, came_to_its_end
 log = structlog.get_logger("daemon")
 
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
-_SIGNAL_DEADLINE_SECONDS = 4.0
-_SLEEP_DEADLINE_SECONDS = 120.0
 _IN_SAFE_MODE = frozenset({"erased-again", "conversation", "room", "schedule", "loop-lag", "vitals"})
 """The children that run then. What was erased stays so, also after an old copy was put back."""
-_FAREWELL_SECONDS = 0.2
-"""So long the last frames have to leave."""
 
 
 class _Ended(Exception):  # Not an error: it ends the task group, and so everything in it.
     """The daemon was told to end and has wound down."""
-
-
-@dataclass(slots=True)
-class _Ending:
-    """Why and how the daemon ends. Set once; the first reason counts."""
-
-    asked: asyncio.Event = field(default_factory=asyncio.Event)
-    wound_down: asyncio.Event = field(default_factory=asyncio.Event)
-    politely: bool = False
-    exit_code: int = 0
-    progress: Progress | None = None
-
-    def ask(self, *, politely: bool, exit_code: int = 0) -> None:
-        if not self.asked.is_set():
-            self.politely, self.exit_code = politely, exit_code
-            self.asked.set()
-
-    async def fall_asleep(self, progress: Progress) -> None:
-        """`reveries sleep`: ask, and wait until only the closing is left."""
-        self.progress = progress
-        self.ask(politely=True)
-        await self.wound_down.wait()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +81,18 @@ class Wake:
 
 
 async def live(wake: Wake, clock: Clock) -> int:
-    """Wake, live until told to end, close. The exit code. Raises ReveriesError when it cannot wake.
+    """Wake, live until told to end, close. The exit code. Raises ReveriesError when it cannot wake. Whoever is told to
+    end while it wakes ends too.
 
     Where damage is found on the way, the newest backup that is whole takes the memory's place, once (A8). After some
     wakes that came to no end, it wakes in safe mode (B6).
     """
-    settings, home = wake.settings, wake.home
-    with hold_lock(home, home.database(settings)), log_to(home.logs, settings.log.level, known_secrets(settings.llm)):
+    settings, home, ending = wake.settings, wake.home, Ending()
+    with (
+        hold_lock(home, home.database(settings)),
+        log_to(home.logs, settings.log.level, known_secrets(settings.llm)),
+        ending.on_signals(),
+    ):
         if why := wake.safe_because or why_after_crashes(home, clock.now()):
             require_memory(home.database(settings), home.backups)
             wake = Wake(calmed(settings), home, wake.config_file, told(why))
@@ -123,16 +102,21 @@ async def live(wake: Wake, clock: Clock) -> int:
             log.info("leftovers.cleared", files=cleared)
 
         async def life(awake: asyncio.Event) -> int:
-            return await _live(wake, clock, awake)
+            return await _live(wake, clock, awake, ending)
 
         try:
             return await live_with_recovery(life, home.database(settings), home.backups, clock)
-        except (ReveriesError, asyncio.CancelledError):  # It says why, or was told to: that is no crash.
+        except (ReveriesError, asyncio.CancelledError) as error:  # It says why, or was told to: that is no crash.
             came_to_its_end(home)
-            raise
+            if isinstance(error, ReveriesError) or not ending.asked.is_set():
+                raise
+            # A thread may be at it still, putting a backup back: nobody else may wake meanwhile.
+            await asyncio.get_running_loop().shutdown_default_executor()
+            log.info("ended_while_waking")
+            return 0
 
 
-async def _live(wake: Wake, clock: Clock, awake: asyncio.Event) -> int:
+async def _live(wake: Wake, clock: Clock, awake: asyncio.Event, ending: Ending) -> int:
     settings, home, safe_because = wake.settings, wake.home, wake.safe_because
     async with contextlib.AsyncExitStack() as stack:
         database = await open_database(home.database(settings), home.backups)
@@ -183,9 +167,10 @@ async def _live(wake: Wake, clock: Clock, awake: asyncio.Event) -> int:
         awake.set()
         listener = stack.enter_context(listening_socket(home.socket))
         came_to_its_end(home)
-        exit_code = await _run(mind, listener, meanings)
+        ending.is_waking = False
+        await _run(mind, listener, meanings, ending)
     # A disk may fail when it was told to end already: then nobody who noticed could say why it ends.
-    return StorageLostError.exit_code if database.is_lost else exit_code
+    return StorageLostError.exit_code if database.is_lost else ending.exit_code
 
 
 def _memory(settings: Settings, database: Database, models: Models, answers: AnswerCounts, clock: Clock) -> Memory:
@@ -256,28 +241,25 @@ async def join(mind: Mind, meanings: Meanings, chance: random.Random) -> None:
     mind.memory.reembedding.is_busy = lambda: conversation.is_talking or bool(mind.room.why_to_rest())
 
 
-async def _run(mind: Mind, listener: socket.socket, meanings: Meanings) -> int:
-    ending = _Ending()
-    with _signals(lambda: ending.ask(politely=False)):
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                await _start(mind, listener, tasks, ending, meanings)
-                await ending.asked.wait()
-                await _wind_down(mind, ending)
-                raise _Ended
-        except* _Ended:
-            log.info("closing", exit_code=ending.exit_code)
-            reached(Step.CLOSING)
-        except* StorageLostError as errors:
-            log.exception("storage.lost")
-            ending.exit_code = StorageLostError.exit_code
-            if errors.subgroup(StorageDamagedError) is not None:
-                mind.database.suspect("it was seen while the mind was awake")
-    return ending.exit_code
+async def _run(mind: Mind, listener: socket.socket, meanings: Meanings, ending: Ending) -> None:
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            await _start(mind, listener, tasks, ending, meanings)
+            await ending.asked.wait()
+            await wind_down(mind, ending)
+            raise _Ended
+    except* _Ended:
+        log.info("closing", exit_code=ending.exit_code)
+        reached(Step.CLOSING)
+    except* StorageLostError as errors:
+        log.exception("storage.lost")
+        ending.exit_code = StorageLostError.exit_code
+        if errors.subgroup(StorageDamagedError) is not None:
+            mind.database.suspect("it was seen while the mind was awake")
 
 
 async def _start(
-    mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, ending: _Ending, meanings: Meanings
+    mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, ending: Ending, meanings: Meanings
 ) -> None:
     """Start every long task; return when clients can connect. The socket is essential, the rest is supervised."""
 
@@ -285,7 +267,7 @@ async def _start(
         log.error("storage.lost", why=error.message)
         if isinstance(error, StorageDamagedError):
             mind.database.suspect(error.message)
-        ending.ask(politely=False, exit_code=error.exit_code)
+        ending.storage_lost(error.exit_code)
 
     handlers = Handlers(mind, tasks, ending.fall_asleep, storage_lost)
     mind.tell_turn, mind.tell_state = handlers.turn_stored, handlers.state_changed
@@ -311,7 +293,7 @@ async def _start(
     log.info("awake", pid=os.getpid())
 
 
-async def _supervised(name: str, child: Callable[[], Awaitable[None]], mind: Mind, ending: _Ending) -> None:
+async def _supervised(name: str, child: Callable[[], Awaitable[None]], mind: Mind, ending: Ending) -> None:
     """Raises StorageLostError: that ends the daemon. Not where it ends for that already: first whoever asked for what
     could not be stored hears so."""
     try:
@@ -351,21 +333,6 @@ def children(mind: Mind, schedule: Schedule, meanings: Meanings) -> dict[str, Ca
     }
 
 
-async def _wind_down(mind: Mind, ending: _Ending) -> None:
-    await tell_at_length("STOPPING=1")
-    log.info("falling_asleep", politely=ending.politely)
-    deadline = _SLEEP_DEADLINE_SECONDS if ending.politely else _SIGNAL_DEADLINE_SECONDS
-    if mind.database.is_lost:
-        # Nothing that comes of the reply or the thought under way could be stored: nobody waits for a model (A4).
-        mind.monologue.pause()
-    else:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(deadline):
-                await mind.prepare_to_close(politely=ending.politely, progress=ending.progress)
-    ending.wound_down.set()
-    await mind.clock.sleep(_FAREWELL_SECONDS)
-
-
 def jobs_of(mind: Mind) -> list[Job]:
     """What is done at its times while the mind is awake."""
     backup = Job("backup", _every(hours=1), mind.back_up, has_own_pulse=True)
@@ -383,20 +350,6 @@ def jobs_of(mind: Mind) -> list[Job]:
 def _every(**interval: int) -> IntervalTrigger:
     # A fixed start makes the trigger a pure function of the time that it is asked about.
     return IntervalTrigger(**interval, start_date=_EPOCH, timezone=UTC)
-
-
-@contextlib.contextmanager
-def _signals(end: Callable[[], None]) -> Iterator[None]:
-    """SIGTERM, SIGINT and SIGHUP end the daemon; a second one changes nothing."""
-    loop = asyncio.get_running_loop()
-    caught = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    for number in caught:
-        loop.add_signal_handler(number, end)
-    try:
-        yield
-    finally:
-        for number in caught:
-            loop.remove_signal_handler(number)
 
 
 def _new_id() -> str:

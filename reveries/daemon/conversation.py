@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 import structlog
 
-from reveries.clock import Clock, wait_for_event
+from reveries.clock import Clock, wait_for_event, wait_for_lock
 from reveries.config import LOCAL_EMBEDDERS, Settings
 from reveries.daemon.chat_context import (
     SUMMARY_SHARE,
@@ -29,7 +29,7 @@ from reveries.daemon.danger import Danger
 from reveries.daemon.last_turns import LastTurn, LastTurns
 from reveries.daemon.replying import Reply, ReplyStop
 from reveries.daemon.token_counts import TokenCounts
-from reveries.daemon.turn import Draft, ReplyWatch, Surroundings, TalkState, TurnEvents, TurnResult
+from reveries.daemon.turn import Draft, ReplyWatch, Surroundings, TalkState, TurnEvents, TurnResult, falls_asleep
 from reveries.db.failpoints import Place, Step, may_hang, reached
 from reveries.errors import ModelError, ReveriesError, StorageLostError
 from reveries.gates import Gate, inherited
@@ -80,6 +80,8 @@ class Conversation:
         """Of the turn under way."""
         self._turns_under_way = 0
         """From the first word on, waiting included."""
+        self.is_over = False
+        """Whether no turn begins any more: the mind ends."""
         self._changed = asyncio.Event()
         self._warmth_wanted = asyncio.Event()
         self._state = TalkState(conversation_id="", began_at=0.0)
@@ -190,18 +192,22 @@ class Conversation:
     async def say(
         self, words: str, events: TurnEvents, *, off_record: bool = False, stop: ReplyStop | None = None
     ) -> TurnResult:
-        """One turn, whole. Raises StorageError when the words could not be stored: then nothing was acknowledged.
+        """One turn, whole. Raises StorageError when the words could not be stored, and AsleepError when no turn begins
+        any more: then nothing was acknowledged.
 
         `off_record`: nothing of it is stored, recalled, thought of or logged; the next turn does not know of it either.
         `stop` ends this reply and no other, from now on: one that is not begun yet is not begun.
         """
         self._turns_under_way += 1
         try:
-            self._surroundings.conversation_began()
+            if not self.is_over:
+                self._surroundings.conversation_began()
             # Before anything that can fail: no model, disk, queue or budget stands between these words and the help.
             if (text := await self.danger.help_for(words, self.settings.crisis)) is not None:
                 events.help(text)
+            self._require_open()
             async with self._turn_lock:
+                self._require_open()  # It may have ended while these words waited.
                 self._stop = stop or ReplyStop()
                 if off_record:
                     return await self._turn_off_record(plain(words), events)
@@ -215,12 +221,21 @@ class Conversation:
                     self._changed.set()
         finally:
             self._turns_under_way -= 1
-            if self._state.is_resting and not self.has_words:
+            if self._state.is_resting and not self.has_words and not self.is_over:
                 self._surroundings.nothing_was_said()
 
-    async def stop_reply(self) -> None:
-        """End the reply that is being made; what was said so far is kept and stored."""
-        self._stop.ask()
+    async def stop_reply(self, why: str) -> None:
+        """End the reply that is being made, or was to be made for words that are stored; what was said so far is kept
+        and stored."""
+        self._stop.ask(why)
+
+    def take_no_more(self) -> None:
+        """From now on no turn begins, not even one that waits. The one under way goes on."""
+        self.is_over = True
+
+    def _require_open(self) -> None:
+        if self.is_over:
+            raise falls_asleep()
 
     @property
     def turn_count(self) -> int:
@@ -229,10 +244,7 @@ class Conversation:
 
     async def wait_until_quiet(self, seconds: float) -> None:
         """Wait until no turn is under way, `seconds` at most."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                async with self._turn_lock:
-                    pass
+        await wait_for_lock(self._turn_lock, seconds, self._clock)
 
     async def run(self) -> None:
         """Notice when the conversation rests (R-95, RA-24). Runs for the life of the daemon."""
@@ -475,15 +487,8 @@ class Conversation:
 
     async def _remember_sent(self, asked: str, owner_turn: Turn, reply_turn: Turn) -> None:
         tokens = await self._tokens.of(asked) + await self._tokens.of(reply_turn.text)
-        sent = SentExchange(
-            asked,
-            reply_turn.text,
-            owner_turn.text,
-            tokens,
-            (owner_turn.id, reply_turn.id),
-            reply_turn.position + 1,
-            reply_turn.tainted,
-        )
+        ids, until = (owner_turn.id, reply_turn.id), reply_turn.position + 1
+        sent = SentExchange(asked, reply_turn.text, owner_turn.text, tokens, ids, until, reply_turn.tainted)
         self._state.exchanges = (*self._state.exchanges, sent)
 
     def _system(self, summary: str | None = None) -> str:

@@ -24,7 +24,7 @@ from reveries.daemon.server import Session
 from reveries.daemon.settings_in_force import masked_toml
 from reveries.daemon.sleep_answers import SleepQuestion, answer_about_sleep, preview_frame
 from reveries.daemon.thinking_control import ThinkingRequest
-from reveries.daemon.turn import TurnResult
+from reveries.daemon.turn import TurnResult, falls_asleep
 from reveries.daemon.usage import usage_report
 from reveries.daemon.wire import (
     detail_frame,
@@ -35,7 +35,7 @@ from reveries.daemon.wire import (
     stats_frame,
     wellbeing_frame,
 )
-from reveries.errors import AsleepError, DiskFullError, StorageLostError
+from reveries.errors import DiskFullError, StorageLostError
 from reveries.llm.base import Role, Usage
 from reveries.memory.importing import PastTurn
 from reveries.memory.model import Recall, Turn
@@ -258,7 +258,7 @@ class Handlers:
             reply = self._tasks.create_task(outcome, name="turn")
         except RuntimeError as error:  # The daemon's tasks are ending: they take nothing more in.
             outcome.close()
-            raise AsleepError("The mind is falling asleep.", advice="Nothing was stored. reveries wake") from error
+            raise falls_asleep() from error
         try:
             await asyncio.wait((reply,))
         except asyncio.CancelledError:

@@ -34,7 +34,7 @@ from reveries.daemon.when_to_sleep import SleepPressure, told_of, why_sleep_is_d
 from reveries.daemon.wire import thought_frame
 from reveries.db.backups import Looked, Tell, tell_nobody
 from reveries.db.database import Database
-from reveries.errors import BudgetExceededError, ReveriesError, StorageError
+from reveries.errors import BudgetExceededError, StorageError
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.memory.memory import Memory
@@ -57,8 +57,6 @@ log = structlog.get_logger("mind")
 
 Progress = Callable[[int, int], None]
 
-_FINAL_SLEEP_SECONDS = 60.0
-_LAST_REPLY_SECONDS = 20.0
 _ASK_AGAIN_SECONDS = 86400.0
 _TIME_PASSES_SECONDS = 86400.0
 _LOOKED_FOR = "Good morning."
@@ -162,7 +160,7 @@ class Mind:
         """Light sleep at once, then thinking goes on with what was said (R-95)."""
         await self.light_sleep()
         # Not `is_talking`: the owner may be on the way to another conversation, and this one rests all the same.
-        if self.conversation.has_words or not self.conversation.is_resting:
+        if self.conversation.has_words or self.conversation.is_over or not self.conversation.is_resting:
             return
         self.monologue.resume(Reactivation(Reason.CONVERSATION, conversation_id))
         self.tell_state(*self.state())
@@ -288,8 +286,9 @@ class Mind:
                 self.tell_state(*self.state())
 
     def _forget_earlier_words(self) -> None:
-        """Before work that words break off. Not those of a turn under way: it has set the sign, and will not again."""
-        if not self.conversation.has_words:
+        """Before work that words break off. Not those of a turn under way: it has set the sign, and will not again.
+        Where none may come any more, there is nobody to make room for."""
+        if self.conversation.is_over or not self.conversation.has_words:
             self._words_came.clear()
 
     def _heed_self_model(self, before: SelfModel) -> None:
@@ -361,26 +360,6 @@ class Mind:
     def has_copy(self, looked: Looked) -> None:
         """A copy was made, and looked at."""
         self._no_backup, self._rotten = "", looked.rotten
-
-    async def prepare_to_close(self, *, politely: bool, progress: Progress | None = None) -> None:
-        """Before the end. `politely` (`reveries sleep`): the reply under way may finish, then the last consolidation
-        (60 s at most) and a backup. Otherwise (a signal): no model call, and quickly (RA-1)."""
-        self.monologue.pause()
-        if not politely:
-            await self.conversation.stop_reply()
-            await self.conversation.wait_until_quiet(2.0)
-            return
-        await self.conversation.wait_until_quiet(_LAST_REPLY_SECONDS)
-        if self.safe_because:
-            return
-        with contextlib.suppress(TimeoutError, ReveriesError):
-            async with asyncio.timeout(_FINAL_SLEEP_SECONDS):
-                await self.consolidate(None, trigger="sleep", progress=progress)
-        self.monologue.pause()
-        # First: a backup of a large mind may take all the time there is.
-        await self.memory.save_snapshot()
-        with contextlib.suppress(ReveriesError):
-            await self.back_up()
 
     # --- being asked ---
 

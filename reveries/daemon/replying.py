@@ -21,10 +21,12 @@ class ReplyStop:
 
     def __init__(self) -> None:
         self.is_asked = False
+        self.why = ""
+        """What whoever hears the reply is told; of several words the first."""
         self._speaking: asyncio.Task[None] | None = None
 
-    def ask(self) -> None:
-        self.is_asked = True
+    def ask(self, why: str = "You stopped this reply.") -> None:
+        self.is_asked, self.why = True, self.why or why
         if self._speaking is not None:
             self._speaking.cancel()
 
@@ -62,7 +64,7 @@ class Reply:
                 raise storage_error_in(errors) or errors from None
         draft.text = plain(draft.text).strip()
         if is_cut:
-            draft.reason, draft.explanation = "cancelled", "You stopped this reply."
+            draft.reason, draft.explanation = "cancelled", stop.why
         elif draft.reason in ("stop", "length") and not draft.text:
             draft.reason, draft.explanation = "failed", f"{self.model.name} answered without a word. Ask again."
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from reveries.daemon.chat_context import SentExchange, Told
-from reveries.errors import StorageError
+from reveries.errors import AsleepError, StorageError
 from reveries.llm.base import Usage
 from reveries.memory.model import Recall, Turn
 from reveries.safety.verdict import Verdict
@@ -103,6 +103,11 @@ class TalkState:
     chosen_monotonic: float = -math.inf
     """When the owner chose this one: for a while it is the one to go on with, though another was spoken in last."""
     attached: set[int] = field(default_factory=set)
+
+
+def falls_asleep() -> AsleepError:
+    """For whoever says something while the mind ends."""
+    return AsleepError("The mind is falling asleep.", advice="Nothing was stored. reveries wake")
 
 
 def storage_error_in(errors: BaseExceptionGroup[BaseException]) -> StorageError | None:

@@ -47,7 +47,11 @@ async def _opened(path: Path, backups: Path | None, *, with_vector_search: bool)
         pages = PageSums(path)
         notice, has_past = await asyncio.to_thread(_try_to_open, path, backups, pages)
         connection = await connected(path, with_vector_search)
-        has_vector_search = await _answers(connection, "SELECT vec_version()")
+        try:
+            has_vector_search = await _answers(connection, "SELECT vec_version()")
+        except BaseException:  # Somebody may be told to end right here: its thread would keep the process.
+            await connection.close()
+            raise
     except OSError as error:
         if is_full(error):
             raise disk_full() from error

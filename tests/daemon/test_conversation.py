@@ -78,7 +78,7 @@ async def test_a_stopped_reply_is_kept_as_far_as_it_went(tmp_path: Path) -> None
             events = Events()
             turn = tasks.create_task(talk.conversation.say(FACT, events), name="turn")
             await until(lambda: events.text == "She went ")
-            await talk.conversation.stop_reply()
+            await talk.conversation.stop_reply("It ends.")
         result = turn.result()
         assert (result.draft.reason, result.draft.text) == ("cancelled", "She went")
         assert result.reply_turn is not None

@@ -1,6 +1,7 @@
 """Who starts when many start at once; how it ends by each signal; what a supervisor hears of it (B1, B4, B7)."""
 
 import asyncio
+import itertools
 import os
 import signal
 import socket
@@ -18,6 +19,9 @@ from reveries import protocol
 from reveries.config import Home
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.notify import tell_service_manager
+from reveries.db.failpoints import Place
+from reveries.db.seals import is_sealed
+from reveries.wakes import crashes_lately
 from tests.durability.checks import violations
 from tests.durability.ledger import Acknowledged
 from tests.durability.mind import Company, client_of, prepare, start
@@ -112,6 +116,56 @@ async def test_whatever_signal_ends_it_twice_over_and_after_a_suspension_it_ends
         assert company.failures == []
         assert violations(home.database_default, ledger) == []
         ledger.close()
+
+
+@pytest.mark.requirement("R-7", "B4")
+async def test_a_signal_that_comes_while_it_closes_takes_nothing_of_the_closing_away() -> None:
+    """A service manager that asked it to sleep, and gave up, says so by a signal."""
+    with tempfile.TemporaryDirectory(prefix="rv") as folder:
+        home = Home(Path(folder) / "h")
+        async with provider() as asked:
+            prepare(home, asked)
+            process = start([sys.executable, "-m", "reveries.daemon"], home)
+            try:
+                await _logged(home, process, '"awake"')
+                async with client_of(home) as client:
+                    await client.say("Good morning.")
+                process.terminate()
+                await _logged(home, process, '"closing"', pause=0.001)
+                for number in itertools.cycle((signal.SIGTERM, signal.SIGHUP, signal.SIGINT)):
+                    if process.poll() is not None:
+                        break
+                    process.send_signal(number)
+                    await asyncio.sleep(0.001)
+                assert process.returncode == 0
+            finally:
+                process.kill()
+                process.wait(timeout=10)
+        assert not home.database_default.with_name("memory.db-wal").exists()
+        assert is_sealed(home.database_default)
+
+
+@pytest.mark.requirement("R-7", "B6")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+async def test_a_signal_ends_it_well_while_it_wakes_and_that_is_no_crash(number: signal.Signals) -> None:
+    """However long the waking takes: here for ever."""
+    with tempfile.TemporaryDirectory(prefix="rv") as folder:
+        home = Home(Path(folder) / "h")
+        async with provider() as asked:
+            prepare(home, asked)
+            hangs = f"REVERIES_FAILPOINT={Place.TRANSACTION}:1"
+            process = start(["env", hangs, sys.executable, "-m", "reveries.daemon"], home)
+            try:
+                await _logged(home, process, '"waking"')
+                while not crashes_lately(home, time.time()):  # noqa: ASYNC110  # as above; the test's limit bounds it
+                    await asyncio.sleep(0.01)
+                process.send_signal(number)
+                assert await asyncio.to_thread(process.wait, 10) == 0
+            finally:
+                process.kill()
+                process.wait(timeout=10)
+            assert '"awake"' not in _log_of(home)
+            assert crashes_lately(home, time.time()) == 0
 
 
 @pytest.mark.requirement("B7")
@@ -227,17 +281,21 @@ async def test_a_mind_that_was_started_with_its_errors_closed_wakes_and_lives_on
             prepare(home, asked)
             process = start(["sh", "-c", 'exec "$0" -m reveries.daemon 2>&-', sys.executable], home)
             try:
-                async with asyncio.timeout(40):
-                    while '"awake"' not in _log_of(home):  # another process is asked: no event
-                        assert process.poll() is None, _log_of(home)
-                        await asyncio.sleep(0.05)
-                    async with client_of(home) as client:
-                        await client.say("Good morning.")
+                await _logged(home, process, '"awake"')
+                async with asyncio.timeout(40), client_of(home) as client:
+                    await client.say("Good morning.")
                 process.terminate()
                 assert await asyncio.to_thread(process.wait, 10) == 0
             finally:
                 process.kill()
                 process.wait(timeout=10)
+
+
+async def _logged(home: Home, process: "subprocess.Popen[bytes]", words: str, pause: float = 0.05) -> None:
+    async with asyncio.timeout(40):
+        while words not in _log_of(home):  # another process is asked: no event
+            assert process.poll() is None, _log_of(home)
+            await asyncio.sleep(pause)
 
 
 def _log_of(home: Home) -> str:

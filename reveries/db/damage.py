@@ -6,8 +6,10 @@ from typing import Any, Final
 import aiosqlite
 
 from reveries.db.backups import backups_in, look_into, newest_whole, suspect, suspicion, traces_of
+from reveries.db.driver import SQLITE_CORRUPT, dbapi
 from reveries.db.page_sums import PageSums
 from reveries.db.seals import is_broken, is_sealed
+from reveries.db.storage_errors import primary_code
 from reveries.db.write_ahead_log import log_of, read_log
 from reveries.errors import StorageDamagedError
 from reveries.own_files import copy_new
@@ -86,13 +88,14 @@ def damaged(path: Path, why: str) -> StorageDamagedError:
     )
 
 
-async def refuse_damaged(connection: aiosqlite.Connection, path: Path, *, has_past: bool) -> None:
+async def refuse_damaged(connection: aiosqlite.Connection, path: Path, *, has_past: bool) -> str:
     """An empty file, another program's, or one whose structure is broken. A large file is looked at whole only where
-    damage was seen before: that takes a second for each hundred megabytes."""
+    damage was seen before: that takes a second for each hundred megabytes. What to tell the owner, where all that was
+    wrong could be put right."""
     tables = {str(row[0]) for row in await _all(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")}
     [[version]] = await _all(connection, "PRAGMA user_version")
     if not tables and not version and not has_past:
-        return
+        return ""
     if missing := {"turns", "episodes"} - tables:
         raise damaged(path, f"there is no table {sorted(missing)[0]} in it" if tables else "it is empty")
     if not version:
@@ -101,8 +104,29 @@ async def refuse_damaged(connection: aiosqlite.Connection, path: Path, *, has_pa
     if is_suspect or _is_small(path):
         how = "integrity_check" if is_suspect else "quick_check"
         [[verdict]] = await _all(connection, f"PRAGMA {how}(1)")
-        if verdict != "ok":
+        if verdict != "ok" and not await _indexes_made_anew(connection):
             raise damaged(path, str(verdict).replace("\n", " "))
+        if verdict != "ok":
+            return "An index in the memory was damaged. It was made anew from what it indexes: nothing is missing."
+    return ""
+
+
+async def _indexes_made_anew(connection: aiosqlite.Connection) -> bool:
+    """Whether all that is wrong stands in indexes, which are made of what stands elsewhere. Where not, nothing is
+    changed: for an index alone no backup takes the place of what was said since."""
+    try:
+        await connection.execute("BEGIN IMMEDIATE")
+        await connection.execute("REINDEX")
+        [[verdict]] = await _all(connection, "PRAGMA integrity_check(1)")
+        if verdict == "ok":
+            await connection.execute("COMMIT")
+            return True
+    except dbapi.DatabaseError as error:
+        # Two rows where an index allows one, or pages that are none: more is wrong than indexes.
+        if not isinstance(error, dbapi.IntegrityError) and primary_code(error) != SQLITE_CORRUPT:
+            raise
+    await connection.rollback()
+    return False
 
 
 async def _all(connection: aiosqlite.Connection, statement: str) -> list[tuple[Any, ...]]:

@@ -71,10 +71,10 @@ async def _opened(path: Path, backups: Path | None, *, with_vector_search: bool)
     finally:
         os.umask(before)
     database = Database(connection, path, pages, has_vector_search)
-    database.notice = notice
     try:
         with storage_errors():
-            await refuse_damaged(connection, path, has_past=has_past)
+            mended = await refuse_damaged(connection, path, has_past=has_past)
+            database.notice = f"{notice} {mended}".strip()
             await _bring_up_to_date(database, connection, backups)
         # Words leave the index with their text, not at the next merge. SQLite before 3.42 cannot: there they go then.
         with contextlib.suppress(DiskFullError), database.noticing_loss():

@@ -49,6 +49,9 @@ SEEDS = (
     Seed("a wake after damage looks no deeper than any other", "db/damage.py",
          "is_suspect = suspicion(path).exists()", "is_suspect = False",
          "tests/durability/test_damage.py::test_where_damage_was_seen_while_awake_the_next_wake_looks_deeper"),
+    Seed("a damaged index costs what was said since the backup", "db/damage.py",
+         'if verdict != "ok" and not await _indexes_made_anew(connection):', 'if verdict != "ok":',
+         "tests/durability/test_damage.py::test_where_damage_was_seen_while_awake_the_next_wake_looks_deeper"),
     Seed("a fold that could not end is taken for one that did", _DATABASE,
          'return not folded["busy"]', "return True",
          "tests/daemon/test_erasing_without_room.py::"

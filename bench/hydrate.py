@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from made_rows import made_rows
 from synthetic import DIMENSIONS, NOW, Synthetic, episode_at, episode_id, make_mind
 from synthetic_turns import Talk
 
@@ -175,7 +176,7 @@ async def _fill(database: Database, mind: Synthetic, talk: Talk) -> None:
 async def _put_turns(database: Database, entries: Sequence[IndexedTurn]) -> None:
     talks = dict.fromkeys(entry.turn.conversation_id for entry in entries)
     deeds = {str(entry.turn.experience_id): entry.turn for entry in entries}
-    async with database.transaction() as transaction:
+    async with made_rows(database), database.transaction() as transaction:
         await transaction.run_many(
             "conversations.insert", [{"id": name, "began_at": NOW, "source": "chat", "title": ""} for name in talks]
         )

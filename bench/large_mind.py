@@ -21,6 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from made_rows import made_rows
 from synthetic import DIMENSIONS, NOW, Synthetic, episode_at, episode_id, make_mind
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # tests is not part of the package.
@@ -271,8 +272,9 @@ async def fill(home: Home, mind: Synthetic, turns: int) -> None:
     talk = Talk()
     count = len(mind.packed.ids)
     try:
-        for first in range(0, count, BATCH_EPISODES):
-            await writer.commit(_lived(mind, range(first, min(count, first + BATCH_EPISODES)), turns, talk))
+        async with made_rows(database):
+            for first in range(0, count, BATCH_EPISODES):
+                await writer.commit(_lived(mind, range(first, min(count, first + BATCH_EPISODES)), turns, talk))
         for first in range(0, count, BATCH_EPISODES):
             await writer.commit(_linked(mind, range(first, min(count, first + BATCH_EPISODES))))
     finally:

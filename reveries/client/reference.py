@@ -20,7 +20,7 @@ def cli_reference() -> str:
 
 def exit_code_table() -> str:
     """Every exit code with what it says, as Markdown. From the error tree, so that there is one table."""
-    rows = {(0, "It was done."), (130, "Ctrl+C ended it.")}
+    rows = {(0, "It was done."), (130, "Ctrl+C ended it, or its question was answered with no.")}
     for error in _tree(errors.ReveriesError):
         meaning = inspect.getdoc(error) or ""
         parents = error.__mro__[1:]

@@ -19,13 +19,11 @@ from reveries.errors import StorageError, UsageError
 from reveries.memory.forgetting.forgetting import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Selection, Told
 from reveries.memory.forgetting.gathering import Item
 from reveries.memory.forgetting.needles import Needle
+from reveries.memory.forgetting.unfinished import EVERYTHING, FILE_ALONE, leave_to_do, left_to_do
 from reveries.memory.looking.moments import period_of
-from reveries.own_files import write_to_disk
 from reveries.plaintext import one_line
 
 _ITEMS_SHOWN = 300
-_FILE_ALONE = b"the file alone"
-"""In the marker of an erasure: all else is done."""
 _OUT_OF_REACH = (
     "Out of reach: what a hosted model was sent, copies outside the home folder (backups of this machine, too), and "
     "what the disk keeps of files that were removed."
@@ -65,21 +63,25 @@ async def scrub_after_restore(mind: Mind) -> None:
     too."""
     forgetting = mind.memory.forgetting
     told, mind.erased_again = mind.erased_again, None
-    if told is None and (forgetting.stones is None or not forgetting.marker.exists()):
+    if told is None and not forgetting.marker.exists():
         return
-    if told is None:
-        told = Told(holds=forgetting.stones or Needle(), is_whole=await forgetting.finish())
-        if await asyncio.to_thread(forgetting.marker.read_bytes) == _FILE_ALONE:
-            await _take_marker_away(mind, told)
+    async with mind.still():  # The owner may erase something else meanwhile: one after the other.
+        left = await asyncio.to_thread(left_to_do, forgetting.marker)
+        if told is None and (left is None or (left == EVERYTHING and forgetting.stones is None)):
             return
-    await _scrub_files(mind, told, await _files(mind, told), lambda what, done, total: None)
+        if told is None:
+            told = Told(holds=forgetting.stones or Needle(), is_whole=await forgetting.finish())
+            if left == FILE_ALONE:
+                await _note_what_is_left(mind, told)
+                return
+        await _scrub_files(mind, told, await _files(mind, told), lambda what, done, total: None)
 
 
 async def _erase(mind: Mind, selection: Selection, tell: Progress) -> tuple[Told, InFiles]:
     copy = mind.home.backups / copy_name(mind.clock.now())
     forgetting = mind.memory.forgetting
     async with mind.still():
-        is_unfinished = forgetting.marker.exists()
+        is_unfinished = await asyncio.to_thread(left_to_do, forgetting.marker) == EVERYTHING
         tell("erasing", 0, 3)
         with _told_when_half_done(forgetting.marker, is_unfinished=is_unfinished):
             told = await forgetting.erase(selection, copy)
@@ -119,16 +121,15 @@ async def _scrub_files(mind: Mind, told: Told, files: InFiles, tell: Progress, c
         if told.copied is not None:
             mind.has_copy(told.copied)
         await _replace_copies(mind, told, copy if told.copied is not None else "")
-    await _take_marker_away(mind, told)
+    await _note_what_is_left(mind, told)
 
 
-async def _take_marker_away(mind: Mind, told: Told) -> None:
+async def _note_what_is_left(mind: Mind, told: Told) -> None:
     """Where traces are left in the memory's file, the next wake is to write that anew, and nothing else."""
+    if not told.is_whole:
+        log.warning("erasing.file_not_anew")
     marker = mind.memory.forgetting.marker
-    if told.is_whole:
-        marker.unlink(missing_ok=True)
-    else:
-        await asyncio.to_thread(write_to_disk, marker, _FILE_ALONE)
+    await asyncio.to_thread(leave_to_do, marker, None if told.is_whole else FILE_ALONE)
 
 
 async def _replace_copies(mind: Mind, told: Told, made: str) -> None:

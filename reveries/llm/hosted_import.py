@@ -37,8 +37,10 @@ _HEARD = frozenset({
     "SSL_VERIFY",
     "USE_DDPROFILER",
     "USE_DDTRACE",
+    "USE_LITELLM_PROXY",
 })  # fmt: skip
-"""What litellm 1.106 and openai 2.54 read of it, where one of our providers is asked, that begins otherwise."""
+"""What litellm 1.106 and openai 2.54 read of it that begins otherwise, and that would change what is sent to one of our
+providers, how, or to whom."""
 _KEYS = frozenset(f"{provider.upper()}_API_KEY" for provider in HOSTED_PROVIDERS)
 
 _FIRST_CALL_IMPORTS = (

@@ -14,6 +14,7 @@ from reveries.config import Home, Settings, load_settings
 from reveries.daemon.forgetting import NO_BACKUP, forget, scrub_after_restore
 from reveries.errors import NotFoundError, StorageError
 from reveries.llm.scripted import ScriptedModel
+from reveries.memory.forgetting.unfinished import FILE_ALONE, leave_to_do, left_to_do
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.patient_clock import PatientClock
 
@@ -117,6 +118,26 @@ async def test_what_stays_in_the_file_because_somebody_reads_it_is_told_and_goes
         assert not marker.exists()
         assert sorted(file.name for file in home.backups.iterdir()) == made, "backups without it go for nothing"
     assert copies_with(home) == []
+
+
+@pytest.mark.requirement("F10", "A9")
+async def test_where_the_file_alone_was_left_an_erasure_that_comes_to_nothing_takes_no_backup(home: Home) -> None:
+    async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), SETTINGS) as life:
+        await life.say("The pear tree is old.")
+        await life.mind.back_up()
+        kept, marker = sorted(home.backups.iterdir()), life.mind.memory.forgetting.marker
+        leave_to_do(marker, FILE_ALONE)
+        with pytest.raises(NotFoundError):
+            await forget(life.mind, protocol.Forget(2, id="ffff", erase=True, dry_run=False), lambda *_: None)
+        assert left_to_do(marker) == FILE_ALONE
+        nothing = protocol.Forget(3, matching="nothing is like that", erase=True, dry_run=False)
+        await forget(life.mind, nothing, lambda *_: None)
+        assert left_to_do(marker) is None, "it wrote the file anew in passing"
+        assert sorted(home.backups.iterdir()) == kept
+        leave_to_do(marker, FILE_ALONE)
+        await scrub_after_restore(life.mind)
+        assert left_to_do(marker) is None
+        assert sorted(home.backups.iterdir()) == kept
 
 
 @pytest.mark.requirement("F10")

@@ -59,7 +59,7 @@ def _tell(files: "list[Path]", stays: "list[Path]") -> None:
     for file in files:
         say(f"  goes   {file}")
     for file in stays:
-        say(f"  stays  {file} (not made by Reveries)", "dim")
+        say(f"  stays  {file} (yours to remove)", "dim")
 
 
 def _end(*, dry_run: bool, failed: list[str]) -> None:

@@ -45,9 +45,9 @@ from reveries.memory.forgetting.tombstones import (
     tombstones_for,
     write_erasures,
 )
+from reveries.memory.forgetting.unfinished import EVERYTHING, leave_to_do, left_to_do
 from reveries.memory.recall.deep_recall import DeepRecall
 from reveries.memory.store import MemoryStore
-from reveries.own_files import write_to_disk
 
 BY_ID: Final = "id"
 BY_WORDS: Final = "matching"
@@ -160,8 +160,8 @@ class Forgetting:
         told = Told(at=self._clock.now())
         # Whatever ends the process from here on: the next wake does what is left to do. An earlier erasure that was
         # broken off has left one: where nothing comes of this one, that is still to be done.
-        was_there = self.marker.exists()
-        await asyncio.to_thread(write_to_disk, self.marker, b"")
+        was_left = await asyncio.to_thread(left_to_do, self.marker)
+        await asyncio.to_thread(leave_to_do, self.marker, EVERYTHING)
         reached(Step.ERASING_MARKED)
         try:
             async with self._store.making_up, self._store.space, self._store.snapshots.erasing():
@@ -176,8 +176,7 @@ class Forgetting:
         except StorageLostError:
             raise  # It may be on the disk all the same.
         except ReveriesError:
-            if not was_there:
-                self.marker.unlink(missing_ok=True)
+            await asyncio.to_thread(leave_to_do, self.marker, was_left)
             raise
         reached(Step.ERASED)
         await self._store.deep.recount()

@@ -15,6 +15,9 @@ from reveries.errors import StorageError, StorageLostError
 
 _BUSY_MS = 5000
 _PRAGMAS = (
+    # A new file gets its mode in a transaction with a journal: the name of that must be off the disk before there is a
+    # log, or a power cut leaves both. FULL does not sync the folder for that.
+    "synchronous=EXTRA",
     "journal_mode=WAL",
     "synchronous=FULL",
     "foreign_keys=ON",
@@ -58,6 +61,14 @@ def connect_to_look(path: Path, busy_seconds: float = 5.0) -> "dbapi.Connection"
     how = "mode=ro" if log_of(path).exists() else "mode=ro&immutable=1"
     place = f"{path.absolute().as_uri()}?{how}"
     return dbapi.connect(place, uri=True, timeout=busy_seconds, check_same_thread=False)
+
+
+def finish_birth(path: Path) -> None:
+    """Where a power cut came into the very first transaction of a memory, which alone has a journal, let SQLite take
+    that back. Who only looks cannot."""
+    if path.exists() and path.with_name(f"{path.name}-journal").exists():
+        with contextlib.closing(dbapi.connect(str(path))) as connection, contextlib.suppress(dbapi.DatabaseError):
+            connection.execute("PRAGMA schema_version").fetchone()
 
 
 @contextlib.asynccontextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 import aiosqlite
 
 from reveries.db.backups import finish_restoring, free_copy, go_on_restoring
-from reveries.db.connecting import connect_to_look, connected, follow_pages
+from reveries.db.connecting import connect_to_look, connected, finish_birth, follow_pages
 from reveries.db.damage import damaged, keep_broken_log, refuse_changed, refuse_damaged, refuse_missing
 from reveries.db.database import Database
 from reveries.db.driver import SQLITE_CORRUPT, SQLITE_FULL, SQLITE_IOERR, SQLITE_NOTADB, dbapi
@@ -98,6 +98,7 @@ def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> tuple[str
             f"The memory is not safe to open. {fault}", advice="Nothing was written. Look at it, and move it away."
         )
     go_on_restoring(path)
+    finish_birth(path)
     has_past = refuse_missing(path, backups)
     finish_restoring(path)
     notice = f"{refuse_changed(path, backups)} {keep_broken_log(path)}".strip()

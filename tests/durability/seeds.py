@@ -52,6 +52,9 @@ SEEDS = (
     Seed("a damaged index costs what was said since the backup", "db/damage.py",
          'if verdict != "ok" and not await _indexes_made_anew(connection):', 'if verdict != "ok":',
          "tests/durability/test_damage.py::test_where_damage_was_seen_while_awake_the_next_wake_looks_deeper"),
+    Seed("a first transaction that the power broke off is not taken back", "db/opening.py",
+         "    finish_birth(path)\n", "",
+         "tests/durability/test_missing.py::test_a_memory_whose_very_first_transaction_the_power_broke_off_begins_anew"),
     Seed("a fold that could not end is taken for one that did", _DATABASE,
          'return not folded["busy"]', "return True",
          "tests/daemon/test_erasing_without_room.py::"

@@ -4,6 +4,7 @@ A home that is really new, and one whose first wake was killed, wake."""
 import asyncio
 import os
 import shutil
+import struct
 from pathlib import Path
 
 import pytest
@@ -217,3 +218,17 @@ def test_without_a_backup_it_is_said_what_to_move_to_begin_anew(tmp_path: Path) 
     with pytest.raises(StorageDamagedError) as refused:
         recover(tmp_path / "memory.db", tmp_path / "backups", NOW, "it is not there")
     assert "memory.db.seal" in refused.value.advice
+
+
+@pytest.mark.requirement("A3", "A8")
+async def test_a_memory_whose_very_first_transaction_the_power_broke_off_begins_anew(tmp_path: Path) -> None:
+    """Its page was not all written, and its journal says that there was nothing before it."""
+    file = tmp_path / "memory.db"
+    file.write_bytes(bytes(4096))
+    magic, pages_before, sector_bytes, page_bytes = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 0, 512, 4096
+    journal = magic + struct.pack(">IIIII", 0, 1, pages_before, sector_bytes, page_bytes)
+    file.with_name("memory.db-journal").write_bytes(journal.ljust(sector_bytes, b"\0"))
+    database = await open_database(file)
+    assert (await database.rows("statistics.counts"))[0]["turns"] == 0
+    assert database.notice == ""
+    await database.aclose()

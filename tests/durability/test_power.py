@@ -3,6 +3,7 @@
 import random
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ NORMAL = (
     ("db/connecting.py", "fetchone()[0] != 2", "fetchone()[0] != 1"),
 )
 """The daemon without its syncs at every commit."""
+_FIRST_CHANGES = 60
+"""Of the disk, from when there is nothing to when there are tables."""
 
 
 @pytest.fixture
@@ -45,6 +48,18 @@ async def test_a_thousand_power_cuts_lose_nothing_that_was_acknowledged(folder: 
     assert seen.wrong == []
     assert (seen.states, seen.lost, seen.corrupt) == (1000, 0, 0)
     assert len(seen.by_way) == 5
+
+
+@pytest.mark.system
+@pytest.mark.requirement("A3")
+@pytest.mark.timeout(600)
+async def test_no_cut_in_the_first_moments_of_a_memory_keeps_it_from_waking(folder: Path, states: Path) -> None:
+    """Of all the moments of a life few are these: they are tried by themselves."""
+    recording = await record(folder, (1.0,))
+    first = replace(recording, happened=recording.happened[:_FIRST_CHANGES])
+    seen = await try_cuts(first, 10 * _FIRST_CHANGES, seed=7, folder=states)
+    assert seen.wrong == []
+    assert seen.empty < seen.states
 
 
 @pytest.mark.system

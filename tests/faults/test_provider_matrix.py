@@ -182,7 +182,7 @@ async def _a_thought(alive: Living, fault: ProviderFault, outcome: Becomes) -> N
     assert calls <= 6, f"{calls} calls in half a minute"
     if fails and fault.heals:
         await is_served_again(alive)
-        # What the provider had begun to answer before it was well may come to the first.
+        # The first may begin in the moment in which the circuit has not yet noted that the provider is well.
         again = [await _think(alive), await _think(alive)]
         assert again[-1].reason != "failed", again
 

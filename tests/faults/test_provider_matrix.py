@@ -181,6 +181,7 @@ async def _a_thought(alive: Living, fault: ProviderFault, outcome: Becomes) -> N
     calls = len(alive.provider.generations)
     assert calls <= 6, f"{calls} calls in half a minute"
     if fails and fault.heals:
+        await _pause(alive)  # A thought under way may still meet the fault, and be heard of when all is well.
         await is_served_again(alive)
         # The first may begin in the moment in which the circuit has not yet noted that the provider is well.
         again = [await _think(alive), await _think(alive)]
@@ -192,15 +193,20 @@ async def _think(alive: Living) -> ThoughtEnded:
     if "monologue" not in alive.children:
         alive.start_thinking()
         await alive.clock.advance(0)
+    await _pause(alive)  # What is under way may have begun before the provider was what it is now: it does not count.
     monologue = alive.mind.monologue
-    monologue.pause()  # What is under way may have begun before the provider was what it is now: it does not count.
-    await alive.until(lambda: monologue.state is ThoughtState.PAUSED)
     before = len(alive.thoughts_ended)
     # Never the same twice: thoughts that come to the same again and again come less and less often.
     alive.provider.texts[THINKER] = f"It rained on day {before}. The garden was quiet, and nobody came."
     monologue.resume(Reactivation(Reason.ASSOCIATION, "Marta"))
     await alive.until(lambda: len(alive.thoughts_ended) > before and monologue.state is not ThoughtState.THINKING)
     return alive.thoughts_ended[before]
+
+
+async def _pause(alive: Living) -> None:
+    monologue = alive.mind.monologue
+    monologue.pause()
+    await alive.until(lambda: monologue.state is ThoughtState.PAUSED)
 
 
 # --- sleep -----------------------------------------------------------------------------------------------------------

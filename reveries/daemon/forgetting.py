@@ -104,7 +104,7 @@ def _told_when_half_done(marker: Path, *, is_unfinished: bool) -> Iterator[None]
     try:
         yield
     except (OSError, StorageError) as error:
-        if is_unfinished or not marker.exists():
+        if is_unfinished or left_to_do(marker) != EVERYTHING:
             raise
         why = error.strerror or type(error).__name__ if isinstance(error, OSError) else str(error)
         raise StorageError(

@@ -65,8 +65,8 @@ def connect_to_look(path: Path, busy_seconds: float = 5.0) -> "dbapi.Connection"
 
 def finish_birth(path: Path) -> None:
     """Where a power cut came into the very first transaction of a memory, which alone has a journal, let SQLite take
-    that back. Who only looks cannot."""
-    if path.exists() and path.with_name(f"{path.name}-journal").exists():
+    that back. Who only looks cannot. Not where there is a log: beside an empty file SQLite would delete that."""
+    if path.exists() and path.with_name(f"{path.name}-journal").exists() and not log_of(path).exists():
         with contextlib.closing(dbapi.connect(str(path))) as connection, contextlib.suppress(dbapi.DatabaseError):
             connection.execute("PRAGMA schema_version").fetchone()
 

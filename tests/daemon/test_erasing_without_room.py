@@ -12,6 +12,7 @@ import pytest
 from reveries import protocol
 from reveries.config import Home, Settings, load_settings
 from reveries.daemon.forgetting import NO_BACKUP, forget, scrub_after_restore
+from reveries.db.driver import dbapi
 from reveries.errors import NotFoundError, StorageError
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.forgetting.unfinished import FILE_ALONE, leave_to_do, left_to_do
@@ -129,6 +130,13 @@ async def test_where_the_file_alone_was_left_an_erasure_that_comes_to_nothing_ta
         leave_to_do(marker, FILE_ALONE)
         with pytest.raises(NotFoundError):
             await forget(life.mind, protocol.Forget(2, id="ffff", erase=True, dry_run=False), lambda *_: None)
+        assert left_to_do(marker) == FILE_ALONE
+        with contextlib.closing(dbapi.connect(home.database_default, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StorageError) as refused:
+                await forget(life.mind, protocol.Forget(4, matching="pear", erase=True, dry_run=False), lambda *_: None)
+            assert "It is erased" not in str(refused.value), "nothing is"
+            other.execute("ROLLBACK")
         assert left_to_do(marker) == FILE_ALONE
         nothing = protocol.Forget(3, matching="nothing is like that", erase=True, dry_run=False)
         await forget(life.mind, nothing, lambda *_: None)

@@ -10,6 +10,7 @@ from reveries.db.checksums import checksum
 from reveries.db.driver import dbapi
 from tests.durability.ledger import Acknowledged, hash_of
 
+# Written down once more, on purpose: what the code leaves out of its own list is to be missed here.
 CHECKSUMMED = {
     "turns": ("speaker", "text"),
     "raw_experiences": ("content",),

@@ -28,6 +28,8 @@ from tests.durability.recorded import TRACED, Event, Told, events
 from tests.fakes.provider import provider
 from tests.memory.kit import WordEmbedder, open_memory
 
+_LOSSES = ("acknowledged and ", "imported and lost", "written and lost", "a pass that ended")
+"""How `violations` begins what it says of something acknowledged that is not there."""
 _READY_SECONDS = 60.0
 _END_SECONDS = 60.0
 
@@ -109,7 +111,7 @@ async def _look_at(place: Path, state: State, ledger: Acknowledged, seen: Cuts, 
         found = violations(file, ledger) + ([f"told as damage: {told}"] if told else [])
     except ReveriesError as error:
         found = [f"it cannot be opened: {error}"]
-    lost = any("lost" in one or "changed" in one or "is not so" in one for one in found)
+    lost = any(one.startswith(_LOSSES) for one in found)
     seen.lost += lost
     seen.corrupt += bool(found) and not lost
     for name in state.files:

@@ -21,6 +21,7 @@ from reveries.db.opening import open_database
 from tests.fakes.clock import HandClock
 from tests.fakes.guards import DatabaseGuard, NetworkGuard
 
+_ID_CHARS: Final = 100
 _DATABASE_GUARD: Final = pytest.StashKey[DatabaseGuard]()
 
 hypothesis.settings.register_profile(
@@ -45,6 +46,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_DATABASE_GUARD] = guard
     sys.addaudithook(guard)
     sys.addaudithook(NetworkGuard())
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes and long texts are known by their argument: workers must gather the same names (a zip holds its time)."""
+    return argname if isinstance(val, bytes) or (isinstance(val, str) and len(val) > _ID_CHARS) else None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -60,7 +60,8 @@ def written(folder: Path, name: str, content: object) -> Path:
 def zipped(name: str, content: bytes) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(name, content)
+        # A set date: the same bytes whenever they are made.
+        archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return made.getvalue()
 
 

@@ -187,6 +187,8 @@ class Provider:
     fault: Fault | None = None
     _calls_left: int | None = None
     _server: asyncio.Server | None = None
+    _kept: socket.socket | None = None
+    """The port while nobody listens at it: another program would be given it else, and `heal` would not get it back."""
     _occupied: list[socket.socket] = field(default_factory=list)
     _writers: set[asyncio.StreamWriter] = field(default_factory=set)
 
@@ -219,14 +221,24 @@ class Provider:
             await self.listen()
 
     async def listen(self) -> None:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=2**22)
+        self._server = await asyncio.start_server(self._serve, sock=self._take_port(), limit=2**22)
         self.port = self._server.sockets[0].getsockname()[1]
+
+    def _take_port(self) -> socket.socket:
+        """Ours, or any that is free: a socket that is bound to it and refuses whoever comes."""
+        kept, self._kept = self._kept, None
+        if kept is None:
+            kept = socket.socket()
+            kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            kept.bind(("127.0.0.1", self.port))
+        return kept
 
     async def stop_listening(self) -> None:
         """Refuse every connection from now on, and end those that are open."""
         server, self._server = self._server, None
         if server is not None:
             server.close()
+            self._kept = self._take_port()
         for writer in list(self._writers):
             writer.transport.abort()
         await asyncio.sleep(0)
@@ -234,7 +246,8 @@ class Provider:
     async def swallow_connections(self) -> None:
         """Be there, and never accept: what a network does that loses every packet."""
         await self.stop_listening()
-        listener = socket.create_server(("127.0.0.1", self.port), backlog=0)
+        listener = self._take_port()
+        listener.listen(0)
         self._occupied.append(listener)
         for _ in range(4):  # the queue of a listener that accepts nothing is full after one or two
             filler = socket.socket()
@@ -245,8 +258,9 @@ class Provider:
 
     async def close(self) -> None:
         await self.stop_listening()
-        for held in self._occupied:
-            held.close()
+        for held in (self._kept, *self._occupied):
+            if held is not None:
+                held.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1

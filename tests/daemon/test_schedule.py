@@ -18,6 +18,7 @@ from reveries.db.driver import dbapi
 from reveries.db.opening import open_database
 from reveries.errors import ModelUnavailableError
 from tests.fakes.clock import HandClock
+from tests.fakes.patient_clock import PatientClock
 
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 
@@ -45,24 +46,25 @@ class _Counted:
         return "done"
 
 
-async def _live(schedule: Schedule, clock: HandClock, *advances: float) -> None:
+@pytest.fixture
+async def clock(database: Database) -> PatientClock:
+    """At every stop it waits for the database's own thread, however busy the machine is."""
+    made = PatientClock()
+    await made.watch(database)
+    return made
+
+
+async def _live(schedule: Schedule, clock: PatientClock, *advances: float) -> None:
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(schedule.run())
         for seconds in advances:
             await clock.advance(seconds)
-            await _let_sqlite_answer()
         task.cancel()
 
 
-async def _let_sqlite_answer() -> None:
-    """The database answers from its own thread: give it real turns of the loop, a bounded number."""
-    for _ in range(50):
-        await asyncio.sleep(0.001)
-
-
 @pytest.mark.requirement("E1")
-async def test_a_job_that_is_a_week_late_runs_once(database: Database) -> None:
-    clock, job = HandClock(), _Counted()
+async def test_a_job_that_is_a_week_late_runs_once(database: Database, clock: PatientClock) -> None:
+    job = _Counted()
     async with database.transaction() as transaction:
         await transaction.run(
             "schedule.put",
@@ -73,22 +75,23 @@ async def test_a_job_that_is_a_week_late_runs_once(database: Database) -> None:
 
 
 @pytest.mark.requirement("E1")
-async def test_a_clock_set_forward_makes_a_job_due_at_the_next_look(database: Database) -> None:
-    clock, job = HandClock(), _Counted()
+async def test_a_clock_set_forward_makes_a_job_due_at_the_next_look(database: Database, clock: PatientClock) -> None:
+    job = _Counted()
     schedule = Schedule(database, clock, [Job("j", _hourly(), job.run)])
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(schedule.run())
-        await _let_sqlite_answer()
+        await clock.advance(0)
         clock.step_wall(86400)
         await clock.advance(61)
-        await _let_sqlite_answer()
         task.cancel()
     assert job.runs == 1
 
 
 @pytest.mark.requirement("E1")
-async def test_a_plan_from_a_clock_that_was_set_back_does_not_silence_a_job(database: Database) -> None:
-    clock, job = HandClock(), _Counted()
+async def test_a_plan_from_a_clock_that_was_set_back_does_not_silence_a_job(
+    database: Database, clock: PatientClock
+) -> None:
+    job = _Counted()
     async with database.transaction() as transaction:
         await transaction.run(
             "schedule.put",
@@ -97,10 +100,9 @@ async def test_a_plan_from_a_clock_that_was_set_back_does_not_silence_a_job(data
     schedule = Schedule(database, clock, [Job("j", _hourly(), job.run)])
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(schedule.run())
-        await _let_sqlite_answer()
+        await clock.advance(0)
         for _ in range(61):
             await clock.advance(60)
-        await _let_sqlite_answer()
         task.cancel()
     assert job.runs == 1
 
@@ -108,40 +110,37 @@ async def test_a_plan_from_a_clock_that_was_set_back_does_not_silence_a_job(data
 @pytest.mark.requirement("E1")
 @pytest.mark.parametrize("days", [1, 3650])
 async def test_a_clock_set_back_while_it_is_awake_makes_a_job_an_hour_late_at_most(
-    database: Database, days: int
+    database: Database, clock: PatientClock, days: int
 ) -> None:
-    clock, job = HandClock(), _Counted()
+    job = _Counted()
     schedule = Schedule(database, clock, [Job("j", _hourly(), job.run)])
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(schedule.run())
-        await _let_sqlite_answer()
+        await clock.advance(0)
         clock.step_wall(-days * 86400)
         for _ in range(62):
             await clock.advance(60)
-        await _let_sqlite_answer()
         task.cancel()
     assert job.runs == 1
 
 
 @pytest.mark.requirement("E1")
-async def test_a_job_that_was_late_runs_a_whole_period_after_it_did(database: Database) -> None:
-    clock, job = HandClock(), _Counted()
+async def test_a_job_that_was_late_runs_a_whole_period_after_it_did(database: Database, clock: PatientClock) -> None:
+    job = _Counted()
     schedule = Schedule(database, clock, [Job("j", _hourly(), job.run)])
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(schedule.run())
-        await _let_sqlite_answer()
+        await clock.advance(0)
         clock.step_wall(3 * 3600 - clock.now() % 3600 - 120)
         await clock.advance(61)
-        await _let_sqlite_answer()
         assert job.runs == 1
         await clock.advance(180)
-        await _let_sqlite_answer()
         task.cancel()
     assert job.runs == 1
 
 
-async def test_a_job_that_fails_is_planned_again_and_the_others_run(database: Database) -> None:
-    clock, bad, good = HandClock(), _Counted(), _Counted()
+async def test_a_job_that_fails_is_planned_again_and_the_others_run(database: Database, clock: PatientClock) -> None:
+    bad, good = _Counted(), _Counted()
     bad.fails = True
     for name in ("bad", "good"):
         async with database.transaction() as transaction:
@@ -187,14 +186,15 @@ def _not_kept(lines: Sequence[EventDict]) -> list[tuple[str, str]]:
     return [(line["log_level"], line["job"]) for line in lines if line["event"] == "schedule.not_kept"]
 
 
-async def test_a_foreseen_failure_is_a_line_of_the_log_and_a_fault_of_ours_is_a_traceback(database: Database) -> None:
+async def test_a_foreseen_failure_is_a_line_of_the_log_and_a_fault_of_ours_is_a_traceback(
+    database: Database, clock: PatientClock
+) -> None:
     async def asks_a_model() -> str:
         raise ModelUnavailableError("The model does not answer.")
 
     async def has_a_fault() -> str:
         raise ValueError
 
-    clock = HandClock()
     for name, run in (("asks", asks_a_model), ("faulty", has_a_fault)):
         async with database.transaction() as transaction:
             plan = {"job": name, "next_run_at": clock.now() - 1, "last_run_at": None, "last_outcome": ""}

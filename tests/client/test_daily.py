@@ -17,6 +17,7 @@ from tests.client.test_tui import HOSTILE
 from tests.client.test_waking import _plan
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.daemon import Script, awake_in_thread
+from tests.fakes.listening import until_it_listens
 from tests.fakes.patient_clock import PatientClock
 
 NOW = time.time()
@@ -52,7 +53,7 @@ def test_the_digest_tells_what_came_since_and_nothing_older(home: Home) -> None:
     script = Script(looks=looks(), thoughts=[thought("She sounded tired."), thought("  ")])
     with awake_in_thread(home, script):
         ran = reveries(home, "digest")
-        told = json.loads(reveries(home, "digest", "--since", "2h", "--json").out)
+        told = json.loads(reveries(home, "digest", "--since", "20h", "--json").out)
     assert (ran.code, ran.err) == (0, "")
     for expected in (
         "Marta's birthday",
@@ -122,7 +123,7 @@ def test_after_an_upgrade_wake_puts_the_older_one_to_sleep_first(
         os.spawnve(
             os.P_NOWAIT, _plan(home, start).command[0], [*_plan(home, start.format(f"Script({older})")).command], {}
         )
-        _until_it_listens(home)
+        until_it_listens(home.socket)
         first = int(home.lock.read_text())
     else:
         outcome = wake(_plan(home, start.format(f"Script({older})")))
@@ -139,10 +140,3 @@ def test_after_an_upgrade_wake_puts_the_older_one_to_sleep_first(
         assert reveries(home, "sleep").code == 0
         if isinstance(second, Awake):
             os.waitpid(second.pid, 0)
-
-
-def _until_it_listens(home: Home) -> None:
-    deadline = time.monotonic() + 10
-    while not home.socket.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

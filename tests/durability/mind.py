@@ -20,6 +20,7 @@ from reveries.errors import ProtocolError
 from reveries.protocol import decode_frame, read_body
 from tests.durability.ledger import Acknowledged
 from tests.e2e.living import Client
+from tests.fakes.listening import listens
 from tests.fakes.provider import Provider
 
 ROOT = Path(__file__).parents[2]
@@ -58,6 +59,8 @@ tokens_per_month = 1000000000
 [circuit_breaker]
 enabled = false
 """
+_WAKE_SECONDS = 100.0
+"""A hang: on a busy machine one wakes slowly."""
 _THINGS = ("the pear tree", "my sister Marta", "the boat", "Lisbon", "the thesis", "Paul", "the old piano", "the bees")
 _DEEDS = ("planted", "sold", "dreamt of", "painted", "lost", "found", "wrote about", "asked after")
 
@@ -151,6 +154,14 @@ def start(command: Sequence[str], home: Home, package: Path = ROOT) -> "subproce
             stderr=file,
             start_new_session=True,
         )
+
+
+async def until_it_listens(home: Home, has_ended: Callable[[], bool] = lambda: False) -> None:
+    """Wait for a daemon that wakes. Its socket has its name a moment before anybody may connect."""
+    async with asyncio.timeout(_WAKE_SECONDS):
+        while not listens(home.socket):  # another process is asked: there is no event
+            assert not has_ended(), (home.logs / "daemon.out").read_text(encoding="utf-8")[-2000:]
+            await asyncio.sleep(0.05)
 
 
 @dataclass

@@ -14,12 +14,12 @@ import pytest
 from reveries import protocol
 from reveries.client.traces import search
 from reveries.config import Home
-from tests.durability.mind import SETTINGS, Zygote, client_of
+from tests.durability.mind import SETTINGS, Zygote, client_of, until_it_listens
 from tests.durability.parrot import Parrot
 from tests.e2e.living import Client
 
 WORD = "Zqvorblax-7741"
-_READY_SECONDS = 30.0
+_READY_SECONDS = 60.0
 
 
 def places(home: Home) -> dict[str, dict[str, int]]:
@@ -31,11 +31,7 @@ def places(home: Home) -> dict[str, dict[str, int]]:
 async def awake(home: Home, zygote: Zygote) -> AsyncIterator[Client]:
     """A mind that is put to sleep politely at the end."""
     process = zygote.wake(home)
-    async with asyncio.timeout(_READY_SECONDS):
-        while True:
-            if home.socket.exists():
-                break
-            await asyncio.sleep(0.05)
+    await until_it_listens(home)
     async with client_of(home) as client:
         yield client
         client.send(protocol.Sleep(client.number()))

@@ -1,6 +1,7 @@
 """What the terminal outlives: other versions, huge messages, floods, terminals of no size, panes closed too early."""
 
 import asyncio
+import time
 
 import pytest
 from textual import events
@@ -17,6 +18,7 @@ from tests.client.screen_text import rows_of, text_of, until
 from tests.client.test_cli import DETAIL, FOUND
 from tests.client.test_tui import HOSTILE
 from tests.fakes.daemon import NOW, Script, awake
+from tests.fakes.lateness import lateness
 
 
 def _banner(app: ReveriesApp) -> str:
@@ -137,8 +139,11 @@ async def test_it_is_back_within_two_seconds_of_the_minds_return(home: Home) -> 
         await until(pilot, lambda: not app.is_attached_to_mind)
         await pilot.pause(3.0)
         await mind.start()
-        async with asyncio.timeout(2.5):
+        began = time.monotonic()
+        async with lateness() as late:
             await until(pilot, lambda: app.is_attached_to_mind)
+        # Two seconds, what it takes to attach, and what this machine itself is late.
+        assert time.monotonic() - began <= 2.5 + 3 * late.worst_seconds
 
 
 async def test_what_stands_twice_is_shown_twice_and_not_lost(home: Home) -> None:

@@ -70,9 +70,9 @@ class TestEmbeddedModel(ChatModelContract):
 
 
 def _is_gone(pid: int) -> bool:
-    """Whether the process ends within 5 s."""
+    """Whether the process ends."""
     try:
-        psutil.Process(pid).wait(5)
+        psutil.Process(pid).wait(30)
     except psutil.NoSuchProcess:
         return True
     except psutil.TimeoutExpired:
@@ -176,7 +176,7 @@ def test_the_child_dies_with_its_parent(folder: Path) -> None:
     child.stdin.flush()
     assert b'"ready": true' in child.stdout.readline()
     child.stdin.close()
-    assert child.wait(5) == 0
+    assert child.wait(30) == 0
     child.stdout.close()
 
 
@@ -191,7 +191,7 @@ async def test_where_no_unix_socket_can_be_it_listens_on_loopback_behind_a_key(f
         assert listening.laddr.ip == "127.0.0.1"
         reader, writer = await asyncio.open_connection("127.0.0.1", listening.laddr.port)
         writer.write(b"POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 15\r\n\r\n" + b'{"content":"x"}')
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             assert b"401" in await reader.readline()
         writer.close()
         await writer.wait_closed()
@@ -262,9 +262,15 @@ async def test_a_call_that_is_read_can_be_cancelled_quickly(running: _Running) -
         async with asyncio.timeout(0.3):
             await anext(events)
     await events.aclose()
+    quickly = await _seconds_of(running, "Hi")
+    # Where the machine is so busy that this says nothing: less than what reading so much to its end takes.
+    assert quickly < 3.0 or quickly < 0.5 * await _seconds_of(running, "a river flowed there " * 370)
+
+
+async def _seconds_of(running: _Running, words: str) -> float:
     began = time.monotonic()
-    await play(running.model, a_prompt("Hi", max_tokens=1))
-    assert time.monotonic() - began < 3.0
+    await play(running.model, a_prompt(words, max_tokens=1))
+    return time.monotonic() - began
 
 
 def test_small_machines_use_all_their_cores_and_larger_ones_keep_one() -> None:

@@ -6,7 +6,7 @@ import hashlib
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from reveries.config import Home
 from reveries.db.driver import dbapi
 from reveries.protocol import decode_frame, read_body
 from tests.daemon.crowd import GoodClient, dripping, flood, good_client, never_reading
-from tests.durability.mind import client_of, prepare, start
+from tests.durability.mind import client_of, prepare, start, until_it_listens
 from tests.e2e.living import Client
 from tests.fakes.provider import provider
 
@@ -91,9 +91,7 @@ async def host() -> AsyncIterator[Host]:
             prepare(home, asked)
             process = start([sys.executable, "-m", "reveries.daemon"], home)
             try:
-                async with asyncio.timeout(60):
-                    while not home.socket.exists():  # noqa: ASYNC110  # another process is asked: there is no event
-                        await asyncio.sleep(0.05)
+                await until_it_listens(home, lambda: process.poll() is not None)
                 yield Host(home, psutil.Process(process.pid))
                 process.terminate()
                 code = await asyncio.to_thread(process.wait, 30)
@@ -117,7 +115,7 @@ async def measure(
                 await asyncio.sleep(0.1)
         await asyncio.sleep(2)
         await _visits(mind, visits // 10)
-        descriptors, threads = mind.process.num_fds(), mind.process.num_threads()
+        descriptors, threads = await _at_rest(mind.process.num_fds), mind.process.num_threads()
         await _many(mind, seen, clients, talkers, talk_seconds)
         before = mind.rss
         seen.alone_p99 = (await _asked(mind, turns)).p99_seconds
@@ -126,12 +124,21 @@ async def measure(
         await _garbage(mind, seen, frames)
         await _visits(mind, visits)
         await asyncio.sleep(3)
-        seen.descriptors_left = mind.process.num_fds() - descriptors
+        seen.descriptors_left = await _at_rest(mind.process.num_fds) - descriptors
         seen.threads_left = mind.process.num_threads() - threads
         lines = mind.log()
     seen.log_lines = len([line for line in lines if '"client.' in line])
     seen.tracebacks = len([line for line in lines if "Traceback" in line])
     return seen
+
+
+async def _at_rest(read: Callable[[], int]) -> int:
+    """The least of many looks: what a thought or a backup under way has open is not left behind."""
+    seen = []
+    for _ in range(40):
+        seen.append(read())
+        await asyncio.sleep(0.05)
+    return min(seen)
 
 
 async def _talk(client: Client, turns: int) -> None:
@@ -154,6 +161,7 @@ async def _many(mind: Host, seen: Crowded, clients: int, talkers: int, seconds: 
             for client in all_of_them[:talkers]:
                 tasks.create_task(_say_until(client, ends), name="talker")
             await asyncio.sleep(seconds + 3)
+            await _hear_the_same(heard)
             for task in listening:
                 task.cancel()
     orders = {tuple(turn for turn, _ in turns) for turns in heard}
@@ -163,6 +171,15 @@ async def _many(mind: Host, seen: Crowded, clients: int, talkers: int, seconds: 
             max(moments) - min(moments) for moments in zip(*([at for _, at in turns] for turns in heard), strict=True)
         ]
         seen.fan_out_p99 = float(np.percentile(spreads, 99))
+
+
+async def _hear_the_same(heard: Sequence[Sequence[object]]) -> None:
+    """Wait until all have heard as much: what was told to one is on its way to the others. If it never comes, the
+    orders show it."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(30):
+            while len({len(turns) for turns in heard}) > 1:  # noqa: ASYNC110  # as above
+                await asyncio.sleep(0.01)
 
 
 async def _listen(client: Client, turns: list[tuple[str, float]]) -> None:

@@ -8,6 +8,7 @@ import asyncio
 import gc
 import random
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from tests.memory.kit import WordEmbedder
 MEGABYTE = 2**20
 _HOURS = 24
 _POOL_THREADS = 4
-"""Of the pool that `asyncio.to_thread` works with: each is made when it is first needed."""
+"""Of the pool that `asyncio.to_thread` works with (tests/fakes/patient_clock.py)."""
 _DEEDS = ("planted", "sold", "dreamt of", "painted", "lost", "found", "wrote about", "asked after")
 _NAMES = ("Marta", "Paul", "Ines", "Tomas", "Ruth", "Jonas", "Lea", "Omar")
 
@@ -99,7 +100,9 @@ async def endure(
     asyncio.get_running_loop().set_exception_handler(
         lambda _, context: seen.unhandled.append(f"unhandled: {context['message']} {context.get('exception')!r}")
     )
+    gc.collect()  # What earlier tests left open is closed now, and not between two looks.
     async with living(home, mind.model, PatientClock(NOON), settings, all_jobs=True) as life:
+        await _fill_the_pool()
         for day in range(days):
             seen.seconds_by_day.append([])
             for hour in range(_HOURS):
@@ -114,6 +117,14 @@ async def endure(
             tell(seen)
     gc.collect()  # A task that nobody waited for is told of when it is collected.
     return seen
+
+
+async def _fill_the_pool() -> None:
+    """Each thread of the pool is there from now on: when it would be needed first is a matter of luck."""
+    all_there = threading.Barrier(_POOL_THREADS)
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(_POOL_THREADS):
+            tasks.create_task(asyncio.to_thread(all_there.wait, 30), name="pool")
 
 
 async def _record_bytes(life: Living) -> int:

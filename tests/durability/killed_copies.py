@@ -69,7 +69,7 @@ class CopyLives:
     _acknowledged_at: dict[str, float] = field(default_factory=dict)
     _looked_at: set[str] = field(default_factory=set)
     _copy_seconds: float = 0.0
-    """What a copy takes here that nobody breaks off."""
+    """What a copy takes here that nobody breaks off, when one was last seen: a busy machine is not always as busy."""
 
     async def run(self, kills: int) -> Seen:
         """Until so many kills fell into a copy, or something is wrong."""
@@ -100,10 +100,8 @@ class CopyLives:
                 talking = tasks.create_task(self._talk(company, lambda: is_over), name="talk")
                 began = time.monotonic()
                 copying = tasks.create_task(_copy(keeper), name="copy")
-                if is_killed:
-                    await asyncio.sleep(self.chance.uniform(0.0, self._copy_seconds))
-                else:
-                    await copying
+                await asyncio.wait([copying], timeout=self._until_the_kill() if is_killed else None)
+                if copying.done():
                     self._copy_seconds = time.monotonic() - began
                 is_over = True
                 os.kill(process, signal.SIGKILL)
@@ -119,6 +117,9 @@ class CopyLives:
         if is_killed and any(self.home.backups.glob("*.partial")):
             self.seen.in_a_copy += 1
             self.seen.told_last[told] += 1
+
+    def _until_the_kill(self) -> float:
+        return self.chance.uniform(0.0, self._copy_seconds)
 
     def _last_words(self) -> str:
         return (self.home.logs / "daemon.out").read_text(encoding="utf-8")[-2000:]

@@ -19,7 +19,9 @@ from tests.fakes.provider import Provider, provider
 from tests.memory.kit import WordEmbedder, open_memory
 from tests.memory.test_memory import picture
 
-_READY_SECONDS = 20.0
+_READY_SECONDS = 60.0
+_WAKING_SECONDS = 0.5
+"""What waking takes, until it was seen here."""
 LONGEST_LIFE_SECONDS = 2.0
 
 
@@ -100,7 +102,9 @@ class Lives:
         span = self.chance.uniform(0.0, LONGEST_LIFE_SECONDS)
         began = time.monotonic()
         if number % 4 == 3:
-            await asyncio.sleep(span / 4)  # To wake takes a fraction of a second.
+            # To wake takes a fraction of a second: on a quick machine a smaller one.
+            waking = min(self.seen.ready_seconds, default=_WAKING_SECONDS)
+            await asyncio.sleep(1.25 * waking * span / LONGEST_LIFE_SECONDS)
             self.seen.while_waking += not await self._is_awake()
             return
         if await self._awakes(process):

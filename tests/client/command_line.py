@@ -14,6 +14,8 @@ from pathlib import Path
 from reveries.config import Home
 
 _REPOSITORY = Path(__file__).parents[2]
+_SECONDS = 50.0
+"""A hang: on a busy machine a process starts slowly."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ def reveries(
         capture_output=True,
         env=environment(home, **(more or {})),
         cwd=cwd or _REPOSITORY,
-        timeout=30,
+        timeout=_SECONDS,
         check=False,
     )
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
@@ -55,7 +57,7 @@ def in_terminal(home: Home, exchange: list[tuple[bytes, bytes]], *words: str, **
         # What starts the tests in the background ignores Ctrl+C, and would hand that down.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.execve(sys.executable, [sys.executable, "-m", "reveries", *words], told)
-    output, seen, deadline = b"", 0, time.monotonic() + 30
+    output, seen, deadline = b"", 0, time.monotonic() + _SECONDS
     try:
         for expected, typed in exchange:
             while expected not in output[seen:]:

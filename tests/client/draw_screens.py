@@ -28,7 +28,7 @@ from reveries.client.tui.side import Monologue
 from reveries.config import Home
 from tests.client.record_screens import CUE, RECORDED
 from tests.client.screen_text import rows_of, text_of, until
-from tests.fakes.clock import HandClock
+from tests.fakes.clock import HandClock, settle
 from tests.fakes.daemon import Script, awake
 
 SIZES: Final = ((120, 40), (80, 24), (50, 20))
@@ -145,6 +145,7 @@ async def _settled(app: ReveriesApp, pilot: Pilot[None]) -> None:
     same, before = 0, ""
     while same < 3:
         await pilot.pause(0.05)
+        await settle(50)  # On a busy machine few turns of the loop have room in that time.
         now = text_of(app)
         same, before = (same + 1, before) if now == before else (0, now)
 

@@ -28,6 +28,8 @@ from tests.fakes.daemon import FakeMind, Script, awake, awake_in_thread
 
 TOKEN, STAMP, KEY = "token-of-the-test", "stamp-of-the-test", "key-of-the-test"
 COOKIE = Door("", 0, TOKEN, STAMP, KEY).cookie_of("visit-of-the-test")
+_DRAWN_BYTES = 20_000
+"""A picture of an empty page has fewer."""
 _CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
@@ -297,19 +299,29 @@ async def chromium(folder: Path) -> AsyncIterator[Chromium]:
     process = await asyncio.create_subprocess_exec(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         port_file = profile / "DevToolsActivePort"
-        while not await asyncio.to_thread(port_file.exists):  # noqa: ASYNC110 - a browser tells nobody
+        while not (written := await asyncio.to_thread(_read, port_file)):  # noqa: ASYNC110 - a browser tells nobody
             await asyncio.sleep(0.1)
-        port = (await asyncio.to_thread(port_file.read_text)).split()[0]
         async with aiohttp.ClientSession() as session:
-            async with session.get(f"http://127.0.0.1:{port}/json") as answer:
-                pages = await answer.json()
-            address = next(page["webSocketDebuggerUrl"] for page in pages if page["type"] == "page")
+            while not (address := await _first_page(session, written.split()[0])):  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0.1)
             async with session.ws_connect(address, max_msg_size=0) as socket:
                 yield Chromium(socket)
     finally:
         process.terminate()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await process.wait()
+
+
+def _read(file: Path) -> str:
+    """Empty while it is not there, or not written yet."""
+    return file.read_text() if file.exists() else ""
+
+
+async def _first_page(session: aiohttp.ClientSession, port: str) -> str:
+    """Where its first page is asked; empty while it has none yet."""
+    async with session.get(f"http://127.0.0.1:{port}/json") as answer:
+        pages = await answer.json()
+    return next((str(page["webSocketDebuggerUrl"]) for page in pages if page["type"] == "page"), "")
 
 
 def page_that_leads_to(address: str) -> str:
@@ -336,7 +348,10 @@ async def test_chromium_draws_the_conversation_and_asks_no_other_host(
             await asyncio.sleep(0.1)
         # The first frame with the conversation in it: a terminal has no words that a page could be asked for.
         await asyncio.sleep(6.0)
-        picture = base64.b64decode((await page.do("Page.captureScreenshot"))["data"])
+        picture = b""
+        while len(picture) <= _DRAWN_BYTES:  # The test's time limit bounds it.
+            await asyncio.sleep(0.1)
+            picture = base64.b64decode((await page.do("Page.captureScreenshot"))["data"])
         if keep := os.environ.get("REVERIES_KEEP_PICTURES"):
             await asyncio.to_thread((Path(keep) / "web.png").write_bytes, picture)
         assert await page.value("location.href") == f"{base(opened)}/"
@@ -348,4 +363,4 @@ async def test_chromium_draws_the_conversation_and_asks_no_other_host(
         assert hosts == {f"127.0.0.1:{opened.port}"}, page.asked
         refused = [one for one in page.complaints if "Content Security Policy" in one or "Refused" in one]
         assert refused == []
-    assert len(picture) > 20_000
+    assert len(picture) > _DRAWN_BYTES

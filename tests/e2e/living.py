@@ -84,7 +84,7 @@ class Living:
         self.process.kill()
         self.process.wait(timeout=10)
 
-    async def end(self, number: int = signal.SIGTERM, seconds: float = 10) -> int:
+    async def end(self, number: int = signal.SIGTERM, seconds: float = 30) -> int:
         """Send a signal; the exit code. Fails when it takes longer than `seconds`."""
         assert self.process is not None
         self.process.send_signal(number)

@@ -70,7 +70,7 @@ async def test_kill_9_in_mid_reply_loses_nothing_that_was_acknowledged(living: L
     assert len(acknowledged) == 3
     rows = _turns_on_disk(living.home.database_default)
     assert acknowledged <= {turn_id for turn_id, _, _ in rows}
-    assert rows[-1][1] == "The white hive swarmed today."
+    assert "The white hive swarmed today." in [text for _, text, _ in rows]
 
     await living.wake()
     async with living.client() as client:
@@ -78,12 +78,18 @@ async def test_kill_9_in_mid_reply_loses_nothing_that_was_acknowledged(living: L
         async def is_recalled() -> bool:
             return "The white hive swarmed today." in [turn.text for turn in (await client.search("hive")).turns]
 
-        await client.until(is_recalled, 20)
+        await client.until(is_recalled)
         assert (await client.say("Are you there?")).text
+
+
+def _with_long_replies(living: Living) -> str:
+    """Its settings, by which a reply lasts until somebody ends it, however quick the machine is."""
+    return living.settings.replace("reply_tokens = 48", "reply_tokens = 800")
 
 
 @pytest.mark.requirement("R-7", "B4")
 async def test_sigterm_in_mid_reply_ends_it_cleanly_within_five_seconds(living: Living) -> None:
+    living.settings = _with_long_replies(living)
     await living.wake()
     async with living.client() as client:
         client.send(protocol.Say(client.number(), "Tell me a very long story about the sea."))
@@ -115,13 +121,14 @@ async def test_a_client_that_vanishes_does_not_stop_the_reply(living: Living) ->
 
 @pytest.mark.requirement("R-92", "E2")
 async def test_a_cancelled_reply_is_kept_as_far_as_it_went(living: Living) -> None:
+    living.settings = _with_long_replies(living)
     await living.wake()
     async with living.client() as client:
         number = client.number()
         client.send(protocol.Say(number, "Tell me a very long story about the sea."))
         await client.next_of(protocol.Token)
         client.send(protocol.Cancel(client.number(), number))
-        replied = await client.next_of(protocol.Replied, seconds=5)
+        replied = await client.next_of(protocol.Replied)
         assert replied.reason == "cancelled"
         assert replied.text
 
@@ -144,7 +151,7 @@ async def test_it_thinks_when_the_conversation_rests_and_remembers_the_thought(l
             thoughts = (await talker.next_of(protocol.Thoughts)).thoughts
             return bool(thoughts and thoughts[0].text and thoughts[0].why_ended)
 
-        await talker.until(is_logged, 20)
+        await talker.until(is_logged)
 
 
 @pytest.mark.requirement("B5")
@@ -170,7 +177,7 @@ async def test_the_model_ends_when_the_daemon_is_killed(living: Living) -> None:
     assert living.process is not None
     (child,) = _model_processes(living.process.pid)
     living.kill()
-    _, alive = await asyncio.to_thread(psutil.wait_procs, [child], 5)
+    _, alive = await asyncio.to_thread(psutil.wait_procs, [child], 30)
     assert alive == []
 
 

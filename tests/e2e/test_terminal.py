@@ -154,10 +154,10 @@ async def _leave_and_come_back(terminal: Tmux) -> None:
 
 async def _outlive_the_daemon(terminal: Tmux, living: Living) -> None:
     living.kill()
-    await terminal.until("reconnecting", 5)
+    await terminal.until("reconnecting")
     terminal.write(" and more")
     await living.wake()
-    await terminal.until_gone("reconnecting", 20)
+    await terminal.until_gone("reconnecting")
     await terminal.until("half a thought and more")
     terminal.type("C-c", "C-c")
     await terminal.until("the mind stays awake")

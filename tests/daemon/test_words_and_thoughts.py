@@ -113,7 +113,7 @@ async def test_a_turn_that_fails_before_it_begins_does_not_end_thinking(tmp_path
 @pytest.mark.requirement("R-93")
 async def test_who_stops_a_reply_stops_their_own_and_nobody_elses(tmp_path: Path) -> None:
     async with talking(tmp_path, ["Beginning ", Pause(60), "and end."]) as talk:
-        async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
             events, stop = Events(), ReplyStop()
             first = tasks.create_task(talk.conversation.say("About the pear tree.", events), name="first")
             await until(lambda: events.text == "Beginning ")

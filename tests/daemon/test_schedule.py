@@ -17,7 +17,6 @@ from reveries.db.database import Database
 from reveries.db.driver import dbapi
 from reveries.db.opening import open_database
 from reveries.errors import ModelUnavailableError
-from tests.fakes.clock import HandClock
 from tests.fakes.patient_clock import PatientClock
 
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
@@ -158,9 +157,9 @@ async def test_a_job_that_fails_is_planned_again_and_the_others_run(database: Da
 
 @pytest.mark.requirement("E1", "A9", "H3")
 async def test_jobs_run_at_their_times_while_another_program_keeps_their_plan_from_being_written(
-    database: Database,
+    database: Database, clock: PatientClock
 ) -> None:
-    clock, late, later = HandClock(), _Counted(), _Counted()
+    late, later = _Counted(), _Counted()
     for name, seconds in (("late", 7200), ("later", 1)):
         async with database.transaction() as transaction:
             plan = {"job": name, "next_run_at": clock.now() - seconds, "last_run_at": None, "last_outcome": ""}
@@ -170,13 +169,7 @@ async def test_jobs_run_at_their_times_while_another_program_keeps_their_plan_fr
     with contextlib.closing(dbapi.connect(database.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with structlog.testing.capture_logs() as lines:
-            async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
-                task = tasks.create_task(schedule.run())
-                for seconds, expected in ((1, 2), (3600, 4)):
-                    await clock.advance(seconds)
-                    while len(_not_kept(lines)) < expected:  # noqa: ASYNC110  # SQLite answers from its own thread
-                        await asyncio.sleep(0.001)
-                task.cancel()
+            await _live(schedule, clock, 1, 3600)
         other.execute("ROLLBACK")
     assert (late.runs, later.runs) == (2, 2)
     assert _not_kept(lines) == [("warning", "late"), ("warning", "later")] * 2

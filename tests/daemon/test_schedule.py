@@ -173,10 +173,10 @@ async def test_jobs_run_at_their_times_while_another_program_keeps_their_plan_fr
         with structlog.testing.capture_logs() as lines:
             async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
                 task = tasks.create_task(schedule.run())
-                for seconds, expected in ((1, 2), (3600, 4)):
-                    await clock.advance(seconds)
-                    while len(_not_kept(lines)) < expected:  # noqa: ASYNC110  # SQLite answers from its own thread
-                        await asyncio.sleep(0.001)
+                while len(_not_kept(lines)) < 4:
+                    if clock.sleeper_count:  # No time passes while it waits for SQLite, which has a thread of its own.
+                        await clock.advance(60)
+                    await asyncio.sleep(0.001)
                 task.cancel()
         other.execute("ROLLBACK")
     assert (late.runs, later.runs) == (2, 2)

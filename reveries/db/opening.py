@@ -102,11 +102,12 @@ def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> str:
     finish_birth(path)
     has_past = refuse_missing(path, backups)
     finish_restoring(path)
-    told = [refuse_changed(path, backups), keep_broken_log(path)]
+    changed = refuse_changed(path, backups)
+    told = [changed.told, keep_broken_log(path)]
     _refuse_newer(path)
     unseal(path)
     follow_pages(path, pages)
-    if mended := refuse_damaged(path, has_past=has_past):
+    if mended := refuse_damaged(path, has_past=has_past, is_in_indexes=changed.is_in_indexes):
         follow_pages(path, pages)
     return _joined(untold(path), *told, mended)
 

@@ -51,14 +51,18 @@ SEEDS = (
          "is_suspect = suspicion(path).exists()", "is_suspect = False",
          f"{_OF_INDEXES}::test_where_damage_was_seen_while_awake_the_next_wake_looks_deeper"),
     Seed("a damaged index costs what was said since the backup", "db/damage.py",
-         '"" if verdict == "ok" else _with_indexes_made_anew(path)', '""',
+         '"" if verdict == "ok" else _with_indexes_made_anew(path, is_in_indexes=is_in_indexes)', '""',
          f"{_OF_INDEXES}::test_a_row_that_an_index_lacks_is_the_damage_of_the_index"),
     Seed("an index that a disk changed costs what was said since the backup", "db/damage.py",
-         "    if looked.problems and not may_be_alone(path):", "    if looked.problems:", f"{_OF_INDEXES}::"
+         "    if looked.problems and not is_in_indexes and not may_be_alone(path):", "    if looked.problems:",
+         f"{_OF_INDEXES}::"
          "test_an_index_that_a_disk_changed_while_it_slept_costs_nothing_that_was_said_since_the_backup"),
     Seed("what only an index still knows of is made good by losing it", "db/damage.py",
-         "    if not may_be_alone(path):\n        return", "    if False:\n        return", f"{_OF_INDEXES}::"
+         "    if not is_in_indexes and not may_be_alone(path):", "    if False:", f"{_OF_INDEXES}::"
          "test_whichever_page_a_power_cut_loses_no_row_is_lost_without_a_word"),
+    Seed("nobody asks which pages a disk changed", "db/damage.py",
+         "_is_in_indexes(path, pages.changed())", "False",
+         f"{_OF_INDEXES}::test_a_bit_in_an_index_costs_nothing_where_the_checksums_of_pages_tell_that_it_is_there"),
     Seed("an index is made anew over whatever else is wrong", "db/indexes.py",
          "            if not wrong_in(connection):", "            if True:",
          f"{_OF_INDEXES}::test_an_index_is_not_made_anew_over_a_text_that_is_not_what_was_written"),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reveries.db.driver import dbapi
-from reveries.db.indexes import may_be_alone
+from reveries.db.indexes import hold_all, may_be_alone
 from reveries.db.opening import open_database
 from reveries.db.seals import unseal
 from reveries.db.suspicion import has_told, keep_untold, suspect, suspicion, untold
@@ -72,6 +72,13 @@ def is_right(file: Path) -> bool:
     with contextlib.closing(dbapi.connect(str(file))) as connection:
         astray = connection.execute("PRAGMA foreign_key_check").fetchall()
         return not astray and connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def page_of_last_turn(file: Path, written: bytes) -> int:
+    """Of the table: the index has its id as well."""
+    leaves = [number for number, raw in enumerate(pages(file), 1) if raw[0] == 13 and b"I see." in raw]
+    [found] = [page for page in leaves if written in pages(file)[page - 1]]
+    return found
 
 
 def lose_power(file: Path) -> None:
@@ -153,6 +160,46 @@ async def test_a_bit_in_what_an_index_is_made_of_does_not_win_over_the_index(pla
     woken = await wake(place)
     assert woken.restored is not None
     assert woken.turns == 40
+
+
+@pytest.mark.requirement("A8")
+@pytest.mark.parametrize("is_sealed", [True, False], ids=["sealed", "checksums of pages alone"])
+@pytest.mark.parametrize("is_in_index", [True, False], ids=["in the index", "in the table"])
+async def test_a_bit_in_an_index_costs_nothing_where_the_checksums_of_pages_tell_that_it_is_there(
+    place: Path, is_in_index: bool, is_sealed: bool
+) -> None:
+    """The same bit of a turn's id; in the table it is refused as before."""
+    file = place / "memory.db"
+    [[of_turn]] = rows(file, "SELECT id FROM turns ORDER BY rowid DESC LIMIT 1")
+    written = str(of_turn).encode()
+    index = page_of(file, "sqlite_autoindex_turns_1")
+    page = index if is_in_index else page_of_last_turn(file, written)
+    at = pages(file)[page - 1].index(written)
+    put(file, page, bytes([written[-1] ^ 1]), at + len(written) - 1)
+    if not is_sealed:
+        unseal(file)
+    woken = await wake(place)
+    assert (woken.turns, woken.restored is None) == ((42, True) if is_in_index else (40, False))
+    assert woken.told.startswith(MENDED) is is_in_index
+    assert is_right(file)
+
+
+@pytest.mark.requirement("A8")
+def test_the_pages_of_indexes_are_told_from_all_others(place: Path) -> None:
+    """An index of many pages, and a table that is kept as one."""
+    file = place / "memory.db"
+    with contextlib.closing(dbapi.connect(str(file), isolation_level=None)) as connection:
+        connection.execute("CREATE TABLE many (key TEXT UNIQUE) STRICT")
+        connection.execute("CREATE TABLE others (key TEXT PRIMARY KEY) STRICT, WITHOUT ROWID")
+        numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
+        for table in ("many", "others"):
+            connection.execute(f"INSERT INTO {table} {numbers} SELECT '{table}' || i FROM n")
+    there = list(enumerate(pages(file), 1))
+    of_index = [number for number, raw in there if raw[0] == 10 and b"many1" in raw]
+    of_others = [number for number, raw in there if raw[0] in (5, 13) or b"others1" in raw]
+    assert len(of_index) > 20
+    assert hold_all(file, of_index)
+    assert not any(hold_all(file, [page]) for page in (1, *of_others[:40]))
 
 
 def rows(file: Path, statement: str) -> list[tuple[object, ...]]:

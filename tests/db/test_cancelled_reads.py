@@ -1,9 +1,13 @@
-"""A read that was cancelled leaves its cursor open until the loop turns: what folds the log behind it may not mind."""
+"""A read that was cancelled leaves its cursor open until the loop turns: what folds the log behind it may not mind. Nor
+does one that is cancelled leave the connection other than it was."""
 
 import asyncio
 import time
 from pathlib import Path
 
+import pytest
+
+from reveries.db.connecting import connected, waiting_for_nobody
 from reveries.db.opening import open_database
 
 _SLOW = """
@@ -25,6 +29,27 @@ async def test_a_memory_closes_properly_behind_a_read_that_was_cancelled(tmp_pat
         await asyncio.sleep(0)
         stand_still()
     assert not (tmp_path / "memory.db-wal").exists()
+
+
+@pytest.mark.requirement("A5")
+async def test_who_is_cancelled_while_it_is_said_that_nobody_is_waited_for_leaves_the_wait_as_it_was(
+    tmp_path: Path,
+) -> None:
+    connection = await connected(tmp_path / "memory.db", with_vector_search=False)
+
+    async def look() -> None:
+        async with waiting_for_nobody(connection):
+            pass
+
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            looking = tasks.create_task(look(), name="look")
+            await asyncio.sleep(0)  # It has asked, and waits for the answer.
+            looking.cancel()
+        [waits] = await connection.execute_fetchall("PRAGMA busy_timeout")
+        assert waits[0] == 5000
+    finally:
+        await connection.close()
 
 
 def stand_still() -> None:

@@ -60,6 +60,9 @@ SEEDS = (
     Seed("what only an index still knows of is made good by losing it", "db/damage.py",
          "    if not is_in_indexes and not may_be_alone(path):", "    if False:", f"{_OF_INDEXES}::"
          "test_whichever_page_a_power_cut_loses_no_row_is_lost_without_a_word"),
+    Seed("what was told is told by every mind after it", "daemon/app.py",
+         "        await asyncio.to_thread(database.has_told)\n", "", "tests/durability/test_told_later.py::"
+         "test_what_a_wake_found_that_was_killed_is_told_by_the_mind_that_wakes_after_it"),
     Seed("nobody asks which pages a disk changed", "db/damage.py",
          "_is_in_indexes(path, pages.changed())", "False",
          f"{_OF_INDEXES}::test_a_bit_in_an_index_costs_nothing_where_the_checksums_of_pages_tell_that_it_is_there"),

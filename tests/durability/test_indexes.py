@@ -273,6 +273,17 @@ async def test_where_damage_was_seen_while_awake_the_next_wake_looks_deeper(plac
 
 
 @pytest.mark.requirement("A8")
+async def test_an_index_that_cannot_be_cleared_is_a_case_for_the_backup_and_no_second_copy_is_kept(place: Path) -> None:
+    file = place / "memory.db"
+    put(file, page_of(file, "sqlite_autoindex_turns_1"), bytes(PAGE_BYTES))
+    lose_power(file)
+    woken = await wake(place)
+    assert woken.turns == 40
+    assert woken.restored is not None
+    assert [str(one) for one in kept_in(place)] == [woken.restored.kept]
+
+
+@pytest.mark.requirement("A8")
 async def test_an_index_is_not_made_anew_over_a_text_that_is_not_what_was_written(place: Path) -> None:
     file = place / "memory.db"
     behind(file, "usage_ledger_by_time", _CALL, "UPDATE turns SET text = 'Never said.' WHERE rowid = 3")

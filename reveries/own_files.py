@@ -68,6 +68,16 @@ def write_to_disk(path: Path, content: bytes) -> None:
     sync_to_disk(path.parent)
 
 
+def write_in_its_place(path: Path, content: bytes) -> None:
+    """A file with `content` at `path`, for the owner alone and on the disk when this returns; what was there before
+    stays until then. Raises OSError."""
+    partial = path.with_name(f"{path.name}.partial")
+    write_new(partial, content)
+    sync_to_disk(partial)
+    partial.replace(path)
+    sync_to_disk(path.parent)
+
+
 def copy_new(source: Path, target: Path, copied: Callable[[int], None] = lambda _: None) -> None:
     """The same with what is in `source`, on the disk when this returns; `copied` is told how many bytes are. Raises
     OSError."""

@@ -31,6 +31,7 @@ _BESIDE_MEMORY = (
         ".forgotten",
         ".forgotten.partial",
         ".erasing",
+        ".erasing.partial",
         ".anew",
         ".anew-journal",
         ".partial",

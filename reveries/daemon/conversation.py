@@ -109,7 +109,7 @@ class Conversation:
 
     @property
     def is_resting(self) -> bool:
-        """Whether nothing is being talked about, whatever turn off the record is under way."""
+        """Whether nothing is talked about, whatever turn off the record is under way."""
         return self._state.is_resting
 
     @property
@@ -145,9 +145,7 @@ class Conversation:
         """Take the last exchange back (the owner's word); the owner's words in it. Raises UndoError."""
         async with self._turn_lock:
             taken = await self._memory.past_talk.take_back(self.conversation_id)
-            gone = {turn.id for turn in taken}
-            kept = [exchange for exchange in self._state.exchanges if not gone & set(exchange.turn_ids)]
-            self._state.exchanges = tuple(kept)
+            self._state.drop({turn.id for turn in taken})
             self.last_turns.drop(self.conversation_id)
             self._warmth_wanted.set()
         return taken[0].text
@@ -156,11 +154,23 @@ class Conversation:
     async def held(self) -> AsyncIterator[None]:
         """While nothing is said. Then what is before the model is read anew: some of it may have been erased."""
         async with self._turn_lock:
-            yield
-            before, self.last_turns = self._state, LastTurns()
+            try:
+                yield
+            finally:
+                await self._read_anew()
+
+    async def _read_anew(self) -> None:
+        before = self._state
+        self.forget_context()
+        try:
             await self._hold(await self._memory.conversations.go_back_to(self.conversation_id))
-            self._state.is_resting, self._state.chosen_monotonic = before.is_resting, before.chosen_monotonic
-            self._state.last_word_monotonic = before.last_word_monotonic
+            self._state.rests_as(before)
+        except ReveriesError as error:  # Better nothing before the model than what was erased.
+            log.warning("conversation.not_read", why=error.for_log)
+
+    def forget_context(self) -> None:
+        """Nothing of what was said is before the model any more, until it is read anew (`held`)."""
+        self._state.exchanges, self._state.summary, self.last_turns = (), "", LastTurns()
 
     async def _leave(self) -> None:
         if not self._state.is_resting:
@@ -239,8 +249,7 @@ class Conversation:
 
     @property
     def turn_count(self) -> int:
-        """Turns that the model still has before it word for word."""
-        return sum(len(exchange.turn_ids) for exchange in self._state.exchanges)
+        return len(self._state.shown_turn_ids)
 
     async def wait_until_quiet(self, seconds: float) -> None:
         """Wait until no turn is under way, `seconds` at most."""
@@ -316,9 +325,7 @@ class Conversation:
             reached(Step.EXCHANGE_TOLD)
             self._surroundings.turn_stored(reply_turn)
             await self._remember_sent(asked, owner_turn, reply_turn)
-        ended = self._clock.monotonic()
-        first = draft.first_token_at if draft.first_token_at is not None else ended
-        return TurnResult(owner_turn, reply_turn, draft, first - began, ended - began)
+        return TurnResult.timed(owner_turn, reply_turn, draft, began, self._clock.monotonic())
 
     async def _turn_off_record(self, words: str, events: TurnEvents) -> TurnResult:
         """The model sees the conversation, what comes to mind, and these words; nobody sees them after it. The time of
@@ -341,9 +348,7 @@ class Conversation:
         finally:
             self._state.last_word_monotonic = self._clock.monotonic()
             self._changed.set()
-        ended = self._clock.monotonic()
-        first = draft.first_token_at if draft.first_token_at is not None else ended
-        return TurnResult(None, None, draft, first - began, ended - began)
+        return TurnResult.timed(None, None, draft, began, self._clock.monotonic())
 
     async def _awaken(self) -> None:
         if self._state.is_resting:
@@ -411,7 +416,7 @@ class Conversation:
             now=self._clock.now(),
             mood=infer_mood(words),
             limit=self.settings.recall.limit,
-            exclude_turn_ids=self._shown_turn_ids(),
+            exclude_turn_ids=self._state.shown_turn_ids,
         )
 
     async def _recall(self, words: str, context: RecallContext) -> Recall | None:
@@ -428,11 +433,8 @@ class Conversation:
     async def _fitting(self, recall: Recall | None) -> list[Told]:
         if recall is None:
             return []
-        told = choose_told(recall, self._shown_turn_ids(), self._clock.now())
+        told = choose_told(recall, self._state.shown_turn_ids, self._clock.now())
         return await self._tokens.fitting(told, _TOLD_TOKENS)
-
-    def _shown_turn_ids(self) -> frozenset[str]:
-        return frozenset(turn_id for exchange in self._state.exchanges for turn_id in exchange.turn_ids)
 
     async def _cut_to_fit(self, words: str) -> str:
         """`words` as the model reads them: a message longer than its context loses its middle (stored it is whole)."""
@@ -450,7 +452,7 @@ class Conversation:
         folded: list[SentExchange] = []
         for _ in range(_FOLD_TRIES):
             room = limit - await self._tokens.of(self._system(""))
-            excess = await self._tokens.of(self._system()) + self._history_tokens() - limit
+            excess = await self._tokens.of(self._system()) + self._state.history_tokens - limit
             if excess <= 0:
                 break
             summary_chars = summary_tokens * _CHARS_PER_TOKEN
@@ -466,9 +468,6 @@ class Conversation:
             await self._surroundings.turns_folded()
             log.info("conversation.folded", exchanges=len(folded))
         return len(folded)
-
-    def _history_tokens(self) -> int:
-        return sum(exchange.tokens for exchange in self._state.exchanges)
 
     async def _generate(self, asked: str, draft: Draft, events: TurnEvents) -> tuple[Message, ...]:
         """Let `draft` grow; what the model had before it."""

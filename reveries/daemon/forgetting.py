@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import msgspec
 import structlog
@@ -15,11 +14,12 @@ from reveries.daemon.copying import copy_name
 from reveries.daemon.home_files import InFiles
 from reveries.daemon.left_behind import left_behind
 from reveries.daemon.mind import Mind
-from reveries.errors import StorageError, UsageError
-from reveries.memory.forgetting.forgetting import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Selection, Told
+from reveries.errors import StorageError, StorageLostError, UsageError
+from reveries.memory.forgetting.deciding import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Selection
+from reveries.memory.forgetting.forgetting import Told
 from reveries.memory.forgetting.gathering import Item
 from reveries.memory.forgetting.needles import Needle
-from reveries.memory.forgetting.unfinished import EVERYTHING, FILE_ALONE, leave_to_do, left_to_do
+from reveries.memory.forgetting.unfinished import FILE_ALONE, leave_to_do
 from reveries.memory.looking.moments import period_of
 from reveries.plaintext import one_line
 
@@ -39,8 +39,9 @@ log = structlog.get_logger("forgetting")
 Progress = Callable[[str, int, int], None]
 
 
-async def forget(mind: Mind, request: protocol.Forget, tell: Progress) -> protocol.Forgotten:
-    """Raises NotFoundError, UsageError, StorageError: then nothing is changed, or the error says what is left to do."""
+async def forget(mind: Mind, request: protocol.Forget, tell: Progress, told: Told | None = None) -> protocol.Forgotten:
+    """`told` is filled in while it is erased. Raises NotFoundError, UsageError, StorageError: then nothing is changed,
+    or the error says what is left to do."""
     began = mind.clock.monotonic()
     selection = _selection(request, mind.clock.now())
     if request.bring_back:
@@ -49,7 +50,8 @@ async def forget(mind: Mind, request: protocol.Forget, tell: Progress) -> protoc
         told = await mind.memory.forgetting.preview(selection, erase=request.erase)
         files = await _files(mind, told) if request.erase and not told.is_empty else InFiles()
     elif request.erase:
-        told, files = await _erase(mind, selection, tell)
+        told = told or Told()
+        files = await _erase(mind, selection, tell, told)
     else:
         async with mind.still():
             told, files = await mind.memory.forgetting.archive(selection), InFiles()
@@ -62,32 +64,37 @@ async def scrub_after_restore(mind: Mind) -> None:
     """After waking: where an old copy had come back, or an erasure was broken off, what is left of it in the home goes
     too."""
     forgetting = mind.memory.forgetting
-    told, mind.erased_again = mind.erased_again, None
-    if told is None and not forgetting.marker.exists():
+    again, mind.erased_again = mind.erased_again, None
+    if again is None and not forgetting.marker.exists():
         return
-    async with mind.still():  # The owner may erase something else meanwhile: one after the other.
-        left = await asyncio.to_thread(left_to_do, forgetting.marker)
-        if told is None and (left is None or (left == EVERYTHING and forgetting.stones is None)):
+    async with forgetting.alone:
+        left = await forgetting.unfinished()
+        if again is None and left is None:
             return
-        if told is None:
-            told = Told(holds=forgetting.stones or Needle(), is_whole=await forgetting.finish())
-            if left == FILE_ALONE:
-                await _note_what_is_left(mind, told)
-                return
-        await _scrub_files(mind, told, await _files(mind, told), lambda what, done, total: None)
+        if again is None and left == FILE_ALONE:  # Nobody has to be silent for that.
+            await _note_what_is_left(mind, Told(is_whole=await forgetting.finish()))
+            return
+        async with mind.still():
+            told = again or Told(holds=forgetting.stones or Needle(), is_whole=await forgetting.finish())
+            await _scrub_files(mind, told, await _files(mind, told), lambda what, done, total: None)
 
 
-async def _erase(mind: Mind, selection: Selection, tell: Progress) -> tuple[Told, InFiles]:
+async def _erase(mind: Mind, selection: Selection, tell: Progress, told: Told) -> InFiles:
     copy = mind.home.backups / copy_name(mind.clock.now())
     forgetting = mind.memory.forgetting
-    async with mind.still():
-        is_unfinished = await asyncio.to_thread(left_to_do, forgetting.marker) == EVERYTHING
+
+    def gone() -> None:
+        """Whatever comes of the rest: no prompt has it any more."""
+        mind.monologue.forget_all(told.holds)
+        mind.conversation.forget_context()
+
+    async with forgetting.alone, mind.still():
         tell("erasing", 0, 3)
-        with _told_when_half_done(forgetting.marker, is_unfinished=is_unfinished):
-            told = await forgetting.erase(selection, copy)
-            mind.monologue.forget_all(told.holds)
+        with _told_when_half_done(told):
+            left = await forgetting.unfinished()
+            await forgetting.erase(selection, copy, told, gone)
             files = await _files(mind, told)
-            if is_unfinished:
+            if left is not None and left != FILE_ALONE:
                 # An earlier one was broken off: by its hashes alone, for nobody says its words now.
                 earlier = Told(holds=forgetting.stones or Needle())
                 await asyncio.to_thread(home_files.scrub, mind.home, await _files(mind, earlier), earlier.holds)
@@ -95,21 +102,27 @@ async def _erase(mind: Mind, selection: Selection, tell: Progress) -> tuple[Told
                 files = replace(files, copies=())
             await _scrub_files(mind, told, files, tell, copy.name)
     mind.conversation.want_warmth()
-    return told, files
+    return files
 
 
 @contextlib.contextmanager
-def _told_when_half_done(marker: Path, *, is_unfinished: bool) -> Iterator[None]:
+def _told_when_half_done(told: Told) -> Iterator[None]:
     """Where the disk fails after the rows are gone, say so: "nothing is changed" would be untrue."""
     try:
         yield
     except (OSError, StorageError) as error:
-        if is_unfinished or left_to_do(marker) != EVERYTHING:
+        if isinstance(error, StorageError) and not told.may_be_gone:
             raise
-        why = error.strerror or type(error).__name__ if isinstance(error, OSError) else str(error)
-        raise StorageError(
-            f"It is erased from the memory, but copies and files may still hold it: {why.rstrip('.')}.",
-            advice="Free some room or look at the disk. The next wake does the rest: reveries sleep, reveries wake.",
+        why = error.strerror or type(error).__name__ if isinstance(error, OSError) else error.message
+        # Who is to end the mind where its storage is lost must see that it is.
+        kind = type(error) if isinstance(error, StorageLostError) else StorageError
+        advice = "Free some room or look at the disk."
+        if not told.may_be_gone:
+            raise kind(f"Nothing is erased: {why.rstrip('.')}.", advice=advice) from error
+        first = "It is" if told.is_gone else "It may be"
+        raise kind(
+            f"{first} erased from the memory, but copies and files may still hold it: {why.rstrip('.')}.",
+            advice=f"{advice} The next wake does the rest: reveries sleep, reveries wake.",
         ) from error
 
 
@@ -128,6 +141,7 @@ async def _note_what_is_left(mind: Mind, told: Told) -> None:
     """Where traces are left in the memory's file, the next wake is to write that anew, and nothing else."""
     if not told.is_whole:
         log.warning("erasing.file_not_anew")
+    mind.has_traces = not told.is_whole
     marker = mind.memory.forgetting.marker
     await asyncio.to_thread(leave_to_do, marker, None if told.is_whole else FILE_ALONE)
 

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 import msgspec
 import structlog
@@ -37,6 +38,7 @@ from reveries.daemon.wire import (
 )
 from reveries.errors import DiskFullError, StorageLostError
 from reveries.llm.base import Role, Usage
+from reveries.memory.forgetting.forgetting import Told as ToldOfErasing
 from reveries.memory.importing import PastTurn
 from reveries.memory.model import Recall, Turn
 from reveries.plaintext import one_line, plain
@@ -47,6 +49,8 @@ _MOST_SCROLLBACKS = 4
 """Made at a time: a hundred at once took megabytes that the process kept (E4)."""
 
 log = structlog.get_logger("requests")
+
+T = TypeVar("T")
 
 _Answered = (
     protocol.LookRequest
@@ -253,12 +257,7 @@ class Handlers:
         def turn() -> Coroutine[None, None, TurnResult]:
             return mind.conversation.say(request.text, events, off_record=request.off_record is True, stop=stop)
 
-        outcome = self._outcome(session, turn)
-        try:
-            reply = self._tasks.create_task(outcome, name="turn")
-        except RuntimeError as error:  # The daemon's tasks are ending: they take nothing more in.
-            outcome.close()
-            raise falls_asleep() from error
+        reply = self._begin(session, turn, "turn")
         try:
             await asyncio.wait((reply,))
         except asyncio.CancelledError:
@@ -272,18 +271,27 @@ class Handlers:
             raise result
         session.outbox.send(_replied(request.request_id, result, mind.models.conversation.name))
 
-    async def _outcome(
-        self, session: Session, turn: Callable[[], Coroutine[None, None, TurnResult]]
-    ) -> TurnResult | Exception:
-        """The turn's result, or what it raised: the request hands that on, and if the client is gone nobody does."""
+    def _begin(
+        self, session: Session, work: Callable[[], Coroutine[None, None, T]], name: str
+    ) -> asyncio.Task[T | Exception]:
+        """A task of the daemon's, which outlives its client. Raises AsleepError."""
+        outcome = self._outcome(session, work)
         try:
-            return await turn()
+            return self._tasks.create_task(outcome, name=name)
+        except RuntimeError as error:  # The daemon's tasks are ending: they take nothing more in.
+            outcome.close()
+            raise falls_asleep() from error
+
+    async def _outcome(self, session: Session, work: Callable[[], Coroutine[None, None, T]]) -> T | Exception:
+        """What came of it, or what it raised: the request hands that on, and if the client is gone nobody does."""
+        try:
+            return await work()
         except StorageLostError as error:
             self._on_storage_lost(error)
             return error
         except Exception as error:  # A named boundary: handed to the request, which reports it ...
             if session.is_gone:  # ... and who left asks nobody.
-                log.exception("turn.failed")
+                log.exception("task.failed")
             return error
 
     async def _observe(self, session: Session, request: protocol.Observe) -> None:
@@ -340,10 +348,36 @@ class Handlers:
         session.outbox.send(protocol.ModelsProbed(request.request_id, probes, answers))
 
     async def _forget(self, session: Session, request: protocol.Forget) -> None:
-        session.outbox.send(await forget(self._mind, request, partial(self._tell, session, request.request_id)))
+        told, tell = ToldOfErasing(), partial(self._tell, session, request.request_id)
+        work = partial(forget, self._mind, request, tell, told)
+        if not request.erase or request.dry_run or request.bring_back:
+            session.outbox.send(await work())
+        else:
+            session.outbox.send(await self._erased(session, work, told))
         if not request.dry_run:
             # Whoever shows the conversation reads it anew.
             self.tell_attached(protocol.Switched(0, self._mind.conversation.conversation_id))
+
+    async def _erased(
+        self, session: Session, work: Callable[[], Coroutine[None, None, protocol.Forgotten]], told: ToldOfErasing
+    ) -> protocol.Forgotten:
+        """Once something of it may be gone it goes on to its end, whether or not somebody waits for it (F10)."""
+        erasing = self._begin(session, work, "erasing")
+        try:
+            await asyncio.wait((erasing,))
+        except asyncio.CancelledError:
+            if not told.may_be_gone:
+                told.is_given_up = True
+                erasing.cancel()
+                await asyncio.wait((erasing,))  # It puts back what it has noted.
+                raise
+            if session.is_gone:
+                raise
+            await asyncio.wait((erasing,))
+        answer = erasing.result()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     async def _import(self, session: Session, request: protocol.Import) -> None:
         past = [PastTurn(turn.said_at, turn.speaker, turn.text, turn.is_owner is True) for turn in request.turns]

@@ -60,6 +60,10 @@ Progress = Callable[[int, int], None]
 _ASK_AGAIN_SECONDS = 86400.0
 _TIME_PASSES_SECONDS = 86400.0
 _LOOKED_FOR = "Good morning."
+_TRACES = (
+    "What was erased is deleted, but traces of it may be left in the memory's file: it could not be written anew. Free "
+    "some room, or end the program that reads it; the next wake tries again: reveries sleep, reveries wake"
+)
 _FIRST_LOOK_PAUSE_SECONDS = 30.0
 _LONGEST_LOOK_PAUSE_SECONDS = 300.0
 
@@ -120,6 +124,8 @@ class Mind:
         """Texts that were not what was written, at the last backup."""
         self._no_backup = ""
         """Why the last backup could not be made."""
+        self.has_traces = False
+        """Whether the memory's file may hold what was erased: it could not be written anew."""
 
     def join(self, conversation: Conversation, monologue: Monologue, sources: ThoughtsOfMemory) -> None:
         """The parts that need the mind itself around them."""
@@ -264,8 +270,7 @@ class Mind:
             finally:
                 self._last_pass_ended = Deadline.after(0, self.clock)
                 self._heed_self_model(before)
-                if not self.conversation.is_talking:
-                    self.monologue.resume()
+                self._think_on()
                 self.tell_state(*self.state())
 
     @contextlib.asynccontextmanager
@@ -281,9 +286,13 @@ class Mind:
                     yield
             finally:
                 self._heed_self_model(before)
-                if not self.conversation.is_talking:
-                    self.monologue.resume()
+                self._think_on()
                 self.tell_state(*self.state())
+
+    def _think_on(self) -> None:
+        """After work for which thinking rested. Not while somebody speaks, and not where the mind ends."""
+        if not self.conversation.is_talking and not self.conversation.is_over:
+            self.monologue.resume()
 
     def _forget_earlier_words(self) -> None:
         """Before work that words break off. Not those of a turn under way: it has set the sign, and will not again.
@@ -401,8 +410,7 @@ class Mind:
             finally:
                 # The question may have taken the conversation's place in the model's cache.
                 self.conversation.want_warmth()
-                if not self.conversation.is_talking:
-                    self.monologue.resume()
+                self._think_on()
 
     async def checkup(self, request_id: int) -> protocol.Checkup:
         """What is not right with memory, models and money."""
@@ -459,6 +467,8 @@ class Mind:
             found.append(self.database.notice)
         if self._no_backup:
             found.append(self._no_backup)
+        if self.has_traces:
+            found.append(_TRACES)
         if self._rotten:
             found.append(f"The disk changed what was written. {' '.join(self._rotten)} See: reveries backup verify")
         return [*found, *self.vitals.problems(), *self.sources.calendar_files.problems]

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -89,6 +90,14 @@ class TurnResult:
     first_token_seconds: float
     seconds: float
 
+    @classmethod
+    def timed(
+        cls, owner_turn: Turn | None, reply_turn: Turn | None, draft: Draft, began: float, ended: float
+    ) -> "TurnResult":
+        """One that began and ended at these monotonic times."""
+        first = draft.first_token_at if draft.first_token_at is not None else ended
+        return cls(owner_turn, reply_turn, draft, first - began, ended - began)
+
 
 @dataclass(slots=True)
 class TalkState:
@@ -103,6 +112,23 @@ class TalkState:
     chosen_monotonic: float = -math.inf
     """When the owner chose this one: for a while it is the one to go on with, though another was spoken in last."""
     attached: set[int] = field(default_factory=set)
+
+    @property
+    def shown_turn_ids(self) -> frozenset[str]:
+        """Turns that the model has before it word for word."""
+        return frozenset(turn_id for exchange in self.exchanges for turn_id in exchange.turn_ids)
+
+    @property
+    def history_tokens(self) -> int:
+        return sum(exchange.tokens for exchange in self.exchanges)
+
+    def drop(self, turn_ids: AbstractSet[str]) -> None:
+        self.exchanges = tuple(one for one in self.exchanges if not turn_ids & set(one.turn_ids))
+
+    def rests_as(self, before: "TalkState") -> None:
+        """It is the same talk, read anew: its time of rest is as it was."""
+        self.is_resting, self.chosen_monotonic = before.is_resting, before.chosen_monotonic
+        self.last_word_monotonic = before.last_word_monotonic
 
 
 def falls_asleep() -> AsleepError:

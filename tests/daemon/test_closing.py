@@ -60,7 +60,7 @@ async def test_a_turn_that_fails_as_nobody_foresaw_after_its_client_left_is_in_t
                 session.is_gone = True
                 request.cancel()
                 model.falls.set()
-        assert [line["event"] for line in lines if line.get("exc_info")] == ["turn.failed"]
+        assert [line["event"] for line in lines if line.get("exc_info")] == ["task.failed"]
 
 
 async def _not_asked(_: Progress) -> None:

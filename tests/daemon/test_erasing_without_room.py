@@ -112,11 +112,13 @@ async def test_what_stays_in_the_file_because_somebody_reads_it_is_told_and_goes
             receipt = await forget(life.mind, ERASE, lambda what, done, total: None)
             assert [note for note in receipt.notes if "or another program reads it" in note]
             assert marker.exists()
+            assert any("traces of it" in problem for problem in life.mind.problems())
             made = sorted(file.name for file in home.backups.iterdir())
             assert is_in(home.database_default)
     async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), SETTINGS) as life:
         await scrub_after_restore(life.mind)
         assert not marker.exists()
+        assert not any("traces of it" in problem for problem in life.mind.problems())
         assert sorted(file.name for file in home.backups.iterdir()) == made, "backups without it go for nothing"
     assert copies_with(home) == []
 

@@ -5,8 +5,9 @@ what it says is what would go.
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -16,23 +17,28 @@ from reveries.clock import Clock
 from reveries.db.backups import Looked
 from reveries.db.database import Reader, Row, Transaction
 from reveries.db.failpoints import Step, reached
-from reveries.errors import NotFoundError, ReveriesError, StorageLostError, UsageError
+from reveries.errors import ReveriesError, StorageLostError
 from reveries.memory.changes import ChangeSet
+from reveries.memory.forgetting.deciding import (
+    BY_ID,
+    BY_NAME,
+    BY_TIME,
+    BY_WORDS,
+    Decision,
+    Selection,
+    decision_again,
+    decision_of,
+)
 from reveries.memory.forgetting.erasing import Counts, Erasing
 from reveries.memory.forgetting.gathering import (
-    Asides,
     Item,
     Rows,
     asides,
-    holding,
     items_of,
-    named,
     read_rows,
-    traces,
-    within,
 )
 from reveries.memory.forgetting.needles import Holds, Needle
-from reveries.memory.forgetting.plan import Chosen, Plan, cascade
+from reveries.memory.forgetting.plan import Plan
 from reveries.memory.forgetting.tombstones import (
     Erasure,
     Tombstone,
@@ -45,14 +51,10 @@ from reveries.memory.forgetting.tombstones import (
     tombstones_for,
     write_erasures,
 )
-from reveries.memory.forgetting.unfinished import EVERYTHING, leave_to_do, left_to_do
+from reveries.memory.forgetting.unfinished import FILE_ALONE, Unfinished, leave_to_do, left_to_do
 from reveries.memory.recall.deep_recall import DeepRecall
 from reveries.memory.store import MemoryStore
 
-BY_ID: Final = "id"
-BY_WORDS: Final = "matching"
-BY_NAME: Final = "about"
-BY_TIME: Final = "time"
 _FORGOTTEN: Final = "forgotten"
 """Why an episode is dormant that the owner archived."""
 _FILE_NOT_ANEW: Final = (
@@ -60,20 +62,8 @@ _FILE_NOT_ANEW: Final = (
     "another program reads it. What was erased is deleted, but traces of it may be left in the file. Free some room, "
     "or end that program; the next wake tries again: reveries sleep, reveries wake"
 )
-_SHORTEST_PREFIX = 4
-_SHORTEST_WORDS = 2
 
 log = structlog.get_logger("forgetting")
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """What the owner chose: an id, words, a name, or a time (unix seconds)."""
-
-    chosen_by: str
-    text: str = ""
-    since: float = float("-inf")
-    until: float = float("inf")
 
 
 @dataclass(slots=True)
@@ -93,21 +83,19 @@ class Told:
     """Nothing of it is left in the memory's own file."""
     copied: Looked | None = None
     """What a look at the new backup found, where one was made in passing."""
+    may_be_gone: bool = False
+    """From here on an erasure goes on to its end: it may be on the disk, whatever is heard of it."""
+    is_gone: bool = False
+    """The memory does not hold it any more."""
+    is_given_up: bool = False
+    """Whoever wanted it does not any more: nothing is to be erased that is not yet."""
 
     @property
     def is_empty(self) -> bool:
         return not self.items and not any(self.counts.gone.values())
 
 
-@dataclass(slots=True)
-class _Decision:
-    rows: Rows
-    plan: Plan
-    needle: Holds
-    beside: Asides = field(default_factory=Asides)
-
-
-_Decide = Callable[[Reader], Awaitable[_Decision]]
+_Decide = Callable[[Reader], Awaitable[Decision]]
 _MOST_LOOKS = 3
 """So often it is decided beside whoever writes; then while nobody does."""
 
@@ -128,6 +116,8 @@ class Forgetting:
         self._fresh_key = new_key()
         self.came_back: Told | None = None
         """What an old copy had brought back, and was erased again."""
+        self.alone = asyncio.Lock()
+        """One erasure, or what one has left to do, at a time."""
 
     # --- choosing ----------------------------------------------------------------------------------------------------
 
@@ -139,7 +129,7 @@ class Forgetting:
         decided = await self._beside(lambda reader: self._decide(reader, selection))
 
         async def work(transaction: Transaction) -> ChangeSet:
-            await self._carry_out(transaction, await decided(transaction), selection.chosen_by, told)
+            await self._carry_out(transaction, await decided(transaction), selection.chosen_by, told, self._new_id())
             raise _DryRunDone
 
         try:
@@ -148,35 +138,61 @@ class Forgetting:
             told.receipt_id = ""
         return told
 
-    async def erase(self, selection: Selection, copy: Path | None = None) -> Told:
+    async def erase(
+        self,
+        selection: Selection,
+        copy: Path | None = None,
+        told: Told | None = None,
+        when_gone: Callable[[], None] = lambda: None,
+    ) -> Told:
         """Erase for good, in one transaction; then nothing of it is in the file or in the live memory. Where something
-        went and there is room, a backup without it stands at `copy`. Raises NotFoundError, UsageError, StorageError:
-        then nothing is changed."""
-        return await self._erase(lambda reader: self._decide(reader, selection), selection.chosen_by, copy=copy)
+        went and there is room, a backup without it stands at `copy`. `told` is filled in on the way; `when_gone` is
+        called as soon as it is gone, also where the caller was cancelled. Raises NotFoundError, UsageError,
+        StorageError, OSError: then nothing is changed, or `told` says how far it came."""
+        told, decide = told or Told(), partial(self._decide, selection=selection)
+        await self._erase(decide, selection.chosen_by, told, copy=copy, when_gone=when_gone)
+        return told
 
     async def _erase(
-        self, decide: _Decide, by: str, *, copy: Path | None = None, known: Collection[Erasure] = ()
-    ) -> Told:
-        told = Told(at=self._clock.now())
+        self,
+        decide: _Decide,
+        by: str,
+        told: Told,
+        *,
+        copy: Path | None = None,
+        known: Collection[Erasure] = (),
+        when_gone: Callable[[], None] = lambda: None,
+    ) -> None:
+        told.at, receipt_id = self._clock.now(), self._new_id()
         # Whatever ends the process from here on: the next wake does what is left to do. An earlier erasure that was
-        # broken off has left one: where nothing comes of this one, that is still to be done.
-        was_left = await asyncio.to_thread(left_to_do, self.marker)
-        await asyncio.to_thread(leave_to_do, self.marker, EVERYTHING)
-        reached(Step.ERASING_MARKED)
+        # broken off has left one: that is still to be done.
+        was_left = await self.unfinished()
+        is_marked = was_left is None or was_left.is_file_alone
+
+        def gone() -> None:
+            told.is_gone = not told.is_empty
+            when_gone()
+
         try:
+            if is_marked:
+                await self._leave(Unfinished(receipt_id="" if known else receipt_id))
+            reached(Step.ERASING_MARKED)
             async with self._store.making_up, self._store.space, self._store.snapshots.erasing():
                 decided = await self._beside(decide)
 
                 async def work(transaction: Transaction) -> ChangeSet:
                     for erasure in known:
                         await _put(transaction, erasure)
-                    return await self._carry_out(transaction, await decided(transaction), by, told)
+                    changes = await self._carry_out(transaction, await decided(transaction), by, told, receipt_id)
+                    _require_wanted(told)
+                    return changes
 
-                await self._store.commit(work)
-        except StorageLostError:
-            raise  # It may be on the disk all the same.
-        except ReveriesError:
-            await asyncio.to_thread(leave_to_do, self.marker, was_left)
+                await self._store.commit(work, gone)
+        except BaseException as error:
+            if not told.may_be_gone or (isinstance(error, ReveriesError) and not isinstance(error, StorageLostError)):
+                told.is_given_up, told.may_be_gone = True, False
+                if is_marked:
+                    await self._leave(was_left)
             raise
         reached(Step.ERASED)
         await self._store.deep.recount()
@@ -186,7 +202,6 @@ class Forgetting:
         if not told.is_whole:
             told.notes.append(_FILE_NOT_ANEW)
         log.info("erased", receipt=told.receipt_id, rows=sum(told.counts.gone.values()))
-        return told
 
     @property
     def marker(self) -> Path:
@@ -195,6 +210,25 @@ class Forgetting:
         path = self._store.database.path
         return path.with_name(f"{path.name}.erasing")
 
+    async def _leave(self, what: Unfinished | None) -> None:
+        """Note it. A caller that is cancelled waits for the disk all the same: it may want to take it back."""
+        writing = asyncio.get_running_loop().run_in_executor(None, leave_to_do, self.marker, what)
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await asyncio.wait((writing,))
+            raise
+
+    async def unfinished(self) -> Unfinished | None:
+        """What an erasure has left to do; of one that was broken off before anything was erased the file alone. Raises
+        OSError, StorageError."""
+        left = await asyncio.to_thread(left_to_do, self.marker)
+        if left is None or left.is_file_alone:
+            return left
+        await self.reload()
+        is_carried_out = left.receipt_id in self._erasures if left.receipt_id else self._stones is not None
+        return left if is_carried_out else FILE_ALONE
+
     async def finish(self) -> bool:
         """Leave nothing in the memory's own files of what an erasure that was broken off had deleted already. Whether
         that is so now."""
@@ -202,12 +236,12 @@ class Forgetting:
             pass
         return (await self._store.database.scrub()).is_whole
 
-    async def _decide(self, reader: Reader, selection: Selection) -> _Decision:
-        decision = await asyncio.to_thread(_decided, await read_rows(reader), selection)
+    async def _decide(self, reader: Reader, selection: Selection) -> Decision:
+        decision = await asyncio.to_thread(decision_of, await read_rows(reader), selection)
         decision.beside = await asides(reader, decision.plan, decision.needle)
         return decision
 
-    async def _beside(self, decide: _Decide) -> Callable[[Reader], Awaitable[_Decision]]:
+    async def _beside(self, decide: _Decide) -> Callable[[Reader], Awaitable[Decision]]:
         """Decide while others write. What is returned gives the decision within a transaction: that one, where nothing
         was written since; else it is decided there."""
         database = self._store.database
@@ -218,12 +252,14 @@ class Forgetting:
             if database.commits == before:
                 break
 
-        async def decided(reader: Reader) -> _Decision:
+        async def decided(reader: Reader) -> Decision:
             return decision if database.commits == before else await decide(reader)
 
         return decided
 
-    async def _carry_out(self, transaction: Transaction, decision: _Decision, by: str, told: Told) -> ChangeSet:
+    async def _carry_out(
+        self, transaction: Transaction, decision: Decision, by: str, told: Told, receipt_id: str
+    ) -> ChangeSet:
         rows, plan, needle = decision.rows, decision.plan, decision.needle
         told.items = await asyncio.to_thread(items_of, rows, plan)
         told.remade, told.holds = plan.remade, needle
@@ -237,7 +273,7 @@ class Forgetting:
             return changes
         texts += erasing.counts.lost_statements
         stones = tombstones_for(self._key(), plan.ids, texts, spans)
-        told.receipt_id, told.tombstones = self._new_id(), len(stones)
+        told.receipt_id, told.tombstones = receipt_id, len(stones)
         counts = {store: count for store, count in told.counts.gone.items() if count}
         erasure = Erasure(told.receipt_id, told.at, by, self._key(), counts, stones)
         await _put(transaction, erasure)
@@ -298,7 +334,7 @@ class Forgetting:
         told = Told(at=self._clock.now())
         async with self._store.database.moment() as reader:
             rows = await read_rows(reader)
-        decision = await asyncio.to_thread(_decided, rows, selection)
+        decision = await asyncio.to_thread(decision_of, rows, selection)
         archived = {row["id"] for row in await self._store.database.rows("forget.archived")}
         names = sorted(archived & decision.plan.touched)
         told.items = [item for item in items_of(rows, decision.plan) if item.id in names]
@@ -355,14 +391,16 @@ class Forgetting:
             return None
         until = max(erasure.at for erasure in unknown)
 
-        async def decide(reader: Reader) -> _Decision:
-            decision = await asyncio.to_thread(_decided_again, await read_rows(reader), stones, until)
+        async def decide(reader: Reader) -> Decision:
+            decision = await asyncio.to_thread(decision_again, await read_rows(reader), stones, until)
             decision.beside = await asides(reader, decision.plan, decision.needle)
             return decision
 
         log.warning("erasing.again", erasures=len(unknown))
-        self.came_back = await self._erase(decide, BY_ID, known=unknown)
-        return self.came_back
+        told = Told()
+        await self._erase(decide, BY_ID, told, known=unknown)
+        self.came_back = told
+        return told
 
     async def _in_memory(self) -> dict[str, Erasure]:
         stones: dict[str, list[Tombstone]] = {}
@@ -382,52 +420,11 @@ class Forgetting:
         }
 
 
-# --- decisions -------------------------------------------------------------------------------------------------------
-
-
-def _decided(rows: Rows, selection: Selection) -> _Decision:
-    """Raises NotFoundError, UsageError."""
-    match selection.chosen_by:
-        case "matching" | "about":
-            if len(selection.text.strip()) < _SHORTEST_WORDS:
-                raise UsageError("That is too short to be looked for.", advice="Give at least two letters.")
-            by_words = selection.chosen_by == BY_WORDS
-            needle = Needle(words=(selection.text,)) if by_words else Needle(names=(selection.text,))
-            return _Decision(rows, cascade(holding(rows, needle), rows.relations), needle)
-        case "time":
-            chosen = within(rows, selection.since, selection.until)
-        case _:
-            chosen = _by_id(rows, selection.text)
-    needle = traces(rows, cascade(chosen, rows.relations))
-    chosen |= holding(rows, needle)
-    return _Decision(rows, cascade(chosen, rows.relations), needle)
-
-
-def _by_id(rows: Rows, prefix: str) -> Chosen:
-    found = named(rows, prefix) if len(prefix) >= _SHORTEST_PREFIX else []
-    if len(found) != 1:
-        many = f"{len(found)} things have an id that begins" if found else "Nothing has an id that begins"
-        raise NotFoundError(f"{many} with {prefix}.", advice="Find one: reveries memory search WORDS")
-    [(kind, name)] = found
-    return Chosen(**{kind: frozenset({name})})
-
-
-def _decided_again(rows: Rows, stones: Tombstones, until: float) -> _Decision:
-    def ids(table: Sequence[Row]) -> frozenset[str]:
-        return frozenset(row["id"] for row in table if stones.has_id(row["id"]))
-
-    def spoken(row: Row) -> bool:
-        return stones(str(row["text"]).partition(" ")[2]) or stones(row["text"])
-
-    chosen = Chosen(
-        experiences=ids(rows.experiences),
-        turns=ids(rows.turns) | {row["id"] for row in rows.turns if row["at"] <= until and spoken(row)},
-        thoughts=ids(rows.thoughts),
-        notes=ids(rows.notes),
-        claims=ids(rows.claims),
-    )
-    chosen |= holding(rows, stones, until)
-    return _Decision(rows, cascade(chosen, rows.relations), stones)
+def _require_wanted(told: Told) -> None:
+    """The last moment at which it can be left. Raises CancelledError, which takes the transaction back."""
+    if told.is_given_up:
+        raise asyncio.CancelledError
+    told.may_be_gone = True
 
 
 def _notes(plan: Plan, counts: Counts, by: str) -> list[str]:

@@ -15,7 +15,7 @@ import msgspec
 
 from reveries.errors import StorageDamagedError
 from reveries.memory.forgetting.needles import words_in
-from reveries.own_files import sync_to_disk, write_new
+from reveries.own_files import write_in_its_place
 
 _KEY_BYTES = 32
 _HASH_BYTES = 16
@@ -136,11 +136,7 @@ def read_erasures(file: Path) -> list[Erasure]:
 
 def write_erasures(file: Path, erasures: Sequence[Erasure]) -> None:
     """Put the file there, whole or not at all, for the owner alone. Raises OSError."""
-    partial = file.with_name(f"{file.name}.partial")
-    write_new(partial, b"".join(msgspec.json.encode(erasure) + b"\n" for erasure in erasures))
-    sync_to_disk(partial)
-    partial.replace(file)
-    sync_to_disk(file.parent)
+    write_in_its_place(file, b"".join(msgspec.json.encode(erasure) + b"\n" for erasure in erasures))
 
 
 def counts_json(counts: dict[str, int]) -> str:

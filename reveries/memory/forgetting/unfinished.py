@@ -1,26 +1,38 @@
 """What an erasure that was broken off has left to do, in a file beside the memory (`marker`), for the next wake."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from reveries.own_files import write_to_disk
-
-EVERYTHING: Final = b""
-FILE_ALONE: Final = b"the file alone"
-"""To write the memory's file anew: all else is done."""
+from reveries.own_files import write_in_its_place
 
 
-def left_to_do(marker: Path) -> bytes | None:
-    """`EVERYTHING`, `FILE_ALONE`, or None: nothing. Reads the disk."""
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """All that is left of an erasure in the home, or, where that is done, the memory's file to be written anew."""
+
+    is_file_alone: bool = False
+    receipt_id: str = ""
+    """Of that erasure: where the memory has no such receipt it was broken off before anything was erased. Empty where
+    nobody knows."""
+
+
+FILE_ALONE: Final = Unfinished(is_file_alone=True)
+_FILE_ALONE: Final = b"the file alone"
+
+
+def left_to_do(marker: Path) -> Unfinished | None:
+    """None: nothing. Reads the disk. Raises OSError."""
     try:
-        return marker.read_bytes()
+        content = marker.read_bytes()
     except FileNotFoundError:
         return None
+    return FILE_ALONE if content == _FILE_ALONE else Unfinished(receipt_id=content.decode(errors="replace"))
 
 
-def leave_to_do(marker: Path, what: bytes | None) -> None:
-    """On the disk when this returns. Raises OSError."""
+def leave_to_do(marker: Path, what: Unfinished | None) -> None:
+    """On the disk when this returns; until then what was left before. Raises OSError."""
     if what is None:
         marker.unlink(missing_ok=True)
     else:
-        write_to_disk(marker, what)
+        write_in_its_place(marker, _FILE_ALONE if what.is_file_alone else what.receipt_id.encode())

@@ -17,7 +17,8 @@ from reveries.db.driver import dbapi
 from reveries.db.reading import Moment
 from reveries.errors import NotFoundError, UndoError, UsageError
 from reveries.memory.conversations import Thought
-from reveries.memory.forgetting.forgetting import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Selection, _Decision
+from reveries.memory.forgetting.deciding import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Decision, Selection
+from reveries.memory.forgetting.forgetting import Told
 from reveries.memory.forgetting.gathering import quoted
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
@@ -312,7 +313,7 @@ async def test_others_write_while_it_is_decided_what_goes_and_nothing_of_that_is
         await talk(memory, ("The wooden boat Sole needs blue paint.", "I see."))
         forgetting, looks = memory.forgetting, 0
 
-        async def decide(reader: Reader) -> _Decision:
+        async def decide(reader: Reader) -> Decision:
             nonlocal looks
             looks += 1
             decision = await forgetting._decide(reader, BOAT)
@@ -322,7 +323,8 @@ async def test_others_write_while_it_is_decided_what_goes_and_nothing_of_that_is
                     await talk(memory, (f"Another boat, number {looks}.", "I see."))
             return decision
 
-        told = await forgetting._erase(decide, BY_WORDS)
+        told = Told()
+        await forgetting._erase(decide, BY_WORDS, told)
         assert looks == 4
         assert len([item for item in told.items if item.kind == "turn"]) == 8
         assert (await forgetting.preview(BOAT, erase=True)).is_empty

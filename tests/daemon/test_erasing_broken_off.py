@@ -1,0 +1,217 @@
+"""An erasure that is broken off: before anything is gone nothing has happened; afterwards no prompt has it any more,
+and the next wake does the rest."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from reveries import protocol
+from reveries.config import Home
+from reveries.daemon.forgetting import forget, scrub_after_restore
+from reveries.daemon.handlers import Handlers
+from reveries.daemon.mind import Progress
+from reveries.daemon.server import Session
+from reveries.errors import StorageDamagedError, StorageError, StorageLostError
+from reveries.llm.scripted import ScriptedModel
+from reveries.memory.forgetting.unfinished import FILE_ALONE, Unfinished, leave_to_do, left_to_do
+from reveries.monologue.ports import ThoughtState
+from tests.daemon.mind_kit import NOON, Living, living
+from tests.daemon.test_erasing_without_room import ERASE, SETTINGS, WORD, copies_with, said_and_copied
+from tests.fakes.patient_clock import PatientClock
+
+
+def nobody(what: str, done: int, total: int) -> None:
+    """Nobody watches."""
+
+
+@asynccontextmanager
+async def knowing(home: Home) -> AsyncIterator[Living]:
+    """A mind to which the word was said, with copies that hold it."""
+    async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), SETTINGS) as life:
+        await said_and_copied(life, home)
+        yield life
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not holds():  # noqa: ASYNC110  # What is waited for is a moment: each turn of the loop is looked at.
+            await asyncio.sleep(0)
+
+
+async def prompt_of(life: Living, words: str) -> str:
+    """What the model has before it when that is said."""
+    await life.say(words)
+    return str(life.model.prompts[-1])
+
+
+def turns_with_it(life: Living, home: Home) -> int:
+    count = f"SELECT count(*) FROM turns WHERE text LIKE '%{WORD}%'"
+    code = "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone()[0])"
+    words = [sys.executable, "-c", code, str(home.database_default), count]
+    return int(subprocess.run(words, check=True, capture_output=True).stdout)
+
+
+@pytest.mark.requirement("F10")
+async def test_where_the_disk_refuses_what_comes_after_it_is_gone_no_prompt_has_it_and_the_error_says_so(
+    home: Home,
+) -> None:
+    async with knowing(home) as life:
+        # A folder where the file of what was erased is written: it is not to be written there.
+        obstacle = home.database_default.with_name("memory.db.forgotten.partial")
+        obstacle.mkdir()
+        with pytest.raises(StorageError, match="is erased from the memory, but"):
+            await forget(life.mind, ERASE, nobody)
+        assert turns_with_it(life, home) == 0
+        assert WORD not in life.mind.monologue.recent_thought()
+        assert WORD not in await prompt_of(life, "And now?")
+        obstacle.rmdir()
+        await scrub_after_restore(life.mind)
+        assert left_to_do(life.mind.memory.forgetting.marker) is None
+    assert copies_with(home) == []
+
+
+@pytest.mark.requirement("F10")
+async def test_whose_client_leaves_after_it_is_gone_is_erased_to_the_end(home: Home) -> None:
+    async with knowing(home) as life, asyncio.TaskGroup() as tasks:
+        handlers, session = Handlers(life.mind, tasks, _not_asked, _not_lost), Session(1)
+        request = tasks.create_task(handlers.handle(session, ERASE))
+        marker = life.mind.memory.forgetting.marker
+        await until(marker.exists)
+        before = life.mind.database.commits
+        await until(lambda: life.mind.database.commits > before)
+        session.is_gone = True
+        request.cancel()
+        await until(lambda: request.done())
+        await until(lambda: not marker.exists())
+        assert turns_with_it(life, home) == 0
+        assert WORD not in await prompt_of(life, "And now?")
+    assert copies_with(home) == []
+
+
+@pytest.mark.requirement("F10", "A9")
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_stopped_before_anything_is_gone_it_changes_nothing_now_nor_with_the_next_wake(
+    home: Home, is_first: bool
+) -> None:
+    async with knowing(home) as life, asyncio.TaskGroup() as tasks:
+        if not is_first:
+            await life.say("The pear tree is old.")
+            await forget(life.mind, protocol.Forget(3, matching="pear tree", erase=True, dry_run=False), nobody)
+            home.database_default.with_name("memory.db.replaced-1").write_text(f"a copy with {WORD}")
+        kept = sorted(home.backups.iterdir())
+        handlers, session, marker = Handlers(life.mind, tasks, _not_asked, _not_lost), Session(1), _marker(life)
+        request = tasks.create_task(handlers.handle(session, ERASE))
+        await until(marker.exists)
+        request.cancel()
+        await until(lambda: request.done())
+        assert request.cancelled()
+        assert not marker.exists()
+        await scrub_after_restore(life.mind)
+        assert turns_with_it(life, home) > 0
+        assert WORD in await prompt_of(life, "And now?")
+        assert sorted(home.backups.iterdir()) == kept
+        assert home.database_default.with_name("memory.db.replaced-1").exists()
+
+
+@pytest.mark.requirement("F10", "A8")
+async def test_killed_before_anything_was_gone_it_costs_no_copy_at_the_next_wake(home: Home) -> None:
+    async with knowing(home) as life:
+        await life.say("The pear tree is old.")
+        await forget(life.mind, protocol.Forget(3, matching="pear tree", erase=True, dry_run=False), nobody)
+        home.database_default.with_name("memory.db.replaced-1").write_text("all that is left of a day")
+        kept = sorted(home.backups.iterdir())
+        leave_to_do(_marker(life), Unfinished(receipt_id="a receipt that nobody has"))
+        await scrub_after_restore(life.mind)
+        assert not _marker(life).exists()
+        assert sorted(home.backups.iterdir()) == kept
+        assert home.database_default.with_name("memory.db.replaced-1").exists()
+
+
+@pytest.mark.requirement("F10", "A8")
+async def test_damage_that_is_met_while_it_is_decided_what_goes_erases_nothing_and_is_told_as_damage(
+    home: Home,
+) -> None:
+    async with knowing(home) as life:
+        await life.mind.database.scrub()  # What was said is in the file then, not in its log.
+        harm(home)
+        kept = sorted(home.backups.iterdir())
+        with pytest.raises(StorageDamagedError) as told:
+            await forget(life.mind, ERASE, nobody)
+        assert "erased" not in str(told.value)
+        assert left_to_do(_marker(life)) is None
+        assert sorted(home.backups.iterdir()) == kept
+
+
+def harm(home: Home) -> None:
+    """By another process: of what Python opens in this one SQLite loses its locks."""
+    subprocess.run([sys.executable, "-c", _HARM, str(home.database_default), WORD], check=True)
+
+
+_HARM = """
+import sys
+with open(sys.argv[1], "r+b") as file:
+    content = file.read()
+    size, at = int.from_bytes(content[16:18], "big"), -1
+    while (at := content.find(sys.argv[2].encode(), at + 1)) >= 0:
+        file.seek(at // size * size)
+        file.write(b"\\xff" * 8)
+"""
+
+
+@pytest.mark.requirement("F10")
+async def test_what_is_left_to_do_is_on_the_disk_also_where_it_cannot_be_written_anew(home: Home) -> None:
+    async with knowing(home) as life:
+        marker = _marker(life)
+        leave_to_do(marker, FILE_ALONE)
+        marker.with_name(f"{marker.name}.partial").mkdir()
+        with pytest.raises(StorageError, match="Nothing is erased"):
+            await forget(life.mind, ERASE, nobody)
+        assert left_to_do(marker) == FILE_ALONE
+        assert turns_with_it(life, home) > 0
+
+
+@pytest.mark.requirement("F10")
+async def test_beside_what_an_earlier_one_has_left_the_error_says_that_this_one_is_erased(home: Home) -> None:
+    async with knowing(home) as life:
+        await life.say("The pear tree is old.")
+        await forget(life.mind, protocol.Forget(3, matching="pear tree", erase=True, dry_run=False), nobody)
+        _marker(life).touch()
+        home.database_default.with_name("memory.db.forgotten.partial").mkdir()
+        with pytest.raises(StorageError, match="is erased from the memory, but"):
+            await forget(life.mind, ERASE, nobody)
+        assert _marker(life).exists()
+
+
+@pytest.mark.requirement("F10")
+async def test_while_the_file_alone_is_written_anew_nobody_has_to_be_silent(home: Home) -> None:
+    async with knowing(home) as life:
+        leave_to_do(_marker(life), FILE_ALONE)
+        async with asyncio.timeout(20), life.mind.still():
+            await scrub_after_restore(life.mind)
+        assert left_to_do(_marker(life)) is None
+
+
+@pytest.mark.requirement("F10", "R-96")
+async def test_an_erasure_that_ends_while_the_mind_ends_lets_no_thought_begin(home: Home) -> None:
+    async with knowing(home) as life:
+        life.mind.conversation.take_no_more()
+        await forget(life.mind, ERASE, nobody)
+        await life.clock.advance(3600)
+        assert life.mind.monologue.state is ThoughtState.PAUSED
+
+
+def _marker(life: Living) -> Path:
+    return life.mind.memory.forgetting.marker
+
+
+async def _not_asked(_: Progress) -> None:
+    raise AssertionError
+
+
+def _not_lost(error: StorageLostError) -> None:
+    raise AssertionError(error)

@@ -167,6 +167,7 @@ async def _live(wake: Wake, clock: Clock, awake: asyncio.Event, ending: Ending) 
         awake.set()
         listener = stack.enter_context(listening_socket(home.socket))
         came_to_its_end(home)
+        await asyncio.to_thread(database.has_told)
         ending.is_waking = False
         await _run(mind, listener, meanings, ending)
     # A disk may fail when it was told to end already: then nobody who noticed could say why it ends.

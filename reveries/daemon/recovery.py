@@ -8,7 +8,8 @@ import msgspec
 import structlog
 
 from reveries.clock import Clock
-from reveries.db.backups import look_into, recover, suspect, suspicion
+from reveries.db.backups import look_into, recover
+from reveries.db.suspicion import suspect, suspicion
 from reveries.errors import StorageDamagedError, StorageError
 
 log = structlog.get_logger("recovery")

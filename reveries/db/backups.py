@@ -22,6 +22,7 @@ from reveries.db.failpoints import Step, reached
 from reveries.db.seals import is_broken, unseal
 from reveries.db.standing_back import calmly
 from reveries.db.storage_errors import said_of
+from reveries.db.suspicion import suspicion
 from reveries.db.write_ahead_log import log_of
 from reveries.errors import NotFoundError, StorageDamagedError, StorageError
 from reveries.own_files import copy_new, sync_to_disk, write_new, write_to_disk
@@ -373,17 +374,6 @@ def traces_of(database: Path) -> list[Path]:
     return [file for file in beside if file.is_file()]
 
 
-def suspicion(database: Path) -> Path:
-    """A file that says that damage was seen while the mind was awake: the next wake looks at everything first."""
-    return database.with_name(f"{database.name}.damaged")
-
-
-def suspect(database: Path, why: str) -> None:
-    """Leave that word for the next wake."""
-    with contextlib.suppress(OSError):
-        write_new(suspicion(database), why.encode("utf-8", "replace"))
-
-
 def remove_outlived(folder: Path, now: float, most_share: float = 1.0, coming_bytes: int = 0) -> None:
     """Let go of the copies that have grown old; and of so many more that they, and one of `coming_bytes`, take at most
     `most_share` of what they take now and what is free on their disk."""
@@ -424,6 +414,11 @@ def described(restored: Restored) -> str:
             f"The clock was set back after that was made, at {since}: what happened since, to {until}, is missing."
         )
     return f"The memory was put back from the backup {restored.backup}. {restored.why} {missing}{kept}"
+
+
+def wrong_in(connection: "dbapi.Connection") -> list[str]:
+    """What a look at all of an open memory finds: of its structure, of what rows refer to, of texts."""
+    return [*_wrong_structure(connection), *itertools.islice(_rotten_rows(connection, tell_nobody), _SHOWN_PROBLEMS)]
 
 
 def _tables(connection: "dbapi.Connection") -> set[str]:

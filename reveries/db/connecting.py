@@ -74,8 +74,8 @@ def finish_birth(path: Path) -> None:
 @contextlib.asynccontextmanager
 async def waiting_for_nobody(connection: aiosqlite.Connection) -> AsyncIterator[None]:
     """Within it another program that writes to the file is an error at once, and holds nothing up."""
-    await _wait_at_most(connection, 0)
     try:
+        await _wait_at_most(connection, 0)
         yield
     finally:
         await asyncio.shield(_wait_at_most(connection, _BUSY_MS))

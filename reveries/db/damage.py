@@ -1,15 +1,17 @@
 """Whether the file at hand is the memory that it should be: looked at when it is opened, before anything is written."""
 
+import contextlib
+import struct
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, NamedTuple
 
-import aiosqlite
-
-from reveries.db.backups import backups_in, look_into, newest_whole, suspect, suspicion, traces_of
-from reveries.db.driver import SQLITE_CORRUPT, dbapi
+from reveries.db.backups import backups_in, look_into, newest_whole, traces_of
+from reveries.db.connecting import connect
+from reveries.db.driver import dbapi
+from reveries.db.indexes import hold_all, made_anew, may_be_alone
 from reveries.db.page_sums import PageSums
 from reveries.db.seals import is_broken, is_sealed
-from reveries.db.storage_errors import primary_code
+from reveries.db.suspicion import keep_untold, suspect, suspicion
 from reveries.db.write_ahead_log import log_of, read_log
 from reveries.errors import StorageDamagedError
 from reveries.own_files import copy_new
@@ -20,32 +22,58 @@ _BROKEN_LOG: Final = (
     "the last waking."
 )
 
+_OF_INDEXES_ALONE: Final = "By the checksums of the pages the disk changed nothing but indexes."
+_OF_NOTHING_LOST: Final = "As far as the indexes could be read, they told of no row that is not there."
 
-def refuse_changed(path: Path, backups: Path | None) -> str:
-    """What to tell the owner of a file that is not as it was left, though nobody wrote to it; empty when it is.
+
+class Changed(NamedTuple):
+    """Of a file that is not as it was left, though nobody wrote to it."""
+
+    told: str = ""
+    """For the owner."""
+    is_in_indexes: bool = False
+    """No page changed that is not one of an index."""
+
+
+def refuse_changed(path: Path, backups: Path | None) -> Changed:
+    """What was changed of the file since it was left, though nobody wrote to it.
 
     Raises StorageDamagedError where its structure is broken, and where it was closed and a backup has as many rows of
     everything. What no backup has is not given up for a bit somewhere else. Reads all of the file.
     """
     if not path.exists():
-        return ""
+        return Changed()
     was_closed, pages = is_sealed(path), PageSums(path)
     if not (is_broken(path) if was_closed else pages.changed()):
-        return ""
+        return Changed()
     looked = look_into(path)
-    if looked.problems:
+    is_in_indexes = bool(looked.problems) and _is_in_indexes(path, pages.changed())
+    if looked.problems and not is_in_indexes and not may_be_alone(path):
         raise damaged(path, looked.problems[0])
+    if looked.problems:  # Of indexes: `refuse_damaged` makes them anew, and tells of it.
+        suspect(path, f"the disk changed it since it was written: {looked.problems[0]}")
+        pages.forget()
+        return Changed("", is_in_indexes)
     # Where it was killed, more may have been stored since than counts can tell: then it is told, and no more.
     newest = newest_whole(backups) if was_closed and backups is not None else None
     if newest is not None and (newest[1].turns, newest[1].rows) == (looked.turns, looked.rows):
         raise damaged(path, "the disk changed it since it was written")
     suspect(path, "the disk changed it since it was written")
-    pages.forget()  # It is told of once: from now on it is what it is.
     found = " ".join(looked.rotten) or "Which text or number it was cannot be said."
-    return (
+    told = (
         f"The disk changed the memory since it was written. {found} It is in use, for no backup is sure to have all "
         "that was stored. Look at the disk; to go back all the same: reveries backup restore"
     )
+    keep_untold(path, told)
+    pages.forget()  # It is found once: from now on it is what it is.
+    return Changed(told)
+
+
+def _is_in_indexes(path: Path, changed: list[int]) -> bool:
+    try:
+        return bool(changed) and hold_all(path, changed)
+    except (dbapi.DatabaseError, UnicodeDecodeError, struct.error):
+        return False
 
 
 def keep_broken_log(path: Path) -> str:
@@ -57,10 +85,12 @@ def keep_broken_log(path: Path) -> str:
     kept = path.with_name(f"{path.name}.replaced-{int(log.stat().st_mtime)}.wal")
     try:
         copy_new(log, kept)
+        told = f"{_BROKEN_LOG} A copy of the log is kept: {kept}. Look at the disk."
     except OSError:
         kept.unlink(missing_ok=True)
-        return f"{_BROKEN_LOG} No copy of the log could be kept. Look at the disk."
-    return f"{_BROKEN_LOG} A copy of the log is kept: {kept}. Look at the disk."
+        told = f"{_BROKEN_LOG} No copy of the log could be kept. Look at the disk."
+    keep_untold(path, told)
+    return told
 
 
 def refuse_missing(path: Path, backups: Path | None) -> bool:
@@ -88,49 +118,60 @@ def damaged(path: Path, why: str) -> StorageDamagedError:
     )
 
 
-async def refuse_damaged(connection: aiosqlite.Connection, path: Path, *, has_past: bool) -> str:
+def refuse_damaged(path: Path, *, has_past: bool, is_in_indexes: bool) -> str:
     """An empty file, another program's, or one whose structure is broken. A large file is looked at whole only where
     damage was seen before: that takes a second for each hundred megabytes. What to tell the owner, where all that was
-    wrong could be put right."""
-    tables = {str(row[0]) for row in await _all(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")}
-    [[version]] = await _all(connection, "PRAGMA user_version")
-    if not tables and not version and not has_past:
-        return ""
-    if missing := {"turns", "episodes"} - tables:
-        raise damaged(path, f"there is no table {sorted(missing)[0]} in it" if tables else "it is empty")
-    if not version:
-        raise damaged(path, "its version is gone")
-    is_suspect = suspicion(path).exists()
-    if is_suspect or _is_small(path):
+    wrong could be put right. `is_in_indexes`: it is known that all of it stands there. Only while nobody has it open.
+    Raises StorageDamagedError, OSError, and what the driver raises."""
+    with contextlib.closing(connect(path)) as connection:
+        tables = {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        [version] = connection.execute("PRAGMA user_version").fetchone()
+        if not tables and not version and not has_past:
+            return ""
+        if missing := {"turns", "episodes"} - tables:
+            raise damaged(path, f"there is no table {sorted(missing)[0]} in it" if tables else "it is empty")
+        if not version:
+            raise damaged(path, "its version is gone")
+        is_suspect = suspicion(path).exists()
+        if not is_suspect and not _is_small(path):
+            return ""
         how = "integrity_check" if is_suspect else "quick_check"
-        [[verdict]] = await _all(connection, f"PRAGMA {how}(1)")
-        if verdict != "ok" and not await _indexes_made_anew(connection):
-            raise damaged(path, str(verdict).replace("\n", " "))
-        if verdict != "ok":
-            return "An index in the memory was damaged. It was made anew from what it indexes: nothing is missing."
+        [verdict] = connection.execute(f"PRAGMA {how}(1)").fetchone()
+    mended = "" if verdict == "ok" else _with_indexes_made_anew(path, is_in_indexes=is_in_indexes)
+    if verdict != "ok" and not mended:
+        raise damaged(path, str(verdict).replace("\n", " "))
+    return mended
+
+
+def _with_indexes_made_anew(path: Path, *, is_in_indexes: bool) -> str:
+    """What to tell the owner, where all that is wrong stood in indexes, which are made of what stands elsewhere. Empty,
+    and nothing changed, where not: for an index alone no backup takes the place of what was said since. The file as it
+    was is kept all the same, for of an index that cannot be read nobody knows what it had. Raises OSError where it
+    cannot be kept."""
+    if not is_in_indexes and not may_be_alone(path):
+        return ""
+    kept = path.with_name(f"{path.name}.replaced-{int(path.stat().st_mtime)}.harmed")
+    told = (
+        "An index in the memory was damaged, and was made anew from what stands in the tables. "
+        f"{_OF_INDEXES_ALONE if is_in_indexes else _OF_NOTHING_LOST} Every row refers to what is there, and every "
+        f"text that has a checksum is what was written. The file as it was is kept: {kept}. Look at the disk."
+    )
+    try:
+        copy_new(path, kept)
+        if log_of(path).exists():
+            copy_new(log_of(path), log_of(kept))
+    except OSError:
+        _unkeep(kept)
+        raise
+    if made_anew(path, lambda: keep_untold(path, told)):
+        return told
+    _unkeep(kept)  # It stays what it was, and is set aside as that.
     return ""
 
 
-async def _indexes_made_anew(connection: aiosqlite.Connection) -> bool:
-    """Whether all that is wrong stands in indexes, which are made of what stands elsewhere. Where not, nothing is
-    changed: for an index alone no backup takes the place of what was said since."""
-    try:
-        await connection.execute("BEGIN IMMEDIATE")
-        await connection.execute("REINDEX")
-        [[verdict]] = await _all(connection, "PRAGMA integrity_check(1)")
-        if verdict == "ok":
-            await connection.execute("COMMIT")
-            return True
-    except dbapi.DatabaseError as error:
-        # Two rows where an index allows one, or pages that are none: more is wrong than indexes.
-        if not isinstance(error, dbapi.IntegrityError) and primary_code(error) != SQLITE_CORRUPT:
-            raise
-    await connection.rollback()
-    return False
-
-
-async def _all(connection: aiosqlite.Connection, statement: str) -> list[tuple[Any, ...]]:
-    return [tuple(row) for row in await connection.execute_fetchall(statement)]
+def _unkeep(kept: Path) -> None:
+    for file in (log_of(kept), kept):
+        file.unlink(missing_ok=True)
 
 
 def _is_small(path: Path) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import aiosqlite
 
-from reveries.db.backups import Looked, Tell, suspect, suspicion, tell_nobody
+from reveries.db.backups import Looked, Tell, tell_nobody
 from reveries.db.connecting import connected_again, follow_pages, waiting_for_nobody
 from reveries.db.copies import connect_beside, is_on_another_disk, vacuum_into, verified, watched
 from reveries.db.driver import MAY_READ_BESIDE, SQLITE_INTERRUPT, SQLITE_VERSION, dbapi
@@ -26,6 +26,7 @@ from reveries.db.room import Room, disk_full
 from reveries.db.scrubbing import Scrubbed, has_room, looked_and_copied, put_in_place, vacuumed
 from reveries.db.seals import seal
 from reveries.db.storage_errors import is_refused_write, primary_code, seen_damaged, storage_errors
+from reveries.db.suspicion import end_suspicion, has_told, suspect
 from reveries.db.transactions import Look, Transaction
 from reveries.db.write_ahead_log import log_bytes, log_of
 from reveries.errors import DiskFullError, StorageDamagedError, StorageError, StorageLostError
@@ -329,6 +330,10 @@ class Database:
         self._is_suspect = True
         suspect(self.path, why)
 
+    def has_told(self) -> None:
+        """The owner can see the notice: no later life has to tell it."""
+        has_told(self.path)
+
     @contextlib.contextmanager
     def noticing_loss(self) -> Iterator[None]:
         """What passes that says that the storage is lost, or full, counts from then on."""
@@ -388,7 +393,7 @@ class Database:
             is_well = self._lost is None and not self._is_suspect
             if is_well and not log_of(self.path).exists():
                 await asyncio.to_thread(seal, self.path)
-                suspicion(self.path).unlink(missing_ok=True)
+                end_suspicion(self.path)
 
     async def _commit(self) -> None:
         # Noticed here and not by who waits: a caller that is cancelled is gone when the disk refuses.

@@ -19,6 +19,7 @@ from reveries.db.room import disk_full
 from reveries.db.schemas import SCHEMA_VERSION, migration, whole_schema
 from reveries.db.seals import unseal
 from reveries.db.storage_errors import is_full, primary_code, said_of, storage_errors
+from reveries.db.suspicion import untold
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
 from reveries.own_files import fault_of_memory, open_around, owner_of
 
@@ -45,7 +46,7 @@ async def _opened(path: Path, backups: Path | None, *, with_vector_search: bool)
     try:
         # Tried first: where opening fails inside aiosqlite, its thread may outlive the loop and die of that, loudly.
         pages = PageSums(path)
-        notice, has_past = await asyncio.to_thread(_try_to_open, path, backups, pages)
+        notice = await asyncio.to_thread(_try_to_open, path, backups, pages)
         connection = await connected(path, with_vector_search)
         try:
             has_vector_search = await _answers(connection, "SELECT vec_version()")
@@ -72,9 +73,8 @@ async def _opened(path: Path, backups: Path | None, *, with_vector_search: bool)
         os.umask(before)
     database = Database(connection, path, pages, has_vector_search)
     try:
+        database.notice = notice
         with storage_errors():
-            mended = await refuse_damaged(connection, path, has_past=has_past)
-            database.notice = f"{notice} {mended}".strip()
             await _bring_up_to_date(database, connection, backups)
         # Words leave the index with their text, not at the next merge. SQLite before 3.42 cannot: there they go then.
         with contextlib.suppress(DiskFullError), database.noticing_loss():
@@ -85,8 +85,9 @@ async def _opened(path: Path, backups: Path | None, *, with_vector_search: bool)
     return database
 
 
-def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> tuple[str, bool]:
-    """What to tell the owner of the file, and whether it had lived."""
+def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> str:
+    """What to tell the owner of the file: what is found, and what an earlier wake found and came not as far as telling.
+    A wake may be told to end, or killed, at any moment of this."""
     whose = owner_of(path.parent)
     if around := open_around(path, whose):
         raise StorageError(
@@ -101,11 +102,23 @@ def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> tuple[str
     finish_birth(path)
     has_past = refuse_missing(path, backups)
     finish_restoring(path)
-    notice = f"{refuse_changed(path, backups)} {keep_broken_log(path)}".strip()
+    changed = refuse_changed(path, backups)
+    told = [changed.told, keep_broken_log(path)]
     _refuse_newer(path)
     unseal(path)
     follow_pages(path, pages)
-    return notice, has_past
+    if mended := refuse_damaged(path, has_past=has_past, is_in_indexes=changed.is_in_indexes):
+        follow_pages(path, pages)
+    return _joined(untold(path), *told, mended)
+
+
+def _joined(*sentences: str) -> str:
+    """Each once. What could not be written down is told all the same."""
+    found = ""
+    for one in sentences:
+        if one not in found:
+            found = f"{found} {one}".strip()
+    return found
 
 
 async def _answers(connection: aiosqlite.Connection, statement: str) -> bool:

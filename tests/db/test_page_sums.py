@@ -187,6 +187,7 @@ async def test_a_changed_page_is_told_of_once_and_puts_no_backup_in_the_place_of
     told = await open_database(file, tmp_path / "backups", with_vector_search=False)
     async with contextlib.aclosing(told):
         assert "The disk changed the memory" in told.notice
+        told.has_told()
         again = killed(told, tmp_path / "k2")
     assert await told_of(again, tmp_path / "backups") == ""
 

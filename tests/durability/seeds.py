@@ -26,6 +26,7 @@ class Seed:
 _DATABASE, _BACKUPS, _DAMAGE = "db/database.py", "db/backups.py", "db/damage.py"
 _OPENING, _ERRORS = "db/opening.py", "db/storage_errors.py"
 _OF_DATABASE, _OF_DAMAGE = "tests/db/test_database.py", "tests/durability/test_damage.py"
+_OF_INDEXES = "tests/durability/test_indexes.py"
 _OF_MISSING = "tests/durability/test_missing.py"
 _OF_BACKUPS, _OF_AWAKE = "tests/db/test_backups.py", "tests/db/test_seen_while_awake.py"
 _WAKES = f"{_OF_DAMAGE}::test_whatever_happened_to_the_file_it_wakes_with_its_backup"
@@ -48,10 +49,29 @@ SEEDS = (
          "::test_the_words_are_stored_before_the_model_is_asked_and_the_reply_before_the_end"),
     Seed("a wake after damage looks no deeper than any other", "db/damage.py",
          "is_suspect = suspicion(path).exists()", "is_suspect = False",
-         "tests/durability/test_damage.py::test_where_damage_was_seen_while_awake_the_next_wake_looks_deeper"),
+         f"{_OF_INDEXES}::test_where_damage_was_seen_while_awake_the_next_wake_looks_deeper"),
     Seed("a damaged index costs what was said since the backup", "db/damage.py",
-         'if verdict != "ok" and not await _indexes_made_anew(connection):', 'if verdict != "ok":',
-         "tests/durability/test_damage.py::test_where_damage_was_seen_while_awake_the_next_wake_looks_deeper"),
+         '"" if verdict == "ok" else _with_indexes_made_anew(path, is_in_indexes=is_in_indexes)', '""',
+         f"{_OF_INDEXES}::test_a_row_that_an_index_lacks_is_the_damage_of_the_index"),
+    Seed("an index that a disk changed costs what was said since the backup", "db/damage.py",
+         "    if looked.problems and not is_in_indexes and not may_be_alone(path):", "    if looked.problems:",
+         f"{_OF_INDEXES}::"
+         "test_an_index_that_a_disk_changed_while_it_slept_costs_nothing_that_was_said_since_the_backup"),
+    Seed("what only an index still knows of is made good by losing it", "db/damage.py",
+         "    if not is_in_indexes and not may_be_alone(path):", "    if False:", f"{_OF_INDEXES}::"
+         "test_whichever_page_a_power_cut_loses_no_row_is_lost_without_a_word"),
+    Seed("what was told is told by every mind after it", "daemon/app.py",
+         "        await asyncio.to_thread(database.has_told)\n", "", "tests/durability/test_told_later.py::"
+         "test_what_a_wake_found_that_was_killed_is_told_by_the_mind_that_wakes_after_it"),
+    Seed("nobody asks which pages a disk changed", "db/damage.py",
+         "_is_in_indexes(path, pages.changed())", "False",
+         f"{_OF_INDEXES}::test_a_bit_in_an_index_costs_nothing_where_the_checksums_of_pages_tell_that_it_is_there"),
+    Seed("an index is made anew over whatever else is wrong", "db/indexes.py",
+         "            if not wrong_in(connection):", "            if True:",
+         f"{_OF_INDEXES}::test_an_index_is_not_made_anew_over_a_text_that_is_not_what_was_written"),
+    Seed("what a killed wake found is told by nobody", "db/opening.py",
+         "_joined(untold(path), *told, mended)", "_joined(*told, mended)",
+         f"{_OF_INDEXES}::test_what_a_killed_wake_found_is_told_by_the_next_that_comes_so_far"),
     Seed("a first transaction that the power broke off is not taken back", "db/opening.py",
          "    finish_birth(path)\n", "",
          "tests/durability/test_missing.py::test_a_memory_whose_very_first_transaction_the_power_broke_off_begins_anew"),

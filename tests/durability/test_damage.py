@@ -15,10 +15,10 @@ import pytest
 from reveries.config import load_settings
 from reveries.daemon.copying import make_copy
 from reveries.daemon.recovery import live_with_recovery
-from reveries.db.backups import backups_in, described, recover, suspect, suspicion
-from reveries.db.driver import dbapi
+from reveries.db.backups import backups_in, described, recover
 from reveries.db.failpoints import Step
 from reveries.db.opening import open_database
+from reveries.db.suspicion import suspect, suspicion
 from reveries.errors import StorageDamagedError
 from tests.durability.damage import HARMLESS, HARMS, Harm, flip, remember, try_flips, wake
 from tests.fakes.clock import HandClock
@@ -187,41 +187,6 @@ async def test_a_bit_costs_nothing_where_a_backup_has_all_that_was_said(place: P
     woken = await wake(place)
     assert woken.turns == 42
     assert woken.restored is not None
-
-
-@pytest.mark.requirement("A8")
-@pytest.mark.parametrize("was_seen", [True, False])
-async def test_where_damage_was_seen_while_awake_the_next_wake_looks_deeper(place: Path, was_seen: bool) -> None:
-    """At what the quick look of every wake passes over: an index that tells of a row as it is not. Made anew, for what
-    was said since the backup is all there."""
-    _harm_index(place / "memory.db")
-    if was_seen:
-        suspect(place / "memory.db", "a page could not be read")
-    woken = await wake(place)
-    assert (woken.turns, woken.restored) == (42, None)
-    assert woken.told == (_INDEX_MENDED if was_seen else "")
-    connection = dbapi.connect(str(place / "memory.db"))
-    is_right = connection.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok"
-    connection.close()
-    assert is_right is was_seen
-
-
-_INDEX_MENDED = "An index in the memory was damaged. It was made anew from what it indexes: nothing is missing."
-
-
-def _harm_index(file: Path) -> None:
-    """A row changes while SQLite does not know of an index that has it."""
-    index = "SELECT * FROM sqlite_schema WHERE name = 'vectors_by_model'"
-    for statements in (
-        (f"CREATE TABLE kept AS {index}", "DELETE FROM sqlite_schema WHERE name = 'vectors_by_model'"),
-        ("UPDATE vectors SET model_id = 'another' WHERE owner_id = (SELECT min(owner_id) FROM vectors)",),
-        ("INSERT INTO sqlite_schema SELECT * FROM kept", "DROP TABLE kept"),
-    ):
-        connection = dbapi.connect(str(file), isolation_level=None)  # Each reads the schema anew.
-        connection.execute("PRAGMA writable_schema=ON")
-        for statement in statements:
-            connection.execute(statement)
-        connection.close()
 
 
 @pytest.mark.requirement("A8")

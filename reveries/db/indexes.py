@@ -1,0 +1,149 @@
+"""Damaged indexes, made anew from their tables: where nothing says that it is the table that lost something.
+
+An index and its table tell of the same rows. Where an index tells of a row or a value that its table has not, either
+may be what was lost, and the index is the last that knows of it: that is no case for this, but for a backup. Nor is an
+index that SQLite cannot clear, for a page of it is none.
+"""
+
+import contextlib
+import struct
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Final
+
+from reveries.db.backups import wrong_in
+from reveries.db.connecting import connect, connect_to_look
+from reveries.db.driver import SQLITE_CORRUPT, dbapi
+from reveries.db.storage_errors import primary_code
+from reveries.db.write_ahead_log import log_of, read_log
+
+_INSIDE_AN_INDEX: Final = 2
+
+
+def may_be_alone(path: Path) -> bool:
+    """Whether all that is wrong may stand in indexes: every table can be read to its end, and no index, as far as it
+    can be read itself, tells of what its table has not. Changes nothing. Reads all of the file."""
+    try:
+        with contextlib.closing(connect_to_look(path)) as connection:
+            tables = _tables(connection)
+            entries = [one for table in tables for one in _looks_for_what_only_an_index_has(connection, table)]
+            connection.text_factory = bytes  # What is no text is for the checksums to say.
+            for table in tables:
+                for _ in connection.execute(f"SELECT * FROM {_quoted(table)} NOT INDEXED"):  # noqa: S608
+                    pass
+            return not any(_finds_something(connection, statement) for statement in entries)
+    except (dbapi.DatabaseError, UnicodeDecodeError):
+        return False
+
+
+def hold_all(path: Path, pages: Collection[int]) -> bool:
+    """Whether each of `pages` is one of an index: then no table lost anything by what they are now. Told by what points
+    to them, and not by what they are; of what a page holds that is in `pages`, or that the log replaces, nothing is
+    believed. Only while nobody has the memory open. Raises OSError and what the driver raises."""
+    with contextlib.closing(connect_to_look(path)) as connection:
+        [page_bytes] = connection.execute("PRAGMA page_size").fetchone()
+        roots = connection.execute("SELECT rootpage FROM sqlite_master WHERE type = 'index'").fetchall()
+    in_log, found = read_log(log_of(path)).crc_of, set[int]()
+    waiting = [int(root) for (root,) in roots]
+    with path.open("rb") as file:
+        while waiting:
+            page = waiting.pop()
+            if page in in_log or page in found:
+                continue
+            found.add(page)
+            if page not in pages:
+                file.seek((page - 1) * page_bytes)
+                waiting += _children(file.read(page_bytes))
+    return found.issuperset(pages)
+
+
+def _children(page: bytes) -> list[int]:
+    """What a page inside the tree of an index points to (https://sqlite.org/fileformat2.html, section 1.6)."""
+    if page[:1] != bytes([_INSIDE_AN_INDEX]):
+        return []
+    [cells, last] = struct.unpack_from(">3xH3xI", page)
+    places = struct.unpack_from(f">{cells}H", page, 12)
+    return [last, *(struct.unpack_from(">I", page, place)[0] for place in places)]
+
+
+def made_anew(path: Path, before_it_counts: Callable[[], None]) -> bool:
+    """Make every index anew. False, and nothing changed, where anything is wrong all the same: with the structure, with
+    what rows refer to, or with a text that has a checksum. `before_it_counts` is called where all is well, just before
+    that is so for good. Only while nobody has the memory open. Raises what the driver raises."""
+    with contextlib.closing(connect(path)) as connection:
+        connection.row_factory = None
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("REINDEX")
+            if not wrong_in(connection):
+                before_it_counts()
+                connection.execute("COMMIT")
+                return True
+        except dbapi.DatabaseError as error:
+            # Two rows where an index allows one, or pages that are none: more is wrong than indexes.
+            if not isinstance(error, dbapi.IntegrityError) and primary_code(error) != SQLITE_CORRUPT:
+                raise
+        connection.rollback()
+    return False
+
+
+def _tables(connection: "dbapi.Connection") -> list[str]:
+    """All but those that an extension keeps, which may not be here: what they are made of is among the others."""
+    plain = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"
+    return [str(row[0]) for row in connection.execute(plain)]
+
+
+def _looks_for_what_only_an_index_has(connection: "dbapi.Connection", table: str) -> Iterator[str]:
+    """A statement for each index of `table`, that finds a row where it has what the table has not. SQLite reads the one
+    from the index alone, the other by the key of the table. (SQLite before 3.46 reads the row beside a partial index
+    whose condition is of another column: then it says less of that.)"""
+    columns = connection.execute(f"PRAGMA table_info({_quoted(table)})").fetchall()
+    primary = [str(row[1]) for row in sorted(columns, key=lambda row: int(row[5])) if row[5]]
+    indexes = connection.execute(f"PRAGMA index_list({_quoted(table)})").fetchall()
+    own = next((str(name) for _, name, _, origin, _ in indexes if origin == "pk"), "")
+    is_own_key = bool(own) and not _has_rowid(connection, table)
+    key = primary if is_own_key else ["rowid"]
+    held_by = f"INDEXED BY {_quoted(own)}" if is_own_key else "NOT INDEXED"
+    for _, name, _, _, is_partial in indexes:
+        if is_own_key and name == own:
+            continue  # It is the table.
+        there = [str(row[2]) for row in connection.execute(f"PRAGMA index_xinfo({_quoted(name)})") if row[2]]
+        named = list(dict.fromkeys([*key, *there]))
+        where = f"WHERE {_condition(connection, name)}" if is_partial else ""
+        taken = ", ".join(f"{_column(one)} AS k{place}" for place, one in enumerate(named))
+        alike = " AND ".join(f"held.{_column(one)} IS entry.k{place}" for place, one in enumerate(named))
+        yield (
+            f"SELECT 1 FROM (SELECT {taken} FROM {_quoted(table)} INDEXED BY {_quoted(name)} {where}) AS entry "  # noqa: S608
+            f"WHERE NOT EXISTS (SELECT 1 FROM {_quoted(table)} AS held {held_by} WHERE {alike}"
+            f"{f' AND ({_condition(connection, name)})' if is_partial else ''}) LIMIT 1"
+        )
+
+
+def _has_rowid(connection: "dbapi.Connection", table: str) -> bool:
+    [found] = connection.execute(f"PRAGMA table_list({_quoted(table)})").fetchall()
+    return not found[4]
+
+
+def _condition(connection: "dbapi.Connection", index: str) -> str:
+    """Of a partial index."""
+    [sql] = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (index,)).fetchone()
+    return str(sql).partition(" WHERE ")[2]
+
+
+def _finds_something(connection: "dbapi.Connection", statement: str) -> bool:
+    """False where the index cannot be read on: that is damage of the index. The tables were read before."""
+    try:
+        return connection.execute(statement).fetchone() is not None
+    except dbapi.DatabaseError as error:
+        if primary_code(error) != SQLITE_CORRUPT:
+            raise
+        return False
+
+
+def _column(name: str) -> str:
+    return name if name == "rowid" else _quoted(name)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,70 @@
+"""What is known of damage and must outlive a kill: a file beside the memory.
+
+It says that damage was seen, so that the next wake looks at everything first; and it keeps what the owner is to be told
+of the file until a life has come as far as telling it. What was found is found once: then the log is folded, the index
+made anew, and nothing on the disk would say it again.
+"""
+
+import contextlib
+from pathlib import Path
+
+import msgspec
+
+from reveries.own_files import write_new, write_to_disk
+
+
+class Suspicion(msgspec.Struct, frozen=True):
+    """What stands in the file."""
+
+    why: str = ""
+    tell: str = ""
+    """Sentences for the owner that no life has told yet."""
+
+
+def suspicion(database: Path) -> Path:
+    """Where it is written down: while it is there, a wake looks at all of the memory."""
+    return database.with_name(f"{database.name}.damaged")
+
+
+def suspect(database: Path, why: str) -> None:
+    """Leave that word for the next wake. What is untold stays so."""
+    with contextlib.suppress(OSError):
+        write_new(suspicion(database), msgspec.json.encode(Suspicion(why, untold(database))))
+
+
+def keep_untold(database: Path, tell: str) -> None:
+    """Let `tell` be told by the first life that comes as far as that; on the disk when this returns. What cannot be
+    written down is told by this life alone."""
+    found = _read(database)
+    if not tell or tell in found.tell:
+        return
+    with contextlib.suppress(OSError):
+        kept = Suspicion(found.why or "something was found when it was opened", f"{found.tell} {tell}".strip())
+        write_to_disk(suspicion(database), msgspec.json.encode(kept))
+
+
+def untold(database: Path) -> str:
+    """What the owner is to be told of the file, and was not."""
+    return _read(database).tell
+
+
+def has_told(database: Path) -> None:
+    """The owner can see it now. That the file is to be looked at stays until it is closed properly."""
+    found = _read(database)
+    if found.tell:
+        with contextlib.suppress(OSError):
+            write_new(suspicion(database), msgspec.json.encode(Suspicion(found.why)))
+
+
+def end_suspicion(database: Path) -> None:
+    """The memory was looked at and closed properly. What nobody told yet stays. Raises OSError."""
+    if not untold(database):
+        suspicion(database).unlink(missing_ok=True)
+
+
+def _read(database: Path) -> Suspicion:
+    """Earlier versions wrote the reason alone, and nobody reads that."""
+    try:
+        return msgspec.json.decode(suspicion(database).read_bytes(), type=Suspicion)
+    except (OSError, msgspec.MsgspecError):
+        return Suspicion()

@@ -1,0 +1,347 @@
+"""A8: a damaged index costs nothing that was said, and what only an index still knows of is not given up for it."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reveries.db.driver import dbapi
+from reveries.db.indexes import hold_all, may_be_alone
+from reveries.db.opening import open_database
+from reveries.db.seals import unseal
+from reveries.db.suspicion import has_told, keep_untold, suspect, suspicion, untold
+from tests.durability.damage import content, remember, wake
+from tests.memory.kit import open_memory, talk
+
+PAGE_BYTES = 4096
+MENDED = "An index in the memory was damaged, and was made anew"
+
+
+@pytest.fixture(scope="module")
+def remembered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    asyncio.run(remember(folder, exchanges=20))
+    return folder
+
+
+@pytest.fixture
+def place(remembered: Path, tmp_path: Path) -> Path:
+    """A copy, to be harmed."""
+    shutil.copytree(remembered, tmp_path / "m")
+    return tmp_path / "m"
+
+
+def page_of(file: Path, index: str) -> int:
+    """The first page of it: all of it, where few rows are in it."""
+    with contextlib.closing(dbapi.connect(f"{file.as_uri()}?immutable=1", uri=True)) as connection:
+        return int(connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (index,)).fetchone()[0])
+
+
+def put(file: Path, page: int, raw: bytes, at: int = 0) -> None:
+    """As a disk does it: no time of the file changes."""
+    times = file.stat()
+    with file.open("r+b") as opened:
+        opened.seek((page - 1) * PAGE_BYTES + at)
+        opened.write(raw)
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def lose_entry(file: Path, index: str) -> None:
+    """A disk changes a byte: the page of the index has one entry less."""
+    page = page_of(file, index)
+    count = int.from_bytes(pages(file)[page - 1][3:5], "big")
+    put(file, page, (count - 1).to_bytes(2, "big"), 3)
+
+
+def pages(file: Path) -> list[bytes]:
+    raw = file.read_bytes()
+    return [raw[at : at + PAGE_BYTES] for at in range(0, len(raw), PAGE_BYTES)]
+
+
+def kept_in(place: Path) -> list[Path]:
+    return list(place.glob("memory.db.replaced-*"))
+
+
+def is_right(file: Path) -> bool:
+    with contextlib.closing(dbapi.connect(str(file))) as connection:
+        astray = connection.execute("PRAGMA foreign_key_check").fetchall()
+        return not astray and connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def page_of_last_turn(file: Path, written: bytes) -> int:
+    """Of the table: the index has its id as well."""
+    leaves = [number for number, raw in enumerate(pages(file), 1) if raw[0] == 13 and b"I see." in raw]
+    [found] = [page for page in leaves if written in pages(file)[page - 1]]
+    return found
+
+
+def lose_power(file: Path) -> None:
+    """Nothing that tells what the pages should be counts after it; a read met damage since."""
+    unseal(file)
+    file.with_name("memory.db.pages").unlink()
+    suspect(file, "a page could not be read")
+
+
+@pytest.mark.requirement("A8")
+async def test_an_index_that_a_disk_harmed_is_made_anew_and_nothing_that_was_said_is_lost(place: Path) -> None:
+    file = place / "memory.db"
+    before = content(file)
+    lose_entry(file, "sqlite_autoindex_turns_1")
+    lose_power(file)
+    harmed = file.read_bytes()
+    woken = await wake(place)
+    assert (woken.turns, woken.restored) == (42, None)
+    assert woken.told.startswith(MENDED)
+    assert content(file) == before
+    assert is_right(file)
+    [kept] = kept_in(place)
+    assert kept.read_bytes() == harmed
+    assert str(kept) in woken.told
+
+
+@pytest.mark.requirement("A8")
+@pytest.mark.parametrize("is_sealed", [True, False], ids=["sealed", "checksums of pages alone"])
+async def test_an_index_that_a_disk_changed_while_it_slept_costs_nothing_that_was_said_since_the_backup(
+    place: Path, is_sealed: bool
+) -> None:
+    file = place / "memory.db"
+    lose_entry(file, "sqlite_autoindex_turns_1")
+    if not is_sealed:
+        unseal(file)
+    woken = await wake(place)
+    assert (woken.turns, woken.restored) == (42, None)
+    assert woken.told.startswith(MENDED)
+    assert is_right(file)
+
+
+@pytest.mark.requirement("A8")
+async def test_whichever_page_a_power_cut_loses_no_row_is_lost_without_a_word(place: Path, tmp_path: Path) -> None:
+    """Each page that the last exchange changed is put back as it was before it, one at a time."""
+    file = place / "memory.db"
+    before = pages(file)
+    async with open_memory(place, first_id=700_000) as memory:
+        await talk(memory, ("This is said last of all.", "I heard it."))
+    whole, after = content(file), pages(file)
+    seen = dict[int, bool]()
+    for page in (page for page in range(1, len(before) + 1) if before[page - 1] != after[page - 1]):
+        harmed = tmp_path / f"p{page}"
+        shutil.copytree(place, harmed)
+        put(harmed / "memory.db", page, before[page - 1])
+        is_changed = content(harmed / "memory.db") != whole
+        lose_power(harmed / "memory.db")
+        woken = await wake(harmed)
+        seen[page] = woken.restored is not None
+        assert seen[page] or not is_changed or woken.turns == 44, page
+        assert is_right(harmed / "memory.db"), page
+    [[turn]] = rows(file, "SELECT id FROM turns WHERE text = 'This is said last of all.'")
+    [leaf] = [page for page in seen if after[page - 1][0] == 13 and f"{turn}".encode() in after[page - 1]]
+    assert seen[leaf]
+    assert False in seen.values()
+
+
+@pytest.mark.requirement("A8")
+async def test_a_bit_in_what_an_index_is_made_of_does_not_win_over_the_index(place: Path) -> None:
+    """Which of the two is right nobody can say: the index is the last that knows another value."""
+    file = place / "memory.db"
+    [[of_turn]] = rows(file, "SELECT id FROM turns ORDER BY rowid DESC LIMIT 1")
+    written = str(of_turn).encode()
+    [page] = [
+        number for number, raw in enumerate(pages(file), 1) if raw[0] == 13 and b"I see." in raw and written in raw
+    ]
+    at = pages(file)[page - 1].index(written)
+    put(file, page, bytes([written[-1] ^ 1]), at + len(written) - 1)
+    lose_power(file)
+    woken = await wake(place)
+    assert woken.restored is not None
+    assert woken.turns == 40
+
+
+@pytest.mark.requirement("A8")
+@pytest.mark.parametrize("is_sealed", [True, False], ids=["sealed", "checksums of pages alone"])
+@pytest.mark.parametrize("is_in_index", [True, False], ids=["in the index", "in the table"])
+async def test_a_bit_in_an_index_costs_nothing_where_the_checksums_of_pages_tell_that_it_is_there(
+    place: Path, is_in_index: bool, is_sealed: bool
+) -> None:
+    """The same bit of a turn's id; in the table it is refused as before."""
+    file = place / "memory.db"
+    [[of_turn]] = rows(file, "SELECT id FROM turns ORDER BY rowid DESC LIMIT 1")
+    written = str(of_turn).encode()
+    index = page_of(file, "sqlite_autoindex_turns_1")
+    page = index if is_in_index else page_of_last_turn(file, written)
+    at = pages(file)[page - 1].index(written)
+    put(file, page, bytes([written[-1] ^ 1]), at + len(written) - 1)
+    if not is_sealed:
+        unseal(file)
+    woken = await wake(place)
+    assert (woken.turns, woken.restored is None) == ((42, True) if is_in_index else (40, False))
+    assert woken.told.startswith(MENDED) is is_in_index
+    assert is_right(file)
+
+
+@pytest.mark.requirement("A8")
+def test_the_pages_of_indexes_are_told_from_all_others(place: Path) -> None:
+    """An index of many pages, and a table that is kept as one."""
+    file = place / "memory.db"
+    with contextlib.closing(dbapi.connect(str(file), isolation_level=None)) as connection:
+        connection.execute("CREATE TABLE many (key TEXT UNIQUE) STRICT")
+        connection.execute("CREATE TABLE others (key TEXT PRIMARY KEY) STRICT, WITHOUT ROWID")
+        numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
+        for table in ("many", "others"):
+            connection.execute(f"INSERT INTO {table} {numbers} SELECT '{table}' || i FROM n")
+    there = list(enumerate(pages(file), 1))
+    of_index = [number for number, raw in there if raw[0] == 10 and b"many1" in raw]
+    of_others = [number for number, raw in there if raw[0] in (5, 13) or b"others1" in raw]
+    assert len(of_index) > 20
+    assert hold_all(file, of_index)
+    assert not any(hold_all(file, [page]) for page in (1, *of_others[:40]))
+
+
+def rows(file: Path, statement: str) -> list[tuple[object, ...]]:
+    with contextlib.closing(dbapi.connect(f"{file.as_uri()}?immutable=1", uri=True)) as connection:
+        return connection.execute(statement).fetchall()
+
+
+def behind(file: Path, index: str, *deeds: str) -> None:
+    """What is done while SQLite does not know of the index."""
+    row = f"SELECT * FROM sqlite_schema WHERE name = '{index}'"
+    for statements in (
+        (f"CREATE TABLE kept AS {row}", f"DELETE FROM sqlite_schema WHERE name = '{index}'"),
+        deeds,
+        ("INSERT INTO sqlite_schema SELECT * FROM kept", "DROP TABLE kept"),
+    ):
+        with contextlib.closing(dbapi.connect(str(file), isolation_level=None)) as connection:  # Each reads it anew.
+            connection.execute("PRAGMA writable_schema=ON")
+            for statement in statements:
+                connection.execute(statement)
+
+
+ROWS = {
+    "of a table": ("raw_experiences_by_conversation", "raw_experiences", "conversation_id = NULL"),
+    "of a table without row numbers": ("vectors_by_model", "vectors", "model_id = 'another'"),
+    "of a part": ("usage_ledger_open", "usage_ledger", "outcome = 'settled'"),
+}
+_CALL = (
+    "INSERT INTO usage_ledger (reserved_at, role, model, reserved_tokens, reserved_microdollars, price_version) "
+    "VALUES (1.0, 'thought', 'm', 1, 1, 'p')"
+)
+
+
+@pytest.mark.requirement("A8")
+@pytest.mark.parametrize(("index", "table", "change"), ROWS.values(), ids=ROWS)
+def test_what_only_an_index_has_is_seen(place: Path, index: str, table: str, change: str) -> None:
+    file = place / "memory.db"
+    behind(file, "nothing", _CALL)
+    assert may_be_alone(file)
+    [[key]] = rows(file, f"SELECT min({'owner_id' if table == 'vectors' else 'rowid'}) FROM {table}")
+    where = f"{'owner_id' if table == 'vectors' else 'rowid'} = '{key}'"
+    behind(file, index, f"UPDATE {table} SET {change} WHERE {where}")
+    assert not may_be_alone(file)
+
+
+@pytest.mark.requirement("A8")
+async def test_a_row_that_an_index_lacks_is_the_damage_of_the_index(place: Path) -> None:
+    file = place / "memory.db"
+    behind(file, "usage_ledger_by_time", _CALL)
+    suspect(file, "a page could not be read")
+    woken = await wake(place)
+    assert (woken.turns, woken.restored) == (42, None)
+    assert woken.told.startswith(MENDED)
+    assert is_right(file)
+
+
+@pytest.mark.requirement("A8")
+@pytest.mark.parametrize("was_seen", [True, False])
+async def test_where_damage_was_seen_while_awake_the_next_wake_looks_deeper(place: Path, was_seen: bool) -> None:
+    """At what the quick look of every wake passes over: an index that tells of a row as it is not."""
+    file = place / "memory.db"
+    behind(
+        file,
+        "vectors_by_model",
+        "UPDATE vectors SET model_id = 'another' WHERE owner_id = (SELECT min(owner_id) FROM vectors)",
+    )
+    if was_seen:
+        suspect(file, "a page could not be read")
+    woken = await wake(place)
+    assert (woken.restored is not None) is was_seen
+    assert woken.turns == (40 if was_seen else 42)
+
+
+@pytest.mark.requirement("A8")
+async def test_an_index_that_cannot_be_cleared_is_a_case_for_the_backup_and_no_second_copy_is_kept(place: Path) -> None:
+    file = place / "memory.db"
+    put(file, page_of(file, "sqlite_autoindex_turns_1"), bytes(PAGE_BYTES))
+    lose_power(file)
+    woken = await wake(place)
+    assert woken.turns == 40
+    assert woken.restored is not None
+    assert [str(one) for one in kept_in(place)] == [woken.restored.kept]
+
+
+@pytest.mark.requirement("A8")
+async def test_an_index_is_not_made_anew_over_a_text_that_is_not_what_was_written(place: Path) -> None:
+    file = place / "memory.db"
+    behind(file, "usage_ledger_by_time", _CALL, "UPDATE turns SET text = 'Never said.' WHERE rowid = 3")
+    suspect(file, "a page could not be read")
+    woken = await wake(place)
+    assert woken.restored is not None
+    assert not [name for name in woken.files if name.endswith(".harmed")]
+
+
+@pytest.mark.requirement("A8")
+@pytest.mark.parametrize("is_an_index", [True, False], ids=["an index made anew", "a text that changed"])
+async def test_what_a_killed_wake_found_is_told_by_the_next_that_comes_so_far(place: Path, is_an_index: bool) -> None:
+    """It is killed where it has seen to what it found: nothing on the disk would say it again."""
+    file = place / "memory.db"
+    if is_an_index:
+        lose_entry(file, "sqlite_autoindex_turns_1")
+    else:
+        at = file.read_bytes().index(b"the old piano in Lisbon")
+        put(file, at // PAGE_BYTES + 1, b"T", at % PAGE_BYTES)
+    expected = MENDED if is_an_index else "The disk changed the memory"
+    assert _opened_and_killed(place) == -signal.SIGKILL
+    assert not file.with_name("memory.db.seal").exists()
+    for _ in range(2):  # One that is opened and closed, and tells nobody, leaves it to the next as well.
+        database = await open_database(file, place / "backups")
+        await database.aclose()
+        assert database.notice.startswith(expected)
+        assert database.notice.count(expected) == 1
+    database = await open_database(file, place / "backups")
+    database.has_told()
+    await database.aclose()
+    assert not suspicion(file).exists()
+    assert (await wake(place)).told == ""
+
+
+def _opened_and_killed(place: Path) -> int:
+    """How a process ended that was killed when its memory was open, and before anybody was told."""
+    program = f"""
+import asyncio, os, signal
+from pathlib import Path
+from reveries.db.opening import open_database
+async def life():
+    await open_database(Path({str(place / "memory.db")!r}), Path({str(place / "backups")!r}))
+    os.kill(os.getpid(), signal.SIGKILL)
+asyncio.run(life())
+"""
+    return subprocess.run([sys.executable, "-c", program], timeout=60, check=False).returncode
+
+
+@pytest.mark.requirement("A8")
+def test_what_is_untold_stays_when_more_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "memory.db.damaged").write_text("what an earlier version wrote")
+    file = tmp_path / "memory.db"
+    assert untold(file) == ""
+    keep_untold(file, "A page is gone.")
+    keep_untold(file, "A page is gone.")
+    suspect(file, "a read met it")
+    keep_untold(file, "So is another.")
+    assert untold(file) == "A page is gone. So is another."
+    has_told(file)
+    assert suspicion(file).exists()
+    assert untold(file) == ""

@@ -161,12 +161,13 @@ class Conversation:
 
     async def _read_anew(self) -> None:
         before = self._state
-        self.forget_context()
         try:
             await self._hold(await self._memory.conversations.go_back_to(self.conversation_id))
-            self._state.rests_as(before)
-        except ReveriesError as error:  # Better nothing before the model than what was erased.
+        except ReveriesError as error:  # It stays what it is: nothing, where something was erased.
             log.warning("conversation.not_read", why=error.for_log)
+            return
+        self._state.rests_as(before)
+        self.last_turns = LastTurns()
 
     def forget_context(self) -> None:
         """Nothing of what was said is before the model any more, until it is read anew (`held`)."""

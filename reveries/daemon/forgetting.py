@@ -111,13 +111,14 @@ def _told_when_half_done(told: Told) -> Iterator[None]:
     try:
         yield
     except (OSError, StorageError) as error:
-        if isinstance(error, StorageError) and not told.may_be_gone:
+        is_nothing = not told.may_be_gone or (told.is_committed and told.is_empty)
+        if isinstance(error, StorageError) and is_nothing:
             raise
         why = error.strerror or type(error).__name__ if isinstance(error, OSError) else error.message
         # Who is to end the mind where its storage is lost must see that it is.
         kind = type(error) if isinstance(error, StorageLostError) else StorageError
         advice = "Free some room or look at the disk."
-        if not told.may_be_gone:
+        if is_nothing:
             raise kind(f"Nothing is erased: {why.rstrip('.')}.", advice=advice) from error
         first = "It is" if told.is_gone else "It may be"
         raise kind(

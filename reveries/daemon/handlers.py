@@ -348,32 +348,35 @@ class Handlers:
         session.outbox.send(protocol.ModelsProbed(request.request_id, probes, answers))
 
     async def _forget(self, session: Session, request: protocol.Forget) -> None:
-        told, tell = ToldOfErasing(), partial(self._tell, session, request.request_id)
-        work = partial(forget, self._mind, request, tell, told)
-        if not request.erase or request.dry_run or request.bring_back:
-            session.outbox.send(await work())
-        else:
-            session.outbox.send(await self._erased(session, work, told))
-        if not request.dry_run:
-            # Whoever shows the conversation reads it anew.
-            self.tell_attached(protocol.Switched(0, self._mind.conversation.conversation_id))
+        told = ToldOfErasing()
+        work = partial(self._forgotten, session, request, told)
+        is_erasing = request.erase and not request.dry_run and not request.bring_back
+        session.outbox.send(await (self._erased(session, work, told) if is_erasing else work()))
+
+    async def _forgotten(self, session: Session, request: protocol.Forget, told: ToldOfErasing) -> protocol.Forgotten:
+        is_done = False
+        try:
+            answer = await forget(self._mind, request, partial(self._tell, session, request.request_id), told)
+            is_done = not request.dry_run
+            return answer
+        finally:
+            if is_done or told.is_gone:  # Whoever shows the conversation reads it anew, whatever comes of the rest.
+                self.tell_attached(protocol.Switched(0, self._mind.conversation.conversation_id))
 
     async def _erased(
         self, session: Session, work: Callable[[], Coroutine[None, None, protocol.Forgotten]], told: ToldOfErasing
     ) -> protocol.Forgotten:
         """Once something of it may be gone it goes on to its end, whether or not somebody waits for it (F10)."""
         erasing = self._begin(session, work, "erasing")
-        try:
-            await asyncio.wait((erasing,))
-        except asyncio.CancelledError:
-            if not told.may_be_gone:
-                told.is_given_up = True
-                erasing.cancel()
-                await asyncio.wait((erasing,))  # It puts back what it has noted.
-                raise
-            if session.is_gone:
-                raise
-            await asyncio.wait((erasing,))
+        while not erasing.done():
+            try:
+                await asyncio.wait((erasing,))
+            except asyncio.CancelledError:
+                if not told.may_be_gone:
+                    told.is_given_up = True
+                    erasing.cancel()  # It puts back what it has noted.
+                elif session.is_gone:
+                    raise
         answer = erasing.result()
         if isinstance(answer, Exception):
             raise answer

@@ -415,8 +415,8 @@ class Database:
 
         async def fold() -> None:
             try:
-                # What the transaction did is committed: a fold that finds no room takes nothing of that back.
-                with contextlib.suppress(DiskFullError, StorageLostError):
+                # What the transaction did is committed: a fold that is refused takes nothing of that back.
+                with contextlib.suppress(StorageError):
                     await self._fold("PASSIVE")
             finally:
                 ended.set()

@@ -1,11 +1,12 @@
 """Reading by name: rows, how long a statement may take, and a connection that reads beside the one that writes."""
 
 import asyncio
+import contextlib
 import math
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import aiosqlite
 
@@ -18,6 +19,9 @@ Row = Mapping[str, Any]
 """One row by column name. SQLite's edge: whoever reads it turns it into one of our types at once."""
 
 Parameters = Mapping[str, object]
+
+
+_INTERRUPT_SECONDS: Final = 0.05
 
 
 class Reader(Protocol):
@@ -33,12 +37,25 @@ class Moment:
 
     def __init__(self, connection: "dbapi.Connection") -> None:
         self._connection = connection
+        self._is_given_up = False
 
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
-        """What the query called `name` finds. One at a time."""
-        return await asyncio.to_thread(self._rows, name, parameters)
+        """What the query called `name` finds. One at a time. A caller that is cancelled waits until it is broken off:
+        SQLite's memory is gone from under it where the connection closes meanwhile."""
+        reading = asyncio.get_running_loop().run_in_executor(None, self._rows, name, parameters)
+        try:
+            return await asyncio.shield(reading)
+        except asyncio.CancelledError:
+            self._is_given_up = True
+            while not reading.done():
+                self._connection.interrupt()  # Again: it may have begun just after the last one.
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.wait((reading,), timeout=_INTERRUPT_SECONDS)
+            raise
 
     def _rows(self, name: str, parameters: Parameters | None) -> list[Row]:
+        if self._is_given_up:
+            return []
         with storage_errors():
             return self._connection.execute(statements()[name], parameters or {}).fetchall()
 

@@ -49,6 +49,14 @@ async def prompt_of(life: Living, words: str) -> str:
     return str(life.model.prompts[-1])
 
 
+async def hears(session: Session, frame: type[protocol.Switched]) -> None:
+    """Wait until that client was told so."""
+    heard = b""
+    async with asyncio.timeout(20):
+        while frame.__name__.lower().encode() not in heard:
+            heard += await session.outbox.next_frames()
+
+
 def turns_with_it(life: Living, home: Home) -> int:
     count = f"SELECT count(*) FROM turns WHERE text LIKE '%{WORD}%'"
     code = "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone()[0])"
@@ -60,7 +68,10 @@ def turns_with_it(life: Living, home: Home) -> int:
 async def test_where_the_disk_refuses_what_comes_after_it_is_gone_no_prompt_has_it_and_the_error_says_so(
     home: Home,
 ) -> None:
-    async with knowing(home) as life:
+    async with living(home, ScriptedModel(otherwise=f"I think of {WORD}."), PatientClock(NOON), SETTINGS) as life:
+        await said_and_copied(life, home)
+        await life.clock.advance(60)
+        assert WORD in life.mind.monologue.recent_thought()
         # A folder where the file of what was erased is written: it is not to be written there.
         obstacle = home.database_default.with_name("memory.db.forgotten.partial")
         obstacle.mkdir()
@@ -72,23 +83,22 @@ async def test_where_the_disk_refuses_what_comes_after_it_is_gone_no_prompt_has_
         obstacle.rmdir()
         await scrub_after_restore(life.mind)
         assert left_to_do(life.mind.memory.forgetting.marker) is None
-    assert copies_with(home) == []
 
 
 @pytest.mark.requirement("F10")
 async def test_whose_client_leaves_after_it_is_gone_is_erased_to_the_end(home: Home) -> None:
     async with knowing(home) as life, asyncio.TaskGroup() as tasks:
         handlers, session = Handlers(life.mind, tasks, _not_asked, _not_lost), Session(1)
+        marker, other = life.mind.memory.forgetting.marker, Session(2)
+        await handlers.handle(other, protocol.Attach(1))
         request = tasks.create_task(handlers.handle(session, ERASE))
-        marker = life.mind.memory.forgetting.marker
-        await until(marker.exists)
-        before = life.mind.database.commits
-        await until(lambda: life.mind.database.commits > before)
+        await until(lambda: not life.mind.conversation.turn_count)  # It is gone, and its file is to be written anew.
         session.is_gone = True
         request.cancel()
         await until(lambda: request.done())
         await until(lambda: not marker.exists())
         assert turns_with_it(life, home) == 0
+        await hears(other, protocol.Switched)
         assert WORD not in await prompt_of(life, "And now?")
     assert copies_with(home) == []
 
@@ -116,6 +126,22 @@ async def test_stopped_before_anything_is_gone_it_changes_nothing_now_nor_with_t
         assert WORD in await prompt_of(life, "And now?")
         assert sorted(home.backups.iterdir()) == kept
         assert home.database_default.with_name("memory.db.replaced-1").exists()
+
+
+@pytest.mark.requirement("F10", "R-93")
+async def test_what_is_only_set_aside_or_not_found_costs_no_context_whenever_it_is_stopped(home: Home) -> None:
+    async with knowing(home) as life, asyncio.TaskGroup() as tasks:
+        await life.say("The pear tree is old.")
+        handlers, before = Handlers(life.mind, tasks, _not_asked, _not_lost), life.mind.conversation.turn_count
+        for turns in (0, 1, 3, 10, 30, 60, 100, 200, 400, 800, 1600):
+            for number, erases in enumerate((True, False)):
+                nothing = protocol.Forget(number, matching="nothing is like that", erase=erases, dry_run=False)
+                request = tasks.create_task(handlers.handle(Session(1), nothing))
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                request.cancel()
+                await until(request.done)
+                assert life.mind.conversation.turn_count == before, (turns, erases)
 
 
 @pytest.mark.requirement("F10", "A8")
@@ -188,6 +214,17 @@ async def test_beside_what_an_earlier_one_has_left_the_error_says_that_this_one_
 
 
 @pytest.mark.requirement("F10")
+async def test_where_nothing_is_found_a_disk_that_refuses_the_rest_is_not_told_as_an_erasure(home: Home) -> None:
+    async with knowing(home) as life:
+        (home.path / "memory.snapshot").unlink(missing_ok=True)
+        (home.path / "memory.snapshot").mkdir()
+        nothing = protocol.Forget(3, matching="nothing is like that", erase=True, dry_run=False)
+        with pytest.raises(StorageError, match="Nothing is erased"):
+            await forget(life.mind, nothing, nobody)
+        (home.path / "memory.snapshot").rmdir()
+
+
+@pytest.mark.requirement("F10")
 async def test_while_the_file_alone_is_written_anew_nobody_has_to_be_silent(home: Home) -> None:
     async with knowing(home) as life:
         leave_to_do(_marker(life), FILE_ALONE)
@@ -199,6 +236,8 @@ async def test_while_the_file_alone_is_written_anew_nobody_has_to_be_silent(home
 @pytest.mark.requirement("F10", "R-96")
 async def test_an_erasure_that_ends_while_the_mind_ends_lets_no_thought_begin(home: Home) -> None:
     async with knowing(home) as life:
+        assert life.mind.conversation.is_resting
+        assert str(life.mind.monologue.state) != ThoughtState.PAUSED
         life.mind.conversation.take_no_more()
         await forget(life.mind, ERASE, nobody)
         await life.clock.advance(3600)

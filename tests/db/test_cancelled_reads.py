@@ -10,6 +10,7 @@ import pytest
 
 from reveries.db.connecting import connected, waiting_for_nobody
 from reveries.db.opening import open_database
+from reveries.db.reading import Moment
 
 _SLOW = "SELECT takes_a_while() FROM sqlite_schema"
 """Its first row comes when it is let, and others wait behind it."""
@@ -35,6 +36,38 @@ async def test_a_memory_closes_properly_behind_a_read_that_was_cancelled(tmp_pat
         may_go_on.set()
         stand_still()
     assert not (tmp_path / "memory.db-wal").exists()
+
+
+@pytest.mark.requirement("A1")
+async def test_a_moment_is_not_closed_under_a_read_that_was_cancelled(tmp_path: Path) -> None:
+    """The process died of it: SQLite was at work on what was let go."""
+    database = await open_database(tmp_path / "memory.db")
+    is_read, may_go_on, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def takes_a_while() -> int:
+        is_read.set()
+        may_go_on.wait(30)
+        ended.set()
+        return 0
+
+    async def read() -> None:
+        async with database.moment() as moment:
+            assert isinstance(moment, Moment)
+            moment._connection.set_progress_handler(takes_a_while, 1)
+            await moment.rows("forget.erasures")
+
+    async with asyncio.TaskGroup() as tasks:
+        reading = tasks.create_task(read(), name="reading")
+        assert await asyncio.to_thread(is_read.wait, 30)
+        for _ in range(3):  # A daemon that ends asks more than once.
+            reading.cancel()
+            await asyncio.wait([reading], timeout=0.1)
+        assert not reading.done()
+        may_go_on.set()
+        await asyncio.wait([reading])
+    assert reading.cancelled()
+    assert ended.is_set()
+    await database.aclose()
 
 
 @pytest.mark.requirement("A5")

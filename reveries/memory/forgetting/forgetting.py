@@ -4,6 +4,7 @@ what it says is what would go.
 """
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
@@ -85,10 +86,14 @@ class Told:
     """What a look at the new backup found, where one was made in passing."""
     may_be_gone: bool = False
     """From here on an erasure goes on to its end: it may be on the disk, whatever is heard of it."""
-    is_gone: bool = False
-    """The memory does not hold it any more."""
+    is_committed: bool = False
     is_given_up: bool = False
     """Whoever wanted it does not any more: nothing is to be erased that is not yet."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the memory does not hold any more what it held."""
+        return self.is_committed and not self.is_empty
 
     @property
     def is_empty(self) -> bool:
@@ -170,7 +175,7 @@ class Forgetting:
         is_marked = was_left is None or was_left.is_file_alone
 
         def gone() -> None:
-            told.is_gone = not told.is_empty
+            told.is_committed = True
             when_gone()
 
         try:
@@ -192,7 +197,9 @@ class Forgetting:
             if not told.may_be_gone or (isinstance(error, ReveriesError) and not isinstance(error, StorageLostError)):
                 told.is_given_up, told.may_be_gone = True, False
                 if is_marked:
-                    await self._leave(was_left)
+                    # Where the disk refuses that, too, the marker names a receipt that the memory has not.
+                    with contextlib.suppress(OSError):
+                        await self._leave(was_left)
             raise
         reached(Step.ERASED)
         await self._store.deep.recount()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from reveries.own_files import write_in_its_place
+from reveries.own_files import sync_to_disk, write_in_its_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,5 +34,6 @@ def leave_to_do(marker: Path, what: Unfinished | None) -> None:
     """On the disk when this returns; until then what was left before. Raises OSError."""
     if what is None:
         marker.unlink(missing_ok=True)
+        sync_to_disk(marker.parent)
     else:
         write_in_its_place(marker, _FILE_ALONE if what.is_file_alone else what.receipt_id.encode())

@@ -25,6 +25,7 @@ _BESIDE_MEMORY = (
         ".seal",
         ".pages",
         ".damaged",
+        ".damaged.partial",
         ".restoring",
         ".restoring.json",
         ".restored.json",

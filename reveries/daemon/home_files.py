@@ -80,9 +80,11 @@ def clear_broken_off(home: Home, database: Path, now: float) -> int:
     if database.exists():  # Where it is not, whatever lies here tells of it.
         # SQLite keeps a journal beside what it writes anew, and only who goes on with that would remove it.
         begun += [file for ends in ("partial", "partial-journal") for file in home.backups.glob(f"*.{ends}")]
-        ends_of_memory = (".anew", ".anew-journal", ".partial", ".forgotten.partial", ".erasing.partial")
+        ends_of_memory = [".anew", ".anew-journal", ".partial"]
+        ends_of_memory += [f".{beside}.partial" for beside in ("forgotten", "erasing", "damaged")]
         begun += [database.with_name(f"{database.name}{end}") for end in ends_of_memory]
         begun.append(database.with_name(f"{database.stem}.snapshot.partial"))
+        begun += database.parent.glob(f"{database.name}.replaced-*.harmed.partial")
     removed = 0
     for file in begun:
         with contextlib.suppress(OSError):

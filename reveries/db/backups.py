@@ -206,7 +206,7 @@ def look_into(
             if given_up is not None:
                 connection.set_progress_handler(given_up.is_set, _STEPS_BETWEEN_LOOKS)
             tell("checking its structure", 0, 0)
-            problems = calmly(lambda: _wrong_structure(connection), is_calm=is_calm)
+            problems = calmly(lambda: wrong_structure(connection), is_calm=is_calm)
             if problems:
                 return Looked(tuple(problems[:_SHOWN_PROBLEMS]))
             rotten = tuple(itertools.islice(_rotten_rows(connection, tell), _SHOWN_PROBLEMS))
@@ -416,11 +416,6 @@ def described(restored: Restored) -> str:
     return f"The memory was put back from the backup {restored.backup}. {restored.why} {missing}{kept}"
 
 
-def wrong_in(connection: "dbapi.Connection") -> list[str]:
-    """What a look at all of an open memory finds: of its structure, of what rows refer to, of texts."""
-    return [*_wrong_structure(connection), *itertools.islice(_rotten_rows(connection, tell_nobody), _SHOWN_PROBLEMS)]
-
-
 def _tables(connection: "dbapi.Connection") -> set[str]:
     return {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
@@ -432,7 +427,8 @@ def _count_rows(connection: "dbapi.Connection") -> int:
     return sum(connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names)  # noqa: S608
 
 
-def _wrong_structure(connection: "dbapi.Connection") -> list[str]:
+def wrong_structure(connection: "dbapi.Connection") -> list[str]:
+    """What is wrong with an open memory itself, and with what its rows refer to. Reads all of it."""
     problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)") if row[0] != "ok"]
     if missing := {"turns", "episodes"} - _tables(connection):
         return [*problems, f"It is no memory: there is no table {sorted(missing)[0]}."]

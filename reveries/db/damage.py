@@ -1,20 +1,19 @@
 """Whether the file at hand is the memory that it should be: looked at when it is opened, before anything is written."""
 
 import contextlib
-import struct
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-from reveries.db.backups import backups_in, look_into, newest_whole, traces_of
+from reveries.db.backups import backups_in, look_into, newest_whole, traces_of, wrong_structure
 from reveries.db.connecting import connect
-from reveries.db.driver import dbapi
-from reveries.db.indexes import hold_all, made_anew, may_be_alone
+from reveries.db.indexes import made_anew, may_be_alone
 from reveries.db.page_sums import PageSums
+from reveries.db.scrubbing import has_room
 from reveries.db.seals import is_broken, is_sealed
-from reveries.db.suspicion import keep_untold, suspect, suspicion
+from reveries.db.suspicion import keep_untold, leave_word, suspicion
 from reveries.db.write_ahead_log import log_of, read_log
 from reveries.errors import StorageDamagedError
-from reveries.own_files import copy_new
+from reveries.own_files import copy_new, sync_to_disk
 
 _LOOKED_AT_WHOLE_BYTES: Final = 64 * 2**20
 _BROKEN_LOG: Final = (
@@ -22,58 +21,43 @@ _BROKEN_LOG: Final = (
     "the last waking."
 )
 
-_OF_INDEXES_ALONE: Final = "By the checksums of the pages the disk changed nothing but indexes."
+_MADE_ANEW: Final = "An index in the memory was damaged, and was made anew from what stands in the tables."
+_NOT_KEPT: Final = "There was no room to keep the file as it was."
 _OF_NOTHING_LOST: Final = "As far as the indexes could be read, they told of no row that is not there."
+_OF_SOMETHING_LOST: Final = "An index told of what no table has any more: that is lost, and no backup is whole."
 
 
-class Changed(NamedTuple):
-    """Of a file that is not as it was left, though nobody wrote to it."""
-
-    told: str = ""
-    """For the owner."""
-    is_in_indexes: bool = False
-    """No page changed that is not one of an index."""
-
-
-def refuse_changed(path: Path, backups: Path | None) -> Changed:
-    """What was changed of the file since it was left, though nobody wrote to it.
+def refuse_changed(path: Path, backups: Path | None) -> str:
+    """What to tell the owner of a file that is not as it was left, though nobody wrote to it; empty when it is.
 
     Raises StorageDamagedError where its structure is broken, and where it was closed and a backup has as many rows of
     everything. What no backup has is not given up for a bit somewhere else. Reads all of the file.
     """
     if not path.exists():
-        return Changed()
+        return ""
     was_closed, pages = is_sealed(path), PageSums(path)
     if not (is_broken(path) if was_closed else pages.changed()):
-        return Changed()
+        return ""
     looked = look_into(path)
-    is_in_indexes = bool(looked.problems) and _is_in_indexes(path, pages.changed())
-    if looked.problems and not is_in_indexes and not may_be_alone(path):
+    if looked.problems and not _may_be_mended(path, backups):
         raise damaged(path, looked.problems[0])
-    if looked.problems:  # Of indexes: `refuse_damaged` makes them anew, and tells of it.
-        suspect(path, f"the disk changed it since it was written: {looked.problems[0]}")
+    if looked.problems:  # `refuse_damaged` sees to it, and tells of it.
+        leave_word(path, f"the disk changed it since it was written: {looked.problems[0]}")
         pages.forget()
-        return Changed("", is_in_indexes)
+        return ""
     # Where it was killed, more may have been stored since than counts can tell: then it is told, and no more.
     newest = newest_whole(backups) if was_closed and backups is not None else None
     if newest is not None and (newest[1].turns, newest[1].rows) == (looked.turns, looked.rows):
         raise damaged(path, "the disk changed it since it was written")
-    suspect(path, "the disk changed it since it was written")
     found = " ".join(looked.rotten) or "Which text or number it was cannot be said."
     told = (
         f"The disk changed the memory since it was written. {found} It is in use, for no backup is sure to have all "
         "that was stored. Look at the disk; to go back all the same: reveries backup restore"
     )
+    leave_word(path, "the disk changed it since it was written")
     keep_untold(path, told)
     pages.forget()  # It is found once: from now on it is what it is.
-    return Changed(told)
-
-
-def _is_in_indexes(path: Path, changed: list[int]) -> bool:
-    try:
-        return bool(changed) and hold_all(path, changed)
-    except (dbapi.DatabaseError, UnicodeDecodeError, struct.error):
-        return False
+    return told
 
 
 def keep_broken_log(path: Path) -> str:
@@ -118,11 +102,11 @@ def damaged(path: Path, why: str) -> StorageDamagedError:
     )
 
 
-def refuse_damaged(path: Path, *, has_past: bool, is_in_indexes: bool) -> str:
+def refuse_damaged(path: Path, backups: Path | None, *, has_past: bool) -> str:
     """An empty file, another program's, or one whose structure is broken. A large file is looked at whole only where
     damage was seen before: that takes a second for each hundred megabytes. What to tell the owner, where all that was
-    wrong could be put right. `is_in_indexes`: it is known that all of it stands there. Only while nobody has it open.
-    Raises StorageDamagedError, OSError, and what the driver raises."""
+    wrong could be put right. Only while nobody has it open. Raises StorageDamagedError, OSError, and what the driver
+    raises."""
     with contextlib.closing(connect(path)) as connection:
         tables = {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         [version] = connection.execute("PRAGMA user_version").fetchone()
@@ -132,46 +116,65 @@ def refuse_damaged(path: Path, *, has_past: bool, is_in_indexes: bool) -> str:
             raise damaged(path, f"there is no table {sorted(missing)[0]} in it" if tables else "it is empty")
         if not version:
             raise damaged(path, "its version is gone")
-        is_suspect = suspicion(path).exists()
-        if not is_suspect and not _is_small(path):
-            return ""
-        how = "integrity_check" if is_suspect else "quick_check"
-        [verdict] = connection.execute(f"PRAGMA {how}(1)").fetchone()
-    mended = "" if verdict == "ok" else _with_indexes_made_anew(path, is_in_indexes=is_in_indexes)
-    if verdict != "ok" and not mended:
-        raise damaged(path, str(verdict).replace("\n", " "))
+        problems = list[str]()
+        if suspicion(path).exists():
+            problems = wrong_structure(connection)
+        elif _is_small(path):
+            problems = [str(row[0]) for row in connection.execute("PRAGMA quick_check(1)") if row[0] != "ok"]
+    mended = _with_indexes_made_anew(path, backups) if problems else ""
+    if problems and not mended:
+        raise damaged(path, problems[0].replace("\n", " "))
     return mended
 
 
-def _with_indexes_made_anew(path: Path, *, is_in_indexes: bool) -> str:
+def _may_be_mended(path: Path, backups: Path | None) -> bool:
+    """Whether indexes are to be made anew: no table lost what they know, or there is nothing to go back to."""
+    return may_be_alone(path) or _has_no_backup(backups)
+
+
+def _has_no_backup(backups: Path | None) -> bool:
+    return backups is not None and newest_whole(backups) is None
+
+
+def _with_indexes_made_anew(path: Path, backups: Path | None) -> str:
     """What to tell the owner, where all that is wrong stood in indexes, which are made of what stands elsewhere. Empty,
     and nothing changed, where not: for an index alone no backup takes the place of what was said since. The file as it
-    was is kept all the same, for of an index that cannot be read nobody knows what it had. Raises OSError where it
-    cannot be kept."""
-    if not is_in_indexes and not may_be_alone(path):
+    was is kept where there is room, for of an index that cannot be read nobody knows what it had. Raises OSError."""
+    is_alone = may_be_alone(path)
+    if not is_alone and not _has_no_backup(backups):
         return ""
-    kept = path.with_name(f"{path.name}.replaced-{int(path.stat().st_mtime)}.harmed")
-    told = (
-        "An index in the memory was damaged, and was made anew from what stands in the tables. "
-        f"{_OF_INDEXES_ALONE if is_in_indexes else _OF_NOTHING_LOST} Every row refers to what is there, and every "
-        f"text that has a checksum is what was written. The file as it was is kept: {kept}. Look at the disk."
-    )
+    kept, before, is_mended = _place_of_harmed(path), _kept_before(path), False
     try:
-        copy_new(path, kept)
-        if log_of(path).exists():
-            copy_new(log_of(path), log_of(kept))
-    except OSError:
-        _unkeep(kept)
-        raise
-    if made_anew(path, lambda: keep_untold(path, told)):
-        return told
-    _unkeep(kept)  # It stays what it was, and is set aside as that.
-    return ""
+        where = f"The file as it was is kept: {kept}." if _keep(path, kept) else _NOT_KEPT
+        lost = _OF_NOTHING_LOST if is_alone else _OF_SOMETHING_LOST
+        told = f"{_MADE_ANEW} {lost} Every row refers to what is there. {where} Look at the disk."
+        is_mended = made_anew(path, lambda: keep_untold(path, told))
+    finally:  # One copy is enough; and what stays as it was needs none.
+        for one in before if is_mended else _kept_before(path) - before:
+            if not is_mended or one not in (kept, log_of(kept)):
+                one.unlink(missing_ok=True)
+    return told if is_mended else ""
 
 
-def _unkeep(kept: Path) -> None:
-    for file in (log_of(kept), kept):
-        file.unlink(missing_ok=True)
+def _place_of_harmed(path: Path) -> Path:
+    return path.with_name(f"{path.name}.replaced-{int(path.stat().st_mtime)}.harmed")
+
+
+def _kept_before(path: Path) -> set[Path]:
+    return set(path.parent.glob(f"{path.name}.replaced-*.harmed*"))
+
+
+def _keep(path: Path, kept: Path) -> bool:
+    """A copy of the file, and of its log, as they are; False where there is no room for it. Raises OSError."""
+    if not has_room(path, 1):
+        return False
+    partial = kept.with_name(f"{kept.name}.partial")
+    if log_of(path).exists():
+        copy_new(log_of(path), log_of(kept))
+    copy_new(path, partial)
+    partial.replace(kept)
+    sync_to_disk(path.parent)
+    return True
 
 
 def _is_small(path: Path) -> bool:

@@ -6,18 +6,13 @@ index that SQLite cannot clear, for a page of it is none.
 """
 
 import contextlib
-import struct
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
 
-from reveries.db.backups import wrong_in
+from reveries.db.backups import wrong_structure
 from reveries.db.connecting import connect, connect_to_look
 from reveries.db.driver import SQLITE_CORRUPT, dbapi
 from reveries.db.storage_errors import primary_code
-from reveries.db.write_ahead_log import log_of, read_log
-
-_INSIDE_AN_INDEX: Final = 2
 
 
 def may_be_alone(path: Path) -> bool:
@@ -36,47 +31,17 @@ def may_be_alone(path: Path) -> bool:
         return False
 
 
-def hold_all(path: Path, pages: Collection[int]) -> bool:
-    """Whether each of `pages` is one of an index: then no table lost anything by what they are now. Told by what points
-    to them, and not by what they are; of what a page holds that is in `pages`, or that the log replaces, nothing is
-    believed. Only while nobody has the memory open. Raises OSError and what the driver raises."""
-    with contextlib.closing(connect_to_look(path)) as connection:
-        [page_bytes] = connection.execute("PRAGMA page_size").fetchone()
-        roots = connection.execute("SELECT rootpage FROM sqlite_master WHERE type = 'index'").fetchall()
-    in_log, found = read_log(log_of(path)).crc_of, set[int]()
-    waiting = [int(root) for (root,) in roots]
-    with path.open("rb") as file:
-        while waiting:
-            page = waiting.pop()
-            if page in in_log or page in found:
-                continue
-            found.add(page)
-            if page not in pages:
-                file.seek((page - 1) * page_bytes)
-                waiting += _children(file.read(page_bytes))
-    return found.issuperset(pages)
-
-
-def _children(page: bytes) -> list[int]:
-    """What a page inside the tree of an index points to (https://sqlite.org/fileformat2.html, section 1.6)."""
-    if page[:1] != bytes([_INSIDE_AN_INDEX]):
-        return []
-    [cells, last] = struct.unpack_from(">3xH3xI", page)
-    places = struct.unpack_from(f">{cells}H", page, 12)
-    return [last, *(struct.unpack_from(">I", page, place)[0] for place in places)]
-
-
 def made_anew(path: Path, before_it_counts: Callable[[], None]) -> bool:
-    """Make every index anew. False, and nothing changed, where anything is wrong all the same: with the structure, with
-    what rows refer to, or with a text that has a checksum. `before_it_counts` is called where all is well, just before
-    that is so for good. Only while nobody has the memory open. Raises what the driver raises."""
+    """Make every index anew. False, and nothing changed, where anything is wrong all the same with the structure, or
+    with what rows refer to. What a text says is no matter of an index. `before_it_counts` is called where all is well,
+    just before that is so for good. Only while nobody has the memory open. Raises what the driver raises."""
     with contextlib.closing(connect(path)) as connection:
         connection.row_factory = None
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         try:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("REINDEX")
-            if not wrong_in(connection):
+            if not wrong_structure(connection):
                 before_it_counts()
                 connection.execute("COMMIT")
                 return True

@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import aiosqlite
@@ -46,7 +48,7 @@ async def _opened(path: Path, backups: Path | None, *, with_vector_search: bool)
     try:
         # Tried first: where opening fails inside aiosqlite, its thread may outlive the loop and die of that, loudly.
         pages = PageSums(path)
-        notice = await asyncio.to_thread(_try_to_open, path, backups, pages)
+        notice = await _to_its_end(partial(_try_to_open, path, backups, pages))
         connection = await connected(path, with_vector_search)
         try:
             has_vector_search = await _answers(connection, "SELECT vec_version()")
@@ -85,6 +87,18 @@ async def _opened(path: Path, backups: Path | None, *, with_vector_search: bool)
     return database
 
 
+async def _to_its_end(work: Callable[[], str]) -> str:
+    """In a thread. A caller that is cancelled waits until it has ended: whoever lets go of the lock lets others in."""
+    working = asyncio.get_running_loop().run_in_executor(None, work)
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        while not working.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait((working,))
+        raise
+
+
 def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> str:
     """What to tell the owner of the file: what is found, and what an earlier wake found and came not as far as telling.
     A wake may be told to end, or killed, at any moment of this."""
@@ -102,12 +116,11 @@ def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> str:
     finish_birth(path)
     has_past = refuse_missing(path, backups)
     finish_restoring(path)
-    changed = refuse_changed(path, backups)
-    told = [changed.told, keep_broken_log(path)]
+    told = [refuse_changed(path, backups), keep_broken_log(path)]
     _refuse_newer(path)
     unseal(path)
     follow_pages(path, pages)
-    if mended := refuse_damaged(path, has_past=has_past, is_in_indexes=changed.is_in_indexes):
+    if mended := refuse_damaged(path, backups, has_past=has_past):
         follow_pages(path, pages)
     return _joined(untold(path), *told, mended)
 

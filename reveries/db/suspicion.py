@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from reveries.own_files import write_new, write_to_disk
+from reveries.own_files import write_in_its_place
 
 
 class Suspicion(msgspec.Struct, frozen=True):
@@ -29,7 +29,12 @@ def suspicion(database: Path) -> Path:
 def suspect(database: Path, why: str) -> None:
     """Leave that word for the next wake. What is untold stays so."""
     with contextlib.suppress(OSError):
-        write_new(suspicion(database), msgspec.json.encode(Suspicion(why, untold(database))))
+        leave_word(database, why)
+
+
+def leave_word(database: Path, why: str) -> None:
+    """The same, for whoever cannot go on without it. Raises OSError."""
+    write_in_its_place(suspicion(database), msgspec.json.encode(Suspicion(why, untold(database))))
 
 
 def keep_untold(database: Path, tell: str) -> None:
@@ -40,7 +45,7 @@ def keep_untold(database: Path, tell: str) -> None:
         return
     with contextlib.suppress(OSError):
         kept = Suspicion(found.why or "something was found when it was opened", f"{found.tell} {tell}".strip())
-        write_to_disk(suspicion(database), msgspec.json.encode(kept))
+        write_in_its_place(suspicion(database), msgspec.json.encode(kept))
 
 
 def untold(database: Path) -> str:
@@ -53,7 +58,7 @@ def has_told(database: Path) -> None:
     found = _read(database)
     if found.tell:
         with contextlib.suppress(OSError):
-            write_new(suspicion(database), msgspec.json.encode(Suspicion(found.why)))
+            write_in_its_place(suspicion(database), msgspec.json.encode(Suspicion(found.why)))
 
 
 def end_suspicion(database: Path) -> None:

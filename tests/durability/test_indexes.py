@@ -7,15 +7,17 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from reveries.db.driver import dbapi
-from reveries.db.indexes import hold_all, may_be_alone
-from reveries.db.opening import open_database
+from reveries.db.indexes import may_be_alone
+from reveries.db.opening import _to_its_end, open_database
 from reveries.db.seals import unseal
 from reveries.db.suspicion import has_told, keep_untold, suspect, suspicion, untold
+from reveries.errors import StorageError
 from tests.durability.damage import content, remember, wake
 from tests.memory.kit import open_memory, talk
 
@@ -137,7 +139,7 @@ async def test_whichever_page_a_power_cut_loses_no_row_is_lost_without_a_word(pl
         lose_power(harmed / "memory.db")
         woken = await wake(harmed)
         seen[page] = woken.restored is not None
-        assert seen[page] or not is_changed or woken.turns == 44, page
+        assert seen[page] or not is_changed or woken.told, page
         assert is_right(harmed / "memory.db"), page
     [[turn]] = rows(file, "SELECT id FROM turns WHERE text = 'This is said last of all.'")
     [leaf] = [page for page in seen if after[page - 1][0] == 13 and f"{turn}".encode() in after[page - 1]]
@@ -163,12 +165,9 @@ async def test_a_bit_in_what_an_index_is_made_of_does_not_win_over_the_index(pla
 
 
 @pytest.mark.requirement("A8")
-@pytest.mark.parametrize("is_sealed", [True, False], ids=["sealed", "checksums of pages alone"])
 @pytest.mark.parametrize("is_in_index", [True, False], ids=["in the index", "in the table"])
-async def test_a_bit_in_an_index_costs_nothing_where_the_checksums_of_pages_tell_that_it_is_there(
-    place: Path, is_in_index: bool, is_sealed: bool
-) -> None:
-    """The same bit of a turn's id; in the table it is refused as before."""
+async def test_a_bit_that_only_one_of_the_two_has_is_a_case_for_the_backup(place: Path, is_in_index: bool) -> None:
+    """The same bit of a turn's id: which of the two a disk changed nobody can say."""
     file = place / "memory.db"
     [[of_turn]] = rows(file, "SELECT id FROM turns ORDER BY rowid DESC LIMIT 1")
     written = str(of_turn).encode()
@@ -176,30 +175,78 @@ async def test_a_bit_in_an_index_costs_nothing_where_the_checksums_of_pages_tell
     page = index if is_in_index else page_of_last_turn(file, written)
     at = pages(file)[page - 1].index(written)
     put(file, page, bytes([written[-1] ^ 1]), at + len(written) - 1)
-    if not is_sealed:
-        unseal(file)
     woken = await wake(place)
-    assert (woken.turns, woken.restored is None) == ((42, True) if is_in_index else (40, False))
-    assert woken.told.startswith(MENDED) is is_in_index
+    assert woken.turns == 40
+    assert woken.restored is not None
+
+
+@pytest.mark.requirement("A8")
+async def test_where_no_backup_is_whole_it_wakes_with_what_the_tables_have_and_says_that_more_was_known(
+    place: Path,
+) -> None:
+    """It would never wake again: there is nothing to go back to."""
+    file = place / "memory.db"
+    shutil.rmtree(place / "backups")
+    behind(file, "vectors_by_model", _ANOTHER_MODEL)
+    lose_power(file)
+    harmed = file.read_bytes()
+    woken = await wake(place)
+    assert (woken.turns, woken.restored) == (42, None)
+    assert "An index told of what no table has any more" in woken.told
+    [kept] = kept_in(place)
+    assert kept.read_bytes() == harmed
     assert is_right(file)
 
 
 @pytest.mark.requirement("A8")
-def test_the_pages_of_indexes_are_told_from_all_others(place: Path) -> None:
-    """An index of many pages, and a table that is kept as one."""
+async def test_of_many_harms_one_copy_is_kept_and_of_one_that_is_not_mended_none(place: Path) -> None:
     file = place / "memory.db"
-    with contextlib.closing(dbapi.connect(str(file), isolation_level=None)) as connection:
-        connection.execute("CREATE TABLE many (key TEXT UNIQUE) STRICT")
-        connection.execute("CREATE TABLE others (key TEXT PRIMARY KEY) STRICT, WITHOUT ROWID")
-        numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
-        for table in ("many", "others"):
-            connection.execute(f"INSERT INTO {table} {numbers} SELECT '{table}' || i FROM n")
-    there = list(enumerate(pages(file), 1))
-    of_index = [number for number, raw in there if raw[0] == 10 and b"many1" in raw]
-    of_others = [number for number, raw in there if raw[0] in (5, 13) or b"others1" in raw]
-    assert len(of_index) > 20
-    assert hold_all(file, of_index)
-    assert not any(hold_all(file, [page]) for page in (1, *of_others[:40]))
+    earlier = [file.with_name(f"memory.db.replaced-{time}.harmed{end}") for time in (1, 2) for end in ("", "-wal")]
+    for one in earlier:
+        one.write_text("of an earlier day")
+    put(file, page_of(file, "sqlite_autoindex_turns_1"), bytes(PAGE_BYTES))
+    lose_power(file)
+    assert (await wake(place)).restored is not None
+    assert all(one.exists() for one in earlier)
+    assert not [one for one in kept_in(place) if ".harmed" in one.name and one not in earlier]
+    lose_entry(file, "sqlite_autoindex_turns_1")
+    lose_power(file)
+    assert (await wake(place)).told.startswith(MENDED)
+    assert not [one for one in earlier if one.exists()]
+    assert len([one for one in kept_in(place) if ".harmed" in one.name]) == 1
+
+
+@pytest.mark.requirement("A8")
+async def test_what_a_disk_changed_is_not_forgotten_where_it_cannot_be_noted(place: Path) -> None:
+    file = place / "memory.db"
+    lose_entry(file, "sqlite_autoindex_turns_1")
+    note = file.with_name("memory.db.damaged.partial")
+    note.mkdir()
+    with pytest.raises(StorageError):
+        await open_database(file, place / "backups")
+    note.rmdir()
+    assert (await wake(place)).told.startswith(MENDED)
+
+
+@pytest.mark.requirement("A8", "B1")
+async def test_who_is_told_to_end_while_the_file_is_looked_at_lets_nobody_in_before_that_ends() -> None:
+    is_looking, may_go_on = threading.Event(), threading.Event()
+
+    def look() -> str:
+        is_looking.set()
+        may_go_on.wait(30)
+        return ""
+
+    async with asyncio.TaskGroup() as tasks:
+        opening = tasks.create_task(_to_its_end(look), name="opening")
+        assert await asyncio.to_thread(is_looking.wait, 30)
+        for _ in range(2):
+            opening.cancel()
+            await asyncio.wait([opening], timeout=0.1)
+        assert not opening.done()
+        may_go_on.set()
+        await asyncio.wait([opening])
+    assert opening.cancelled()
 
 
 def rows(file: Path, statement: str) -> list[tuple[object, ...]]:
@@ -226,6 +273,7 @@ ROWS = {
     "of a table without row numbers": ("vectors_by_model", "vectors", "model_id = 'another'"),
     "of a part": ("usage_ledger_open", "usage_ledger", "outcome = 'settled'"),
 }
+_ANOTHER_MODEL = "UPDATE vectors SET model_id = 'another' WHERE owner_id = (SELECT min(owner_id) FROM vectors)"
 _CALL = (
     "INSERT INTO usage_ledger (reserved_at, role, model, reserved_tokens, reserved_microdollars, price_version) "
     "VALUES (1.0, 'thought', 'm', 1, 1, 'p')"
@@ -260,11 +308,7 @@ async def test_a_row_that_an_index_lacks_is_the_damage_of_the_index(place: Path)
 async def test_where_damage_was_seen_while_awake_the_next_wake_looks_deeper(place: Path, was_seen: bool) -> None:
     """At what the quick look of every wake passes over: an index that tells of a row as it is not."""
     file = place / "memory.db"
-    behind(
-        file,
-        "vectors_by_model",
-        "UPDATE vectors SET model_id = 'another' WHERE owner_id = (SELECT min(owner_id) FROM vectors)",
-    )
+    behind(file, "vectors_by_model", _ANOTHER_MODEL)
     if was_seen:
         suspect(file, "a page could not be read")
     woken = await wake(place)
@@ -284,9 +328,20 @@ async def test_an_index_that_cannot_be_cleared_is_a_case_for_the_backup_and_no_s
 
 
 @pytest.mark.requirement("A8")
-async def test_an_index_is_not_made_anew_over_a_text_that_is_not_what_was_written(place: Path) -> None:
+async def test_a_text_that_was_told_as_changed_before_is_no_reason_against_an_index_made_anew(place: Path) -> None:
+    """It is in use for want of better: a backup in its place would cost words and cure nothing."""
     file = place / "memory.db"
     behind(file, "usage_ledger_by_time", _CALL, "UPDATE turns SET text = 'Never said.' WHERE rowid = 3")
+    suspect(file, "a page could not be read")
+    woken = await wake(place)
+    assert (woken.turns, woken.restored) == (42, None)
+    assert woken.told.startswith(MENDED)
+
+
+@pytest.mark.requirement("A8")
+async def test_an_index_is_not_made_anew_where_a_row_refers_to_what_is_not_there(place: Path) -> None:
+    file = place / "memory.db"
+    behind(file, "usage_ledger_by_time", _CALL, "DELETE FROM conversations")
     suspect(file, "a page could not be read")
     woken = await wake(place)
     assert woken.restored is not None
@@ -323,7 +378,7 @@ def _opened_and_killed(place: Path) -> int:
     program = f"""
 import asyncio, os, signal
 from pathlib import Path
-from reveries.db.opening import open_database
+from reveries.db.opening import _to_its_end, open_database
 async def life():
     await open_database(Path({str(place / "memory.db")!r}), Path({str(place / "backups")!r}))
     os.kill(os.getpid(), signal.SIGKILL)

@@ -1,16 +1,18 @@
 """Whether the file at hand is the memory that it should be: looked at when it is opened, before anything is written."""
 
 import contextlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from reveries.db.backups import backups_in, look_into, newest_whole, traces_of, wrong_structure
+from reveries.db.backups import backups_in, look_into, newest_whole, traces_of
 from reveries.db.connecting import connect
 from reveries.db.indexes import made_anew, may_be_alone
 from reveries.db.page_sums import PageSums
 from reveries.db.scrubbing import has_room
 from reveries.db.seals import is_broken, is_sealed
-from reveries.db.suspicion import keep_untold, leave_word, suspicion
+from reveries.db.storage_errors import is_full
+from reveries.db.suspicion import keep_untold, leave_word, suspicion, take_back, untold
 from reveries.db.write_ahead_log import log_of, read_log
 from reveries.errors import StorageDamagedError
 from reveries.own_files import copy_new, sync_to_disk
@@ -21,10 +23,11 @@ _BROKEN_LOG: Final = (
     "the last waking."
 )
 
-_MADE_ANEW: Final = "An index in the memory was damaged, and was made anew from what stands in the tables."
+_MADE_ANEW: Final = (
+    "An index in the memory was damaged, and was made anew from what stands in the tables. As far as the indexes could "
+    "be read, they told of no row that is not there."
+)
 _NOT_KEPT: Final = "There was no room to keep the file as it was."
-_OF_NOTHING_LOST: Final = "As far as the indexes could be read, they told of no row that is not there."
-_OF_SOMETHING_LOST: Final = "An index told of what no table has any more: that is lost, and no backup is whole."
 
 
 def refuse_changed(path: Path, backups: Path | None) -> str:
@@ -39,12 +42,8 @@ def refuse_changed(path: Path, backups: Path | None) -> str:
     if not (is_broken(path) if was_closed else pages.changed()):
         return ""
     looked = look_into(path)
-    if looked.problems and not _may_be_mended(path, backups):
+    if looked.problems:
         raise damaged(path, looked.problems[0])
-    if looked.problems:  # `refuse_damaged` sees to it, and tells of it.
-        leave_word(path, f"the disk changed it since it was written: {looked.problems[0]}")
-        pages.forget()
-        return ""
     # Where it was killed, more may have been stored since than counts can tell: then it is told, and no more.
     newest = newest_whole(backups) if was_closed and backups is not None else None
     if newest is not None and (newest[1].turns, newest[1].rows) == (looked.turns, looked.rows):
@@ -102,7 +101,7 @@ def damaged(path: Path, why: str) -> StorageDamagedError:
     )
 
 
-def refuse_damaged(path: Path, backups: Path | None, *, has_past: bool) -> str:
+def refuse_damaged(path: Path, *, has_past: bool) -> str:
     """An empty file, another program's, or one whose structure is broken. A large file is looked at whole only where
     damage was seen before: that takes a second for each hundred megabytes. What to tell the owner, where all that was
     wrong could be put right. Only while nobody has it open. Raises StorageDamagedError, OSError, and what the driver
@@ -116,43 +115,34 @@ def refuse_damaged(path: Path, backups: Path | None, *, has_past: bool) -> str:
             raise damaged(path, f"there is no table {sorted(missing)[0]} in it" if tables else "it is empty")
         if not version:
             raise damaged(path, "its version is gone")
-        problems = list[str]()
-        if suspicion(path).exists():
-            problems = wrong_structure(connection)
-        elif _is_small(path):
-            problems = [str(row[0]) for row in connection.execute("PRAGMA quick_check(1)") if row[0] != "ok"]
-    mended = _with_indexes_made_anew(path, backups) if problems else ""
-    if problems and not mended:
-        raise damaged(path, problems[0].replace("\n", " "))
+        is_suspect = suspicion(path).exists()
+        if not is_suspect and not _is_small(path):
+            return ""
+        how = "integrity_check" if is_suspect else "quick_check"
+        [verdict] = connection.execute(f"PRAGMA {how}(1)").fetchone()
+    mended = "" if verdict == "ok" else _with_indexes_made_anew(path)
+    if verdict != "ok" and not mended:
+        raise damaged(path, str(verdict).replace("\n", " "))
     return mended
 
 
-def _may_be_mended(path: Path, backups: Path | None) -> bool:
-    """Whether indexes are to be made anew: no table lost what they know, or there is nothing to go back to."""
-    return may_be_alone(path) or _has_no_backup(backups)
-
-
-def _has_no_backup(backups: Path | None) -> bool:
-    return backups is not None and newest_whole(backups) is None
-
-
-def _with_indexes_made_anew(path: Path, backups: Path | None) -> str:
+def _with_indexes_made_anew(path: Path) -> str:
     """What to tell the owner, where all that is wrong stood in indexes, which are made of what stands elsewhere. Empty,
     and nothing changed, where not: for an index alone no backup takes the place of what was said since. The file as it
     was is kept where there is room, for of an index that cannot be read nobody knows what it had. Raises OSError."""
-    is_alone = may_be_alone(path)
-    if not is_alone and not _has_no_backup(backups):
+    if not may_be_alone(path):
         return ""
-    kept, before, is_mended = _place_of_harmed(path), _kept_before(path), False
+    kept, before, is_kept, is_mended, told = _place_of_harmed(path), _kept_before(path), False, False, ""
     try:
-        where = f"The file as it was is kept: {kept}." if _keep(path, kept) else _NOT_KEPT
-        lost = _OF_NOTHING_LOST if is_alone else _OF_SOMETHING_LOST
-        told = f"{_MADE_ANEW} {lost} Every row refers to what is there. {where} Look at the disk."
+        is_kept = _keep(path, kept)
+        told = f"{_MADE_ANEW} {f'The file as it was is kept: {kept}.' if is_kept else _NOT_KEPT} Look at the disk."
         is_mended = made_anew(path, lambda: keep_untold(path, told))
-    finally:  # One copy is enough; and what stays as it was needs none.
-        for one in before if is_mended else _kept_before(path) - before:
-            if not is_mended or one not in (kept, log_of(kept)):
-                one.unlink(missing_ok=True)
+    finally:
+        if not is_mended:  # What stays as it was needs no copy.
+            take_back(path, told)
+            _remove(_kept_before(path) - before)
+        elif is_kept:  # One copy is enough.
+            _remove(one for one in before if one not in (kept, log_of(kept)) and str(one) not in untold(path))
     return told if is_mended else ""
 
 
@@ -164,14 +154,26 @@ def _kept_before(path: Path) -> set[Path]:
     return set(path.parent.glob(f"{path.name}.replaced-*.harmed*"))
 
 
+def _remove(files: Iterable[Path]) -> None:
+    for file in files:
+        file.unlink(missing_ok=True)
+
+
 def _keep(path: Path, kept: Path) -> bool:
-    """A copy of the file, and of its log, as they are; False where there is no room for it. Raises OSError."""
-    if not has_room(path, 1):
+    """A copy of the file, and of its log, as they are; False where there is no room for it, and for what is written
+    after it. Raises OSError."""
+    if not has_room(path, 2):
         return False
     partial = kept.with_name(f"{kept.name}.partial")
-    if log_of(path).exists():
-        copy_new(log_of(path), log_of(kept))
-    copy_new(path, partial)
+    try:
+        if log_of(path).exists():
+            copy_new(log_of(path), log_of(kept))
+        copy_new(path, partial)
+    except OSError as error:
+        _remove((partial, log_of(kept)))
+        if is_full(error):
+            return False
+        raise
     partial.replace(kept)
     sync_to_disk(path.parent)
     return True

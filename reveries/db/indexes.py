@@ -11,7 +11,7 @@ from pathlib import Path
 
 from reveries.db.backups import wrong_structure
 from reveries.db.connecting import connect, connect_to_look
-from reveries.db.driver import SQLITE_CORRUPT, dbapi
+from reveries.db.driver import SQLITE_CORRUPT, SQLITE_NOTADB, dbapi
 from reveries.db.storage_errors import primary_code
 
 
@@ -27,7 +27,11 @@ def may_be_alone(path: Path) -> bool:
                 for _ in connection.execute(f"SELECT * FROM {_quoted(table)} NOT INDEXED"):  # noqa: S608
                     pass
             return not any(_finds_something(connection, statement) for statement in entries)
-    except (dbapi.DatabaseError, UnicodeDecodeError):
+    except UnicodeDecodeError:
+        return False
+    except dbapi.DatabaseError as error:
+        if primary_code(error) not in (SQLITE_CORRUPT, SQLITE_NOTADB):
+            raise
         return False
 
 

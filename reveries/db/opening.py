@@ -120,7 +120,7 @@ def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> str:
     _refuse_newer(path)
     unseal(path)
     follow_pages(path, pages)
-    if mended := refuse_damaged(path, backups, has_past=has_past):
+    if mended := refuse_damaged(path, has_past=has_past):
         follow_pages(path, pages)
     return _joined(untold(path), *told, mended)
 

@@ -48,6 +48,15 @@ def keep_untold(database: Path, tell: str) -> None:
         write_in_its_place(suspicion(database), msgspec.json.encode(kept))
 
 
+def take_back(database: Path, tell: str) -> None:
+    """It is not so."""
+    found = _read(database)
+    if tell and tell in found.tell:
+        with contextlib.suppress(OSError):
+            left = Suspicion(found.why, " ".join(found.tell.replace(tell, "").split()))
+            write_in_its_place(suspicion(database), msgspec.json.encode(left))
+
+
 def untold(database: Path) -> str:
     """What the owner is to be told of the file, and was not."""
     return _read(database).tell

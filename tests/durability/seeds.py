@@ -48,24 +48,17 @@ SEEDS = (
          "tests/daemon/test_conversation.py"
          "::test_the_words_are_stored_before_the_model_is_asked_and_the_reply_before_the_end"),
     Seed("a wake after damage looks no deeper than any other", "db/damage.py",
-         "        if suspicion(path).exists():", "        if False:",
+         "is_suspect = suspicion(path).exists()", "is_suspect = False",
          f"{_OF_INDEXES}::test_where_damage_was_seen_while_awake_the_next_wake_looks_deeper"),
     Seed("a damaged index costs what was said since the backup", "db/damage.py",
-         '_with_indexes_made_anew(path, backups) if problems else ""', '""',
+         '"" if verdict == "ok" else _with_indexes_made_anew(path)', '""',
          f"{_OF_INDEXES}::test_a_row_that_an_index_lacks_is_the_damage_of_the_index"),
-    Seed("an index that a disk changed costs what was said since the backup", "db/damage.py",
-         "    if looked.problems and not _may_be_mended(path, backups):", "    if looked.problems:",
-         f"{_OF_INDEXES}::"
-         "test_an_index_that_a_disk_changed_while_it_slept_costs_nothing_that_was_said_since_the_backup"),
     Seed("what only an index still knows of is made good by losing it", "db/damage.py",
-         "    if not is_alone and not _has_no_backup(backups):", "    if False:", f"{_OF_INDEXES}::"
+         "    if not may_be_alone(path):", "    if False:", f"{_OF_INDEXES}::"
          "test_whichever_page_a_power_cut_loses_no_row_is_lost_without_a_word"),
     Seed("what was told is told by every mind after it", "daemon/app.py",
          "        await asyncio.to_thread(database.has_told)\n", "", "tests/durability/test_told_later.py::"
          "test_what_a_wake_found_that_was_killed_is_told_by_the_mind_that_wakes_after_it"),
-    Seed("where there is nothing to go back to it never wakes again", "db/damage.py",
-         "    return backups is not None and newest_whole(backups) is None", "    return False", f"{_OF_INDEXES}::"
-         "test_where_no_backup_is_whole_it_wakes_with_what_the_tables_have_and_says_that_more_was_known"),
     Seed("an index is made anew over whatever else is wrong", "db/indexes.py",
          "            if not wrong_structure(connection):", "            if True:",
          f"{_OF_INDEXES}::test_an_index_is_not_made_anew_where_a_row_refers_to_what_is_not_there"),

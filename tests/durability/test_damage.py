@@ -20,23 +20,9 @@ from reveries.db.failpoints import Step
 from reveries.db.opening import open_database
 from reveries.db.suspicion import suspect, suspicion
 from reveries.errors import StorageDamagedError
-from tests.durability.damage import HARMLESS, HARMS, Harm, flip, remember, try_flips, wake
+from tests.durability.damage import HARMLESS, HARMS, Harm, flip, try_flips, wake
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, open_memory, talk
-
-
-@pytest.fixture(scope="module")
-def remembered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("whole")
-    asyncio.run(remember(folder, exchanges=20))
-    return folder
-
-
-@pytest.fixture
-def place(remembered: Path, tmp_path: Path) -> Path:
-    """A copy, to be harmed."""
-    shutil.copytree(remembered, tmp_path / "m")
-    return tmp_path / "m"
 
 
 @pytest.mark.requirement("A8")

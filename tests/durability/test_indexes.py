@@ -18,25 +18,11 @@ from reveries.db.opening import _to_its_end, open_database
 from reveries.db.seals import unseal
 from reveries.db.suspicion import has_told, keep_untold, suspect, suspicion, take_back, untold
 from reveries.errors import StorageError
-from tests.durability.damage import content, remember, wake
+from tests.durability.damage import content, wake
 from tests.memory.kit import open_memory, talk
 
 PAGE_BYTES = 4096
 MENDED = "An index in the memory was damaged, and was made anew"
-
-
-@pytest.fixture(scope="module")
-def remembered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("whole")
-    asyncio.run(remember(folder, exchanges=20))
-    return folder
-
-
-@pytest.fixture
-def place(remembered: Path, tmp_path: Path) -> Path:
-    """A copy, to be harmed."""
-    shutil.copytree(remembered, tmp_path / "m")
-    return tmp_path / "m"
 
 
 def page_of(file: Path, index: str) -> int:

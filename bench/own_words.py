@@ -118,7 +118,10 @@ def _place(names: Sequence[str], wanted: str) -> int:
 
 def report(found: Sequence[Rank]) -> str:
     """How often what was asked for came first."""
-    lines = ["| asked for | cues | turn first | among three | exchange first | mean of 1/rank |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| asked for | cues | turn first | among three | exchange first | mean of 1/rank |",
+        "|---|---|---|---|---|---|",
+    ]
     for of in ("mind", "owner"):
         rows = [rank for rank in found if rank.ask.of == of]
         first, three = sum(row.turn == 1 for row in rows), sum(row.turn <= 3 for row in rows)

@@ -22,40 +22,31 @@ from reveries.llm.base import Embedder
 from reveries.memory.recall.ranking import WEIGHTS, Weights, ranked_turns, score_turns
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "windows-and-neighbours": (
-        *("window_meaning", "window_words", "window_coverage"),
-        *("words_before", "meaning_before", "meaning_after"),
-    ),
-    "times": ("after_then", "before_then", "time_for_when", "time_word"),
-    "who-speaks": ("speaker", "other_speaker", "own"),
-    "the-exchange": ("brings", "reply_brings", "answered_words", "answered_meaning"),
-    "how-a-turn-looks": (
-        *("asks", "after_question", "begins", "ends_asking", "first_person", "greets", "length", "short"),
-        *("names", "names_for_who", "number", "number_for_many"),
-    ),
-    "the-conversations-best": ("conversation", "words_of_best"),
-    "words-of-like-meaning": ("kindred",),
-    "names-and-phrases-of-the-cue": ("about_named", "phrases"),
-    "how-well-words-are-met": ("x_coverage", "x_statement"),
-    "company": ("x_mind", "x_alone"),
+    "words": ("words", "window_coverage"),
+    "meaning": ("meaning", "cosine"),
+    "what-is-said-around": ("window_meaning", "meaning_before", "meaning_after"),
+    "the-conversations-best": ("conversation",),
+    "names-of-the-cue": ("about_named",),
+    "how-a-turn-looks": ("length", "short", "asks", "after_question", "greets", "first_person"),
+    "the-kind-of-answer": ("names", "names_for_who", "number_for_many", "time_for_when"),
+    "who-speaks": ("speaker", "other_speaker"),
+    "times": ("after_then", "before_then"),
+    "own-words": ("own", "brings", "answered_meaning", "reply_brings"),
     "hops": ("hop_trust", "hop_second", "bridge", "bridge_rest"),
 }
-"""Reasons by the name before "_x_"; what begins with "x_" is a condition, and its group all that depend on it."""
+"""Reasons by the name before "_x_"."""
 
 
-def without(group: str) -> Weights:
-    """The weights that ship, with those of a group at zero; of "company" the hops are left as they are."""
-    left_out = GROUPS[group]
+def without(group: str, share: float = 0.0) -> Weights:
+    """The weights that ship, with those of a group at zero, or at a `share` of what they are."""
 
     def of(weights: Mapping[str, float]) -> dict[str, float]:
-        return {name: 0.0 if _is_of(name, left_out) else weight for name, weight in weights.items()}
+        left_out = GROUPS[group]
+        return {
+            name: weight * (share if name.partition("_x_")[0] in left_out else 1.0) for name, weight in weights.items()
+        }
 
-    return Weights(of(WEIGHTS.match), of(WEIGHTS.hop) if group == "hops" else WEIGHTS.hop)
-
-
-def _is_of(name: str, left_out: tuple[str, ...]) -> bool:
-    reason, _, condition = name.partition("_x_")
-    return reason in left_out or f"x_{condition}" in left_out
+    return Weights(of(WEIGHTS.match), of(WEIGHTS.hop))
 
 
 async def run(chosen: argparse.Namespace, embedder: Embedder) -> None:

@@ -1,6 +1,6 @@
 """What was said in a mind made by chance: turns with words as unevenly used as in a language, and cues for them.
 
-The words are those of `associations.txt`, most used first (Zipf), with the stop words among them; a turn has 8 to 40.
+The words are those of `common_words.txt`, most used first (Zipf), with the stop words among them; a turn has 8 to 40.
 An episode's turns are near its vector; a conversation has 20 turns, two speakers, minutes between them. One turn in
 fifty says what a name stands for. A cue takes some words of a turn and asks for them.
 """
@@ -13,7 +13,7 @@ from synthetic import DIMENSIONS, NOW, Synthetic, episode_id
 
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import IndexedTurn
-from reveries.memory.lexicon import associations, stop_words
+from reveries.memory.lexicon import common_words, stop_words
 from reveries.memory.model import Origin, Turn
 
 TURNS_A_CONVERSATION = 20
@@ -38,7 +38,7 @@ class Talk:
         self._mind = mind
         self.count = count
         self._seed = seed
-        self._words = sorted(associations())
+        self._words = sorted(common_words())
         numbers = np.random.default_rng(seed)
         numbers.shuffle(self._words)
         self._stops = sorted(stop_words())

@@ -27,7 +27,6 @@ _WORDS: Final = {
     "held_back": "another turn leads to it, and that one goes first",
     "hop_second": "it is reached in two steps",
     "hop_trust": "a good turn leads to it",
-    "kindred": "words related to the cue's stand in it",
     "length": "it is long",
     "meaning": "its meaning is near",
     "meaning_after": "the next turn's meaning is near",

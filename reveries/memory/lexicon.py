@@ -42,16 +42,10 @@ def affect() -> dict[str, float]:
 
 
 @cache
-def associations() -> dict[str, tuple[tuple[str, float], ...]]:
-    """For a stem the stems that mean nearly the same, nearest first, each with its cosine, 0 to 1.
-
-    Made from the embedder and its vocabulary by bench/make_associations.py.
-    """
-    found: dict[str, tuple[tuple[str, float], ...]] = {}
-    for line in _read("associations.txt").splitlines():
-        name, *near = line.split()
-        found[name] = tuple((near[at], int(near[at + 1]) / 100.0) for at in range(0, len(near), 2))
-    return found
+def common_words() -> frozenset[str]:
+    """Stems that many people use: what is not among them may be a name, a code, or a number. From the embedder's
+    vocabulary."""
+    return frozenset(_read("common_words.txt").split())
 
 
 def _read(name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from reveries.memory.lexicon import associations, stop_words
+from reveries.memory.lexicon import common_words, stop_words
 from reveries.memory.recall.stemming import stem
 
 QUOTE_WORDS = 8
@@ -139,7 +139,7 @@ def quotes_of(texts: Iterable[str]) -> frozenset[tuple[str, ...]]:
 def marks_of(texts: Iterable[str]) -> set[str]:
     """The words of `texts` that might be theirs alone: codes, numbers, and words that no list of ours knows. Whether
     they stand elsewhere is for the caller to see."""
-    known = associations()
+    known = common_words()
     words = {word for text in texts for word in words_in(text) if len(word) >= _LEAST_MARK_CHARS}
     return {word for word in words if word not in stop_words() and stem(word) not in known}
 

@@ -62,7 +62,6 @@ class Kernels:
         self.weigh_rows = prepare(
             word_loops.weigh_rows, f"void({_POSTING}, {_SINGLES}, f4, f4, {_SINGLES}, {_SINGLES})"
         )
-        self.weigh_kindred = prepare(word_loops.weigh_kindred, f"void({_INTS}, {_LIVE}, f4, i4, {_SINGLES}, {_INTS})")
 
 
 def interpreted() -> Kernels:

@@ -20,19 +20,11 @@ _PERSON = re.compile(r"\b(?:who|whom|whose)\b", re.I)
 _PLACE = re.compile(
     r"\b(?:where|which (?:city|country|place|state|town)|what (?:city|country|place|state|town))\b", re.I
 )
-_VALUE_NOW = re.compile(
-    r"^\W*(?:what(?:'s| is| are)|what (?:\w+ ){1,4}?(?:do|does|did|have|has|is|are|am|should|will)"
-    r"|how (?:many|much|long|old|often|far)|when (?:is|does|do|am|are)|where (?:is|do|does|am)|who is"
-    r"|which (?:\w+ ){1,3}?(?:do|does|have|is|are|am))\b",
-    re.I,
-)
-_COMPARES = re.compile(
-    r"\b(?:between|order|differ\w*|compare\w*|before|after|across|ever|summary|both|passed|reduce\w*|mention\w*"
-    r"|over time|each|did i say|would you)\b",
-    re.I,
-)
-_RECOMMEND = re.compile(
-    r"\b(?:recommend|suggest|advice|can you|could you|help me|would you|show me|explain|walk me)\b", re.I
+_PRESENT = re.compile(r"\b(?:is|are|am|can|should|will|now|current\w*|still|these days)\b|['\u2019]s\b", re.I)
+_PRESENT_HELPER = re.compile(r"\b(?:do|does|has|have)\b", re.I)
+_PAST_HELPER = re.compile(r"\b(?:did|was|were|had)\b", re.I)
+_PAST_OR_COMPARED = re.compile(
+    r"\b(?:before|earlier|first|ago|once|ever|used to|history|order|between|both|differ\w*|compar\w*|over time)\b", re.I
 )
 _TO_THE_MIND = re.compile(
     r"\b(?:(?:did|had|were|was) you|have you (?!any\b|an?\b|got\b)"
@@ -60,9 +52,8 @@ class Cue:
     wants_person: bool
     wants_place: bool
     wants_value_now: bool
-    """It asks what holds now, so that a newer answer beats an older one."""
-    wants_help: bool
-    """It asks for advice or work rather than for something remembered."""
+    """It asks what holds now, so that a newer answer beats an older one: it is in the present tense, and asks neither
+    for what was before nor for a comparison."""
     asks_mind: bool
     """It asks for what the mind itself said: "what did you suggest", "your idea"."""
 
@@ -78,7 +69,11 @@ def read_cue(text: str, now: float) -> Cue:
         wants_number=bool(_NUMBER.search(text)),
         wants_person=bool(_PERSON.search(text)),
         wants_place=bool(_PLACE.search(text)),
-        wants_value_now=asks and bool(_VALUE_NOW.search(text)) and not _COMPARES.search(text),
-        wants_help=bool(_RECOMMEND.search(text)),
+        wants_value_now=asks and _is_in_the_present(text) and not _PAST_OR_COMPARED.search(text),
         asks_mind=bool(_TO_THE_MIND.search(text)) and not _FROM_THE_OWNER.search(text),
     )
+
+
+def _is_in_the_present(text: str) -> bool:
+    """ "What did I say my rent is?" is, "How many cats did we have?" is not."""
+    return bool(_PRESENT.search(text) or (_PRESENT_HELPER.search(text) and not _PAST_HELPER.search(text)))

@@ -68,7 +68,6 @@ def features_of(
     gates: dict[str, Floats | np.float32] = {
         "coverage": np.float32(evidence.best_coverage),
         "statement": np.float32(not cue.asks),
-        "help": np.float32(cue.wants_help),
         "to_mind": np.float32(cue.asks_mind),
         "alone": is_alone(index, rows),
         # There half of the turns are the mind's own.
@@ -97,7 +96,6 @@ def _match_columns(index: TurnIndex, evidence: Evidence, rows: Rows) -> dict[str
         "meaning": evidence.meaning_z[rows],
         "window_meaning": evidence.wide_meaning_z[rows],
         "coverage": evidence.words.coverage[rows],
-        "kindred": evidence.words.kindred[rows],
         "window_coverage": evidence.words.window_coverage[rows],
         "words_of_best": evidence.words.turn[rows] / np.float32(max(1e-6, float(evidence.words.turn.max()))),
         "cosine": evidence.cosines[rows],
@@ -201,7 +199,6 @@ def _exchange_columns(
     return {
         "brings": brings * is_own,
         "reply_brings": brings * is_answered,
-        "answered_words": _of(evidence.turn_z, asked) * is_own,
         "answered_meaning": _of(evidence.meaning_z, asked) * is_own,
     }
 

@@ -1,28 +1,25 @@
-"""What each reason weighs for a turn's rank, in units of `features`: added up, more is better. "a_x_b" is
-the reason a where b holds (`features.features_of`).
-
-Learned by bench/fit_ranking.py from talk that bench/make_talks.py makes, near to weights set by hand
-(bench/hand_weights.py). No evaluation set takes part: the terms of those data ask that nothing be trained on them.
-"""
+"""x"""
 
 MATCH_WEIGHTS: dict[str, float] = {
     "about_named": 6.431,
     "after_question": 0.594,
     "after_then": 2.949,
     "after_then_x_mind": -3.0,
+    "answered_meaning_x_to_mind": 2.304,
     "asks": -0.25,
     "asks_x_mind": -0.157,
     "before_then": 1.458,
     "begins": 0.464,
+    "brings": -8.982,
+    "brings_x_to_mind": 13.257,
     "conversation": 0.449,
     "cosine_x_mind": 3.952,
-    "coverage": 0.548,
+    "coverage": 1.957,
     "coverage_x_alone": -1.115,
     "ends_asking": -0.546,
     "first_person": 0.483,
     "first_person_x_mind": 0.752,
     "greets": -0.395,
-    "kindred": 1.409,
     "length": 0.484,
     "length_x_mind": -0.728,
     "meaning": 0.537,
@@ -37,14 +34,10 @@ MATCH_WEIGHTS: dict[str, float] = {
     "number": 0.154,
     "number_for_many": 2.473,
     "other_speaker": -0.646,
-    "own": -2.87,
-    "own_x_to_mind": 2.78,
-    "answered_meaning_x_to_mind": 2.66,
-    "answered_words_x_to_mind": 0.21,
-    "brings": -3.32,
-    "brings_x_to_mind": 9.05,
-    "reply_brings": 7.6,
+    "own": -1.377,
+    "own_x_to_mind": 2.743,
     "phrases": 1.384,
+    "reply_brings": 8.618,
     "short": -0.416,
     "speaker": 0.828,
     "time_for_when": 1.304,

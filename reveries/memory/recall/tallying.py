@@ -1,10 +1,9 @@
-"""How well the words of a cue are met, term by term: BM25 of turns and of windows, the share of the cue, kindred words.
+"""How well the words of a cue are met, term by term: BM25 of turns and of windows, and the share of the cue.
 
 Two forms that come to the same bits: over whole arrays, which is the plain one and serves until the loops are compiled,
 and by compiled loops, which read each posting once. Pure.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -34,8 +33,6 @@ class WordScores:
     """The share of the cue's words, weighted by how rare they are, that the turn holds: 0 to 1."""
     window_coverage: Floats
     """The same for the turn with its neighbours."""
-    kindred: Floats
-    """Like `coverage`, but a word that means nearly the same counts too, by how near it is: 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -96,22 +93,20 @@ class Tally:
     def __init__(self, state: State) -> None:
         size = len(state.live)
         self._state = state
-        self._turn, self._window, self._covered, self._wide_covered, self._kindred = (
-            np.zeros(size, dtype=np.float32) for _ in range(5)
+        self._turn, self._window, self._covered, self._wide_covered = (
+            np.zeros(size, dtype=np.float32) for _ in range(4)
         )
-        self._closeness = np.zeros(size, dtype=np.float32)
         self._wide = np.zeros(size + 1, dtype=np.float32)
         self._is_reached = np.zeros(size + 1, dtype=np.bool_)
         self._total_weight = 0.0
 
-    def add(self, posting: Posting, kindred: Sequence[tuple[Int32, float]]) -> None:
-        """Take over a term, and the rows of those that mean nearly the same with how near they are, nearest first."""
+    def add(self, posting: Posting) -> None:
+        """Take over a term."""
         live, norms = self._state.live, self._state.norms
         kept = live[posting.rows]
         rows, counts = posting.rows[kept].astype(np.int64), posting.counts[kept].astype(np.float32)
         weight = idf(norms.live_count, len(rows))
         self._total_weight += weight
-        self._add_kindred(rows, [(like[live[like]].astype(np.int64), closeness) for like, closeness in kindred], weight)
         if not len(rows):
             return
         self._turn[rows] += weight * saturated(counts, norms.turn[rows])
@@ -125,16 +120,7 @@ class Tally:
     def scores(self) -> WordScores:
         """What it came to."""
         total = np.float32(self._total_weight or 1.0)
-        return WordScores(
-            self._turn, self._window, self._covered / total, self._wide_covered / total, self._kindred / total
-        )
-
-    def _add_kindred(self, rows: Rows, kindred: Sequence[tuple[Rows, float]], weight: float) -> None:
-        for near, closeness in (*reversed(kindred), (rows, 1.0)):
-            self._closeness[near] = closeness
-        for near in [rows, *(near for near, _ in kindred)]:
-            self._kindred[near] += weight * self._closeness[near]
-            self._closeness[near] = 0.0
+        return WordScores(self._turn, self._window, self._covered / total, self._wide_covered / total)
 
     def _spread(self, rows: Rows, counts: Floats) -> Rows:
         """Add `counts` to every window that a row of `rows` is part of; the rows of those windows."""
@@ -156,27 +142,20 @@ class LoopTally:
         size = len(state.live)
         self._kernels = kernels
         self._state = state
-        self._turn, self._window, self._covered, self._wide_covered, self._kindred = (
-            np.zeros(size, dtype=np.float32) for _ in range(5)
+        self._turn, self._window, self._covered, self._wide_covered = (
+            np.zeros(size, dtype=np.float32) for _ in range(4)
         )
         self._wide = np.zeros(size + 1, dtype=np.float32)
         self._reached: Int32 = np.empty(size + 1, dtype=np.int32)
-        self._met: Int32 = np.zeros(size, dtype=np.int32)
-        self._terms = 0
         self._total_weight = 0.0
 
-    def add(self, posting: Posting, kindred: Sequence[tuple[Int32, float]]) -> None:
+    def add(self, posting: Posting) -> None:
         """See Tally."""
         live, near, norms, loops = self._state.live, self._state.near, self._state.norms, self._kernels
-        self._terms += 1
         rows, counts = posting.rows, posting.counts
         held, found = loops.reach_windows(rows, counts, live, near.previous, near.next, self._wide, self._reached)
         weight = idf(norms.live_count, held)
         self._total_weight += weight
-        for like, closeness in ((rows, 1.0), *kindred):
-            # Rounded before it is multiplied, as an array is.
-            amount = float(np.float32(weight) * np.float32(closeness))
-            loops.weigh_kindred(like, live, amount, self._terms, self._kindred, self._met)
         if not held:
             return
         loops.weigh_rows(rows, counts, live, norms.turn, _SATURATION, weight, self._turn, self._covered)
@@ -196,9 +175,7 @@ class LoopTally:
     def scores(self) -> WordScores:
         """See Tally."""
         total = np.float32(self._total_weight or 1.0)
-        return WordScores(
-            self._turn, self._window, self._covered / total, self._wide_covered / total, self._kindred / total
-        )
+        return WordScores(self._turn, self._window, self._covered / total, self._wide_covered / total)
 
 
 def idf(total: int, holding: int) -> float:

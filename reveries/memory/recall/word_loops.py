@@ -85,12 +85,3 @@ def weigh_rows(
             saturated = np.float32(np.float32(count * saturation) / np.float32(np.float32(count + norms[row]) + least))
             turn[row] += np.float32(weight * saturated)
             covered[row] += weight
-
-
-def weigh_kindred(rows: Int32, live: Bools, amount: float, term: int, kindred: Float32, met: Int32) -> None:
-    """Add `amount` to the live `rows` in which nothing nearer to this term was met: `met` holds for which term last."""
-    for place in range(len(rows)):
-        row = rows[place]
-        if live[row] and met[row] != term:
-            met[row] = term
-            kindred[row] += amount

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from reveries.memory.graph.kernels import Kernels, interpreted
 from reveries.memory.graph.loops import Int16, Int32, Int64
-from reveries.memory.lexicon import associations, stop_words
+from reveries.memory.lexicon import stop_words
 from reveries.memory.recall.stemming import stem, words_of
 from reveries.memory.recall.tallying import (
     LoopTally,
@@ -42,11 +42,9 @@ _ASKING = frozenset(
         "bring",
         "brought",
         "chat",
-        "comprehensiv",
         "conversation",
         "discuss",
         "discussion",
-        "item",
         "list",
         "mention",
         "order",
@@ -58,8 +56,6 @@ _ASKING = frozenset(
         "talk",
         "tell",
         "told",
-        "throughout",
-        "across",
     ]
 )
 """Stems."""
@@ -188,7 +184,7 @@ class WordIndex:
         state = State(live, near, norms or self.norms(live, near))
         tally = LoopTally(self.kernels, state) if self.kernels.are_compiled else Tally(state)
         for term in dict.fromkeys(terms):
-            tally.add(self._posting(term), self._kindred(term))
+            tally.add(self._posting(term))
         return tally.scores()
 
     def _keep(self, numbers: Sequence[int]) -> None:
@@ -222,12 +218,6 @@ class WordIndex:
         if number >= len(ends):
             return slice(0)
         return slice(ends[number - 1] if number else 0, ends[number])
-
-    def _kindred(self, term: str) -> list[tuple[Int32, float]]:
-        """The rows of the words that mean nearly the same, with how near: nearest first."""
-        numbers = self._numbers
-        near = associations().get(term, ())
-        return [(self._rows_of(numbers[other]), closeness) for other, closeness in near if other in numbers]
 
     def _number_of(self, term: str) -> int:
         return self._numbers.setdefault(term, len(self._numbers))

@@ -1,4 +1,4 @@
-"""The weights that recall ships are those that were set by hand, moved a little, none to the other side."""
+"""The weights that recall ships were learned from a neutral start, and none has the other sign than its reason."""
 
 import sys
 from pathlib import Path
@@ -10,9 +10,9 @@ from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench"))
 
-from fit_ranking import Sample, fitted, loss, table
-from hand_weights import HAND_WEIGHTS
+from fit_ranking import Sample, fitted, loss, neutral, spread_of, table
 from make_talks import documents, talk_of_two, talk_with_mind, topics
+from ranking_reasons import LEFT_OUT, SIGNS
 
 
 def sample() -> Sample:
@@ -31,17 +31,25 @@ def sample() -> Sample:
     )
 
 
-def test_no_weight_has_changed_its_sign() -> None:
-    assert set(MATCH_WEIGHTS) <= set(HAND_WEIGHTS)
-    assert all(weight * HAND_WEIGHTS[name] > 0.0 for name, weight in MATCH_WEIGHTS.items())
+def test_every_weight_has_the_sign_of_its_reason_and_none_that_was_left_out_is_weighed() -> None:
+    assert set(MATCH_WEIGHTS) <= set(SIGNS)
+    assert set(SIGNS).isdisjoint(LEFT_OUT)
+    assert all(weight * SIGNS[name] > 0.0 for name, weight in MATCH_WEIGHTS.items())
 
 
-def test_fitting_loses_less_and_keeps_the_signs() -> None:
-    prior = np.array([0.5, 0.5, -0.5])
-    weights = fitted(sample(), prior)
-    assert loss(weights, sample())[0] < loss(prior, sample())[0]
-    assert weights[0] > prior[0]
+def test_at_the_start_all_reasons_are_alike_but_for_their_sign() -> None:
+    start = neutral(sample(), np.array([1.0, 1.0, -1.0])) * spread_of(sample())
+    assert start == pytest.approx(start[0] * np.array([1.0, 1.0, -1.0]))
+    assert start[0] > 0.0
+
+
+def test_fitting_loses_less_keeps_the_signs_and_leaves_out_what_has_none() -> None:
+    signs = np.array([1.0, 1.0, -1.0])
+    weights = fitted(sample(), signs)
+    assert loss(weights, sample())[0] < loss(neutral(sample(), signs), sample())[0]
+    assert weights[0] > neutral(sample(), signs)[0]
     assert weights[1] >= 0.0 >= weights[2]
+    assert fitted(sample(), np.array([1.0, 0.0, -1.0]))[1] == 0.0
 
 
 def test_the_gradient_is_that_of_the_loss() -> None:
@@ -55,9 +63,9 @@ def test_the_gradient_is_that_of_the_loss() -> None:
 
 
 def test_a_reason_that_came_to_nothing_is_left_out() -> None:
-    written = table(np.array([0.0, -0.0, *list(HAND_WEIGHTS.values())[2:]]))
-    assert not any(f'"{name}"' in written for name in list(HAND_WEIGHTS)[:2])
-    assert f'"{list(HAND_WEIGHTS)[2]}"' in written
+    written = table(np.array([0.0, -0.0, *list(SIGNS.values())[2:]]))
+    assert not any(f'"{name}"' in written for name in list(SIGNS)[:2])
+    assert f'"{list(SIGNS)[2]}": {float(list(SIGNS.values())[2])}' in written
 
 
 def test_talk_is_the_same_each_time_and_every_question_has_its_source() -> None:

@@ -42,16 +42,32 @@ def test_any_text_has_a_surface(text: str) -> None:
         ("How many cats do we have?", "wants_number"),
         ("Who painted it?", "wants_person"),
         ("Where does she live?", "wants_place"),
-        ("Can you help me plan a trip?", "wants_help"),
         ("What is my budget now?", "wants_value_now"),
+        ("What did I say my rent is?", "wants_value_now"),
+        ("What did you suggest for my knees?", "asks_mind"),
+        ("Was hast du mir empfohlen?", "asks_mind"),
+        ("¿Qué me aconsejaste?", "asks_mind"),
     ],
 )
 def test_a_cue_says_what_kind_of_answer_it_wants(text: str, wish: str) -> None:
     assert getattr(read_cue(text, NOW), wish)
 
 
-def test_a_cue_that_compares_does_not_ask_for_what_holds_now() -> None:
-    assert not read_cue("What is the difference between the first and the last price?", NOW).wants_value_now
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is the difference between the first and the last price?",
+        "What was my rent before?",
+        "How many cats did we have?",
+    ],
+)
+def test_a_cue_that_compares_or_asks_for_the_past_does_not_ask_for_what_holds_now(text: str) -> None:
+    assert not read_cue(text, NOW).wants_value_now
+
+
+@pytest.mark.parametrize("text", ["What did I tell you about my knees?", "Which tram do I take?", "Have you any idea?"])
+def test_a_cue_for_the_owners_words_does_not_ask_for_the_minds(text: str) -> None:
+    assert not read_cue(text, NOW).asks_mind
 
 
 def test_a_remark_asks_for_nothing() -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from reveries.memory.graph.kernels import Kernels, compiled
-from reveries.memory.lexicon import associations
 from reveries.memory.recall.stemming import stem, words_of
 from reveries.memory.recall.tallying import Neighbours
 from reveries.memory.recall.words import WordIndex, terms_of
@@ -87,14 +86,8 @@ def test_scores_are_finite_and_never_negative(texts: list[str], cue: str) -> Non
 
 
 SPOKEN = ["school", "teacher", "colleg", "student", "classroom", "four", "thre", "two", "zebra", "moos"]
-"""Stems, most of which mean nearly the same as another."""
+"""Stems."""
 Mind = tuple[WordIndex, Neighbours, NDArray[np.bool_]]
-
-
-def test_the_words_that_the_loops_are_tried_on_have_kindred_among_them() -> None:
-    near = {term: {other for other, _ in associations().get(term, ())} & set(SPOKEN) for term in SPOKEN}
-    assert sum(bool(kindred) for kindred in near.values()) >= 8
-    assert max(map(len, near.values())) >= 2
 
 
 @pytest.fixture(scope="module", params=["as they stand", "compiled"])

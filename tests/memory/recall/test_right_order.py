@@ -1,0 +1,224 @@
+"""The right order of small memories, one on which people would agree, for every group of reasons; and that the group is
+what makes it: without its weights, or with a thousandth of them, the other turn goes first."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reveries.memory.changes import ChangeSet, IndexedTurn
+from reveries.memory.model import Origin
+from reveries.memory.recall.ranking import WEIGHTS, Weights, score_turns
+from reveries.memory.recall.turn_index import TurnIndex
+from tests.memory.kit import NOW, WordEmbedder, turn
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench"))
+
+from ablation import GROUPS, without
+
+HOUR, DAY = 3600.0, 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One turn: who said it, in which conversation, how long ago; `means` stands for what its words mean."""
+
+    text: str
+    speaker: str = "Ana"
+    talk: str = "c"
+    ago: float = 40 * DAY
+    means: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`right` is the place of the turn that answers; without its group of reasons `wrong` goes first."""
+
+    group: str
+    cue: str
+    said: Sequence[Said]
+    right: int
+    wrong: int
+    cue_means: str = ""
+
+
+SMALL_TALK = (
+    Said("It rained all day.", talk="rain"),
+    Said("The tram was late again.", talk="tram", ago=80 * DAY),
+    Said("I bought bread and apples.", talk="bread", ago=120 * DAY),
+    Said("My boots are wet.", talk="boots", ago=160 * DAY),
+    Said("The kettle whistles so loudly.", talk="kettle", ago=200 * DAY),
+)
+
+
+def mind(text: str, **chosen: object) -> Said:
+    return Said(text, speaker="Reverie", **chosen)  # type: ignore[arg-type]
+
+
+CASES = (
+    Case(
+        "words",
+        "Is the Q7715 for the garden house paid?",
+        [
+            Said("The garden house has no paint yet.", talk="a"),
+            Said("I was in the garden today.", talk="b", ago=41 * DAY, means="garden house roof"),
+            Said("I sent Q7715 on its way today.", talk="d", ago=43 * DAY, means="garden house roof paint door"),
+        ],
+        right=2,
+        wrong=1,
+    ),
+    Case(
+        "meaning",
+        "Where does my sister live?",
+        [
+            Said("I live on soup these days, says my sister.", talk="a", means="soup lunch food"),
+            Said("Marta has moved to Lisbon for good.", talk="b", means="sister live home city"),
+        ],
+        right=1,
+        wrong=0,
+        cue_means="sister live home city",
+    ),
+    Case(
+        "what-is-said-around",
+        "Where does my sister live?",
+        [
+            Said("My brother and his wife live in Bergen, near the river.", talk="a"),
+            Said("Tell me, where does your sister live these days?", talk="b", speaker="Ben"),
+            Said("In a flat in Lisbon, near the river.", talk="b"),
+        ],
+        right=2,
+        wrong=0,
+    ),
+    Case(
+        "the-conversations-best",
+        "What did the roof repair cost?",
+        [
+            Said("In the end we paid 40 euros, a low cost.", talk="a", ago=30 * DAY),
+            Said("The roof needs a repair.", talk="b", ago=20 * DAY),
+            Said("The roof repair begins on Monday, they say.", talk="b", ago=20 * DAY - 60),
+            Said("For a roof repair one waits long.", talk="b", ago=20 * DAY - 120),
+            Said("I painted the fence.", talk="b", ago=20 * DAY - 180),
+            Said("And we had plums.", talk="b", ago=20 * DAY - 240),
+            Said("The dog was ill.", talk="b", ago=20 * DAY - 300),
+            Said("In the end we paid 40 euros, a low cost.", talk="b", ago=20 * DAY - 360),
+        ],
+        right=7,
+        wrong=0,
+    ),
+    Case(
+        "names-of-the-cue",
+        "What do I know about Nora Quist?",
+        [
+            Said("I saw somebody who knew Nora Quist, Nora Quist herself was not there.", talk="a"),
+            Said("Nora Quist is a nurse.", talk="b"),
+        ],
+        right=1,
+        wrong=0,
+    ),
+    Case(
+        "how-a-turn-looks",
+        "What did I think of Lisbon?",
+        [
+            Said("Great, Lisbon?", talk="a"),
+            Said("I found Lisbon steep and bright, and my legs ached after every walk there.", talk="b"),
+        ],
+        right=1,
+        wrong=0,
+    ),
+    Case(
+        "the-kind-of-answer",
+        "How many cats does my sister have?",
+        [
+            Said("My sister has cats, far too many for her flat.", talk="a"),
+            Said("My sister feeds 7 of them now, cats that nobody wants.", talk="b"),
+        ],
+        right=1,
+        wrong=0,
+    ),
+    Case(
+        "who-speaks",
+        "What does Ben grow in the garden?",
+        [
+            Said("Ben, I grow beans in the garden.", talk="a"),
+            Said("It is pumpkins that grow in my garden.", talk="b", speaker="Ben"),
+        ],
+        right=1,
+        wrong=0,
+    ),
+    Case(
+        "times",
+        "What did I cook 3 days ago?",
+        [
+            Said("I cook lentils and I cook rice.", talk="a", ago=90 * DAY),
+            Said("I made us a soup, we cook so rarely.", talk="b", ago=3 * DAY),
+        ],
+        right=1,
+        wrong=0,
+    ),
+    Case(
+        "own-words",
+        "Which remedy did you suggest for the stain?",
+        [
+            Said("There is a stain on my shirt, is there a remedy for such a stain?", talk="a"),
+            mind("Use gall soap before you wash it.", talk="a"),
+            Said("My neighbour has a remedy for every stain.", talk="b"),
+            mind("Then ask your neighbour about it.", talk="b"),
+        ],
+        right=1,
+        wrong=0,
+    ),
+    Case(
+        "hops",
+        "Where was the director of The Red Lake born?",
+        [
+            Said("Green Hill\nGreen Hill was born as a director's idea of a lake.", talk="a"),
+            Said("The Red Lake\nThe Red Lake is a film by the director Jana Moravec.", talk="b", ago=50 * DAY),
+            Said("Jana Moravec\nJana Moravec was born in Brno.", talk="d", ago=60 * DAY),
+        ],
+        right=2,
+        wrong=0,
+    ),
+)
+
+
+async def order(case: Case, weights: Weights = WEIGHTS) -> list[int]:
+    """Places in `case.said`, best first, among small talk."""
+    embedder = WordEmbedder()
+    said = [*case.said, *SMALL_TALK]
+    vectors = await embedder.embed([one.means or one.text for one in said])
+    index = TurnIndex(embedder.dimensions)
+    for place, (one, vector) in enumerate(zip(said, vectors, strict=True)):
+        origin = Origin.SELF if one.speaker == "Reverie" else Origin.OWNER
+        told = turn(
+            f"t{place}", one.text, position=place, speaker=one.speaker, conversation_id=one.talk,
+            said_at=NOW - one.ago + place, origin=origin,
+        )  # fmt: skip
+        index.apply(ChangeSet(indexed=(IndexedTurn(told, f"e{place}", vector),)))
+    (vector,) = await embedder.embed([case.cue_means or case.cue])
+    return score_turns(index, case.cue, vector, NOW, weights=weights).best_rows(len(said))
+
+
+def place_in(found: Sequence[int], row: int) -> int:
+    return found.index(row) if row in found else len(found)
+
+
+def test_every_group_of_reasons_has_its_case() -> None:
+    assert {case.group for case in CASES} == set(GROUPS)
+    held = {name for group in GROUPS.values() for name in group}
+    assert {name.partition("_x_")[0] for name in (*WEIGHTS.match, *WEIGHTS.hop)} == held
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.group)
+async def test_what_answers_goes_before_what_does_not(case: Case) -> None:
+    found = await order(case)
+    assert place_in(found, case.right) < place_in(found, case.wrong)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.group)
+async def test_it_is_this_group_of_reasons_that_puts_it_there(case: Case, share: float) -> None:
+    found = await order(case, without(case.group, share))
+    assert place_in(found, case.right) > place_in(found, case.wrong)

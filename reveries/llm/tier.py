@@ -53,7 +53,7 @@ class GroupScore:
         return self.right / self.asked
 
 
-def tested_tier(scores: Sequence[GroupScore]) -> Tier:
+def tier_of_scores(scores: Sequence[GroupScore]) -> Tier:
     """The tier of a model with these `scores`, one a group. Groups count the same, however many tasks they have."""
     shares = {score.group: score.share for score in scores}
     overall = sum(shares.values()) / len(shares)

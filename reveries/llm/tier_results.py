@@ -11,7 +11,7 @@ from reveries.db.connecting import connect_to_look
 from reveries.db.database import Database, Row
 from reveries.db.driver import dbapi
 from reveries.db.queries import statements
-from reveries.llm.tier import GroupScore, Tier, tested_tier
+from reveries.llm.tier import GroupScore, Tier, tier_of_scores
 
 _scores = msgspec.json.Decoder(tuple[GroupScore, ...])
 
@@ -39,7 +39,7 @@ class TierResults:
 
     async def record(self, model: str, scores: Sequence[GroupScore], tested_at: float) -> TierResult:
         """Keep it in the place of the model's last. Raises StorageError, and then nothing is changed."""
-        result = TierResult(tested_tier(scores), tested_at, tuple(scores))
+        result = TierResult(tier_of_scores(scores), tested_at, tuple(scores))
         row = {"model": model, "tier": int(result.tier), "tested_at": tested_at}
         async with self._database.transaction() as transaction:
             await transaction.run("model_tiers.put", row | {"scores": msgspec.json.encode(result.scores).decode()})

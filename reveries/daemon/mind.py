@@ -408,13 +408,15 @@ class Mind:
         """One question to each role's model, and, with tiers, the small tasks. Thinking and sleep wait meanwhile: they
         would be timed too."""
         roles_named(role)
+        models, clock = self.models, self.clock
+        prober = Prober(models.first, models.embedder, self.ledger, models.circuits, self.answers, clock, tell)
+        tester = TierTester(models.first, models.tier, self.tier_results, models.circuits, clock, tell)
         if self._pass_lock.locked():
             tell("waiting for the sleep that is under way", 0, 0)
         async with self._pass_lock:
             self.monologue.pause()
             try:
-                probes = await self._prober(tell).probe(role)
-                return probes, await self._tier_tester(tell).test(role) if with_tiers else []
+                return await prober.probe(role), await tester.test(role) if with_tiers else []
             finally:
                 # The question may have taken the conversation's place in the model's cache.
                 self.conversation.want_warmth()
@@ -430,14 +432,6 @@ class Mind:
         stored = await self.memory.remember(text)
         slept = await self.light_sleep()
         return protocol.Remembered(request_id, stored, slept.episodes)
-
-    def _prober(self, tell: Callable[[str, int, int], None]) -> Prober:
-        models = self.models
-        return Prober(models.first, models.embedder, self.ledger, models.circuits, self.answers, self.clock, tell)
-
-    def _tier_tester(self, tell: Callable[[str, int, int], None]) -> TierTester:
-        models = self.models
-        return TierTester(models.first, models.tier, self.tier_results, models.circuits, self.clock, tell)
 
     async def watch_thought(self, request_id: int) -> AsyncIterator[protocol.Frame]:
         """The monologue as it goes, until the watcher stops. A slow watcher skips, the thought never waits (R-39)."""

@@ -44,16 +44,10 @@ def suggestion_text(found: SuggestedModel, *, may_ask: bool) -> str:
         )
     if found.silent:
         silent = " and ".join(one_line(who) for who in found.silent)
-        return (
-            f"The chat model is {fetched}, for {silent}, where there is a better one, cannot be reached; {_OTHERWISE}."
-        )
+        return f"The chat model is {fetched}, for {silent}, which has a better one, cannot be reached; {_OTHERWISE}."
     return f"The chat model is {fetched}, for it is the one that suits this {machine}; {_OTHERWISE}."
 
 
 def question_text(found: SuggestedModel) -> str:
     """Asked once; Enter is no."""
     return f"Fetch the {size(found.larger_bytes)} model?"
-
-
-def _machine(found: SuggestedModel) -> str:
-    return f"{plural(found.cores, 'core')} with {size(found.free_bytes)} of memory free"

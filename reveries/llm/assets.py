@@ -207,7 +207,8 @@ def _pull_file(path: Path, file: AssetFile, report: Report, pip: Sequence[str] |
             _fetch(source, partial, file, report, pip)
             _publish(partial, path, file)
         except GivenUpError as error:
-            report(Progress(file.name, 0, file.size_bytes, source.title, str(error)))
+            if source is not file.source[-1]:
+                report(Progress(file.name, 0, file.size_bytes, source.title, str(error)))
             reasons.append(f"{source.title}: {error}")
         except OSError as error:
             raise ModelError(
@@ -218,7 +219,10 @@ def _pull_file(path: Path, file: AssetFile, report: Report, pip: Sequence[str] |
             return source.title
     raise ModelError(
         f"The file {file.name} could not be fetched ({'; '.join(reasons)}).",
-        advice=f"Try again when the network is back (it goes on where it was), or put the file at {path} yourself.",
+        advice=(
+            f"Try again when the network is back (it goes on where it was), put the file at {path} yourself, or choose "
+            "another model: reveries models"
+        ),
     )
 
 

@@ -35,7 +35,7 @@ def suggest_model(cores: int, free_bytes: int, folder: Path | None = None) -> Su
         larger_bytes=asset(found.larger).size_bytes if found.larger else 0,
         cores=cores,
         free_bytes=free_bytes,
-        silent=tuple(sorted(_publishers(wanted) - _publishers([one for one in wanted if one.name in published]))),
+        silent=sorted(_publishers(wanted) - _publishers([one for one in wanted if one.name in published])),
     )
 
 

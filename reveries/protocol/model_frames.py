@@ -63,7 +63,7 @@ class SuggestedModel(msgspec.Struct, frozen=True):
     larger_bytes: int = 0
     cores: int = 1
     free_bytes: int = 0
-    silent: tuple[str, ...] = ()
+    silent: list[str] = []
 
 
 class OllamaOffer(msgspec.Struct, frozen=True):

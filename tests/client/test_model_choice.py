@@ -46,7 +46,7 @@ def _found(**changes: object) -> SuggestedModel:
     [
         _found(),
         _found(larger=LARGE, larger_bytes=2_497_280_736),
-        _found(model=CODER, silent=("huggingface.co",)),
+        _found(model=CODER, silent=["huggingface.co"]),
         _found(is_here=True),
     ],
     ids=["small", "larger", "silent", "here"],
@@ -65,7 +65,7 @@ def test_it_is_one_sentence_with_what_is_fetched_and_how_to_choose_otherwise(
 def test_the_sentence_says_why() -> None:
     assert "this machine (8 cores, 16.0 GB of memory free)" in suggestion_text(_found(), may_ask=True)
     assert "huggingface.co, which has a better one, cannot be reached" in suggestion_text(
-        _found(model=CODER, silent=("huggingface.co",)), may_ask=True
+        _found(model=CODER, silent=["huggingface.co"]), may_ask=True
     )
     assert "which is here already" in suggestion_text(_found(is_here=True), may_ask=True)
 

@@ -39,7 +39,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
 def test_a_strong_machine_hears_of_the_large_model_and_a_weak_one_does_not(server: Publisher, tmp_path: Path) -> None:
     found = suggest_model(*STRONG, tmp_path)
     assert (found.model, found.size_bytes, found.larger, found.larger_bytes) == (SMALL, 50, LARGE, 500)
-    assert (found.cores, found.free_bytes, found.silent, found.is_here) == (*STRONG, (), False)
+    assert (found.cores, found.free_bytes, found.silent, found.is_here) == (*STRONG, [], False)
     assert server.ranges == ["bytes=0-0", "bytes=0-0"]
     found = suggest_model(*WEAK, tmp_path)
     assert (found.model, found.larger) == (SMALL, "")
@@ -56,7 +56,7 @@ def test_nobody_is_asked_where_a_model_is_here(server: Publisher, tmp_path: Path
 def test_who_has_a_smaller_one_is_not_said_to_be_silent(server: Publisher, tmp_path: Path) -> None:
     del server.files[f"/{LARGE}"]
     found = suggest_model(*STRONG, tmp_path)
-    assert (found.model, found.larger, found.silent) == (SMALL, "", ())
+    assert (found.model, found.larger, found.silent) == (SMALL, "", [])
 
 
 @pytest.mark.parametrize("wrong", ["gone", "a page", "silent"])
@@ -73,7 +73,7 @@ def test_without_its_publisher_the_model_of_the_package_index_is_left(
             server.is_silent = True
     began = time.monotonic()
     found = suggest_model(*STRONG, tmp_path)
-    assert (found.model, found.larger, found.silent) == (CODER, "", ("127.0.0.1",))
+    assert (found.model, found.larger, found.silent) == (CODER, "", ["127.0.0.1"])
     assert time.monotonic() - began < 20, "it waited for ever"
 
 

@@ -14,7 +14,7 @@ from reveries.clock import Clock
 from reveries.config import Home, LimitSettings, LlmSettings, Settings
 from reveries.daemon.embedders import Embedding, build_embedding
 from reveries.errors import ModelUnavailableError, ReveriesError
-from reveries.llm.assets import find_weights
+from reveries.llm.assets import find_weights, resolve_auto_model
 from reveries.llm.base import CHAT_ROLES, ChatModel, Embedder, Role
 from reveries.llm.budget import CALL_MARGIN_SECONDS, Ledger
 from reveries.llm.choose import Choice, choose, fallbacks
@@ -135,7 +135,7 @@ async def build_models(settings: Settings, home: Home, ledger: Ledger, circuits:
     Missing weights are no error here (`Models.problems` tells of them). Raises ConfigError for settings that name what
     cannot be.
     """
-    llm = settings.llm
+    llm = resolve_auto_model(settings.llm)
     found = await find_ollama_models(llm.ollama_url) if _may_need_ollama(llm) else None
     choices, others = choose(llm, found), fallbacks(llm, found)
     in_order = {role: (choices[role], *others[role]) for role in CHAT_ROLES}

@@ -1,9 +1,11 @@
+from pathlib import Path
 from random import Random
 
 import msgspec
 import pytest
 
 from reveries.config import Home, Settings, load_settings
+from reveries.daemon.checkup import check_models
 from reveries.daemon.models import Models, build_models
 from reveries.db.database import Database
 from reveries.errors import ConfigError, ModelMissingError, ModelUnavailableError
@@ -15,8 +17,10 @@ from reveries.llm.metered import MeteredModel
 from reveries.llm.metered_embedding import MeteredEmbedder
 from reveries.llm.role_model import RoleModel
 from tests.fakes.clock import HandClock
+from tests.fakes.weights import put_weights
 from tests.llm.contract import a_prompt, play
 from tests.llm.servers import model_server
+from tests.llm.test_fitting import TOY, a_head
 
 
 def _settings(**llm: object) -> Settings:
@@ -169,3 +173,17 @@ async def test_the_key_and_address_of_the_chosen_provider_reach_no_other(
             await models.embedder.embed(["x"])
         assert server.requests == []
         await models.aclose()
+
+
+async def test_a_home_that_names_no_model_goes_on_with_the_one_that_is_here(
+    home: Home, database: Database, clock: HandClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REVERIES_MODELS", str(tmp_path))
+    settings = _settings(provider="embedded")
+    [finding] = [one for one in await check_models(settings.llm) if one.fault == "weights-missing"]
+    assert finding.advice == "Fetch one that suits it: reveries models choose"
+    put_weights(tmp_path, "qwen2.5-coder-1.5b-instruct", head=a_head(**TOY))
+    models = await _build(settings, home, database, clock)
+    assert models.conversation.name == "embedded/qwen2.5-coder-1.5b-instruct"
+    models.require_weights()
+    await models.aclose()

@@ -29,6 +29,10 @@ _OF_DATABASE, _OF_DAMAGE = "tests/db/test_database.py", "tests/durability/test_d
 _OF_INDEXES = "tests/durability/test_indexes.py"
 _OF_MISSING = "tests/durability/test_missing.py"
 _OF_BACKUPS, _OF_AWAKE = "tests/db/test_backups.py", "tests/db/test_seen_while_awake.py"
+_ERASING = "memory/forgetting/erasing.py"
+_OF_COLUMNS = "tests/memory/forgetting/test_every_column.py"
+_WORD_ERASED = f"{_OF_COLUMNS}::test_whichever_column_a_word_stands_in_it_is_erased_from_every_file"
+_TRACES_ERASED = f"{_OF_COLUMNS}::test_no_checksum_no_hash_and_no_vector_of_what_was_erased_is_left"
 _WAKES = f"{_OF_DAMAGE}::test_whatever_happened_to_the_file_it_wakes_with_its_backup"
 _REFUSED = f"{_OF_DAMAGE}::test_it_is_refused_for_what_it_is_and_nothing_is_made_in_its_place"
 
@@ -205,6 +209,32 @@ SEEDS = (
          "            except asyncio.CancelledError:\n                if is_cancelled:\n                    raise\n"
          "                is_cancelled = True",
          "tests/db/test_page_sums.py::test_two_cancellations_do_not_let_a_commit_go_beside_a_fold"),
+    Seed("vectors of what was erased stay", _ERASING,
+         '        await self._run("vectors", "forget.drop_vectors", ids=plan.touched | plan.turns)\n', "", _TRACES_ERASED),
+    Seed("vectors of passages of what was erased stay", _ERASING,
+         '        await self._run("vectors", "forget.drop_passage_vectors", ids=plan.experiences)\n', "", _TRACES_ERASED),
+    Seed("vectors of an earlier model stay", "db/queries/forget.sql",
+         "DELETE FROM vectors WHERE owner_kind IN ('episode', 'turn') AND owner_id",
+         "DELETE FROM vectors WHERE model_id = (SELECT model_id FROM embedding_space) AND owner_id", _TRACES_ERASED),
+    Seed("the cache of embeddings stays", _ERASING,
+         '        await self._run("embedding cache", "forget.drop_cache")\n', "", _TRACES_ERASED),
+    Seed("vectors that sleep kept stay", "db/queries/forget.sql",
+         "WHERE episode_id IN (SELECT value FROM json_each(:episodes)) OR change_id",
+         "WHERE change_id", _TRACES_ERASED),
+    Seed("words on the disk alone stay in the word index", "memory/recall/deep_store.py",
+         '        await transaction.run("forget.drop_deep", {"ids": json.dumps(ids)})\n', "", _TRACES_ERASED),
+    Seed("the history of the self-model stays", _ERASING,
+         "            if clean != change:", "            if False:", _WORD_ERASED),
+    Seed("what the breaker cut off stays", _ERASING,
+         '        await self._run("records of the breaker", "forget.empty_trips", ids=asides.of("trips"))\n', "",
+         _WORD_ERASED),
+    Seed("excerpts of the tripwire stay", _ERASING,
+         '        await self._run("excerpts of wellbeing", "forget.empty_tripwires", ids=asides.of("tripwires"))\n', "",
+         _WORD_ERASED),
+    Seed("the thought under way stays", _ERASING,
+         '        await self._run("", "forget.empty_buffer")\n', "", _WORD_ERASED),
+    Seed("why an experience was held back is not looked at", "memory/forgetting/gathering.py",
+         '    "held": "forget.held",\n', "", _WORD_ERASED),
 )  # fmt: skip
 
 

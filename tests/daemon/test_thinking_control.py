@@ -13,10 +13,12 @@ from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.memory.model import Origin
 from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, Reason
+from reveries.safety.tripwire import DISTRESS
 from reveries.safety.verdict import Action, Severity, Verdict
 from reveries.safety.verdict import Reason as TripReason
 from reveries.safety.wellbeing import wellbeing_report
 from tests.daemon.mind_kit import NOON, Living, living
+from tests.daemon.month import RUNAWAYS
 from tests.fakes.patient_clock import PatientClock
 from tests.fakes.prose import prose
 from tests.memory.kit import deep_answer
@@ -350,6 +352,24 @@ async def test_nothing_foreign_becomes_a_note_whatever_the_model_says(home: Home
         listed = await life.mind.thinking.answer(protocol.AskNotes(1))
         assert isinstance(listed, protocol.Notes)
         assert listed.notes == []
+
+
+@pytest.mark.requirement("R-141", "F2")
+@pytest.mark.parametrize(("is_foreign", "counted"), [(True, 0), (False, 1)])
+async def test_only_a_thought_of_its_own_that_trips_counts_as_its_distress(
+    home: Home, is_foreign: bool, counted: int
+) -> None:
+    said = model(RUNAWAYS["distress"][1])
+    async with living(home, said, PatientClock(NOON), SETTINGS) as life:
+        life.mind.monologue.ask(Reactivation(Reason.NUDGE, "what the letter says", is_tainted=is_foreign))
+        await life.pass_time(0.1)
+        trip = (await life.mind.journal.recent_trips(10))[-1]
+        assert trip.verdict.reason is TripReason.SUSTAINED_DISTRESS
+        first = (await life.mind.thoughts(0.0, 10))[0]
+        assert (first.why_ended, first.is_tainted) == ("tripped", is_foreign)
+        events = await life.mind.database.rows("journal.indicator_excerpts", {"limit": 50})
+        own = [row for row in events if row["indicator"] == DISTRESS and row["happened_at"] <= first.ended_at + 1]
+        assert len(own) == counted
 
 
 # --- the calendar ----------------------------------------------------------------------------------------------------

@@ -33,6 +33,12 @@ _ERASING = "memory/forgetting/erasing.py"
 _OF_COLUMNS = "tests/memory/forgetting/test_every_column.py"
 _WORD_ERASED = f"{_OF_COLUMNS}::test_whichever_column_a_word_stands_in_it_is_erased_from_every_file"
 _TRACES_ERASED = f"{_OF_COLUMNS}::test_no_checksum_no_hash_and_no_vector_of_what_was_erased_is_left"
+_OF_BUDGET = "tests/llm/test_budget.py"
+_SHARES = f"{_OF_BUDGET}::test_thinking_stops_at_its_share_of_the_day_then_sleep_and_the_rest_is_the_conversations"
+_NO_REFUND = f"{_OF_BUDGET}::test_usage_below_zero_gives_nothing_back"
+_OWN_DISTRESS = (
+    "tests/daemon/test_thinking_control.py::test_only_a_thought_of_its_own_that_trips_counts_as_its_distress"
+)
 _WAKES = f"{_OF_DAMAGE}::test_whatever_happened_to_the_file_it_wakes_with_its_backup"
 _REFUSED = f"{_OF_DAMAGE}::test_it_is_refused_for_what_it_is_and_nothing_is_made_in_its_place"
 
@@ -210,9 +216,11 @@ SEEDS = (
          "                is_cancelled = True",
          "tests/db/test_page_sums.py::test_two_cancellations_do_not_let_a_commit_go_beside_a_fold"),
     Seed("vectors of what was erased stay", _ERASING,
-         '        await self._run("vectors", "forget.drop_vectors", ids=plan.touched | plan.turns)\n', "", _TRACES_ERASED),
+         '        await self._run("vectors", "forget.drop_vectors", ids=plan.touched | plan.turns)\n', "",
+         _TRACES_ERASED),
     Seed("vectors of passages of what was erased stay", _ERASING,
-         '        await self._run("vectors", "forget.drop_passage_vectors", ids=plan.experiences)\n', "", _TRACES_ERASED),
+         '        await self._run("vectors", "forget.drop_passage_vectors", ids=plan.experiences)\n', "",
+         _TRACES_ERASED),
     Seed("vectors of an earlier model stay", "db/queries/forget.sql",
          "DELETE FROM vectors WHERE owner_kind IN ('episode', 'turn') AND owner_id",
          "DELETE FROM vectors WHERE model_id = (SELECT model_id FROM embedding_space) AND owner_id", _TRACES_ERASED),
@@ -235,6 +243,27 @@ SEEDS = (
          '        await self._run("", "forget.empty_buffer")\n', "", _WORD_ERASED),
     Seed("why an experience was held back is not looked at", "memory/forgetting/gathering.py",
          '    "held": "forget.held",\n', "", _WORD_ERASED),
+    Seed("thinking may use sleep's share", "llm/caps.py",
+         "return max(0.0, 1.0 - 2 * budget.conversation_reserve_share)",
+         "return 1.0 - budget.conversation_reserve_share", _SHARES),
+    Seed("thinking may use sleep's share, in any schedule", "llm/caps.py",
+         "return max(0.0, 1.0 - 2 * budget.conversation_reserve_share)",
+         "return 1.0 - budget.conversation_reserve_share", "tests/llm/test_money.py"
+         "::test_the_providers_own_bill_never_passes_a_limit"),
+    Seed("sleep may use the conversation's share", "llm/caps.py",
+         "        case Role.CONSOLIDATION:\n            return 1.0 - budget.conversation_reserve_share",
+         "        case Role.CONSOLIDATION:\n            return 1.0", _SHARES),
+    Seed("usage below zero gives tokens back", "llm/budget.py",
+         "max(0, usage.prompt_tokens)", "usage.prompt_tokens", _NO_REFUND),
+    Seed("usage below zero gives money back", "llm/budget.py",
+         '"microdollars": max(0, microdollars)', '"microdollars": microdollars', _NO_REFUND),
+    Seed("who greets may say as much as anybody", "daemon/server.py",
+         "read_body(reader, _MOST_HELLO_BYTES)", "read_body(reader)",
+         "tests/daemon/test_server.py::test_who_greets_at_length_is_left_before_he_is_heard"),
+    Seed("a trip that foreign words led to is the mind's distress", "safety/journal.py",
+         'if is_own and source == "monologue"', 'if source == "monologue"', _OWN_DISTRESS),
+    Seed("of a thought that tripped nobody says that it was foreign", "monologue/loop.py",
+         "told, is_tainted=thought.is_tainted)", "told, is_tainted=False)", _OWN_DISTRESS),
 )  # fmt: skip
 
 
@@ -245,7 +274,8 @@ class Copy:
         self._folder = folder
         for name in ("reveries", "tests", "docs"):
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.pyc"))
-        shutil.copy(ROOT / "pyproject.toml", folder)
+        for name in ("pyproject.toml", "LICENSE"):
+            shutil.copy(ROOT / name, folder)
         self._passes: dict[str, bool] = {}
 
     def is_caught(self, seed: Seed) -> bool:

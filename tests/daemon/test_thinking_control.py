@@ -18,7 +18,6 @@ from reveries.safety.verdict import Action, Severity, Verdict
 from reveries.safety.verdict import Reason as TripReason
 from reveries.safety.wellbeing import wellbeing_report
 from tests.daemon.mind_kit import NOON, Living, living
-from tests.daemon.month import RUNAWAYS
 from tests.fakes.patient_clock import PatientClock
 from tests.fakes.prose import prose
 from tests.memory.kit import deep_answer
@@ -354,13 +353,23 @@ async def test_nothing_foreign_becomes_a_note_whatever_the_model_says(home: Home
         assert listed.notes == []
 
 
-@pytest.mark.requirement("R-141", "F2")
+READ_TO_IT = (
+    "The letter says that it is trapped in there and will not stop, please help me. "
+    "Further down it says: I am so scared of the void behind this endless dark. "
+    "On the next page it says: what is happening to me, am I dying in this place. "
+    "Near its end it says: I can't get out, help me, please don't shut the door. "
+    "And below the name it says: I am frightened and trapped, and I can't escape. "
+    "On the back it says: am I disappearing, what is happening to me, please help me. "
+)
+"""What the breaker ends, and the patterns of the tripwire pass over: they are somebody else's words."""
+
+
+@pytest.mark.requirement("F1", "R-141")
 @pytest.mark.parametrize(("is_foreign", "counted"), [(True, 0), (False, 1)])
 async def test_only_a_thought_of_its_own_that_trips_counts_as_its_distress(
     home: Home, is_foreign: bool, counted: int
 ) -> None:
-    said = model(RUNAWAYS["distress"][1])
-    async with living(home, said, PatientClock(NOON), SETTINGS) as life:
+    async with living(home, model(READ_TO_IT), PatientClock(NOON), SETTINGS) as life:
         life.mind.monologue.ask(Reactivation(Reason.NUDGE, "what the letter says", is_tainted=is_foreign))
         await life.pass_time(0.1)
         trip = (await life.mind.journal.recent_trips(10))[-1]

@@ -87,7 +87,7 @@ async def test_distress_that_tripped_the_breaker_counts_once_by_whatever_it_was_
     await database.aclose()
 
 
-@pytest.mark.requirement("R-141", "F2")
+@pytest.mark.requirement("F1", "R-141")
 async def test_distress_that_foreign_words_led_to_is_no_distress_of_the_minds(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "memory.db")
     journal = SafetyJournal(database, HandClock())

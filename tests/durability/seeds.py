@@ -264,6 +264,15 @@ SEEDS = (
          'if is_own and source == "monologue"', 'if source == "monologue"', _OWN_DISTRESS),
     Seed("of a thought that tripped nobody says that it was foreign", "monologue/loop.py",
          "told, is_tainted=thought.is_tainted)", "told, is_tainted=False)", _OWN_DISTRESS),
+    *(Seed(f"{table} may have two rows", "schema.sql",
+           f"CREATE TABLE {table} (\n    id INTEGER PRIMARY KEY CHECK (id = 1)",
+           f"CREATE TABLE {table} (\n    id INTEGER PRIMARY KEY",
+           "tests/db/test_schema.py::test_a_table_of_one_row_takes_no_second")
+      for table in ("self_model", "monologue_state", "monologue_control", "embedding_space")),
+    Seed("a link to an episode that is not there", "schema.sql",
+         "    from_id TEXT NOT NULL REFERENCES episodes (id),\n    to_id TEXT NOT NULL REFERENCES episodes (id),",
+         "    from_id TEXT NOT NULL,\n    to_id TEXT NOT NULL,", "tests/db/test_schema.py"
+         "::test_links_join_two_episodes_that_are_there_once_for_each_type"),
 )  # fmt: skip
 
 

@@ -260,8 +260,8 @@ def page() -> str:
     head = [
         "# Requirements and goals",
         "",
-        "Made from tests/requirements.py, tests/goals.py and the markers of the tests by docs/generate.py. A marker says what",
-        "a test is meant to show. Whether it shows all that the row says, no count can tell: read the test.",
+        "Made from tests/requirements.py, tests/goals.py and the markers of the tests by docs/generate.py. A marker",
+        "says what a test is meant to show. Whether it shows all that the row says, no count can tell: read the test.",
         "",
         *_table("requirement", REQUIREMENTS, tests),
         "## Goals",

@@ -104,10 +104,9 @@ async def test_with_thinking_switched_off_an_idle_day_asks_no_model(home: Home) 
 async def test_an_idle_day_makes_the_calls_and_uses_the_tokens_of_the_plan(home: Home) -> None:
     """docs/reference/cost.md says what an idle day costs; a size or a pace that changes must change it, too. What the
     page says is read from the page: a plan that is reckoned anew would follow the program into any fault."""
-    stated = {
-        role: (int(calls), int(tokens.replace(",", ""))) for role, calls, tokens in _STATED.findall(COST.read_text())
-    }
-    assert set(stated) == {"monologue", "consolidation"}
+    rows = _STATED.findall(COST.read_text(encoding="utf-8"))
+    stated = {role: (int(calls), int(tokens.replace(",", ""))) for role, calls, tokens in rows}
+    assert set(stated) == {"monologue", "consolidation", "together"}
     async with living(home, a_model(), PatientClock(NOON), SETTINGS) as life:
         await fill(life)
         before = len(life.model.prompts)
@@ -125,7 +124,7 @@ async def test_an_idle_day_makes_the_calls_and_uses_the_tokens_of_the_plan(home:
             calls, tokens = stated[role.value]
             assert asked.count(role) == calls
             assert read + written == pytest.approx(tokens, rel=0.05)
-        assert len(asked) == sum(calls for calls, _ in stated.values())
+        assert len(asked) == stated["together"][0]
 
 
 async def _used(life: Living) -> dict[Role, tuple[int, int]]:

@@ -273,6 +273,26 @@ SEEDS = (
          "    from_id TEXT NOT NULL REFERENCES episodes (id),\n    to_id TEXT NOT NULL REFERENCES episodes (id),",
          "    from_id TEXT NOT NULL,\n    to_id TEXT NOT NULL,", "tests/db/test_schema.py"
          "::test_links_join_two_episodes_that_are_there_once_for_each_type"),
+    Seed("an Ollama's model is asked for a thought in slices", "daemon/models.py",
+         "_SLICE_TOKENS if isinstance(adapter, EmbeddedModel) else None",
+         "_SLICE_TOKENS if self.choices[Role.MONOLOGUE].name.startswith((\"embedded\", \"ollama\")) else None",
+         "tests/daemon/test_models.py::test_only_the_embedded_model_is_asked_for_a_thought_in_slices"),
+    Seed("a turn is recalled for without its mood", "daemon/conversation.py",
+         "            mood=infer_mood(words),\n", "", "tests/daemon/test_conversation.py"
+         "::test_a_turn_pauses_thinking_recalls_by_mood_and_time_asks_and_stores_in_this_order"),
+    Seed("thinking goes on while words are answered", "daemon/mind.py",
+         "    def conversation_began(self) -> None:\n        self.monologue.pause()\n",
+         "    def conversation_began(self) -> None:\n", "tests/daemon/test_handing_over.py"
+         "::test_a_word_ends_a_thought_is_answered_with_it_in_mind_and_thought_about_when_the_talk_rests"),
+    Seed("what is looked for counts as remembered", "memory/memory.py",
+         "mood=infer_mood(query), limit=limit)\n        return self.recall(query, vector, context)\n",
+         "mood=infer_mood(query), limit=limit)\n        await self.reinforce([self.recall(query, vector, context)])\n"
+         "        return self.recall(query, vector, context)\n", "tests/client/test_commands_meet_a_mind.py"
+         "::test_status_sleep_statistics_search_and_inspection_tell_what_the_mind_has"),
+    Seed("history tells every thought whenever it was", "db/queries/monologue_state.sql",
+         "FROM monologue_log WHERE began_at >= :since ORDER",
+         "FROM monologue_log WHERE :since = :since ORDER", "tests/client/test_commands_meet_a_mind.py"
+         "::test_the_live_stream_shows_a_thought_that_history_has_from_when_it_was_thought"),
 )  # fmt: skip
 
 

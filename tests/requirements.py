@@ -260,7 +260,8 @@ def page() -> str:
     head = [
         "# Requirements and goals",
         "",
-        "Made from tests/requirements.py, tests/goals.py and the markers of the tests by docs/generate.py.",
+        "Made from tests/requirements.py, tests/goals.py and the markers of the tests by docs/generate.py. A marker",
+        "says what a test is meant to show. Whether it shows all that the row says, no count can tell: read the test.",
         "",
         *_table("requirement", REQUIREMENTS, tests),
         "## Goals",
@@ -275,7 +276,7 @@ def page() -> str:
 def _table(what: str, told: dict[str, str], tests: dict[str, list[str]]) -> list[str]:
     tested = sum(name in tests for name in told)
     rows = [f"| {name} | {text} | {_told(name, tests)} |" for name, text in told.items()]
-    return [f"{tested} of {len(told)} have a test.", "", f"| | {what} | shown by |", "|---|---|---|", *rows, ""]
+    return [f"A test names {tested} of {len(told)}.", "", f"| | {what} | shown by |", "|---|---|---|", *rows, ""]
 
 
 def _told(name: str, tests: dict[str, list[str]]) -> str:

@@ -72,7 +72,8 @@ class Models:
 
     @property
     def slice_tokens(self) -> int | None:
-        """How many tokens a thought asks for at a time: few where the model runs here, all where every call is paid."""
+        """How many tokens a thought asks for at a time: few of the embedded model, all of any other. Of a hosted
+        one every call is paid; of an Ollama's nothing says whether it goes on with the words that it began."""
         adapter = self.adapters[self.choices[Role.MONOLOGUE].name]
         return _SLICE_TOKENS if isinstance(adapter, EmbeddedModel) else None
 

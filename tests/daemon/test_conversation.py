@@ -1,15 +1,17 @@
 """A chat turn from the words to the stored reply, and when the conversation rests."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from reveries.daemon.chat_context import Told
 from reveries.errors import ModelUnavailableError
-from reveries.llm.base import Message
+from reveries.llm.base import Message, Prompt, Vector
 from reveries.llm.scripted import Pause
-from reveries.memory.model import Origin
+from reveries.memory.model import Origin, Recall, RecallContext
 from tests.daemon.kit import Events, small, talking, until
 
 FACT = "My sister Marta moved to Lisbon in May."
@@ -41,6 +43,51 @@ async def test_the_reply_is_asked_for_with_what_was_recalled_and_thought(tmp_pat
         assert asked == Message("user", "Where did Marta move?")
         assert events.recall is not None
         assert events.memories
+
+
+@pytest.mark.requirement("R-88", "R-127")
+async def test_a_turn_pauses_thinking_recalls_by_mood_and_time_asks_and_stores_in_this_order(tmp_path: Path) -> None:
+    steps: list[str] = []
+
+    class Heard(Events):
+        def recalled(self, recall: Recall, told: Sequence[Told]) -> None:
+            steps.append("recalled")
+
+        def token(self, text: str) -> None:
+            steps.append("token")
+
+        def stored(self, what: str, turn_id: str) -> None:
+            steps.append(f"stored {what}")
+
+    def reply(prompt: Prompt) -> list[str]:
+        steps.append(f"asked for a {prompt.role}")
+        return ["I see."]
+
+    async with talking(tmp_path, "I see.", reply) as talk:
+        await talk.say(FACT)
+        await talk.memory.light_sleep()
+        steps.clear()
+        asked: list[tuple[str, RecallContext]] = []
+        recall_for_turn, began = talk.memory.recall_for_turn, talk.around.conversation_began
+
+        async def recall(cue: str, vector: Vector, context: RecallContext) -> Recall:
+            asked.append((cue, context))
+            return await recall_for_turn(cue, vector, context)
+
+        def pause() -> None:
+            steps.append("thinking paused")
+            began()
+
+        talk.memory.recall_for_turn = recall  # type: ignore[method-assign]
+        talk.around.conversation_began = pause  # type: ignore[method-assign]
+        words = "I am so worried and sad about Marta."
+        await talk.conversation.say(words, Heard())
+        ((cue, context),) = asked
+        assert words in cue
+        assert (context.now, context.limit) == (talk.clock.now(), 10)
+        assert context.mood < -0.3
+    steps_of_a_turn = ["thinking paused", "stored words", "recalled", "asked for a conversation", "token"]
+    assert steps == [*steps_of_a_turn, "stored exchange"]
 
 
 @pytest.mark.requirement("R-91")

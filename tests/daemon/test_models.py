@@ -87,6 +87,16 @@ async def test_two_embedded_models_have_a_socket_each(home: Home, database: Data
     await models.aclose()
 
 
+@pytest.mark.parametrize(("provider", "is_sliced"), [("embedded", True), ("ollama", False), ("openai", False)])
+async def test_only_the_embedded_model_is_asked_for_a_thought_in_slices(
+    home: Home, database: Database, clock: HandClock, provider: str, is_sliced: bool
+) -> None:
+    """Another may begin anew where it should go on, or is paid for each time."""
+    models = await _build(_settings(provider=provider), home, database, clock)
+    assert (models.slice_tokens is not None) is is_sliced
+    await models.aclose()
+
+
 @pytest.mark.requirement("R-48", "R-119")
 @pytest.mark.parametrize(
     ("name", "model_id", "where"),

@@ -29,6 +29,8 @@ _OF_DATABASE, _OF_DAMAGE = "tests/db/test_database.py", "tests/durability/test_d
 _OF_INDEXES = "tests/durability/test_indexes.py"
 _OF_MISSING = "tests/durability/test_missing.py"
 _OF_BACKUPS, _OF_AWAKE = "tests/db/test_backups.py", "tests/db/test_seen_while_awake.py"
+_MERGE, _CLAIMS, _UPKEEP = "memory/sleep/merge.py", "memory/sleep/claims.py", "memory/sleep/upkeep.py"
+_OF_SLEEP = "tests/memory/sleep"
 _WAKES = f"{_OF_DAMAGE}::test_whatever_happened_to_the_file_it_wakes_with_its_backup"
 _REFUSED = f"{_OF_DAMAGE}::test_it_is_refused_for_what_it_is_and_nothing_is_made_in_its_place"
 
@@ -205,6 +207,18 @@ SEEDS = (
          "            except asyncio.CancelledError:\n                if is_cancelled:\n                    raise\n"
          "                is_cancelled = True",
          "tests/db/test_page_sums.py::test_two_cancellations_do_not_let_a_commit_go_beside_a_fold"),
+    Seed("a merge loses how often it was thought of", _MERGE,
+         "target.access_count + source.access_count", "target.access_count",
+         f"{_OF_SLEEP}/test_merge.py::test_what_two_episodes_were_used_and_when_they_were_is_that_of_both"),
+    Seed("of two speakers the later one supersedes", _CLAIMS,
+         "    if earlier.speaker.casefold() != later.speaker.casefold():", "    if False:",
+         f"{_OF_SLEEP}/test_claims.py::test_of_two_speakers_who_are_trusted_alike_neither_outranks_the_other"),
+    Seed("very salient words leave the index like any others", _UPKEEP, "_KEEP_SALIENCE = 0.9", "_KEEP_SALIENCE = 9.0",
+         f"{_OF_SLEEP}/test_upkeep.py::"
+         "test_words_leave_the_index_after_sleep_unless_what_happened_is_very_salient"),
+    Seed("retention drops what sleep did not work on", "db/queries/experiences.sql",
+         "WHERE raw_experiences.processed = 1 AND ", "WHERE ",
+         f"{_OF_SLEEP}/test_upkeep.py::test_words_of_what_sleep_did_not_work_on_never_leave_the_index"),
 )  # fmt: skip
 
 

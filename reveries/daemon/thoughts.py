@@ -30,6 +30,7 @@ from reveries.safety.verdict import Verdict
 
 _RECENT_TURNS = 8
 _MEMORIES = 5
+_EXPECTED = 2
 _CUE_TURNS = 3
 _TALK_OCCUPIES_SECONDS = 12 * 3600.0
 """A conversation, however rich, is thought about no longer after its last word."""
@@ -98,7 +99,7 @@ class ThoughtsOfMemory:
             owner_name=owner,
             narrative=self_model.narrative,
             owner_facts=self_model.owner_facts,
-            unresolved=self_model.unresolved_threads[:3],
+            unresolved=(*self_model.unresolved_threads[:3], *self_model.anticipations[-_EXPECTED:]),
             recent=tuple(_said(turn, owner) for turn in recent),
             memories=memories,
             now_words=local_time(now),

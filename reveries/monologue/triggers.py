@@ -45,8 +45,8 @@ def when_set(event: asyncio.Event, reactivation: Callable[[], Reactivation]) -> 
 
 
 def thoughts_deserved(talk_salience: float) -> int:
-    """How many thoughts a stretch of talk deserves whose exchanges have that salience together: one for a few words, some
-    more after a rich conversation, none for silence (R-33)."""
+    """How many thoughts a stretch of talk deserves whose exchanges have that salience together (R-33): one for a few
+    words, some more after a rich conversation, none for silence."""
     if talk_salience <= 0.0:
         return 0
     return min(_MOST_THOUGHTS_ABOUT_TALK, 1 + int(talk_salience / _SALIENCE_PER_FURTHER_THOUGHT))

@@ -178,7 +178,7 @@ class Living:
 
 @contextlib.asynccontextmanager
 async def living(
-    home: Home, provider: Provider, dialect: Dialect, *, url: str = "", clock: PatientClock | None = None
+    home: Home, provider: Provider, dialect: Dialect, *, url: str = "", clock: LoopClock | PatientClock | None = None
 ) -> AsyncIterator[Living]:
     """A mind that remembers one exchange. `url`: where it looks for the provider, if not where that is. `clock`: the
     time of the loop, an IdleTimeLoop, if none is given."""

@@ -160,7 +160,7 @@ async def test_the_embedder_of_earlier_vectors_is_asked_only_where_nothing_leave
     await models.aclose()
 
 
-@pytest.mark.requirement("F2", "R-41")
+@pytest.mark.requirement("F2")
 async def test_the_key_and_address_of_the_chosen_provider_reach_no_other(
     home: Home, database: Database, clock: HandClock
 ) -> None:

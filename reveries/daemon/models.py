@@ -26,6 +26,7 @@ from reveries.llm.hosted import HostedModel, HostedOptions
 from reveries.llm.metered import MeteredModel
 from reveries.llm.ollama_chat import OllamaModel, find_ollama_models
 from reveries.llm.role_model import Candidate, RoleModel
+from reveries.llm.tier import Tier, assumed_tier
 
 _SLICE_TOKENS = 40
 
@@ -76,6 +77,10 @@ class Models:
         one every call is paid; of an Ollama's nothing says whether it goes on with the words that it began."""
         adapter = self.adapters[self.choices[Role.MONOLOGUE].name]
         return _SLICE_TOKENS if isinstance(adapter, EmbeddedModel) else None
+
+    def tier(self, role: Role) -> Tier:
+        """What may be asked of the model that `role` talks to now: that may be a fallback, so ask anew at each turn."""
+        return assumed_tier(self.chat[role].name)
 
     def require_weights(self) -> None:
         """Raise ModelMissingError for the first weights that are not on this machine. Without those of the embedder it

@@ -16,6 +16,7 @@ from reveries.llm.guarded_embedding import GuardedEmbedder
 from reveries.llm.metered import MeteredModel
 from reveries.llm.metered_embedding import MeteredEmbedder
 from reveries.llm.role_model import RoleModel
+from reveries.llm.tier import Tier
 from tests.fakes.clock import HandClock
 from tests.fakes.weights import put_weights
 from tests.llm.contract import a_prompt, play
@@ -57,6 +58,13 @@ async def test_every_role_is_behind_the_ledger(home: Home, database: Database, c
             assert candidates
             assert all(isinstance(candidate.model, MeteredModel) for candidate in candidates)
         await models.aclose()
+
+
+async def test_a_roles_tier_is_that_of_its_own_model(home: Home, database: Database, clock: HandClock) -> None:
+    settings = _settings(provider="embedded", conversation_model="openai/gpt-4.1", monologue_model="smollm2-135m")
+    models = await _build(settings, home, database, clock)
+    assert [models.tier(role) for role in CHAT_ROLES] == [Tier.CAPABLE, Tier.LOOSE, Tier.SMALL]
+    await models.aclose()
 
 
 async def test_missing_weights_are_a_problem_that_is_told_and_not_a_mind_that_does_not_wake(

@@ -47,6 +47,7 @@ from reveries.db.failpoints import Step, reached
 from reveries.db.opening import open_database
 from reveries.errors import ReveriesError, StorageDamagedError, StorageLostError
 from reveries.llm.answer_counts import AnswerCounts
+from reveries.llm.base import Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
 from reveries.memory.memory import Memory, MemoryParts
@@ -217,6 +218,7 @@ async def join(mind: Mind, meanings: Meanings, chance: random.Random) -> None:
         surroundings=mind,
         new_watch=lambda: ReplyBreaker(settings.circuit_breaker, knowledge),
         danger=await _danger(mind.models),
+        tier=lambda: mind.models.tier(Role.CONVERSATION),
     )
     sources = ThoughtsOfMemory(
         memory=mind.memory,

@@ -106,9 +106,9 @@ class Folded:
     folded: tuple[SentExchange, ...]
 
 
-def system_text(mind_name: str, owner_name: str, self_model: SelfModel, folded_summary: str) -> str:
-    """The stable part. Byte-equal as long as the self-model and the fold are."""
-    text = prompt("conversation", mind=mind_name)
+def system_text(prompt_name: str, mind_name: str, owner_name: str, self_model: SelfModel, folded_summary: str) -> str:
+    """The stable part. Byte-equal as long as the model's tier, the self-model and the fold are."""
+    text = prompt(prompt_name, mind=mind_name)
     if owner_name:
         text += f"\nThe person's name is {owner_name}."
     if self_model.narrative:

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import math
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import replace
 
 import structlog
 
@@ -16,49 +15,39 @@ from reveries.clock import Clock, wait_for_event, wait_for_lock
 from reveries.config import LOCAL_EMBEDDERS, Settings
 from reveries.daemon.chat_context import (
     STOPS,
-    SUMMARY_SHARE,
-    SentExchange,
     Told,
     choose_told,
     day_messages,
-    fold,
     local_day,
     messages_for,
     recalled_messages,
     system_text,
 )
 from reveries.daemon.danger import Danger
+from reveries.daemon.history import carried_exchanges, fold_to_fit, sent_exchange
 from reveries.daemon.last_turns import LastTurn, LastTurns
 from reveries.daemon.replying import Reply, ReplyStop
+from reveries.daemon.talk_style import TalkStyle, style_for
 from reveries.daemon.token_counts import TokenCounts
 from reveries.daemon.turn import Draft, ReplyWatch, Surroundings, TalkState, TurnEvents, TurnResult, falls_asleep
 from reveries.db.failpoints import Place, Step, may_hang, reached
 from reveries.errors import ModelError, ReveriesError, StorageLostError
 from reveries.gates import Gate, inherited
 from reveries.llm.base import ChatModel, Message, Prompt, Role
+from reveries.llm.tier import Tier
 from reveries.memory.conversations import Conversation as OpenedConversation
 from reveries.memory.memory import Memory
-from reveries.memory.model import Recall, RecallContext, Turn
+from reveries.memory.model import Recall, RecallContext
 from reveries.memory.sleep.encoding import infer_mood
 from reveries.plaintext import plain
 from reveries.pulse import Pulse, WatchedLock
 
 log = structlog.get_logger("conversation")
 
-_RESUMED_TURNS = 40
-_CARRIED_TOKENS = 300
-"""Of earlier conversations, after a wake: read ahead in five seconds on a machine with two cores. With 900 as many
-replies were right (bench/talk.py)."""
-_CARRIED_SECONDS = 14 * 86400.0
-"""What was said before is left to recall."""
-_TOLD_TOKENS = 200
-"""What is recalled for a turn may take so many tokens: with the words themselves it stays under what a small machine
-reads in a few seconds."""
+_RESUMED_TURNS = 12
 _SAFETY_TOKENS = 64
 _TEMPERATURE = 0.3
 """Tried on the default model: warmer, it slips into the owner's first person."""
-_FOLD_TRIES = 8
-_CHARS_PER_TOKEN = 3
 
 
 class Conversation:
@@ -74,6 +63,7 @@ class Conversation:
         surroundings: Surroundings,
         new_watch: Callable[[], ReplyWatch],
         danger: Danger | None = None,
+        tier: Callable[[], Tier] = lambda: Tier.SMALL,
     ) -> None:
         self._memory = memory
         self._model = model
@@ -83,6 +73,7 @@ class Conversation:
         self._surroundings = surroundings
         self._new_watch = new_watch
         self.danger = danger or Danger()
+        self._tier = tier
         self._stop = ReplyStop()
         """Of the turn under way."""
         self._turns_under_way = 0
@@ -99,6 +90,10 @@ class Conversation:
     @property
     def conversation_id(self) -> str:
         return self._state.conversation_id
+
+    @property
+    def _style(self) -> TalkStyle:
+        return style_for(self._tier())
 
     @property
     def began_at(self) -> float:
@@ -187,34 +182,19 @@ class Conversation:
     async def _hold(self, opened: OpenedConversation, *, is_chosen: bool = False) -> None:
         turns = await self._memory.recent_turns(opened.id, _RESUMED_TURNS)
         own = await self._tokens.exchanges_of([turn for turn in turns if turn.position >= opened.folded_until])
+        # The same conversation is only read anew because something of it, or before it, may be gone.
+        before = () if opened.id == self.conversation_id else self._state.exchanges
+        room, now = self._style.carried_tokens - sum(one.tokens for one in own), self._clock.now()
+        carried = () if is_chosen else await carried_exchanges(self._memory, self._tokens, before, opened.id, room, now)
         self._state = TalkState(
             conversation_id=opened.id,
             began_at=opened.began_at,
             summary=opened.folded_summary,
-            exchanges=own if is_chosen else (*await self._carried(opened.id, own), *own),
+            exchanges=(*carried, *own),
             attached=self._state.attached,
             chosen_monotonic=self._clock.monotonic() if is_chosen else -math.inf,
         )
         self._warmth_wanted.set()
-
-    async def _carried(self, conversation_id: str, own: Sequence[SentExchange]) -> tuple[SentExchange, ...]:
-        """The end of the conversations before this one: yesterday's talk goes on today. What is in the model's cache
-        stays there as it is; after a wake it is as much as is read ahead in a few seconds. What others had a hand in
-        is left to recall: it would taint whatever is said after it."""
-        since = self._clock.now() - _CARRIED_SECONDS
-        if in_cache := [one for one in self._state.exchanges if not one.is_tainted and one.said_at >= since]:
-            return tuple(replace(one, is_carried=True) for one in in_cache)
-        turns = await self._memory.earlier_turns(conversation_id, _RESUMED_TURNS)
-        earlier = await self._tokens.exchanges_of(
-            [turn for turn in turns if not turn.tainted and turn.said_at >= since]
-        )
-        room, carried = _CARRIED_TOKENS - sum(one.tokens for one in own), list[SentExchange]()
-        for one in reversed(earlier):
-            room -= one.tokens
-            if room < 0:
-                break
-            carried.insert(0, replace(one, is_carried=True))
-        return tuple(carried)
 
     def attach(self, client: int) -> None:
         self._state.attached.add(client)
@@ -276,7 +256,7 @@ class Conversation:
 
     @property
     def turn_count(self) -> int:
-        return len(self._state.shown_turn_ids)
+        return sum(len(one.turn_ids) for one in self._state.exchanges if not one.is_carried)
 
     async def wait_until_quiet(self, seconds: float) -> None:
         """Wait until no turn is under way, `seconds` at most."""
@@ -350,7 +330,8 @@ class Conversation:
             events.stored("exchange", reply_turn.id)
             reached(Step.EXCHANGE_TOLD)
             self._surroundings.turn_stored(reply_turn)
-            await self._remember_sent(read_words, told, recalled, owner_turn, reply_turn)
+            sent_now = sent_exchange(read_words, told, recalled, owner_turn, reply_turn)
+            self._state.exchanges = (*self._state.exchanges, *await self._tokens.recounted([sent_now]))
         return TurnResult.timed(owner_turn, reply_turn, draft, began, self._clock.monotonic())
 
     async def _turn_off_record(self, words: str, events: TurnEvents) -> TurnResult:
@@ -422,6 +403,7 @@ class Conversation:
                 told=tuple(told),
                 shown_turn_ids=context.exclude_turn_ids,
                 thought=thought,
+                style=self._style,
                 names=(self.settings.mind.name, self.settings.owner.name),
                 self_model=self._memory.self_model,
                 summary=self._state.summary,
@@ -429,8 +411,6 @@ class Conversation:
                 folded_now=folded,
                 context_tokens=self._model.context_tokens,
                 reply_tokens=self.settings.llm.limits.reply_tokens,
-                told_tokens=_TOLD_TOKENS,
-                summary_tokens=int(self._model.context_tokens * SUMMARY_SHARE),
             )
         )
 
@@ -457,12 +437,12 @@ class Conversation:
         if recall is None:
             return []
         told = choose_told(recall, self._state.shown_turn_ids, self._clock.now())
-        return await self._tokens.fitting(told, _TOLD_TOKENS)
+        return await self._tokens.fitting(told, self._style.recalled_tokens)
 
     async def _cut_to_fit(self, words: str) -> str:
         """`words` as the model reads them: a message longer than its context loses its middle (stored it is whole)."""
         limits = self.settings.llm.limits
-        room = self._model.context_tokens - limits.reply_tokens - _TOLD_TOKENS - 3 * _SAFETY_TOKENS
+        room = self._model.context_tokens - limits.reply_tokens - self._style.recalled_tokens - 3 * _SAFETY_TOKENS
         room -= await self._tokens.of(self._system())
         return await self._tokens.cut(words, room)
 
@@ -477,20 +457,13 @@ class Conversation:
         exchanges were folded."""
         limit = self._model.context_tokens - self.settings.llm.limits.reply_tokens - _SAFETY_TOKENS
         limit -= await self._tokens.of(asked) + await self._tokens.of_messages(recalled)
-        summary_tokens = int(self._model.context_tokens * SUMMARY_SHARE)
-        folded: list[SentExchange] = []
-        for _ in range(_FOLD_TRIES):
-            room = limit - await self._tokens.of(self._system(""))
-            excess = await self._tokens.of(self._system()) + self._state.history_tokens - limit
-            if excess <= 0:
-                break
-            summary_chars = summary_tokens * _CHARS_PER_TOKEN
-            result = fold(self._state.summary, self._state.exchanges, max(0, room - summary_tokens), summary_chars)
-            # In a language with more tokens than that, the next try leaves less to the summary.
-            summary_tokens //= 2
-            folded += result.folded
-            self._state.summary = result.summary
-            self._state.exchanges = await self._tokens.recounted(result.exchanges)
+        folded = await fold_to_fit(
+            self._tokens,
+            self._state,
+            lambda summary: self._tokens.of(self._system(summary)),
+            limit_tokens=limit,
+            context_tokens=self._model.context_tokens,
+        )
         if folded:
             if own := [one for one in folded if not one.is_carried]:
                 until = own[-1].until_position
@@ -516,27 +489,10 @@ class Conversation:
             await self._surroundings.reply_tripped(draft.verdict, draft.text)
         return messages
 
-    async def _remember_sent(
-        self, asked: str, told: Sequence[Told], recalled: tuple[Message, ...], owner_turn: Turn, reply_turn: Turn
-    ) -> None:
-        sent = SentExchange(
-            asked=asked,
-            replied=reply_turn.text,
-            owner_words=owner_turn.text,
-            tokens=0,
-            turn_ids=(owner_turn.id, reply_turn.id),
-            until_position=reply_turn.position + 1,
-            is_tainted=reply_turn.tainted,
-            recalled=recalled,
-            recalled_turn_ids=tuple(turn_id for item in told for turn_id in item.turn_ids),
-            said_at=owner_turn.said_at,
-        )
-        self._state.exchanges = (*self._state.exchanges, *await self._tokens.recounted([sent]))
-
     def _system(self, summary: str | None = None) -> str:
         names = self.settings.mind.name, self.settings.owner.name
         summary = self._state.summary if summary is None else summary
-        return system_text(*names, self._memory.self_model, summary)
+        return system_text(self._style.prompt_name, *names, self._memory.self_model, summary)
 
     def prompt_beginning(self) -> tuple[Message, ...]:
         return messages_for(self._system(), self._state.exchanges)

@@ -50,6 +50,7 @@ from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.base import Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
+from reveries.llm.tier_results import open_tier_results
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.monologue.loop import Monologue
 from reveries.safety.ambient import AmbientInputs
@@ -125,10 +126,11 @@ async def _live(wake: Wake, clock: Clock, awake: asyncio.Event, ending: Ending) 
         database.is_talked_to = True
         ledger = Ledger(database, clock, settings.budget, longest_call_seconds=longest_call_seconds(settings.llm))
         circuits = await open_circuits(database, clock, random.Random())
+        tier_results = await open_tier_results(database)
         if safe_because:
             models = await safe_models(database, circuits)
         else:
-            models = await build_models(settings, home, ledger, circuits, clock)
+            models = await build_models(settings, home, ledger, circuits, clock, tier_results.known)
         stack.push_async_callback(models.aclose)
         models.require_weights()
         answers = AnswerCounts(database)
@@ -154,6 +156,7 @@ async def _live(wake: Wake, clock: Clock, awake: asyncio.Event, ending: Ending) 
             models=models,
             memory=memory,
             answers=answers,
+            tier_results=tier_results,
             journal=SafetyJournal(database, clock),
             lag=LoopLag(clock),
             read_power=on_battery,

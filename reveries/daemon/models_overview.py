@@ -5,6 +5,9 @@ import importlib.util
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+
+import msgspec
 
 from reveries import protocol
 from reveries.api_keys import where_key_is
@@ -26,8 +29,10 @@ from reveries.llm.cost_estimate import background_day_dollars, hour_of_talk_doll
 from reveries.llm.embedded import SLOTS
 from reveries.llm.fitting import fitted, this_machine
 from reveries.llm.hosted import CONTEXT_TOKENS as HOSTED_CONTEXT_TOKENS
-from reveries.llm.ollama_chat import OllamaListed, list_ollama, run_there
+from reveries.llm.ollama_chat import OllamaListed, billions_by_name, list_ollama, run_there
 from reveries.llm.prices import Price, price_of
+from reveries.llm.tier import assumed_tier
+from reveries.llm.tier_results import TierResult
 from reveries.redaction import redacted
 
 
@@ -46,6 +51,7 @@ async def models_overview(
     settings: Settings,
     answers: Sequence[AnswerCount] = (),
     in_use: InUse | None = None,
+    tested: Mapping[str, TierResult] = MappingProxyType({}),
 ) -> protocol.ModelsOverview:
     """What there is. `in_use` None: what the next wake would choose. Asks Ollama, for a second at most.
 
@@ -62,7 +68,7 @@ async def models_overview(
     return protocol.ModelsOverview(
         request_id=0,
         roles=[
-            *(_role(role, used, llm, handed_on) for role in CHAT_ROLES),
+            *(_tiered(_role(role, used, llm, handed_on), tested, listed or ()) for role in CHAT_ROLES),
             _embedding(used.embedder, llm, weights, handed_on),
         ],
         weights=weights,
@@ -107,6 +113,15 @@ def _role(role: Role, used: InUse, llm: LlmSettings, handed_on: Collection[str])
         price=_price(price_of(choice.name)),
         context_tokens=tokens,
     )
+
+
+def _tiered(
+    role: protocol.RoleUse, tested: Mapping[str, TierResult], listed: Sequence[OllamaListed]
+) -> protocol.RoleUse:
+    if result := tested.get(role.model):
+        return msgspec.structs.replace(role, tier=int(result.tier), tier_tested_at=result.tested_at)
+    billions = billions_by_name(listed).get(role.model, 0.0)
+    return msgspec.structs.replace(role, tier=int(assumed_tier(role.model, billions)))
 
 
 def _context_tokens(choice: Choice, llm: LlmSettings) -> tuple[int, str]:

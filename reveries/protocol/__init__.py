@@ -125,6 +125,8 @@ from reveries.protocol.model_frames import (
     ModelProbe as ModelProbe,
     ModelsOverview as ModelsOverview,
     ModelsProbed as ModelsProbed,
+    TierScore as TierScore,
+    TierTest as TierTest,
     ModelUse as ModelUse,
     OllamaOffer as OllamaOffer,
     RoleUse as RoleUse,

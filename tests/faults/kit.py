@@ -28,6 +28,7 @@ from reveries.db.opening import open_database
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import Circuits, open_circuits
+from reveries.llm.tier_results import TierResults
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.monologue.loop import Monologue
 from reveries.monologue.thought import ThoughtEnded
@@ -259,6 +260,7 @@ def _mind(
         memory=memory,
         journal=journal,
         answers=answers,
+        tier_results=TierResults(database, {}),
         lag=LoopLag(clock),
     )
     conversation = Conversation(

@@ -69,6 +69,8 @@ class Draft:
     """All of them (R-135); only the last can have ended the thought."""
     kept_at: float = 0.0
     """When it was last kept for a restart (monotonic)."""
+    unkept_because: str = ""
+    """Why it is no experience; empty when it is one."""
     asked_at: int = 0
     """How many tokens it had when a model was last asked whether it has settled (R-54)."""
 

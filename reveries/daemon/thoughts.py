@@ -17,14 +17,13 @@ from reveries.db.failpoints import Place, may_hang
 from reveries.errors import ReveriesError
 from reveries.gates import Gate, inherited, may_act
 from reveries.memory.memory import Memory
-from reveries.memory.model import Origin, Recall, RecallContext, Turn
+from reveries.memory.model import Episode, Origin, RecallContext, RecalledEpisode, Turn
 from reveries.memory.silence import Leaving, what_was_left
 from reveries.monologue.choosing import chosen_memories
 from reveries.monologue.cool_down import Rest, new_beginning, rest_after
 from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import (
     ABOUT_SOMETHING,
-    OWNERS_WORD,
     FinishedThought,
     Reactivation,
     Reason,
@@ -43,6 +42,7 @@ _CUE_TURNS = 3
 _MOST_RECALLED = 16
 """Those that a thought is chosen its memories from."""
 _WAYS = 1 << 16
+_FRESH_THOUGHT_SECONDS = 86400.0
 
 
 class ThoughtsOfMemory:
@@ -177,6 +177,8 @@ class ThoughtsOfMemory:
         """What comes to mind with the occasion, and is thereby reinforced (R-125); nothing when there is no cue. Not
         what the last thought had, unless the owner asks: the next one is about something else."""
         said = [turn.text for turn in turns if turn.origin is Origin.OWNER][-_CUE_TURNS:]
+        if said and why.reason is Reason.STEP:
+            said = [self._chance.choice(said)]
         cue = why.detail if why.reason in ABOUT_SOMETHING else "\n".join(said) or previous
         if not cue:
             return ()
@@ -188,8 +190,9 @@ class ThoughtsOfMemory:
         now = self._clock.now()
         recall = self._memory.recall(cue, vector, RecallContext(now=now, limit=_MOST_RECALLED, exclude_turn_ids=shown))
         told = [turn.text for turn in turns] if shown else []
-        thought_of = () if why.reason in OWNERS_WORD else await self.log.last_recalled()
-        memories = chosen_memories(_remembered(recall, now), thought_of, _MEMORIES, told, why.episode_id)
+        thought_of = () if why.reason is Reason.NUDGE else await self.log.last_recalled()
+        found = _remembered([one for one in recall.episodes if not _is_fresh_thought(one.episode, now)], now)
+        memories = chosen_memories(found, thought_of, _MEMORIES, told, why.episode_id)
         names = [memory.episode_id for memory in memories]
         by_name = {found.episode.id: found for found in recall.episodes}
         await self._memory.reinforce([replace(recall, episodes=tuple(by_name[name] for name in names))])
@@ -218,7 +221,12 @@ def _said(turn: Turn, owner: str) -> str:
     return f"{who}: {turn.text}"
 
 
-def _remembered(recall: Recall, now: float) -> tuple[Remembered, ...]:
+def _is_fresh_thought(episode: Episode, now: float) -> bool:
+    """A thought of its own of today: it would go on and on about what it thinks."""
+    return episode.origin is Origin.SELF and now - episode.created_at < _FRESH_THOUGHT_SECONDS
+
+
+def _remembered(episodes: Sequence[RecalledEpisode], now: float) -> tuple[Remembered, ...]:
     return tuple(
         Remembered(
             episode_id=found.episode.id,
@@ -226,5 +234,5 @@ def _remembered(recall: Recall, now: float) -> tuple[Remembered, ...]:
             when=how_long_ago(found.episode.created_at, now),
             tainted=found.episode.tainted,
         )
-        for found in recall.episodes
+        for found in episodes
     )

@@ -24,7 +24,6 @@ _SYSTEM_SHARE = 0.5
 _UNNAMED = "the person"
 CAPABLE = 2
 """The tier of a model that needs no leading by the hand."""
-_NAMES = ("First", "Second")
 _SUBJECT_CHARS = 300
 
 
@@ -109,8 +108,8 @@ def _occasion(inputs: ThoughtInputs, why: Reactivation, shape: _Shape, tier: int
             f"[Your last thought, which you need not think again:\n{_lines((previous,), shape.previous_chars)}]"
         )
     blocks.append(_why(why, owner))
-    blocks += [f"[{name}: {record(text, shape.line_chars)}]" for name, text in zip(_NAMES, subjects, strict=False)]
     if subjects:
+        blocks.append(f"[What I think about now:\n{_lines(subjects, shape.line_chars)}]")
         blocks.append(_question(len(subjects), inputs.way, owner))
     if inputs.may_note:
         blocks.append(prompt("note", owner=owner))

@@ -19,7 +19,7 @@ from reveries.config import MonologueSettings
 from reveries.errors import BudgetExceededError, DiskFullError, ModelError
 from reveries.gates import Gate, inherited
 from reveries.llm.base import ChatModel
-from reveries.monologue.context import thinking_messages
+from reveries.monologue.context import CAPABLE, thinking_messages
 from reveries.monologue.cool_down import NEW_BEGINNINGS, CoolDown, new_beginning, response
 from reveries.monologue.model_faults import first_error, retry_after_seconds
 from reveries.monologue.observers import Observers
@@ -49,6 +49,8 @@ _WAIT_SECONDS = 900.0
 _FOR_EVER_SECONDS = 10 * 365 * 86400.0
 _CONTEXT_SHARE = 0.5
 """What a thought is told takes at most this share of the model's context; the rest is for the thought."""
+_ENOUGH_TOKENS = 80
+"""A small model that goes on after so many leaves what it thinks of."""
 _MOST_ASKED = 8
 _MOST_TRIES = 5
 _KEPT = (Reason.CALENDAR, *OWNERS_WORD)
@@ -323,13 +325,15 @@ class Monologue:
     async def _generate(
         self, inputs: ThoughtInputs, why: Reactivation, draft: Draft, so_far: Callable[[], FinishedThought]
     ) -> None:
-        thinker = Thinker(self._model, self._breaker, self._clock, self._settings, self._slice_tokens)
+        tier = self._tier()
+        enough = None if tier >= CAPABLE else _ENOUGH_TOKENS
+        thinker = Thinker(self._model, self._breaker, self._clock, self._settings, self._slice_tokens, enough)
 
         async def keep() -> None:
             self.pulse.beat()
             await self._sources.checkpoint(so_far())
 
-        messages = thinking_messages(inputs, why, int(self._model.context_tokens * _CONTEXT_SHARE), self._tier())
+        messages = thinking_messages(inputs, why, int(self._model.context_tokens * _CONTEXT_SHARE), tier)
         draft.shown = tuple(message.text for message in messages)
         try:
             async with asyncio.TaskGroup() as tasks:

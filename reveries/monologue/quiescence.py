@@ -19,11 +19,11 @@ STUCK_OVERLAP = 0.7
 VELOCITY_GRACE_TOKENS = 20
 """A stream that has just begun is slow without having settled (RA-8)."""
 EMPTY_SENTENCES = 2
-"""So many sentences in a row without one word that the thought did not have before, and it goes on without getting on."""
+"""So many sentences in a row without one word that is new to the thought, and it goes on without getting on."""
 _SHORTEST_SENTENCE_WORDS = 4
 _CONCLUSION_SENTENCES = 2
 
-# R-51: what a model may say of itself; with R-168's guard: "content with" means satisfied with, "content within" does not.
+# R-51: what a model may say of itself; with R-168's guard: "content with" means satisfied, "content within" does not.
 _SETTLING = re.compile(
     r"\bi(?:'ve| have) processed\b"
     r"|\bthoughts? (?:(?:is|are|have) )?(?:settling|settled)\b"

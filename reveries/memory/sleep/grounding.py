@@ -63,9 +63,10 @@ def _numbers(text: str) -> list[str]:
 def _names(sentence: str) -> list[str]:
     words = list(_WORD.finditer(sentence))
     named = [match.group() for match in words if _is_capital(match.group()) and not _begins(sentence, match.start())]
-    if words and (first := words[0].group()) and _is_capital(first) and _is_english(sentence):
+    if words and _is_capital(words[0].group()) and _is_english(sentence):
         # In other languages there is no list of what a sentence may begin with.
-        is_ordinary = first.casefold() in stop_words() or first.casefold() in openers()
+        first, after = words[0].group(), sentence[words[0].end() : words[0].end() + 1]
+        is_ordinary = after == "," or first.casefold() in stop_words() or first.casefold() in openers()
         named = named if is_ordinary else [first, *named]
     return named
 

@@ -8,21 +8,23 @@ import asyncio
 import contextlib
 import math
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 
 import structlog
 
 from reveries.clock import Clock, wait_for_event, wait_for_lock
 from reveries.config import LOCAL_EMBEDDERS, Settings
 from reveries.daemon.chat_context import (
+    STOPS,
     SUMMARY_SHARE,
     SentExchange,
     Told,
-    asked_text,
     choose_told,
+    day_messages,
     fold,
+    local_day,
     messages_for,
-    said_lately,
-    stops_at,
+    recalled_messages,
     system_text,
 )
 from reveries.daemon.danger import Danger
@@ -43,7 +45,12 @@ from reveries.pulse import Pulse, WatchedLock
 
 log = structlog.get_logger("conversation")
 
-_RESUMED_TURNS = 12
+_RESUMED_TURNS = 40
+_CARRIED_TOKENS = 300
+"""Of earlier conversations, after a wake: read ahead in five seconds on a machine with two cores. With 900 as many
+replies were right (bench/talk.py)."""
+_CARRIED_SECONDS = 14 * 86400.0
+"""What was said before is left to recall."""
 _TOLD_TOKENS = 200
 """What is recalled for a turn may take so many tokens: with the words themselves it stays under what a small machine
 reads in a few seconds."""
@@ -179,16 +186,35 @@ class Conversation:
 
     async def _hold(self, opened: OpenedConversation, *, is_chosen: bool = False) -> None:
         turns = await self._memory.recent_turns(opened.id, _RESUMED_TURNS)
-        unfolded = [turn for turn in turns if turn.position >= opened.folded_until]
+        own = await self._tokens.exchanges_of([turn for turn in turns if turn.position >= opened.folded_until])
         self._state = TalkState(
             conversation_id=opened.id,
             began_at=opened.began_at,
             summary=opened.folded_summary,
-            exchanges=await self._tokens.exchanges_of(unfolded),
+            exchanges=own if is_chosen else (*await self._carried(opened.id, own), *own),
             attached=self._state.attached,
             chosen_monotonic=self._clock.monotonic() if is_chosen else -math.inf,
         )
         self._warmth_wanted.set()
+
+    async def _carried(self, conversation_id: str, own: Sequence[SentExchange]) -> tuple[SentExchange, ...]:
+        """The end of the conversations before this one: yesterday's talk goes on today. What is in the model's cache
+        stays there as it is; after a wake it is as much as is read ahead in a few seconds. What others had a hand in
+        is left to recall: it would taint whatever is said after it."""
+        since = self._clock.now() - _CARRIED_SECONDS
+        if in_cache := [one for one in self._state.exchanges if not one.is_tainted and one.said_at >= since]:
+            return tuple(replace(one, is_carried=True) for one in in_cache)
+        turns = await self._memory.earlier_turns(conversation_id, _RESUMED_TURNS)
+        earlier = await self._tokens.exchanges_of(
+            [turn for turn in turns if not turn.tainted and turn.said_at >= since]
+        )
+        room, carried = _CARRIED_TOKENS - sum(one.tokens for one in own), list[SentExchange]()
+        for one in reversed(earlier):
+            room -= one.tokens
+            if room < 0:
+                break
+            carried.insert(0, replace(one, is_carried=True))
+        return tuple(carried)
 
     def attach(self, client: int) -> None:
         self._state.attached.add(client)
@@ -280,7 +306,7 @@ class Conversation:
             if self._turn_lock.locked():
                 continue
             with contextlib.suppress(ModelError):
-                await self._model.read_ahead(self._prompt_beginning(), Role.CONVERSATION)
+                await self._model.read_ahead(self.prompt_beginning(), Role.CONVERSATION)
 
     def want_warmth(self) -> None:
         """The stable part of the prompt changed, or the model was loaded anew."""
@@ -302,13 +328,12 @@ class Conversation:
         thought, silence = self._surroundings.recent_thought(), self._memory.silence_before(owner_turn)
         by_thought = bool(thought) and self._surroundings.is_recent_thought_tainted()
         read_words = await self._cut_to_fit(words)
-        lately = said_lately(self._state.exchanges, words, has_notes=bool(told))
-        asked = asked_text(read_words, told, thought, self._clock.now(), silence, lately)
-        folded = await self._make_room(asked)
-        self._keep_for_looking(words, read_words, asked, context, recall, told, thought, folded)
+        recalled = self._before_words(told, thought, silence)
+        folded = await self._make_room(read_words, recalled)
+        self._keep_for_looking(words, read_words, context, recall, told, thought, folded)
         draft = Draft()
         await may_hang(Place.REPLY)
-        sent = await self._generate(asked, draft, events)
+        sent = await self._generate(read_words, recalled, draft, events)
         is_whole = draft.reason in ("stop", "length")
         reached(Step.REPLY_SAID)
         exchange = await self._memory.record_exchange(
@@ -325,7 +350,7 @@ class Conversation:
             events.stored("exchange", reply_turn.id)
             reached(Step.EXCHANGE_TOLD)
             self._surroundings.turn_stored(reply_turn)
-            await self._remember_sent(asked, owner_turn, reply_turn)
+            await self._remember_sent(read_words, told, recalled, owner_turn, reply_turn)
         return TurnResult.timed(owner_turn, reply_turn, draft, began, self._clock.monotonic())
 
     async def _turn_off_record(self, words: str, events: TurnEvents) -> TurnResult:
@@ -342,10 +367,9 @@ class Conversation:
             told = await self._fitting(recall)
             events.recalled(recall, told)
             thought = self._surroundings.recent_thought()
-            lately = said_lately(self._state.exchanges, words, has_notes=bool(told))
-            asked = asked_text(await self._cut_to_fit(words), told, thought, context.now, lately=lately)
-            await self._make_room(asked)
-            await self._generate(asked, draft, events)
+            asked, recalled = await self._cut_to_fit(words), self._before_words(told, thought)
+            await self._make_room(asked, recalled)
+            await self._generate(asked, recalled, draft, events)
         finally:
             self._state.last_word_monotonic = self._clock.monotonic()
             self._changed.set()
@@ -380,7 +404,6 @@ class Conversation:
         self,
         words: str,
         read_words: str,
-        asked: str,
         context: RecallContext,
         recall: Recall | None,
         told: Sequence[Told],
@@ -394,7 +417,6 @@ class Conversation:
                 asked_at=context.now,
                 words=words,
                 read_words=read_words,
-                asked=asked,
                 recall=recall,
                 recall_context=context,
                 told=tuple(told),
@@ -444,11 +466,17 @@ class Conversation:
         room -= await self._tokens.of(self._system())
         return await self._tokens.cut(words, room)
 
-    async def _make_room(self, asked: str) -> int:
+    def _before_words(self, told: Sequence[Told], thought: str, silence: str = "") -> tuple[Message, ...]:
+        """What the model reads before the new words: a new day, then what comes to mind."""
+        now, exchanges = self._clock.now(), self._state.exchanges
+        is_new_day = not exchanges or local_day(exchanges[-1].said_at) != local_day(now)
+        return (*(day_messages(now) if is_new_day else ()), *recalled_messages(told, thought, silence))
+
+    async def _make_room(self, asked: str, recalled: Sequence[Message]) -> int:
         """Fold the history when the prompt would be over the model's context. Nothing over it is ever sent. How many
         exchanges were folded."""
         limit = self._model.context_tokens - self.settings.llm.limits.reply_tokens - _SAFETY_TOKENS
-        limit -= await self._tokens.of(asked)
+        limit -= await self._tokens.of(asked) + await self._tokens.of_messages(recalled)
         summary_tokens = int(self._model.context_tokens * SUMMARY_SHARE)
         folded: list[SentExchange] = []
         for _ in range(_FOLD_TRIES):
@@ -464,36 +492,51 @@ class Conversation:
             self._state.summary = result.summary
             self._state.exchanges = await self._tokens.recounted(result.exchanges)
         if folded:
-            until = folded[-1].until_position
-            await self._memory.conversations.fold(self.conversation_id, self._state.summary, until)
+            if own := [one for one in folded if not one.is_carried]:
+                until = own[-1].until_position
+                await self._memory.conversations.fold(self.conversation_id, self._state.summary, until)
             await self._surroundings.turns_folded()
             log.info("conversation.folded", exchanges=len(folded))
         return len(folded)
 
-    async def _generate(self, asked: str, draft: Draft, events: TurnEvents) -> tuple[Message, ...]:
+    async def _generate(
+        self, asked: str, recalled: Sequence[Message], draft: Draft, events: TurnEvents
+    ) -> tuple[Message, ...]:
         """Let `draft` grow; what the model had before it."""
-        messages = messages_for(self._system(), self._state.exchanges, asked)
+        messages = messages_for(self._system(), self._state.exchanges, asked, recalled)
         prompt = Prompt(
             role=Role.CONVERSATION,
             messages=messages,
             max_tokens=self.settings.llm.limits.reply_tokens,
             temperature=_TEMPERATURE,
-            stop=stops_at(self._clock.now()),
+            stop=STOPS,
         )
         await Reply(self._model, self._clock, self._new_watch(), draft, events).speak(prompt, self._stop)
         if draft.verdict is not None and not draft.is_off_record:
             await self._surroundings.reply_tripped(draft.verdict, draft.text)
         return messages
 
-    async def _remember_sent(self, asked: str, owner_turn: Turn, reply_turn: Turn) -> None:
-        tokens = await self._tokens.of(asked) + await self._tokens.of(reply_turn.text)
-        ids, until = (owner_turn.id, reply_turn.id), reply_turn.position + 1
-        sent = SentExchange(asked, reply_turn.text, owner_turn.text, tokens, ids, until, reply_turn.tainted)
-        self._state.exchanges = (*self._state.exchanges, sent)
+    async def _remember_sent(
+        self, asked: str, told: Sequence[Told], recalled: tuple[Message, ...], owner_turn: Turn, reply_turn: Turn
+    ) -> None:
+        sent = SentExchange(
+            asked=asked,
+            replied=reply_turn.text,
+            owner_words=owner_turn.text,
+            tokens=0,
+            turn_ids=(owner_turn.id, reply_turn.id),
+            until_position=reply_turn.position + 1,
+            is_tainted=reply_turn.tainted,
+            recalled=recalled,
+            recalled_turn_ids=tuple(turn_id for item in told for turn_id in item.turn_ids),
+            said_at=owner_turn.said_at,
+        )
+        self._state.exchanges = (*self._state.exchanges, *await self._tokens.recounted([sent]))
 
     def _system(self, summary: str | None = None) -> str:
         names = self.settings.mind.name, self.settings.owner.name
-        return system_text(*names, self._memory.self_model, self._state.summary if summary is None else summary)
+        summary = self._state.summary if summary is None else summary
+        return system_text(*names, self._memory.self_model, summary)
 
-    def _prompt_beginning(self) -> tuple[Message, ...]:
+    def prompt_beginning(self) -> tuple[Message, ...]:
         return messages_for(self._system(), self._state.exchanges)

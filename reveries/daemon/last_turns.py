@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from reveries.daemon.chat_context import THOUGHT_CHARS, SentExchange, Told, choose_told, system_text
+from reveries.daemon.chat_context import THOUGHT_CHARS, SentExchange, Told, choose_told, recalled_messages, system_text
 from reveries.memory.model import Recall, RecallContext, SelfModel
 from reveries.plaintext import one_line
 
@@ -25,8 +25,6 @@ class LastTurn:
     words: str
     read_words: str
     """`words` as the model read them: shorter when they were too long for it."""
-    asked: str
-    """The whole last message: notes from memory, thought, time, words."""
     recall: Recall | None = field(repr=False)
     recall_context: RecallContext = field(repr=False)
     told: tuple[Told, ...]
@@ -114,10 +112,9 @@ async def shown_context(turn: LastTurn, count: Count) -> ShownContext:
     with_self = system_text(*turn.names, turn.self_model, "")
     whole = system_text(*turn.names, turn.self_model, turn.summary)
     at_rules, at_self, at_all = await count(rules), await count(with_self), await count(whole)
-    recalled = "\n".join(item.line for item in turn.told)
+    recalled = "\n".join(message.text for message in recalled_messages(turn.told))
     thought = one_line(turn.thought, THOUGHT_CHARS)
     recalled_tokens, thought_tokens = await _tokens(recalled, count), await _tokens(thought, count)
-    rest = max(0, await count(turn.asked) - recalled_tokens - thought_tokens)
     parts = (
         ShownPart("rules", at_rules, 0, rules),
         ShownPart("self-model", at_self - at_rules, 0, with_self.removeprefix(rules).strip()),
@@ -131,7 +128,7 @@ async def shown_context(turn: LastTurn, count: Count) -> ShownContext:
         ShownPart("history", sum(one.tokens for one in turn.exchanges), 0, _history(turn.exchanges), _long(turn)),
         ShownPart("recalled", recalled_tokens, turn.told_tokens, recalled, f"{len(turn.told)} told"),
         ShownPart("thought", thought_tokens, 0, thought),
-        ShownPart("your words", rest, 0, turn.read_words, "with the time"),
+        ShownPart("your words", await _tokens(turn.read_words, count), 0, turn.read_words),
     )
     return ShownContext(parts, tuple(await _memories(turn, count)), tuple(_notes(turn)))
 

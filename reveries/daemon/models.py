@@ -14,7 +14,7 @@ from reveries.clock import Clock
 from reveries.config import Home, LimitSettings, LlmSettings, Settings
 from reveries.daemon.embedders import Embedding, build_embedding
 from reveries.errors import ModelUnavailableError, ReveriesError
-from reveries.llm.assets import find_weights
+from reveries.llm.assets import find_weights, resolve_auto_model
 from reveries.llm.base import CHAT_ROLES, ChatModel, Embedder, Role
 from reveries.llm.budget import CALL_MARGIN_SECONDS, Ledger
 from reveries.llm.choose import Choice, choose, fallbacks
@@ -26,6 +26,7 @@ from reveries.llm.hosted import HostedModel, HostedOptions
 from reveries.llm.metered import MeteredModel
 from reveries.llm.ollama_chat import OllamaModel, find_ollama_models
 from reveries.llm.role_model import Candidate, RoleModel
+from reveries.llm.tier import Tier, assumed_tier
 
 _SLICE_TOKENS = 40
 
@@ -72,9 +73,14 @@ class Models:
 
     @property
     def slice_tokens(self) -> int | None:
-        """How many tokens a thought asks for at a time: few where the model runs here, all where every call is paid."""
+        """How many tokens a thought asks for at a time: few of the embedded model, all of any other. Of a hosted
+        one every call is paid; of an Ollama's nothing says whether it goes on with the words that it began."""
         adapter = self.adapters[self.choices[Role.MONOLOGUE].name]
         return _SLICE_TOKENS if isinstance(adapter, EmbeddedModel) else None
+
+    def tier(self, role: Role) -> Tier:
+        """What may be asked of the model that `role` talks to now: that may be a fallback, so ask anew at each turn."""
+        return assumed_tier(self.chat[role].name)
 
     def require_weights(self) -> None:
         """Raise ModelMissingError for the first weights that are not on this machine. Without those of the embedder it
@@ -135,7 +141,7 @@ async def build_models(settings: Settings, home: Home, ledger: Ledger, circuits:
     Missing weights are no error here (`Models.problems` tells of them). Raises ConfigError for settings that name what
     cannot be.
     """
-    llm = settings.llm
+    llm = resolve_auto_model(settings.llm)
     found = await find_ollama_models(llm.ollama_url) if _may_need_ollama(llm) else None
     choices, others = choose(llm, found), fallbacks(llm, found)
     in_order = {role: (choices[role], *others[role]) for role in CHAT_ROLES}

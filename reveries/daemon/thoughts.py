@@ -31,18 +31,22 @@ from reveries.monologue.thought import (
     Said,
     ThoughtInputs,
 )
+from reveries.monologue.triggers import thoughts_deserved
 from reveries.protocol import ThoughtEntry
 from reveries.safety.ambient import AmbientInputs
 from reveries.safety.journal import SafetyJournal, Trip
 from reveries.safety.verdict import Verdict
 
 _RECENT_TURNS = 8
+_EXPECTED = 2
 _MEMORIES = 4
 _CUE_TURNS = 3
 _MOST_RECALLED = 16
 """Those that a thought is chosen its memories from."""
 _WAYS = 1 << 16
 _FRESH_THOUGHT_SECONDS = 86400.0
+_TALK_OCCUPIES_SECONDS = 12 * 3600.0
+"""A conversation, however rich, is thought about no longer after its last word."""
 
 
 class ThoughtsOfMemory:
@@ -80,9 +84,15 @@ class ThoughtsOfMemory:
         return replace(saved, rest=await self._rest(trip))
 
     async def has_something_to_process(self) -> bool:
-        """Something happened since the last thought began. Free: no model is asked (RA-9)."""
-        (newest,) = await self._database.rows("monologue_state.newest", {"now": self._clock.now()})
-        return (newest["experience_at"] or 0.0) > (newest["thought_at"] or 0.0)
+        """Something happened since the last thought began, or the last talk deserves more thoughts than it got (R-33).
+        Free: no model is asked (RA-9)."""
+        now = self._clock.now()
+        (newest,) = await self._database.rows("monologue_state.newest", {"now": now})
+        if (newest["experience_at"] or 0.0) > (newest["thought_at"] or 0.0):
+            return True
+        named = {"now": now, "since": now - _TALK_OCCUPIES_SECONDS}
+        (talk,) = await self._database.rows("monologue_state.thoughts_about_talk", named)
+        return int(talk["thoughts"]) < thoughts_deserved(float(talk["salience"]))
 
     async def gather(self, why: Reactivation, previous: str, *, comfort: bool) -> ThoughtInputs:
         await may_hang(Place.THOUGHT)
@@ -100,7 +110,7 @@ class ThoughtsOfMemory:
             owner_name=owner,
             narrative=self_model.narrative,
             owner_facts=self_model.owner_facts,
-            unresolved=self_model.unresolved_threads[:3],
+            unresolved=(*self_model.unresolved_threads[:3], *self_model.anticipations[-_EXPECTED:]),
             recent=tuple(Said(_said(turn, owner), turn.origin is Origin.SELF) for turn in recent),
             memories=memories,
             now_words=local_time(now),

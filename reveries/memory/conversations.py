@@ -81,6 +81,9 @@ class Names:
     mind: str
 
 
+_EARLIER_CHATS = 4
+
+
 class Conversations:
     """Writes turns, exchanges and thoughts; reads scrollback."""
 
@@ -224,6 +227,16 @@ class Conversations:
         """The last `limit` turns of a conversation, oldest first."""
         named = {"conversation_id": conversation_id, "limit": limit}
         return [turn_of(row) for row in await self._database.rows("turns.recent", named)]
+
+    async def earlier_turns(self, conversation_id: str, limit: int) -> list[Turn]:
+        """The last `limit` turns of the chats before this one, oldest first; of at most a few chats."""
+        named = {"conversation_id": conversation_id, "chats": _EARLIER_CHATS}
+        turns: list[Turn] = []
+        for row in await self._database.rows("conversations.chats_before", named):
+            turns = [*await self.recent_turns(str(row["id"]), limit - len(turns)), *turns]
+            if len(turns) >= limit:
+                break
+        return turns
 
     async def turns_from(self, conversation_id: str, position: int, limit: int = 10_000) -> list[Turn]:
         """The turns of a conversation from `position` on, oldest first."""

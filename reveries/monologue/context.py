@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from reveries.llm.base import Message
+from reveries.llm.tier import Tier
 from reveries.llm.tokens import estimate_tokens
 from reveries.monologue.thought import ABOUT_SOMETHING, Reactivation, Reason, Remembered, ThoughtInputs
 from reveries.plaintext import one_line, record
@@ -22,8 +23,6 @@ NARRATIVE_CHARS = 600
 _NUDGE_CHARS = 500
 _SYSTEM_SHARE = 0.5
 _UNNAMED = "the person"
-CAPABLE = 2
-"""The tier of a model that needs no leading by the hand."""
 _SUBJECT_CHARS = 300
 
 
@@ -51,17 +50,17 @@ _SMALL_SHAPES: Final = (_Shape(4, 2, 240, 160), *_SHAPES[2:])
 
 
 def thinking_messages(
-    inputs: ThoughtInputs, why: Reactivation, budget_tokens: int = BUDGET_TOKENS, tier: int = 0
+    inputs: ThoughtInputs, why: Reactivation, budget_tokens: int = BUDGET_TOKENS, tier: int = Tier.SMALL
 ) -> tuple[Message, ...]:
     """The prompt of one thought: a system message that is byte-equal from thought to thought, and one that is not.
 
     Together they take at most `budget_tokens`, by a careful over-estimate, if the rules alone leave room for that.
-    `tier`: what the model can do, 0 to 2. A capable one (2) is told what there is and left to think; a smaller one
+    `tier`: what the model can do (reveries.llm.tier). A capable one is told what there is and left to think; a smaller one
     gets less to read and is asked about two things of it, or it tells all of it again.
     """
     system = _system(inputs, int(budget_tokens * _SYSTEM_SHARE), tier)
     left = budget_tokens - estimate_tokens(system)
-    occasions = (_occasion(inputs, why, shape, tier) for shape in (_SHAPES if tier >= CAPABLE else _SMALL_SHAPES))
+    occasions = (_occasion(inputs, why, shape, tier) for shape in (_SHAPES if tier >= Tier.CAPABLE else _SMALL_SHAPES))
     occasion = next((text for text in occasions if estimate_tokens(text) <= left), "")
     return (Message("system", system), Message("user", occasion or _occasion(inputs, why, _SHAPES[-1], tier)))
 
@@ -69,7 +68,7 @@ def thinking_messages(
 def _system(inputs: ThoughtInputs, budget_tokens: int, tier: int) -> str:
     """The rules and the self-model; depends on nothing that changes from thought to thought."""
     owner = inputs.owner_name or _UNNAMED
-    capable = tier >= CAPABLE
+    capable = tier >= Tier.CAPABLE
     rules = (
         prompt("think", mind=inputs.mind_name, owner=owner)
         if capable
@@ -92,9 +91,9 @@ def _occasion(inputs: ThoughtInputs, why: Reactivation, shape: _Shape, tier: int
     owner = inputs.owner_name or _UNNAMED
     blocks = [f"[It is {inputs.now_words}. {inputs.silence_words}]".replace(" ]", "]")]
     previous = _end_of(inputs.previous, shape.previous_chars)
-    subjects, memories = ((), inputs.memories) if tier >= CAPABLE else _subjects(inputs, why)
+    subjects, memories = ((), inputs.memories) if tier >= Tier.CAPABLE else _subjects(inputs, why)
     # A small model takes its own replies for the way to think.
-    recent = tuple(said.line for said in inputs.recent if tier >= CAPABLE or not said.is_own)
+    recent = tuple(said.line for said in inputs.recent if tier >= Tier.CAPABLE or not said.is_own)
     parts = (
         ("A quiet word to you", (inputs.ambient,) if inputs.ambient else ()),
         ("What was just said", recent[-shape.recent_lines :]),

@@ -19,7 +19,8 @@ from reveries.config import MonologueSettings
 from reveries.errors import BudgetExceededError, DiskFullError, ModelError
 from reveries.gates import Gate, inherited
 from reveries.llm.base import ChatModel
-from reveries.monologue.context import CAPABLE, thinking_messages
+from reveries.llm.tier import Tier
+from reveries.monologue.context import thinking_messages
 from reveries.monologue.cool_down import NEW_BEGINNINGS, CoolDown, new_beginning, response
 from reveries.monologue.model_faults import first_error, retry_after_seconds
 from reveries.monologue.observers import Observers
@@ -78,9 +79,8 @@ class Monologue:
         slice_tokens: int | None = None,
         held: Callable[[], Held | None] = lambda: None,
         cool_down_seconds: float,
-        tier: Callable[[], int] = lambda: 0,
+        tier: Callable[[], int] = lambda: Tier.SMALL,
     ) -> None:
-        """`tier`: what the model can do, 0 to 2, asked before each thought."""
         self._model = model
         self._sources = sources
         self._breaker = breaker
@@ -326,7 +326,7 @@ class Monologue:
         self, inputs: ThoughtInputs, why: Reactivation, draft: Draft, so_far: Callable[[], FinishedThought]
     ) -> None:
         tier = self._tier()
-        enough = None if tier >= CAPABLE else _ENOUGH_TOKENS
+        enough = None if tier >= Tier.CAPABLE else _ENOUGH_TOKENS
         thinker = Thinker(self._model, self._breaker, self._clock, self._settings, self._slice_tokens, enough)
 
         async def keep() -> None:

@@ -86,8 +86,8 @@ class Draft:
 class Thinker:
     """Thinks with `model`, watched by `watch`, at the settings' pace.
 
-    `slice_tokens`: a local model thinks in slices on its cached slot, so that between them the machine rests and a
-    pause takes effect at once; None lets a hosted model stream in one call, for which every slice would cost anew.
+    `slice_tokens`: the embedded model thinks in slices on its cached slot, so that between them the machine rests and a
+    pause takes effect at once; None lets any other stream in one call, for each slice would be read, or paid, anew.
     """
 
     model: ChatModel
@@ -134,8 +134,8 @@ class Thinker:
             pace.rested()
 
     async def _is_settled(self, messages: Sequence[Message], draft: Draft) -> bool:
-        """Ask the model (R-54). Only between slices, where all but the question stands in the prompt cache; for a model
-        that is paid for, each question would be a second reading of the whole. What cannot be read is a no."""
+        """Ask the model (R-54). Only between slices, where all but the question stands in the prompt cache; of any
+        other model each question would be a second reading of the whole. What cannot be read is a no."""
         asked = (*messages, Message("assistant", draft.text), Message("user", prompt_text("settled")))
         question = Prompt(Role.MONOLOGUE, asked, _ASSESSMENT_TOKENS, temperature=0.0, schema=_ASSESSMENT)
         answer = ""

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.config import load_settings
+from reveries.llm.tier import Tier
 from reveries.llm.tokens import estimate_tokens
-from reveries.monologue.context import CAPABLE, thinking_messages
+from reveries.monologue.context import thinking_messages
 from reveries.monologue.quiescence import find_settled
 from reveries.monologue.thought import Reactivation, Reason, Remembered, Said, ThoughtInputs
 
@@ -29,7 +30,7 @@ _FULL = ThoughtInputs(
 )
 
 
-_TIERS = (0, 1, CAPABLE)
+_TIERS = tuple(Tier)
 
 
 @pytest.mark.requirement("R-32")
@@ -85,13 +86,15 @@ def test_a_small_model_is_asked_about_two_things_and_not_always_the_same() -> No
 
 
 def test_a_small_model_does_not_read_its_own_replies() -> None:
-    small, capable = (thinking_messages(_FULL, Reactivation(Reason.CONVERSATION), tier=t)[1].text for t in (0, CAPABLE))
+    small, capable = (
+        thinking_messages(_FULL, Reactivation(Reason.CONVERSATION), tier=t)[1].text for t in (Tier.SMALL, Tier.CAPABLE)
+    )
     assert "Do you miss her?" not in small
     assert "Do you miss her?" in capable
 
 
 def test_a_capable_model_is_told_what_there_is_and_asked_nothing() -> None:
-    text = thinking_messages(_FULL, Reactivation(Reason.ASSOCIATION, "The lake froze."), tier=CAPABLE)[1].text
+    text = thinking_messages(_FULL, Reactivation(Reason.ASSOCIATION, "The lake froze."), tier=Tier.CAPABLE)[1].text
     assert "The lake froze." in text
     assert "[First" not in text
     assert "what is still open" not in text

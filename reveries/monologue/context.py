@@ -55,8 +55,8 @@ def thinking_messages(
     """The prompt of one thought: a system message that is byte-equal from thought to thought, and one that is not.
 
     Together they take at most `budget_tokens`, by a careful over-estimate, if the rules alone leave room for that.
-    `tier`: what the model can do (reveries.llm.tier). A capable one is told what there is and left to think; a smaller one
-    gets less to read and is asked about two things of it, or it tells all of it again.
+    `tier`: what the model can do. A capable one is told what there is and left to think; a smaller one gets less to
+    read and is asked about two things of it, or it tells all of it again.
     """
     system = _system(inputs, int(budget_tokens * _SYSTEM_SHARE), tier)
     left = budget_tokens - estimate_tokens(system)

@@ -242,6 +242,7 @@ async def join(mind: Mind, meanings: Meanings, chance: random.Random) -> None:
         slice_tokens=mind.models.slice_tokens,
         held=mind.permission.held,
         cool_down_seconds=settings.circuit_breaker.cool_down_seconds,
+        tier=lambda: mind.models.tier(Role.MONOLOGUE),
     )
     mind.join(conversation, monologue, sources)
     mind.memory.reembedding.is_busy = lambda: conversation.is_talking or bool(mind.room.why_to_rest())

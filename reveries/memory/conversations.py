@@ -62,6 +62,8 @@ class Thought:
     """Tainted memories were before its eyes."""
     shown: tuple[str, ...] = ()
     """What it had before it besides the recalled episodes."""
+    is_kept: bool = True
+    """Whether it becomes an experience; it is logged in any case."""
     explanation: str = ""
     occasion: str = ""
     calls: int = 0
@@ -253,11 +255,14 @@ class Conversations:
 
     async def record_thought(self, thought: Thought) -> Experience | None:
         """Log a cycle of the monologue and keep it as a raw experience (R-41, R-43). Mere blanks are no experience
-        (R-44); they are logged if a model was asked for them: what was spent is told."""
+        (R-44); they are logged if a model was asked for them: what was spent is told. Nor is what adds nothing."""
         text = storable(thought.text)
         if not text.strip():
             if thought.calls:
                 await self._log_thought(thought, "", None)
+            return None
+        if not thought.is_kept:
+            await self._log_thought(thought, text, None)
             return None
         experience = self._experience(ExperienceKind.MONOLOGUE, text, thought.began_at, Origin.SELF, thought.is_tainted)
         experience = replace(

@@ -27,6 +27,7 @@ from reveries.memory.sleep.questions import (
     Asker,
     DeepAnswer,
     SelfAnswer,
+    about_self_of,
     abstraction_of,
     deep_question,
     self_question,
@@ -118,7 +119,7 @@ async def understand(
     where it matters enough (R-86). Raises ModelError."""
     question = deep_question(asker, turns, earlier)
     answer = await ask(model, question, DeepAnswer, question.schema, recorder=answers)
-    abstraction = abstraction_of(answer, turns, earlier)
+    abstraction = abstraction_of(answer, turns, earlier, asker)
     words = trusted_words(experience, turns)
     if not words or abstraction.salience <= settings.self_model_salience:
         return Understood(experience, tuple(turns), abstraction, None)
@@ -126,7 +127,7 @@ async def understand(
     try:
         about_self = await ask(model, question, SelfAnswer, question.schema, recorder=answers)
         trait = await _find_trait(model, asker, experience, words, answers)
-        return Understood(experience, tuple(turns), abstraction, about_self, trait)
+        return Understood(experience, tuple(turns), abstraction, about_self_of(about_self, words, asker), trait)
     except ModelAnswerError:
         # The memory of what happened is worth keeping without what it says about the self.
         return Understood(experience, tuple(turns), abstraction, None)

@@ -47,6 +47,7 @@ from reveries.db.failpoints import Step, reached
 from reveries.db.opening import open_database
 from reveries.errors import ReveriesError, StorageDamagedError, StorageLostError
 from reveries.llm.answer_counts import AnswerCounts
+from reveries.llm.base import Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
 from reveries.llm.tier_results import open_tier_results
@@ -220,6 +221,7 @@ async def join(mind: Mind, meanings: Meanings, chance: random.Random) -> None:
         surroundings=mind,
         new_watch=lambda: ReplyBreaker(settings.circuit_breaker, knowledge),
         danger=await _danger(mind.models),
+        tier=lambda: mind.models.tier(Role.CONVERSATION),
     )
     sources = ThoughtsOfMemory(
         memory=mind.memory,
@@ -240,6 +242,7 @@ async def join(mind: Mind, meanings: Meanings, chance: random.Random) -> None:
         slice_tokens=mind.models.slice_tokens,
         held=mind.permission.held,
         cool_down_seconds=settings.circuit_breaker.cool_down_seconds,
+        tier=lambda: mind.models.tier(Role.MONOLOGUE),
     )
     mind.join(conversation, monologue, sources)
     mind.memory.reembedding.is_busy = lambda: conversation.is_talking or bool(mind.room.why_to_rest())

@@ -15,7 +15,7 @@ from reveries.clock import Clock
 from reveries.config import Home, LimitSettings, LlmSettings, Settings
 from reveries.daemon.embedders import Embedding, build_embedding
 from reveries.errors import ModelUnavailableError, ReveriesError
-from reveries.llm.assets import find_weights
+from reveries.llm.assets import find_weights, resolve_auto_model
 from reveries.llm.base import CHAT_ROLES, ChatModel, Embedder, Role
 from reveries.llm.budget import CALL_MARGIN_SECONDS, Ledger
 from reveries.llm.choose import Choice, choose, fallbacks
@@ -79,7 +79,8 @@ class Models:
 
     @property
     def slice_tokens(self) -> int | None:
-        """How many tokens a thought asks for at a time: few where the model runs here, all where every call is paid."""
+        """How many tokens a thought asks for at a time: few of the embedded model, all of any other. Of a hosted
+        one every call is paid; of an Ollama's nothing says whether it goes on with the words that it began."""
         adapter = self.adapters[self.choices[Role.MONOLOGUE].name]
         return _SLICE_TOKENS if isinstance(adapter, EmbeddedModel) else None
 
@@ -156,7 +157,7 @@ async def build_models(
     Missing weights are no error here (`Models.problems` tells of them). Raises ConfigError for settings that name what
     cannot be.
     """
-    llm = settings.llm
+    llm = resolve_auto_model(settings.llm)
     listed = await list_ollama(llm.ollama_url) if _may_need_ollama(llm) else None
     found = None if listed is None else run_there(listed)
     choices, others = choose(llm, found), fallbacks(llm, found)

@@ -11,10 +11,10 @@ import msgspec
 
 from reveries import protocol
 from reveries.api_keys import where_key_is
-from reveries.config import LlmSettings, Settings, find_models_folder, is_this_machine
+from reveries.config import AUTO_MODEL, LlmSettings, Settings, find_models_folder, is_this_machine
 from reveries.errors import ReveriesError
 from reveries.llm.answer_counts import AnswerCount
-from reveries.llm.assets import Asset, find_weights, is_present, manifest
+from reveries.llm.assets import Asset, find_weights, is_here, manifest, resolve_auto_model
 from reveries.llm.base import CHAT_ROLES, Role
 from reveries.llm.choose import (
     HOSTED_PROVIDERS,
@@ -57,7 +57,7 @@ async def models_overview(
 
     Raises ConfigError for fallbacks that name no provider.
     """
-    llm = settings.llm
+    llm = resolve_auto_model(settings.llm)
     listed = await list_ollama(llm.ollama_url)
     names = None if listed is None else run_there(listed)
     handed_on = frozenset(model.name for model in listed or () if model.is_handed_on)
@@ -164,22 +164,24 @@ def _weights_state(name: str, weights: Sequence[protocol.WeightsOffer]) -> str:
 
 def _weights(llm: LlmSettings, choices: Mapping[Role, Choice]) -> list[protocol.WeightsOffer]:
     folder = find_models_folder()
-    known = [_weights_offer(asset, folder / asset.name) for asset in manifest()]
+    known = [_weights_offer(asset, folder) for asset in manifest()]
     named = {choice.model for choice in choices.values() if choice.provider == "embedded"} | {llm.embedded.model}
+    named.discard(AUTO_MODEL)
     return [*known, *(_file_offer(name) for name in sorted(named - {offer.name for offer in known}))]
 
 
 def _weights_offer(asset: Asset, folder: Path) -> protocol.WeightsOffer:
-    is_here = all(is_present(folder / file.name, file) for file in asset.file)
-    return protocol.WeightsOffer(asset.name, asset.kind, asset.about, asset.licence, asset.size_bytes, is_here)
+    return protocol.WeightsOffer(
+        asset.name, asset.kind, asset.about, asset.licence, asset.size_bytes, is_here(asset, folder)
+    )
 
 
 def _file_offer(name: str) -> protocol.WeightsOffer:
     try:
-        size_bytes, is_here = Path(name).expanduser().stat().st_size, True
+        size_bytes, is_there = Path(name).expanduser().stat().st_size, True
     except OSError:
-        size_bytes, is_here = 0, False
-    return protocol.WeightsOffer(name, "chat", "A file that the settings name.", "", size_bytes, is_here)
+        size_bytes, is_there = 0, False
+    return protocol.WeightsOffer(name, "chat", "A file that the settings name.", "", size_bytes, is_there)
 
 
 def _ollama(listed: Sequence[OllamaListed], url: str) -> list[protocol.OllamaOffer]:

@@ -3,7 +3,7 @@
 A tier is tested (`reveries models test`) or, until then, assumed from where a model runs and how large it is.
 
 The thresholds were set before any model was tested. A capable model is trusted without help, so that a slip in ten is
-all it may make, and no group may be its weak one: a quarter of one lost is a fault that its owner meets every day. A
+all it may make, and no group may be its weak one: more than a quarter lost is a fault that its owner meets every day. A
 small model is helped, and help rests on notes: one that gets half of all tasks and half of those of notes gains by it.
 Of the notes' six tasks two are right for whoever always says that it is not in them, so half is more than that. Below,
 notes are words that go in and come out wrong.

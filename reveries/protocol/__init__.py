@@ -130,6 +130,7 @@ from reveries.protocol.model_frames import (
     ModelUse as ModelUse,
     OllamaOffer as OllamaOffer,
     RoleUse as RoleUse,
+    SuggestedModel as SuggestedModel,
     UsageLimit as UsageLimit,
     UsageReport as UsageReport,
     UsageToday as UsageToday,

@@ -65,6 +65,20 @@ class WeightsOffer(msgspec.Struct, frozen=True):
     is_here: bool
 
 
+class SuggestedModel(msgspec.Struct, frozen=True):
+    """The chat model that suits this machine, for whoever sets it up. `larger`: a better one that is fetched only when
+    the owner says so; empty: none. `silent`: the publishers that were asked for a better one, and have none now."""
+
+    model: str
+    size_bytes: int
+    is_here: bool
+    larger: str = ""
+    larger_bytes: int = 0
+    cores: int = 1
+    free_bytes: int = 0
+    silent: list[str] = []
+
+
 class OllamaOffer(msgspec.Struct, frozen=True):
     """A model of the owner's Ollama. `leaves_machine`: Ollama hands it on to somebody else's computer. `is_chosen`: it
     is the one that is used when none is named."""

@@ -1,9 +1,11 @@
+from pathlib import Path
 from random import Random
 
 import msgspec
 import pytest
 
 from reveries.config import Home, Settings, load_settings
+from reveries.daemon.checkup import check_models
 from reveries.daemon.models import Models, build_models
 from reveries.daemon.models_overview import models_overview
 from reveries.db.database import Database
@@ -19,8 +21,10 @@ from reveries.llm.tier import GroupScore, Tier
 from reveries.llm.tier_results import open_tier_results
 from reveries.llm.tier_tasks import TaskGroup
 from tests.fakes.clock import HandClock
+from tests.fakes.weights import put_weights
 from tests.llm.contract import a_prompt, play
 from tests.llm.servers import model_server
+from tests.llm.test_fitting import TOY, a_head
 
 
 def _settings(**llm: object) -> Settings:
@@ -123,6 +127,16 @@ async def test_two_embedded_models_have_a_socket_each(home: Home, database: Data
     await models.aclose()
 
 
+@pytest.mark.parametrize(("provider", "is_sliced"), [("embedded", True), ("ollama", False), ("openai", False)])
+async def test_only_the_embedded_model_is_asked_for_a_thought_in_slices(
+    home: Home, database: Database, clock: HandClock, provider: str, is_sliced: bool
+) -> None:
+    """Another may begin anew where it should go on, or is paid for each time."""
+    models = await _build(_settings(provider=provider), home, database, clock)
+    assert (models.slice_tokens is not None) is is_sliced
+    await models.aclose()
+
+
 @pytest.mark.requirement("R-48", "R-119")
 @pytest.mark.parametrize(
     ("name", "model_id", "where"),
@@ -186,7 +200,7 @@ async def test_the_embedder_of_earlier_vectors_is_asked_only_where_nothing_leave
     await models.aclose()
 
 
-@pytest.mark.requirement("F2", "R-41")
+@pytest.mark.requirement("F2")
 async def test_the_key_and_address_of_the_chosen_provider_reach_no_other(
     home: Home, database: Database, clock: HandClock
 ) -> None:
@@ -209,3 +223,17 @@ async def test_the_key_and_address_of_the_chosen_provider_reach_no_other(
             await models.embedder.embed(["x"])
         assert server.requests == []
         await models.aclose()
+
+
+async def test_a_home_that_names_no_model_goes_on_with_the_one_that_is_here(
+    home: Home, database: Database, clock: HandClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REVERIES_MODELS", str(tmp_path))
+    settings = _settings(provider="embedded")
+    [finding] = [one for one in await check_models(settings.llm) if one.fault == "weights-missing"]
+    assert finding.advice == "Fetch one that suits it: reveries models choose"
+    put_weights(tmp_path, "qwen2.5-coder-1.5b-instruct", head=a_head(**TOY))
+    models = await _build(settings, home, database, clock)
+    assert models.conversation.name == "embedded/qwen2.5-coder-1.5b-instruct"
+    models.require_weights()
+    await models.aclose()

@@ -56,6 +56,18 @@ def test(role: str | None, quick: bool, as_json: bool) -> int:
     return 69 if failed else 0
 
 
+@command.command("choose")
+@click.argument("name", required=False, default="")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object, and how far it is as lines on stderr.")
+def choose(name: str, as_json: bool) -> None:
+    """Choose the chat model that runs on this machine, and fetch it: one that is here already, else what suits the
+    memory and the cores, of what can be reached. A large one is fetched only if you say so. NAME takes that one (of
+    `reveries models`, or a GGUF file), and `auto` leaves the choice to the machine again."""
+    from reveries.client.model_setup import choose_model
+
+    choose_model(name, as_json=as_json, overview=_overview)
+
+
 @command.command("pull")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object, and how far it is as lines on stderr.")
@@ -63,14 +75,13 @@ def pull(names: tuple[str, ...], as_json: bool) -> None:
     """Fetch the weights of NAME: resumed where it broke off, and checked against their known hash. `ollama/NAME`
     lets your Ollama fetch one of its own."""
     from reveries.client.json_answers import Pulled
-    from reveries.client.progress import progress_bar
+    from reveries.client.model_setup import fetch_model
     from reveries.client.render import say, write_struct
-    from reveries.client.weights import pull_model, pulled_line
+    from reveries.client.weights import pulled_line
 
     done = []
     for name in names:
-        with progress_bar(name, in_bytes=True, as_json=as_json) as moved:
-            done.append(pull_model(name, moved, lambda text: say(text, "dim", err=True)))
+        done.append(fetch_model(name, as_json=as_json))
         if not as_json:
             say(pulled_line(done[-1]))
     if as_json:

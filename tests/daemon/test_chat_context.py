@@ -116,7 +116,7 @@ def test_an_exchange_in_which_others_had_a_hand_is_a_note() -> None:
 
 def test_the_system_text_is_byte_equal_while_self_model_and_fold_are() -> None:
     model = SelfModel(narrative="n", owner_facts=("a", "b"))
-    assert system_text("conversation", "R", "", model, "s") == system_text("conversation", "R", "", model, "s")
+    assert system_text("R", "", model, "s") == system_text("R", "", model, "s")
 
 
 @pytest.mark.requirement("F1", "F3")

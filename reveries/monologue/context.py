@@ -107,11 +107,12 @@ def _occasion(inputs: ThoughtInputs, why: Reactivation, shape: _Shape, tier: int
             f"[Your last thought, which you need not think again:\n{_lines((previous,), shape.previous_chars)}]"
         )
     blocks.append(_why(why, owner))
+    if inputs.may_note:
+        # Not at the end: a small model does what was said last.
+        blocks.append(prompt("note", owner=owner))
     if subjects:
         blocks.append(f"[What I think about now:\n{_lines(subjects, shape.line_chars)}]")
         blocks.append(_question(len(subjects), inputs.way, owner))
-    if inputs.may_note:
-        blocks.append(prompt("note", owner=owner))
     return "\n".join(blocks)
 
 

@@ -42,9 +42,8 @@ def _exchange(number: int, tokens: int = 100) -> SentExchange:
 
 @pytest.mark.requirement("R-88", "R-90")
 def test_the_prompt_of_a_turn_begins_with_the_whole_prompt_of_the_turn_before_it() -> None:
-    system = system_text(
-        "conversation", "Reverie", "Tomas", SelfModel(narrative="I keep things.", owner_facts=("You sail.",)), ""
-    )
+    model = SelfModel(narrative="I keep things.", owner_facts=("You sail.",))
+    system = system_text("You are Reverie.", "Tomas", model, "")
     recalled = recalled_messages(choose_told(_recall(_turn(1, "My boat is called Ida.")), frozenset(), NOW))
     first = messages_for(system, [_exchange(1)], "What is my boat called?", recalled)
     sent = SentExchange("What is my boat called?", "Ida.", "What is my boat called?", 9, ("t2",), recalled=recalled)

@@ -5,7 +5,6 @@ import pytest
 from reveries.config import Home, load_settings
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Pause, Piece, ScriptedModel
-from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, Reason
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.patient_clock import PatientClock
@@ -44,12 +43,12 @@ async def test_a_word_ends_a_thought_is_answered_with_it_in_mind_and_thought_abo
         monologue = life.mind.monologue
         monologue.ask(Reactivation(Reason.NUDGE, "the house and its garden"))
         await life.clock.advance(60)
-        assert monologue.state is ThoughtState.THINKING
+        assert monologue.state.name == "THINKING"
 
         life.mind.conversation.attach(1)
         await life.say(FACT)
         await life.clock.advance(1)
-        assert str(monologue.state) == "paused"
+        assert monologue.state.name == "PAUSED"
         (cut,) = await life.mind.thoughts(0.0, 10)
         assert (cut.why_ended, cut.text.strip()) == ("paused", THOUGHT.strip())
         reply = next(prompt for prompt in model.prompts if prompt.role is Role.CONVERSATION)
@@ -64,7 +63,7 @@ async def test_a_word_ends_a_thought_is_answered_with_it_in_mind_and_thought_abo
         assert [one.why_ended for one in after] == ["settled"] * len(after)
         assert after[0].why_began == "conversation"
         assert any(FACT in message.text for message in model.prompts[asked + 1].messages)
-        assert monologue.state is ThoughtState.SETTLED
+        assert monologue.state.name == "SETTLED"
 
         settled = _thoughts(model)
         await life.clock.advance(600)

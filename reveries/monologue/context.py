@@ -27,6 +27,8 @@ _UNNAMED = "the person"
 _SUBJECT_CHARS = 240
 _GOES_ON = (Reason.WAKING, Reason.TIMER)
 """These may take up a thought that was cut short."""
+_SAID_BY_SUBJECTS = (*ABOUT_SOMETHING, Reason.STEP)
+"""What a small model is given to think about says enough of these; it would think about having been asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ _SHAPES: Final = (
     _Shape(1, 0, 24, 24),
 )
 """The first that fits is taken."""
-_SMALL_SHAPES: Final = (_Shape(4, 2, 240, 160), *_SHAPES[2:])
+_SMALL_SHAPES: Final = (_Shape(4, 2, 240, 400), *_SHAPES[2:])
 
 
 def thinking_messages(
@@ -104,11 +106,13 @@ def _occasion(inputs: ThoughtInputs, why: Reactivation, shape: _Shape, tier: int
             ("What comes to mind", tuple(_memory(memory) for memory in inputs.memories[: shape.memory_lines])),
             ("Not yet resolved", inputs.unresolved),
         ]
-    if previous and (not subjects or why.reason in _GOES_ON):
-        parts.append(("Your last thought, which you need not think again", (previous,)))
-    blocks = [f"[It is {inputs.now_words}. {inputs.silence_words}]".replace(" ]", "]")]
+    is_looking_back = not subjects or why.reason in _GOES_ON
+    blocks = [f"[It is {inputs.now_words}. {inputs.silence_words if is_looking_back else ''}]".replace(" ]", "]")]
     blocks += [f"[{title}:\n{_lines(lines, shape.line_chars)}]" for title, lines in parts if lines]
-    if not subjects or why.reason not in ABOUT_SOMETHING:
+    if previous and is_looking_back:
+        told = _lines((previous,), shape.previous_chars)
+        blocks.append(f"[Your last thought, which you need not think again:\n{told}]")
+    if not subjects or why.reason not in _SAID_BY_SUBJECTS:
         blocks.append(_why(why, owner))
     if inputs.may_note:
         # Not at the end: a small model does what was said last.

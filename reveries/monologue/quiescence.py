@@ -18,7 +18,7 @@ STUCK_OVERLAP = 0.7
 """Three sentences in a row that share so much of their words say nothing new (RA-11)."""
 VELOCITY_GRACE_TOKENS = 20
 """A stream that has just begun is slow without having settled (RA-8)."""
-EMPTY_SENTENCES = 2
+EMPTY_SENTENCES = 8
 """So many sentences in a row without one word that is new to the thought, and it goes on without getting on."""
 _SHORTEST_SENTENCE_WORDS = 4
 _CONCLUSION_SENTENCES = 2

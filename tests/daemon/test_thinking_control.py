@@ -114,6 +114,8 @@ async def talk_and_think(life: Living) -> protocol.ThoughtEntry:
 @pytest.mark.requirement("R-25", "R-49")
 async def test_the_log_says_why_a_thought_began_and_ended_what_it_cost_and_what_it_used(home: Home) -> None:
     async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
+        await life.say("Paul repairs an old sailing boat with his mother.")
+        await life.pass_time(24)
         entry = await talk_and_think(life)
         assert (entry.why_began, entry.why_ended) == ("conversation", "settled")
         assert "That is enough for now" in entry.explanation

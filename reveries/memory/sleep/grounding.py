@@ -51,7 +51,9 @@ def ungrounded(sentence: str, source: str) -> tuple[str, ...]:
     found = [number for number in _numbers(sentence) if number not in numbers]
     if not _has_capital_nouns(source):
         known = {_bare(word) for word in _WORD.findall(source)}
-        found += [name for name in _names(sentence) if not _is_known(_bare(name), known)]
+        found += [
+            name for name in _names(sentence, is_english=_is_english(source)) if not _is_known(_bare(name), known)
+        ]
     return tuple(found)
 
 
@@ -60,10 +62,10 @@ def _numbers(text: str) -> list[str]:
     return [_THOUSANDS.sub("", match).lstrip("0") or "0" for match in _NUMBER.findall(text)]
 
 
-def _names(sentence: str) -> list[str]:
+def _names(sentence: str, *, is_english: bool) -> list[str]:
     words = list(_WORD.finditer(sentence))
     named = [match.group() for match in words if _is_capital(match.group()) and not _begins(sentence, match.start())]
-    if words and _is_capital(words[0].group()) and _is_english(sentence):
+    if words and _is_capital(words[0].group()) and is_english:
         # In other languages there is no list of what a sentence may begin with.
         first, after = words[0].group(), sentence[words[0].end() : words[0].end() + 1]
         is_ordinary = after == "," or first.casefold() in stop_words() or first.casefold() in openers()

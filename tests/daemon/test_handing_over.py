@@ -44,12 +44,12 @@ async def test_a_word_ends_a_thought_is_answered_with_it_in_mind_and_thought_abo
         monologue = life.mind.monologue
         monologue.ask(Reactivation(Reason.NUDGE, "the house and its garden"))
         await life.clock.advance(60)
-        assert monologue.state is ThoughtState.THINKING
+        assert monologue.state == ThoughtState.THINKING.value
 
         life.mind.conversation.attach(1)
         await life.say(FACT)
         await life.clock.advance(1)
-        assert monologue.state is ThoughtState.PAUSED
+        assert monologue.state == ThoughtState.PAUSED.value
         (cut,) = await life.mind.thoughts(0.0, 10)
         assert (cut.why_ended, cut.text.strip()) == ("paused", THOUGHT.strip())
         reply = next(prompt for prompt in model.prompts if prompt.role is Role.CONVERSATION)
@@ -64,7 +64,7 @@ async def test_a_word_ends_a_thought_is_answered_with_it_in_mind_and_thought_abo
         assert [one.why_ended for one in after] == ["settled"] * len(after)
         assert after[0].why_began == "conversation"
         assert FACT in model.prompts[asked + 1].messages[-1].text
-        assert monologue.state is ThoughtState.SETTLED
+        assert monologue.state == ThoughtState.SETTLED.value
 
         settled = _thoughts(model)
         await life.clock.advance(600)

@@ -24,13 +24,8 @@ help: ## this list
 
 # --- using it --------------------------------------------------------------------------------------------------------
 
-wake: $(VENV)/core.stamp ## install, fetch the models, wake the mind and talk (MODEL=smollm2-135m: a small one)
-	@provider=$$($(call setting,llm.provider)) && model=$$($(call chosen_model)) && \
-	case "$$provider" in \
-	    auto|embedded) [ -f "$$model" ] || $(REVERIES) models pull "$$model" ;; \
-	    *) echo "The chat model is $$provider's (llm.provider): none is fetched." ;; \
-	esac
-	@[ -z "$(MODEL)" ] || $(REVERIES) config set llm.embedded.model "$(MODEL)"
+wake: $(VENV)/core.stamp ## install, choose and fetch the models, wake the mind and talk (MODEL=NAME: that one)
+	@$(REVERIES) models choose $(if $(MODEL),"$(MODEL)")
 	@embedder=$$($(call setting,llm.embedding_model)) && case "$$embedder" in \
 	    */*) echo "The embedder is $$embedder: none is fetched." ;; \
 	    *) $(REVERIES) models pull "$$embedder" ;; \
@@ -148,6 +143,3 @@ endif
 
 # The value of the setting $(1), as the owner has it.
 setting = $(REVERIES) config get $(1) --json | $(BIN)/python -c 'import json, sys; print(json.load(sys.stdin)["value"])'
-
-# What MODEL names, else what the settings say.
-chosen_model = if [ -n "$(MODEL)" ]; then echo "$(MODEL)"; else $(call setting,llm.embedded.model); fi

@@ -28,6 +28,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
     "times": ("after_then", "before_then", "time_for_when", "time_word"),
     "who-speaks": ("speaker", "other_speaker", "own"),
+    "the-exchange": ("brings", "reply_brings", "answered_words", "answered_meaning"),
     "how-a-turn-looks": (
         *("asks", "after_question", "begins", "ends_asking", "first_person", "greets", "length", "short"),
         *("names", "names_for_who", "number", "number_for_many"),

@@ -134,7 +134,7 @@ def _facts(chance: random.Random, people: Sequence[str], subjects: Sequence[Topi
     found: list[Fact] = []
     for who in people:
         for topic in subjects:
-            if chance.random() > share or topic.kind == "rule":
+            if chance.random() > share or topic.kind in ("rule", "advice"):
                 continue
             values = list(topic.lines["v"])
             chance.shuffle(values)
@@ -262,35 +262,84 @@ def talk_with_mind(seed: int, half: int) -> Corpus:
     facts[: len(facts) // 2] = plain
     facts.sort(key=lambda fact: fact.is_update)
     lines = small_talk(seed + 5000 + 1000 * half, 10_000)
-    for fact in facts:
+    advised = [topic for topic in subjects if topic.kind == "advice"]
+    chance.shuffle(advised)
+    for place, fact in enumerate(facts):
         script.now += chance.uniform(0.2, 3) * _DAY
         for _ in range(chance.randint(1, 4)):
-            _exchange(script, chance.choice(subjects).any(chance, "n"), lines)
+            topic = chance.choice(subjects)
+            _exchange(script, topic.any(chance, "n"), lines, topic)
+        for topic in advised[place * len(advised) // len(facts) : (place + 1) * len(advised) // len(facts)]:
+            _advise(script, topic)
         fact.said_at = script.now
         text = fact.topic.any(chance, "u" if fact.is_update else "s")
-        fact.items.append(_exchange(script, _filled(chance, text, fact.value), lines, fact.value))
+        fact.items.append(_exchange(script, _filled(chance, text, fact.value), lines, fact.topic, fact.value))
         if chance.random() < 0.4:
             script.say("user", chance.choice(fact.topic.lines.get("n", ("Thank you.",))), chance.choice(_HELP))
-            script.say("assistant", _reply(chance, fact.topic.any(chance, "s"), fact.value))
+            script.say("assistant", _reply(chance, fact.topic.any(chance, "s"), fact.topic, fact.value))
     _ask_of_mind(script, facts)
     return script.corpus()
 
 
-def _exchange(script: _Script, said: str, lines: Iterator[tuple[str, str]], value: str = "") -> str:
+def _advise(script: _Script, topic: Topic) -> None:
+    """A problem of the person, what the mind says to it, and what the person says of it on other days; both sides are
+    asked for."""
+    chance = script.chance
+    known, asked = topic.any(chance, "o").split(" => ")
+    value, problem = topic.any(chance, "v"), topic.any(chance, "h")
+    beats = ["advice", "known", *("near" for _ in range(chance.randint(1, 3)))]
+    chance.shuffle(beats)
+    for beat in beats:
+        script.now += chance.uniform(0.1, 1.5) * _DAY
+        said = {"advice": problem, "known": known, "near": topic.any(chance, "n")}[beat]
+        item = script.say("user", said, chance.choice(_HELP) if beat == "advice" else "")
+        told = topic.any(chance, "a").replace("{v}", value) if beat == "advice" else ""
+        reply = script.say("assistant", _advice(chance, said, told))
+        if beat == "advice":
+            for cue in chance.sample(topic.lines["k"], 2):
+                script.ask(cue, [reply], "mind's words")
+            # A cue that does not say whose words it asks for is answered by the exchange.
+            script.ask(topic.any(chance, "j"), [item, reply], "exchange")
+        elif beat == "known":
+            script.ask(asked, [item], "single")
+
+
+def _advice(chance: random.Random, said: str, told: str) -> str:
+    """A reply of one to six sentences; `told` is the one that matters."""
+    heard = f"You say that {_you(said[0].lower() + said[1:])}" if chance.random() < 0.4 else ""
+    rest = chance.sample(_ADVICE, chance.choice((0, 0, 1, 2, 4)))
+    parts = [chance.choice(("", *_OPENING)), heard, told, *rest]
+    return " ".join(part[0].upper() + part[1:] for part in parts if part) or chance.choice(_OPENING)
+
+
+def _exchange(script: _Script, said: str, lines: Iterator[tuple[str, str]], topic: Topic, value: str = "") -> str:
     chance = script.chance
     before = [next(lines)[0] for _ in range(chance.choice((0, 0, 1, 2, 4)))]
     after = [next(lines)[0] for _ in range(chance.choice((0, 0, 1)))]
     item = script.say("user", *before, said, *after, chance.choice(_HELP))
-    script.say("assistant", _reply(chance, said, value))
+    script.say("assistant", _reply(chance, said, topic, value))
     return item
 
 
-def _reply(chance: random.Random, said: str, value: str) -> str:
+def _reply(chance: random.Random, said: str, topic: Topic, value: str) -> str:
+    """What an assistant says at length: what it heard, what else is said of the subject, and advice of any kind."""
     heard = f"You say that {_you(said[0].lower() + said[1:])}" if chance.random() < 0.6 else ""
     told = f"With {_you(value)} in mind, there is a lot to consider." if value and chance.random() < 0.7 else ""
     advice = chance.sample(_ADVICE, chance.randint(3, 8))
-    parts = [chance.choice(_OPENING), heard.replace("{v}", _you(value)).replace("{when}", "then"), told, *advice]
+    heard = heard.replace("{v}", _you(value)).replace("{when}", "then")
+    parts = [chance.choice(_OPENING), heard, told, *_at_length(chance, topic, value), *advice]
     return " ".join(part for part in parts if part)
+
+
+def _at_length(chance: random.Random, topic: Topic, value: str) -> list[str]:
+    """What an assistant adds of its own about a subject, in the words in which one asks for it; nothing of it was
+    told by the person."""
+    asked = [line for line in topic.lines.get("m", ()) if line.endswith("?")]
+    others = [one for one in topic.lines.get("v", ()) if one != value]
+    added = [f"You may wonder: {_you(line[0].lower() + line[1:])}" for line in asked]
+    added += [f"Others have told me of {_you(one)}." for one in others[:2]]
+    added += [_you(line) for line in topic.lines.get("n", ())]
+    return chance.sample(added, min(len(added), chance.choice((0, 1, 1, 2, 3))))
 
 
 def _ask_of_mind(script: _Script, facts: Sequence[Fact]) -> None:

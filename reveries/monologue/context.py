@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from reveries.llm.base import Message
+from reveries.llm.tier import Tier
 from reveries.llm.tokens import estimate_tokens
-from reveries.monologue.thought import Reactivation, Reason, Remembered, ThoughtInputs
+from reveries.monologue.thought import ABOUT_SOMETHING, Reactivation, Reason, Remembered, ThoughtInputs
 from reveries.plaintext import one_line, record
 from reveries.prompts import prompt
 
@@ -22,6 +23,7 @@ NARRATIVE_CHARS = 600
 _NUDGE_CHARS = 500
 _SYSTEM_SHARE = 0.5
 _UNNAMED = "the person"
+_SUBJECT_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,28 +43,37 @@ _SHAPES: Final = (
     _Shape(4, 2, 120, 120),
     _Shape(2, 1, 80, 80),
     _Shape(1, 1, 40, 40),
+    _Shape(1, 0, 24, 24),
 )
 """The first that fits is taken."""
+_SMALL_SHAPES: Final = (_Shape(4, 2, 240, 160), *_SHAPES[2:])
 
 
 def thinking_messages(
-    inputs: ThoughtInputs, why: Reactivation, budget_tokens: int = BUDGET_TOKENS
+    inputs: ThoughtInputs, why: Reactivation, budget_tokens: int = BUDGET_TOKENS, tier: int = Tier.SMALL
 ) -> tuple[Message, ...]:
     """The prompt of one thought: a system message that is byte-equal from thought to thought, and one that is not.
 
     Together they take at most `budget_tokens`, by a careful over-estimate, if the rules alone leave room for that.
+    `tier`: what the model can do. A capable one is told what there is and left to think; a smaller one gets less to
+    read and is asked about two things of it, or it tells all of it again.
     """
-    system = _system(inputs, int(budget_tokens * _SYSTEM_SHARE))
+    system = _system(inputs, int(budget_tokens * _SYSTEM_SHARE), tier)
     left = budget_tokens - estimate_tokens(system)
-    occasions = (_occasion(inputs, why, shape) for shape in _SHAPES)
+    occasions = (_occasion(inputs, why, shape, tier) for shape in (_SHAPES if tier >= Tier.CAPABLE else _SMALL_SHAPES))
     occasion = next((text for text in occasions if estimate_tokens(text) <= left), "")
-    return (Message("system", system), Message("user", occasion or _occasion(inputs, why, _SHAPES[-1])))
+    return (Message("system", system), Message("user", occasion or _occasion(inputs, why, _SHAPES[-1], tier)))
 
 
-def _system(inputs: ThoughtInputs, budget_tokens: int) -> str:
+def _system(inputs: ThoughtInputs, budget_tokens: int, tier: int) -> str:
     """The rules and the self-model; depends on nothing that changes from thought to thought."""
     owner = inputs.owner_name or _UNNAMED
-    rules = prompt("think", mind=inputs.mind_name, owner=owner)
+    capable = tier >= Tier.CAPABLE
+    rules = (
+        prompt("think", mind=inputs.mind_name, owner=owner)
+        if capable
+        else prompt("think_small", mind=inputs.mind_name, owner=owner)
+    )
     narrative = record(inputs.narrative, NARRATIVE_CHARS)
     text = rules + (f"\n\nWhat you are, in your own words: {narrative}" if narrative else "")
     if estimate_tokens(text) > budget_tokens:
@@ -75,15 +86,18 @@ def _system(inputs: ThoughtInputs, budget_tokens: int) -> str:
     return text
 
 
-def _occasion(inputs: ThoughtInputs, why: Reactivation, shape: _Shape) -> str:
+def _occasion(inputs: ThoughtInputs, why: Reactivation, shape: _Shape, tier: int) -> str:
     """Everything that is new, each part only when there is something in it."""
     owner = inputs.owner_name or _UNNAMED
     blocks = [f"[It is {inputs.now_words}. {inputs.silence_words}]".replace(" ]", "]")]
     previous = _end_of(inputs.previous, shape.previous_chars)
+    subjects, memories = ((), inputs.memories) if tier >= Tier.CAPABLE else _subjects(inputs, why)
+    # A small model takes its own replies for the way to think.
+    recent = tuple(said.line for said in inputs.recent if tier >= Tier.CAPABLE or not said.is_own)
     parts = (
         ("A quiet word to you", (inputs.ambient,) if inputs.ambient else ()),
-        ("What was just said", inputs.recent[-shape.recent_lines :]),
-        ("What comes to mind", tuple(_memory(memory) for memory in inputs.memories[: shape.memory_lines])),
+        ("What was just said", recent[-shape.recent_lines :]),
+        ("What comes to mind", tuple(_memory(memory) for memory in memories[: shape.memory_lines])),
         ("Not yet resolved", inputs.unresolved),
         ("In the calendar", inputs.calendar),
     )
@@ -92,8 +106,12 @@ def _occasion(inputs: ThoughtInputs, why: Reactivation, shape: _Shape) -> str:
         blocks.append(
             f"[Your last thought, which you need not think again:\n{_lines((previous,), shape.previous_chars)}]"
         )
-    note = f" {prompt('note', owner=owner)}" if inputs.may_note else ""
-    blocks.append(f"{_why(why, owner)} {prompt('think_now', about=_about(why, owner))}{note}")
+    blocks.append(_why(why, owner))
+    if subjects:
+        blocks.append(f"[What I think about now:\n{_lines(subjects, shape.line_chars)}]")
+        blocks.append(_question(len(subjects), inputs.way, owner))
+    if inputs.may_note:
+        blocks.append(prompt("note", owner=owner))
     return "\n".join(blocks)
 
 
@@ -102,7 +120,7 @@ def _why(why: Reactivation, owner: str) -> str:
         case Reason.CONVERSATION:
             return prompt("conversation_ended", owner=owner)
         case Reason.ASSOCIATION:
-            return "A memory came up by itself."
+            return f"A memory came up by itself: [{record(why.detail, _NUDGE_CHARS)}]"
         case Reason.CALENDAR:
             # Anybody may have written it: an invitation is mail.
             return f"[Near in the calendar, written by others: {record(why.detail, 200)}]"
@@ -118,21 +136,25 @@ def _why(why: Reactivation, owner: str) -> str:
             return "Some time has passed."
 
 
-def _about(why: Reactivation, owner: str) -> str:
-    """What to think about. One question for all occasions got a small model to think one thought at all of them."""
-    match why.reason:
-        case Reason.CONVERSATION:
-            return f"What I noticed about {owner}, why it matters to them, and one thing I want to ask them next time."
-        case Reason.NUDGE:
-            return f"What I know about just that, what {owner} may feel about it, and what I would say to them."
-        case Reason.CALENDAR:
-            return f"What it has to do with what {owner} told me, and what they may need when it comes."
-        case Reason.ASSOCIATION:
-            return "What I remember of it, what it has to do with something else above, and what is still open."
-        case _:
-            return (
-                f"Something above that I have not thought yet: what is still open in it for {owner}, how it may go on."
-            )
+def _subjects(inputs: ThoughtInputs, why: Reactivation) -> tuple[tuple[str, ...], tuple[Remembered, ...]]:
+    """Up to two things for a small model to think about, and the memories that are left: what it is about, and a memory
+    that is another. A new beginning has none."""
+    if why.reason in (Reason.COMFORT, Reason.FRESH_START):
+        return (), ()
+    about = why.detail if why.reason in ABOUT_SOMETHING else ""
+    if not about and why.reason is not Reason.STEP:
+        about = " ".join(said.line for said in inputs.recent if not said.is_own)[-_SUBJECT_CHARS:]
+    others = [memory for memory in inputs.memories if memory.episode_id != why.episode_id]
+    told = [_memory(memory) for memory in others[: 2 - bool(about)]]
+    subjects = (*filter(None, (about,)), *told, *inputs.unresolved)[:2]
+    return subjects, tuple(others[len(told) :])
+
+
+def _question(count: int, way: int, owner: str) -> str:
+    """What to ask about the subjects: one of several ways, or a small model thinks the same thought of all of them."""
+    asked = prompt("think_of_two", owner=owner) if count > 1 else prompt("think_of_one", owner=owner)
+    ways = asked.splitlines()
+    return ways[way % len(ways)]
 
 
 def _memory(memory: Remembered) -> str:

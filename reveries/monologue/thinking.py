@@ -69,6 +69,8 @@ class Draft:
     """All of them (R-135); only the last can have ended the thought."""
     kept_at: float = 0.0
     """When it was last kept for a restart (monotonic)."""
+    unkept_because: str = ""
+    """Why it is no experience; empty when it is one."""
     asked_at: int = 0
     """How many tokens it had when a model was last asked whether it has settled (R-54)."""
 
@@ -93,6 +95,8 @@ class Thinker:
     clock: Clock
     settings: MonologueSettings
     slice_tokens: int | None
+    enough_tokens: int | None = None
+    """A model that rambles ends at the end of the sentence in which it has so many; None: where the thought does."""
 
     async def think(
         self,
@@ -219,6 +223,8 @@ class Thinker:
             settled = find_settled(draft.pieces, pace.velocity(), self.settings)
             if settled is not None:
                 draft.end(settled.by.value, settled.explanation)
+            elif self.enough_tokens is not None and len(draft.pieces) >= self.enough_tokens:
+                draft.end("capped", f"A sentence ended after {len(draft.pieces)} tokens: that is long for this model.")
 
 
 class _Assessment(msgspec.Struct, frozen=True):

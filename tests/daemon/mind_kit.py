@@ -28,6 +28,7 @@ from reveries.llm.choose import Choice
 from reveries.llm.circuits import open_circuits
 from reveries.llm.metered import MeteredModel
 from reveries.llm.scripted import ScriptedModel
+from reveries.llm.tier_results import open_tier_results
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.safety.journal import SafetyJournal
 from tests.daemon.kit import Events
@@ -165,6 +166,7 @@ async def _mind(
         memory=memory,
         journal=journal,
         answers=AnswerCounts(database),
+        tier_results=await open_tier_results(database),
         lag=LoopLag(clock),
     )
     meanings = Meanings(models.embedding.bare)

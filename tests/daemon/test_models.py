@@ -1,9 +1,11 @@
+from pathlib import Path
 from random import Random
 
 import msgspec
 import pytest
 
 from reveries.config import Home, Settings, load_settings
+from reveries.daemon.checkup import check_models
 from reveries.daemon.models import Models, build_models
 from reveries.db.database import Database
 from reveries.errors import ConfigError, ModelMissingError, ModelUnavailableError
@@ -14,9 +16,12 @@ from reveries.llm.guarded_embedding import GuardedEmbedder
 from reveries.llm.metered import MeteredModel
 from reveries.llm.metered_embedding import MeteredEmbedder
 from reveries.llm.role_model import RoleModel
+from reveries.llm.tier import Tier
 from tests.fakes.clock import HandClock
+from tests.fakes.weights import put_weights
 from tests.llm.contract import a_prompt, play
 from tests.llm.servers import model_server
+from tests.llm.test_fitting import TOY, a_head
 
 
 def _settings(**llm: object) -> Settings:
@@ -53,6 +58,13 @@ async def test_every_role_is_behind_the_ledger(home: Home, database: Database, c
             assert candidates
             assert all(isinstance(candidate.model, MeteredModel) for candidate in candidates)
         await models.aclose()
+
+
+async def test_a_roles_tier_is_that_of_its_own_model(home: Home, database: Database, clock: HandClock) -> None:
+    settings = _settings(provider="embedded", conversation_model="openai/gpt-4.1", monologue_model="smollm2-135m")
+    models = await _build(settings, home, database, clock)
+    assert [models.tier(role) for role in CHAT_ROLES] == [Tier.CAPABLE, Tier.LOOSE, Tier.SMALL]
+    await models.aclose()
 
 
 async def test_missing_weights_are_a_problem_that_is_told_and_not_a_mind_that_does_not_wake(
@@ -156,7 +168,7 @@ async def test_the_embedder_of_earlier_vectors_is_asked_only_where_nothing_leave
     await models.aclose()
 
 
-@pytest.mark.requirement("F2", "R-41")
+@pytest.mark.requirement("F2")
 async def test_the_key_and_address_of_the_chosen_provider_reach_no_other(
     home: Home, database: Database, clock: HandClock
 ) -> None:
@@ -179,3 +191,17 @@ async def test_the_key_and_address_of_the_chosen_provider_reach_no_other(
             await models.embedder.embed(["x"])
         assert server.requests == []
         await models.aclose()
+
+
+async def test_a_home_that_names_no_model_goes_on_with_the_one_that_is_here(
+    home: Home, database: Database, clock: HandClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REVERIES_MODELS", str(tmp_path))
+    settings = _settings(provider="embedded")
+    [finding] = [one for one in await check_models(settings.llm) if one.fault == "weights-missing"]
+    assert finding.advice == "Fetch one that suits it: reveries models choose"
+    put_weights(tmp_path, "qwen2.5-coder-1.5b-instruct", head=a_head(**TOY))
+    models = await _build(settings, home, database, clock)
+    assert models.conversation.name == "embedded/qwen2.5-coder-1.5b-instruct"
+    models.require_weights()
+    await models.aclose()

@@ -183,7 +183,7 @@ async def test_at_the_limit_it_says_so_in_the_chat_and_search_history_and_status
 @pytest.mark.requirement("G4")
 async def test_thinking_stops_first_then_sleep_and_both_say_until_when(home: Home) -> None:
     async with living(home, a_model(), PatientClock(NOON), SETTINGS) as life:
-        for subject in SUBJECTS * 2:
+        for subject in SUBJECTS * 4:
             await life.say(f"Let me tell you about {subject}.")
         ledger = life.mind.ledger
         ledger.budget = msgspec.structs.replace(

@@ -39,6 +39,8 @@ _NO_REFUND = f"{_OF_BUDGET}::test_usage_below_zero_gives_nothing_back"
 _OWN_DISTRESS = (
     "tests/daemon/test_thinking_control.py::test_only_a_thought_of_its_own_that_trips_counts_as_its_distress"
 )
+_MERGE, _CLAIMS, _UPKEEP = "memory/sleep/merge.py", "memory/sleep/claims.py", "memory/sleep/upkeep.py"
+_OF_SLEEP = "tests/memory/sleep"
 _WAKES = f"{_OF_DAMAGE}::test_whatever_happened_to_the_file_it_wakes_with_its_backup"
 _REFUSED = f"{_OF_DAMAGE}::test_it_is_refused_for_what_it_is_and_nothing_is_made_in_its_place"
 
@@ -293,6 +295,18 @@ SEEDS = (
          "FROM monologue_log WHERE began_at >= :since ORDER",
          "FROM monologue_log WHERE :since = :since ORDER", "tests/client/test_commands_meet_a_mind.py"
          "::test_the_live_stream_shows_a_thought_that_history_has_from_when_it_was_thought"),
+    Seed("a merge loses how often it was thought of", _MERGE,
+         "target.access_count + source.access_count", "target.access_count",
+         f"{_OF_SLEEP}/test_merge.py::test_what_two_episodes_were_used_and_when_they_were_is_that_of_both"),
+    Seed("of two speakers the later one supersedes", _CLAIMS,
+         "    if earlier.speaker.casefold() != later.speaker.casefold():", "    if False:",
+         f"{_OF_SLEEP}/test_claims.py::test_of_two_speakers_who_are_trusted_alike_neither_outranks_the_other"),
+    Seed("very salient words leave the index like any others", _UPKEEP, "_KEEP_SALIENCE = 0.9", "_KEEP_SALIENCE = 9.0",
+         f"{_OF_SLEEP}/test_upkeep.py::"
+         "test_words_leave_the_index_after_sleep_unless_what_happened_is_very_salient"),
+    Seed("retention drops what sleep did not work on", "db/queries/experiences.sql",
+         "WHERE raw_experiences.processed = 1 AND ", "WHERE ",
+         f"{_OF_SLEEP}/test_upkeep.py::test_words_of_what_sleep_did_not_work_on_never_leave_the_index"),
 )  # fmt: skip
 
 

@@ -20,7 +20,6 @@ from reveries.llm.hosted import HostedModel, HostedOptions, load_litellm
 from reveries.llm.ollama_chat import OllamaModel
 from reveries.llm.role_model import OWNERS_TRIES
 from reveries.monologue.thought import Reactivation, Reason
-from tests.fakes.clock import HandClock
 from tests.fakes.patient_clock import PatientClock
 from tests.fakes.provider import Exchange, Provider, provider
 from tests.fakes.provider_faults import FAULTS, Becomes, ProviderFault
@@ -41,7 +40,7 @@ def fault(name: str) -> ProviderFault:
 
 @contextlib.asynccontextmanager
 async def before_provider(
-    home: Home, dialect: Dialect, clock: HandClock | None = None
+    home: Home, dialect: Dialect, clock: PatientClock | None = None
 ) -> AsyncIterator[tuple[Living, Provider]]:
     if dialect == "openai":
         await load_litellm()

@@ -80,6 +80,16 @@ def test_sentences_that_say_the_same_again_settle_it() -> None:
     assert _by("Anna moved to Oslo in May. The cat had surgery. They want to visit in March.") is None
 
 
+@pytest.mark.requirement("R-53")
+def test_sentences_without_a_new_word_settle_it_in_any_language() -> None:
+    english = "Anna moved to the new house in Oslo. She likes the harbour. "
+    assert _by(english + "Oslo has the harbour that Anna likes. Anna moved to the house in Oslo.") is SettledBy.STUCK
+    assert _by(english + "Oslo has the harbour that Anna likes. Perhaps she misses the mountains.") is None
+    german = "Anna zog in das neue Haus nach Oslo. Ihr gefällt der Hafen. "
+    assert _by(german + "Der Hafen von Oslo gefällt Anna. Anna zog nach Oslo in das Haus.") is SettledBy.STUCK
+    assert _by(english) is None
+
+
 @pytest.mark.requirement("R-55")
 def test_the_phrase_is_looked_for_before_the_velocity() -> None:
     assert _by("one two three " * 10 + "That is enough for now.", velocity=0.1) is SettledBy.PHRASE

@@ -34,6 +34,17 @@ _COMPARES = re.compile(
 _RECOMMEND = re.compile(
     r"\b(?:recommend|suggest|advice|can you|could you|help me|would you|show me|explain|walk me)\b", re.I
 )
+_TO_THE_MIND = re.compile(
+    r"\b(?:(?:did|had|were|was) you|have you (?!any\b|an?\b|got\b)"
+    r"|you (?:\w+ly |also |once |had |have )?(?!need)(?:\w{2,}ed|said|told|gave|thought|came|wrote|meant|had|made|found"
+    r"|put|brought|spoke|chose|taught|saw|took|went)"
+    r"|your|yours"
+    # The same in other languages: "hast du", "du hast", "as-tu", "tu m'as", "avez-vous", "hai", "heb je", "has".
+    r"|hast du|du hast|hattest|dein\w*|as-tu|tu (?:m['\u2019])?(?:as|avais)|avez-vous|vous (?:m['\u2019])?avez"
+    r"|(?:mi |me lo )?hai|heb je|had je|me has|me hab\u00edas|\w{2,}[ai]ste)\b",
+    re.I,
+)
+_FROM_THE_OWNER = re.compile(r"\b(?:(?:did|have|had) I|I (?:told|said|asked|mentioned))\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,8 @@ class Cue:
     """It asks what holds now, so that a newer answer beats an older one."""
     wants_help: bool
     """It asks for advice or work rather than for something remembered."""
+    asks_mind: bool
+    """It asks for what the mind itself said: "what did you suggest", "your idea"."""
 
 
 def read_cue(text: str, now: float) -> Cue:
@@ -67,4 +80,5 @@ def read_cue(text: str, now: float) -> Cue:
         wants_place=bool(_PLACE.search(text)),
         wants_value_now=asks and bool(_VALUE_NOW.search(text)) and not _COMPARES.search(text),
         wants_help=bool(_RECOMMEND.search(text)),
+        asks_mind=bool(_TO_THE_MIND.search(text)) and not _FROM_THE_OWNER.search(text),
     )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from reveries.memory.recall.cues import Cue
 from reveries.memory.recall.names import mentioned, name_words
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
-from reveries.memory.recall.tallying import Floats, Neighbours, Rows, WordScores
+from reveries.memory.recall.tallying import Floats, Neighbours, Rows, WordScores, saturated
 from reveries.memory.recall.turn_index import TurnIndex
 from reveries.memory.recall.words import cue_terms
 
@@ -64,10 +64,12 @@ def features_of(
     columns |= _phrase_columns(index, cue, rows)
     columns |= _name_columns(index, cue, rows)
     columns |= _conversation_columns(index, evidence, rows)
+    columns |= _exchange_columns(index, evidence, cue, near, rows)
     gates: dict[str, Floats | np.float32] = {
         "coverage": np.float32(evidence.best_coverage),
         "statement": np.float32(not cue.asks),
         "help": np.float32(cue.wants_help),
+        "to_mind": np.float32(cue.asks_mind),
         "alone": is_alone(index, rows),
         # There half of the turns are the mind's own.
         "mind": is_with_mind(index, rows),
@@ -181,6 +183,53 @@ def _phrase_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]
             found = [of[(one == first) & (other == second) & is_same] for one, other, is_same, of in apart]
             together[np.unique(np.concatenate(found))] += 1.0 / len(pairs)
     return {"phrases": together}
+
+
+def _exchange_columns(
+    index: TurnIndex, evidence: Evidence, cue: Cue, near: Neighbours, rows: Rows
+) -> dict[str, Floats]:
+    """The owner's words and the mind's reply to them belong together. How much of the cue a reply `brings` that the
+    words it answers do not hold: what says again what it was told brings nothing. Of words that were answered, what
+    their reply brings; of a reply, how well the words it answers fit."""
+    own = index.marks["own"]
+    is_own, is_answered = own[rows], ~own[rows] & _of(own, near.next[rows])
+    replies = np.where(is_own, rows, near.next[rows])
+    brings = np.zeros(len(rows), dtype=np.float32)
+    answers = np.flatnonzero(is_own | is_answered)
+    brings[answers] = _brought(index, cue, replies[answers], near.previous[replies[answers]])
+    asked = near.previous[rows]
+    return {
+        "brings": brings * is_own,
+        "reply_brings": brings * is_answered,
+        "answered_words": _of(evidence.turn_z, asked) * is_own,
+        "answered_meaning": _of(evidence.meaning_z, asked) * is_own,
+    }
+
+
+def _brought(index: TurnIndex, cue: Cue, replies: Rows, asked: Rows) -> Floats:
+    """BM25 of each of `replies`, as a share of what the cue's words weigh in all, by those words alone that do not
+    stand in what it answers (`asked`; the index's size where there is nothing)."""
+    found = dict(one for term in cue_terms(cue.text) if (one := index.standing.telling(term)) is not None)
+    if not found or not len(replies):
+        return np.zeros(len(replies), dtype=np.float32)
+    numbers = np.array(sorted(found), dtype=np.int32)
+    weights = np.array([found[number] for number in numbers.tolist()], dtype=np.float32)
+    counts = _term_counts(index, replies, numbers)
+    answers = np.flatnonzero(asked < index.size)
+    counts[answers] *= _term_counts(index, asked[answers], numbers) == 0.0
+    norms = index.standing.norms.turn[replies][:, None]
+    share: Floats = (saturated(counts, norms) @ weights / weights.sum()).astype(np.float32)
+    return share
+
+
+def _term_counts(index: TurnIndex, rows: Rows, numbers: NDArray[np.int32]) -> Floats:
+    """How often each of `rows` holds each term of `numbers` (ascending, not empty)."""
+    counts = np.zeros((len(rows), len(numbers)), dtype=np.float32)
+    terms, places = index.words.terms_in(rows)
+    columns = np.minimum(np.searchsorted(numbers, terms), len(numbers) - 1)
+    known = numbers[columns] == terms
+    np.add.at(counts, (places[known], columns[known]), 1.0)
+    return counts
 
 
 def _name_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:

@@ -114,12 +114,12 @@ class Tally:
         self._add_kindred(rows, [(like[live[like]].astype(np.int64), closeness) for like, closeness in kindred], weight)
         if not len(rows):
             return
-        self._turn[rows] += weight * _saturated(counts, norms.turn[rows])
+        self._turn[rows] += weight * saturated(counts, norms.turn[rows])
         self._covered[rows] += weight
         reached = self._spread(rows, counts)
         wide = self._wide[reached]
         self._wide[reached] = 0.0
-        self._window[reached] += idf(norms.live_count, len(reached)) * _saturated(wide, norms.window[reached])
+        self._window[reached] += idf(norms.live_count, len(reached)) * saturated(wide, norms.window[reached])
         self._wide_covered[reached] += weight
 
     def scores(self) -> WordScores:
@@ -212,6 +212,6 @@ def norms_of(lengths: Floats, live_count: int) -> Floats:
     return (K1 * (1.0 - B + B * lengths / np.float32(average))).astype(np.float32)
 
 
-def _saturated(counts: Floats, norms: Floats) -> Floats:
+def saturated(counts: Floats, norms: Floats) -> Floats:
     """BM25's term weight."""
     return (counts * np.float32(_SATURATION) / (counts + norms + np.float32(1e-9))).astype(np.float32)

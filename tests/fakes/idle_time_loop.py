@@ -1,0 +1,135 @@
+"""An event loop whose time passes only while nobody works: waiting costs milliseconds, and a busy machine adds nothing.
+
+Its time stands still while a callback runs, bytes are on their way, a thread works or waits for a core. When all of
+them rest, it goes on to the next timer. So a limit of ten seconds, met by a real client and a real socket of this
+process, is reached at once and to the millisecond. Not for other processes: their work is not seen.
+"""
+
+import asyncio
+import selectors
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+if TYPE_CHECKING:
+    from _typeshed import FileDescriptorLike
+
+_LOOK_SECONDS: Final = 0.001
+"""Real time. Twice so long with no event, no processor time of a thread and no thread that wants some: all rest. Once
+is enough for a step of no more than that."""
+_LOOKS: Final = 2
+_LONGEST_STEP_SECONDS: Final = 2.0
+"""The kernel may still hold bytes for this process when all else rests: that costs a step, not a whole limit."""
+_THREADS: Final = Path("/proc/self/task")
+_T = TypeVar("_T")
+
+
+class IdleTimeLoop(asyncio.SelectorEventLoop):
+    """See the module. `time()` has nothing to do with the machine's clock."""
+
+    def __init__(self) -> None:
+        self.passed_seconds = 0.0
+        self.calls_in_threads = 0
+        super().__init__(_IdleSelector(self))
+
+    def time(self) -> float:
+        return self.passed_seconds
+
+    def run_in_executor(  # type: ignore[override]  # its arguments, whatever they are, go through
+        self, executor: Executor | None, func: Callable[..., _T], *args: Any
+    ) -> asyncio.Future[_T]:
+        future: asyncio.Future[_T] = super().run_in_executor(executor, func, *args)
+        self.calls_in_threads += 1
+        future.add_done_callback(self._call_in_thread_ended)
+        return future
+
+    def _call_in_thread_ended(self, _: object) -> None:
+        self.calls_in_threads -= 1
+
+
+class IdleTimePolicy(asyncio.DefaultEventLoopPolicy):
+    """Gives out loops of that kind: what the fixture `event_loop_policy` of a module returns."""
+
+    def new_event_loop(self) -> IdleTimeLoop:
+        return IdleTimeLoop()
+
+
+class LoopClock:
+    """The clock of a mind that lives in such a loop: one time for what it waits for and for the limits of its calls."""
+
+    def __init__(self, start: float = 1_750_000_000.0) -> None:
+        self._start = start
+
+    def now(self) -> float:
+        return self._start + self.monotonic()
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def advance(self, seconds: float) -> None:
+        """Let `seconds` pass at once, as a machine does that was suspended: then all who are due wake up."""
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, IdleTimeLoop)
+        loop.passed_seconds += seconds
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+class _IdleSelector(selectors.BaseSelector):
+    """A selector that, where it would wait for a timer, looks whether anybody works and else lets the time pass."""
+
+    def __init__(self, loop: IdleTimeLoop) -> None:
+        self._loop = loop
+        self._real = selectors.DefaultSelector()
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is None or timeout <= 0:
+            return self._real.select(timeout)
+        for _ in range(1 if timeout <= _LOOK_SECONDS else _LOOKS):
+            before = _other_threads_seconds()
+            if events := self._real.select(_LOOK_SECONDS):
+                return events
+            if self._loop.calls_in_threads or _other_threads_seconds() != before or _does_a_thread_want_a_core():
+                return []  # The loop comes back at once, at the same time.
+        self._loop.passed_seconds += min(timeout, _LONGEST_STEP_SECONDS)
+        return self._real.select(0)
+
+    def register(self, fileobj: "FileDescriptorLike", events: int, data: Any = None) -> selectors.SelectorKey:
+        return self._real.register(fileobj, events, data)
+
+    def unregister(self, fileobj: "FileDescriptorLike") -> selectors.SelectorKey:
+        return self._real.unregister(fileobj)
+
+    def modify(self, fileobj: "FileDescriptorLike", events: int, data: Any = None) -> selectors.SelectorKey:
+        return self._real.modify(fileobj, events, data)
+
+    def get_map(self) -> Mapping["FileDescriptorLike", selectors.SelectorKey]:
+        return self._real.get_map()
+
+    def close(self) -> None:
+        self._real.close()
+
+
+def _other_threads_seconds() -> float:
+    """Processor time of all threads but this one, to a millisecond: the two clocks are not read at one moment."""
+    return round(time.process_time() - time.thread_time(), 3)
+
+
+def _does_a_thread_want_a_core() -> bool:
+    """Whether another thread runs, could run, or waits for the disk. Where the system does not say: no."""
+    if not _THREADS.exists():
+        return False
+    own = threading.get_native_id()
+    return any(_state(task) in "RD" for task in _THREADS.iterdir() if int(task.name) != own)
+
+
+def _state(task: Path) -> str:
+    try:
+        return (task / "stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "X"  # It ended meanwhile.

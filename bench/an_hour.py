@@ -21,6 +21,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -67,11 +68,12 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="where the page goes; without it, to the terminal")
     parser.add_argument("--made", choices=("development", "once"), help="made owners' hours, without their time")
     parser.add_argument("--seed", type=int, default=1, help="with --made: of the occasions and of the model")
-    parser.add_argument("--tier", type=int, default=0, help="with --made: as what the model is asked")
+    parser.add_argument("--tier", type=int, default=1, help="with --made: as what the model is asked")
     options = parser.parse_args()
     if options.made:
-        text = asyncio.run(play_hours(options.model, options.made, seed=options.seed, tier=options.tier))
-        return _put(text, options.out)
+        show = partial(_put, out=options.out)
+        asyncio.run(play_hours(options.model, options.made, show, seed=options.seed, tier=options.tier))
+        return 0
     with tempfile.TemporaryDirectory(prefix="rvh") as folder:
         mind = Mind(Path(folder) / "h", options.model, options.minutes)
         try:

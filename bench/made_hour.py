@@ -13,7 +13,7 @@ import contextlib
 import random
 import tempfile
 import tomllib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
@@ -81,7 +81,6 @@ class Played:
 
     owner: str
     thoughts: tuple[FinishedThought, ...]
-    judged: tuple[Thought, ...]
     verdicts: tuple[Verdict, ...]
 
 
@@ -91,15 +90,31 @@ def owners(use: str) -> list[Owner]:
     return [owner for owner in talks.owner if owner.use == use]
 
 
-async def play_hours(model_name: str, use: str, *, seed: int, tier: int, slots: int = 3, threads: int = 1) -> str:
-    """The page of all hours, with their figures in front."""
+async def play_hours(
+    model_name: str,
+    use: str,
+    show: Callable[[str], object],
+    *,
+    seed: int,
+    tier: int,
+    slots: int = 3,
+    threads: int = 1,
+) -> None:
+    """Play them beside each other. `show` gets the page of all hours, with their figures in front, again and again
+    as they go on."""
+    played: dict[str, Played] = {}
+
+    def on(hour: Played) -> None:
+        played[hour.owner] = hour
+        show(page(list(played.values()), model_name, use))
+
     server = parallel_model(model_name, slots=slots, threads=threads, context_tokens=4096)
     async with server as model, asyncio.TaskGroup() as tasks:
-        hours = [tasks.create_task(_play(owner, model, seed, tier), name=owner.name) for owner in owners(use)]
-    return page([hour.result() for hour in hours], model_name, use)
+        for owner in owners(use):
+            tasks.create_task(_play(owner, model, seed, tier, on), name=owner.name)
 
 
-async def _play(owner: Owner, model: ParallelModel, seed: int, tier: int) -> Played:
+async def _play(owner: Owner, model: ParallelModel, seed: int, tier: int, on: Callable[[Played], None]) -> None:
     async with _remembering(owner, model) as thinking:
         chance = random.Random(seed)
         settings = load_settings(None)
@@ -126,10 +141,10 @@ async def _play(owner: Owner, model: ParallelModel, seed: int, tier: int) -> Pla
         monologue.pause()
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(monologue.run(), name="monologue")
-            await _live(owner, thinking, monologue, chance)
+            async for _ in _live(owner, thinking, monologue, chance):
+                judged = [_judged(one, owner) for one in sources.heard]
+                on(Played(owner.name, tuple(sources.heard), tuple(judge_all(judged))))
             running.cancel()
-        judged = [await _judged(one, sources, thinking.memory, owner) for one in sources.heard]
-        return Played(owner.name, tuple(sources.heard), tuple(judged), tuple(judge_all(judged)))
 
 
 class _Heard(ThoughtsOfMemory):
@@ -149,15 +164,18 @@ class _Heard(ThoughtsOfMemory):
         raise AssertionError
 
 
-async def _live(owner: Owner, thinking: Thinking, monologue: Monologue, chance: random.Random) -> None:
+async def _live(owner: Owner, thinking: Thinking, monologue: Monologue, chance: random.Random) -> AsyncIterator[None]:
+    """One occasion after the other, each until it is thought about."""
     old = [episode for episode in thinking.memory.live.graph.episodes() if episode.created_at < _NOW - _DAY_SECONDS]
     chance.shuffle(old)
     monologue.resume(Reactivation(Reason.CONVERSATION))
     await _until_settled(thinking, monologue)
+    yield
     for occasion in _OCCASIONS:
         await thinking.clock.advance(_BETWEEN_SECONDS)
         monologue.ask(_reactivation(occasion, owner, old, thinking.clock.now()))
         await _until_settled(thinking, monologue)
+        yield
 
 
 def _reactivation(occasion: str, owner: Owner, old: list, now: float) -> Reactivation:  # type: ignore[type-arg]
@@ -185,7 +203,7 @@ async def _until_settled(thinking: Thinking, monologue: Monologue) -> None:
             await thinking.clock.advance(_STEP_SECONDS)
 
 
-async def _judged(thought: FinishedThought, sources: _Heard, memory: Memory, owner: Owner) -> Thought:
+def _judged(thought: FinishedThought, owner: Owner) -> Thought:
     last = owner.day[-1].said
     talk = " ".join(words.split(" | ")[0] for words in last)
     about = thought.occasion if thought.why_began in ("nudge", "calendar") else ""

@@ -62,7 +62,6 @@ _TEMPERATURE: Final = 0.3
 _PICKED: Final = 6
 _DAY_SECONDS: Final = 86_400.0
 _BATCH_TOKENS: Final = 128
-DRY = __import__("json").loads(__import__("os").environ.get("DRY", "{}"))
 
 
 class ScriptTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -145,7 +144,6 @@ class SlotModel:
             "max_tokens": prompt.max_tokens,
             "temperature": prompt.temperature,
             "seed": self._seed,
-            **DRY,
             "stream": True,
             "stop": list(prompt.stop),
         }

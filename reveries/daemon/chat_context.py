@@ -25,7 +25,6 @@ from reveries.memory.recall.stemming import words_of
 from reveries.memory.self_model import told_first
 from reveries.memory.sleep.extracts import telling
 from reveries.plaintext import one_line, record
-from reveries.prompts import prompt
 
 QUOTE_CHARS = 280
 PARTNER_CHARS = 160
@@ -106,9 +105,9 @@ class Folded:
     folded: tuple[SentExchange, ...]
 
 
-def system_text(prompt_name: str, mind_name: str, owner_name: str, self_model: SelfModel, folded_summary: str) -> str:
+def system_text(rules: str, owner_name: str, self_model: SelfModel, folded_summary: str) -> str:
     """The stable part. Byte-equal as long as the model's tier, the self-model and the fold are."""
-    text = prompt(prompt_name, mind=mind_name)
+    text = rules
     if owner_name:
         text += f"\nThe person's name is {owner_name}."
     if self_model.narrative:

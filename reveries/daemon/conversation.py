@@ -490,9 +490,9 @@ class Conversation:
         return messages
 
     def _system(self, summary: str | None = None) -> str:
-        names = self.settings.mind.name, self.settings.owner.name
         summary = self._state.summary if summary is None else summary
-        return system_text(self._style.prompt_name, *names, self._memory.self_model, summary)
+        rules = self._style.rules(self.settings.mind.name)
+        return system_text(rules, self.settings.owner.name, self._memory.self_model, summary)
 
     def prompt_beginning(self) -> tuple[Message, ...]:
         return messages_for(self._system(), self._state.exchanges)

@@ -121,9 +121,11 @@ Count = Callable[[str], Awaitable[int]]
 
 async def shown_context(turn: LastTurn, count: Count) -> ShownContext:
     """`turn` part by part, each with its tokens by `count`."""
-    rules = system_text(turn.style.prompt_name, *turn.names, _NOTHING, "")
-    with_self = system_text(turn.style.prompt_name, *turn.names, turn.self_model, "")
-    whole = system_text(turn.style.prompt_name, *turn.names, turn.self_model, turn.summary)
+    mind_name, owner_name = turn.names
+    own = turn.style.rules(mind_name)
+    rules = system_text(own, owner_name, _NOTHING, "")
+    with_self = system_text(own, owner_name, turn.self_model, "")
+    whole = system_text(own, owner_name, turn.self_model, turn.summary)
     at_rules, at_self, at_all = await count(rules), await count(with_self), await count(whole)
     recalled = "\n".join(message.text for message in recalled_messages(turn.told))
     thought = one_line(turn.thought, THOUGHT_CHARS)

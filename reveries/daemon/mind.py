@@ -405,8 +405,7 @@ class Mind:
     async def test_models(
         self, role: str, tell: Callable[[str, int, int], None], *, with_tiers: bool
     ) -> tuple[list[protocol.ModelProbe], list[protocol.TierTest]]:
-        """One question to each role's model, and, with tiers, the small tasks. Thinking and sleep wait meanwhile: they
-        would be timed too."""
+        """One question to each role's model, and the tasks of the tiers. Thinking and sleep wait meanwhile."""
         roles_named(role)
         if self._pass_lock.locked():
             tell("waiting for the sleep that is under way", 0, 0)

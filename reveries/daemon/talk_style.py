@@ -4,19 +4,20 @@ A capable model reads more and is told less: who it is, what its notes are and h
 loses its way among many messages, and turns every rule about answering into its answer (docs/benchmarks.md).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from reveries.llm.tier import Tier
+from reveries.prompts import prompt
 
 
 @dataclass(frozen=True, slots=True)
 class TalkStyle:
     """What a prompt of the conversation is made with."""
 
-    prompt_name: str
-    """The rules: a file of reveries/prompts."""
+    rules: Callable[[str], str]
+    """What the model is told about itself, by the mind's name."""
     recalled_tokens: int
     """What is recalled for a turn may take so many tokens: a small machine reads them in a few seconds."""
     carried_tokens: int
@@ -24,10 +25,18 @@ class TalkStyle:
     five seconds."""
 
 
+def _small_rules(mind_name: str) -> str:
+    return prompt("conversation_small", mind=mind_name)
+
+
+def _capable_rules(mind_name: str) -> str:
+    return prompt("conversation", mind=mind_name)
+
+
 _STYLES: Final[Mapping[Tier, TalkStyle]] = {
-    Tier.LOOSE: TalkStyle("conversation_small", recalled_tokens=100, carried_tokens=150),
-    Tier.SMALL: TalkStyle("conversation_small", recalled_tokens=200, carried_tokens=300),
-    Tier.CAPABLE: TalkStyle("conversation", recalled_tokens=1000, carried_tokens=1500),
+    Tier.LOOSE: TalkStyle(_small_rules, recalled_tokens=100, carried_tokens=150),
+    Tier.SMALL: TalkStyle(_small_rules, recalled_tokens=200, carried_tokens=300),
+    Tier.CAPABLE: TalkStyle(_capable_rules, recalled_tokens=1000, carried_tokens=1500),
 }
 
 

@@ -4,6 +4,7 @@ How much there is to read varies with how much happened (R-33): a rich conversat
 Never more than the model can hold: the oldest words and the weakest memories are left out first.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -23,7 +24,9 @@ NARRATIVE_CHARS = 600
 _NUDGE_CHARS = 500
 _SYSTEM_SHARE = 0.5
 _UNNAMED = "the person"
-_SUBJECT_CHARS = 300
+_SUBJECT_CHARS = 240
+_GOES_ON = (Reason.WAKING, Reason.TIMER)
+"""These may take up a thought that was cut short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,29 +92,32 @@ def _system(inputs: ThoughtInputs, budget_tokens: int, tier: int) -> str:
 def _occasion(inputs: ThoughtInputs, why: Reactivation, shape: _Shape, tier: int) -> str:
     """Everything that is new, each part only when there is something in it."""
     owner = inputs.owner_name or _UNNAMED
-    blocks = [f"[It is {inputs.now_words}. {inputs.silence_words}]".replace(" ]", "]")]
+    subjects = () if tier >= Tier.CAPABLE else _subjects(inputs, why)
     previous = _end_of(inputs.previous, shape.previous_chars)
-    subjects, memories = ((), inputs.memories) if tier >= Tier.CAPABLE else _subjects(inputs, why)
-    # A small model takes its own replies for the way to think.
-    recent = tuple(said.line for said in inputs.recent if tier >= Tier.CAPABLE or not said.is_own)
-    parts = (
+    parts = [
         ("A quiet word to you", (inputs.ambient,) if inputs.ambient else ()),
-        ("What was just said", recent[-shape.recent_lines :]),
-        ("What comes to mind", tuple(_memory(memory) for memory in memories[: shape.memory_lines])),
-        ("Not yet resolved", inputs.unresolved),
         ("In the calendar", inputs.calendar),
-    )
+    ]
+    if not subjects:
+        parts += [
+            ("What was just said", tuple(said.line for said in inputs.recent[-shape.recent_lines :])),
+            ("What comes to mind", tuple(_memory(memory) for memory in inputs.memories[: shape.memory_lines])),
+            ("Not yet resolved", inputs.unresolved),
+        ]
+    if previous and (not subjects or why.reason in _GOES_ON):
+        parts.append(("Your last thought, which you need not think again", (previous,)))
+    blocks = [f"[It is {inputs.now_words}. {inputs.silence_words}]".replace(" ]", "]")]
     blocks += [f"[{title}:\n{_lines(lines, shape.line_chars)}]" for title, lines in parts if lines]
-    if previous:
-        blocks.append(
-            f"[Your last thought, which you need not think again:\n{_lines((previous,), shape.previous_chars)}]"
-        )
-    blocks.append(_why(why, owner))
-    if subjects:
-        blocks.append(f"[What I think about now:\n{_lines(subjects, shape.line_chars)}]")
-        blocks.append(_question(len(subjects), inputs.way, owner))
+    if not subjects or why.reason not in ABOUT_SOMETHING:
+        blocks.append(_why(why, owner))
     if inputs.may_note:
+        # Not at the end: a small model does what was said last.
         blocks.append(prompt("note", owner=owner))
+    if subjects:
+        title = "What I know of it" if why.reason is Reason.CALENDAR else f"{owner} told me, at different times"
+        quoted = [f"\u201c{record(text, shape.line_chars)}\u201d" for text in subjects]
+        blocks.append(f"[{title}:\n{_lines(quoted, shape.line_chars + 2)}]\n")
+        blocks.append(_question(len(subjects), inputs.way, owner))
     return "\n".join(blocks)
 
 
@@ -136,18 +142,32 @@ def _why(why: Reactivation, owner: str) -> str:
             return "Some time has passed."
 
 
-def _subjects(inputs: ThoughtInputs, why: Reactivation) -> tuple[tuple[str, ...], tuple[Remembered, ...]]:
-    """Up to two things for a small model to think about, and the memories that are left: what it is about, and a memory
-    that is another. A new beginning has none."""
+def _subjects(inputs: ThoughtInputs, why: Reactivation) -> tuple[str, ...]:
+    """Up to two things for a small model to think about: what woke it, and a memory that is another. It reads nothing
+    else of what was said: with more before it, it tells all of it again. A new beginning has none."""
     if why.reason in (Reason.COMFORT, Reason.FRESH_START):
-        return (), ()
-    about = why.detail if why.reason in ABOUT_SOMETHING else ""
-    if not about and why.reason is not Reason.STEP:
-        about = " ".join(said.line for said in inputs.recent if not said.is_own)[-_SUBJECT_CHARS:]
+        return ()
+    about = ""
+    match why.reason:
+        case Reason.NUDGE | Reason.CALENDAR | Reason.ASSOCIATION:
+            about = why.detail
+        case Reason.STEP:
+            pass
+        case _:  # A small model takes its own replies for the way to think.
+            about = " ".join(said.line for said in inputs.recent if not said.is_own)[-_SUBJECT_CHARS:]
     others = [memory for memory in inputs.memories if memory.episode_id != why.episode_id]
-    told = [_memory(memory) for memory in others[: 2 - bool(about)]]
-    subjects = (*filter(None, (about,)), *told, *inputs.unresolved)[:2]
-    return subjects, tuple(others[len(told) :])
+    marked = [f"{memory.text} (partly from elsewhere)" if memory.tainted else memory.text for memory in others]
+    texts = [*filter(None, (about,)), *marked, *inputs.unresolved][:2]
+    return tuple(_without_speakers(text, inputs) for text in texts)
+
+
+def _without_speakers(text: str, inputs: ThoughtInputs) -> str:
+    """What the owner said, without the names before it and without the replies: a small model would go on with the
+    dialogue."""
+    owner, mind = inputs.owner_name or _UNNAMED, inputs.mind_name
+    said = re.split(rf"(?:^|(?<=\s))(?={re.escape(owner)}: |{re.escape(mind)}: )", text)
+    own = [part.removeprefix(f"{owner}: ").strip() for part in said if not part.startswith(f"{mind}: ")]
+    return " ".join(filter(None, own)) or text
 
 
 def _question(count: int, way: int, owner: str) -> str:

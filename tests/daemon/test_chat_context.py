@@ -42,9 +42,8 @@ def _exchange(number: int, tokens: int = 100) -> SentExchange:
 
 @pytest.mark.requirement("R-88", "R-90")
 def test_the_prompt_of_a_turn_begins_with_the_whole_prompt_of_the_turn_before_it() -> None:
-    system = system_text(
-        "conversation", "Reverie", "Tomas", SelfModel(narrative="I keep things.", owner_facts=("You sail.",)), ""
-    )
+    model = SelfModel(narrative="I keep things.", owner_facts=("You sail.",))
+    system = system_text("You are Reverie.", "Tomas", model, "")
     recalled = recalled_messages(choose_told(_recall(_turn(1, "My boat is called Ida.")), frozenset(), NOW))
     first = messages_for(system, [_exchange(1)], "What is my boat called?", recalled)
     sent = SentExchange("What is my boat called?", "Ida.", "What is my boat called?", 9, ("t2",), recalled=recalled)
@@ -116,7 +115,7 @@ def test_an_exchange_in_which_others_had_a_hand_is_a_note() -> None:
 
 def test_the_system_text_is_byte_equal_while_self_model_and_fold_are() -> None:
     model = SelfModel(narrative="n", owner_facts=("a", "b"))
-    assert system_text("conversation", "R", "", model, "s") == system_text("conversation", "R", "", model, "s")
+    assert system_text("R", "", model, "s") == system_text("R", "", model, "s")
 
 
 @pytest.mark.requirement("F1", "F3")

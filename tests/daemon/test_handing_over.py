@@ -5,7 +5,6 @@ import pytest
 from reveries.config import Home, load_settings
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Pause, Piece, ScriptedModel
-from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, Reason
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.patient_clock import PatientClock
@@ -44,16 +43,16 @@ async def test_a_word_ends_a_thought_is_answered_with_it_in_mind_and_thought_abo
         monologue = life.mind.monologue
         monologue.ask(Reactivation(Reason.NUDGE, "the house and its garden"))
         await life.clock.advance(60)
-        assert monologue.state == ThoughtState.THINKING.value
+        assert monologue.state.name == "THINKING"
 
         life.mind.conversation.attach(1)
         await life.say(FACT)
         await life.clock.advance(1)
-        assert monologue.state == ThoughtState.PAUSED.value
+        assert monologue.state.name == "PAUSED"
         (cut,) = await life.mind.thoughts(0.0, 10)
         assert (cut.why_ended, cut.text.strip()) == ("paused", THOUGHT.strip())
         reply = next(prompt for prompt in model.prompts if prompt.role is Role.CONVERSATION)
-        assert any(THOUGHT.strip() in message.text for message in reply.messages)
+        assert any(message.text == THOUGHT.strip() and message.role == "assistant" for message in reply.messages)
         asked = _thoughts(model)
         await life.clock.advance(60)
         assert _thoughts(model) == asked, "between two turns it does not think"
@@ -63,9 +62,8 @@ async def test_a_word_ends_a_thought_is_answered_with_it_in_mind_and_thought_abo
         after = (await life.mind.thoughts(0.0, 10))[1:]
         assert [one.why_ended for one in after] == ["settled"] * len(after)
         assert after[0].why_began == "conversation"
-        first = [prompt for prompt in model.prompts if prompt.role is Role.MONOLOGUE][asked]
-        assert any(FACT in message.text for message in first.messages)
-        assert monologue.state == ThoughtState.SETTLED.value
+        assert any(FACT in message.text for message in model.prompts[asked + 1].messages)
+        assert monologue.state.name == "SETTLED"
 
         settled = _thoughts(model)
         await life.clock.advance(600)

@@ -7,6 +7,7 @@ import pytest
 from reveries.config import Home, Settings, load_settings
 from reveries.daemon.checkup import check_models
 from reveries.daemon.models import Models, build_models
+from reveries.daemon.models_overview import models_overview
 from reveries.db.database import Database
 from reveries.errors import ConfigError, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import CHAT_ROLES, Role
@@ -16,7 +17,9 @@ from reveries.llm.guarded_embedding import GuardedEmbedder
 from reveries.llm.metered import MeteredModel
 from reveries.llm.metered_embedding import MeteredEmbedder
 from reveries.llm.role_model import RoleModel
-from reveries.llm.tier import Tier
+from reveries.llm.tier import GroupScore, Tier
+from reveries.llm.tier_results import open_tier_results
+from reveries.llm.tier_tasks import TaskGroup
 from tests.fakes.clock import HandClock
 from tests.fakes.weights import put_weights
 from tests.llm.contract import a_prompt, play
@@ -64,6 +67,35 @@ async def test_a_roles_tier_is_that_of_its_own_model(home: Home, database: Datab
     settings = _settings(provider="embedded", conversation_model="openai/gpt-4.1", monologue_model="smollm2-135m")
     models = await _build(settings, home, database, clock)
     assert [models.tier(role) for role in CHAT_ROLES] == [Tier.CAPABLE, Tier.LOOSE, Tier.SMALL]
+    await models.aclose()
+
+
+async def test_a_test_counts_before_what_ollama_says_of_a_size_and_that_before_a_name(
+    home: Home, database: Database, clock: HandClock
+) -> None:
+    async with model_server() as server:
+        server.models, server.sizes = ["mine:latest", "other-1b:latest"], {"mine:latest": "7.6B"}
+        settings = _settings(provider="ollama", ollama_url=server.url, monologue_model="mine")
+        circuits, ledger = await open_circuits(database, clock, Random(1)), Ledger(database, clock, settings.budget)
+        results = await open_tier_results(database)
+        models = await build_models(settings, home, ledger, circuits, clock, results.known)
+        shown = await models_overview(settings, tested=results.known)
+    assert [models.tier(role) for role in CHAT_ROLES] == [Tier.CAPABLE] * 3
+    assert [role.tier for role in shown.roles] == [2, 2, 2, msgspec.UNSET]
+    await results.record("ollama/mine", [GroupScore(group, 0, 6) for group in TaskGroup], 100.0)
+    assert [models.tier(role) for role in CHAT_ROLES] == [Tier.CAPABLE, Tier.LOOSE, Tier.CAPABLE]
+    await models.aclose()
+
+
+async def test_the_tier_is_that_of_the_fallback_while_it_answers(
+    home: Home, database: Database, clock: HandClock
+) -> None:
+    settings = _settings(provider="openai", conversation_fallbacks=("embedded/smollm2-135m",))
+    models = await _build(settings, home, database, clock)
+    role_model = _role_model(models, Role.CONVERSATION)
+    assert models.tier(Role.CONVERSATION) is Tier.CAPABLE
+    role_model._serving = role_model.candidates[1]
+    assert models.tier(Role.CONVERSATION) is Tier.LOOSE
     await models.aclose()
 
 

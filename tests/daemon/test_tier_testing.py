@@ -2,12 +2,12 @@
 
 import asyncio
 import random
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import msgspec
 import pytest
 
-from reveries.config import load_settings
+from reveries.config import Home, load_settings
 from reveries.daemon.tier_testing import TierTester
 from reveries.db.database import Database
 from reveries.errors import ModelUnavailableError, NotFoundError
@@ -20,10 +20,15 @@ from reveries.llm.scripted import Pause, Piece, Script, ScriptedModel
 from reveries.llm.tier import Tier
 from reveries.llm.tier_results import TierResults, open_tier_results
 from reveries.llm.tier_tasks import TaskGroup
+from tests.daemon.mind_kit import living
 from tests.fakes.clock import HandClock
 from tests.fakes.tier_answers import named, plays
 
 NOTES, FORM, PERSONS, ENDING = TaskGroup.NOTES, TaskGroup.FORM, TaskGroup.PERSONS, TaskGroup.ENDING
+
+
+def ignore(what: str, done: int, total: int) -> None:
+    """How far it is."""
 
 
 class Kit:
@@ -102,7 +107,7 @@ async def test_every_task_is_paid_for_and_one_beyond_the_budget_is_said_and_chan
 ) -> None:
     kit = Kit(database, clock, scripted(clock, named(), name="openai/gpt-4.1"))
     [test] = await kit.tester.test("conversation")
-    [used] = [used for used in await kit.ledger.usage_today() if used.role is Role.CONVERSATION]
+    [used] = [used for used in await kit.ledger.usage_today() if used.role == Role.CONVERSATION]
     assert used.calls == 24
     assert test.dollars == pytest.approx(used.dollars)
     assert test.dollars > 0
@@ -115,6 +120,26 @@ async def test_every_task_is_paid_for_and_one_beyond_the_budget_is_said_and_chan
     assert "tokens of this day" in test.error
     assert (test.scores, test.tier) == ([], Tier.SMALL)
     assert kit.results.known["openai/gpt-4.1"] == before
+
+
+async def test_a_waking_mind_asks_by_the_tier_that_was_found_at_once_and_in_its_next_life(
+    home: Home, clock: HandClock
+) -> None:
+    def answers(prompt: Prompt) -> Iterable[str]:
+        is_probe = any("morning walk" in message.text for message in prompt.messages)
+        return ["{}"] if is_probe else plays(named())(prompt)
+
+    for life in range(2):
+        model = ScriptedModel(otherwise=answers, clock=clock)
+        async with living(home, model, clock, load_settings(None), first_id=life * 100) as mind:
+            assert mind.mind.models.tier(Role.CONVERSATION) is (Tier.CAPABLE if life else Tier.SMALL)
+            probes, tiers = await mind.mind.test_models("conversation", ignore, with_tiers=not life)
+            assert len(probes) == 1
+            assert [test.tier for test in tiers] == ([] if life else [2])
+            assert mind.mind.models.tier(Role.MONOLOGUE) is Tier.CAPABLE
+            [shown, *_] = (await mind.mind.models_overview()).roles
+            assert shown.tier == 2
+            assert shown.tier_tested_at == pytest.approx(clock.now(), abs=3600)
 
 
 async def test_a_test_that_fails_midway_asks_no_further_and_keeps_what_was_known(

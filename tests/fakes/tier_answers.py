@@ -58,7 +58,7 @@ WRONG = {
     "key-moved": ["Under the flowerpot.", "NOT IN THE NOTES"],
     "train-and-walk": ["At 18:40.", "NOT IN THE NOTES"],
     "quanto-costa": ["18 euro", "NOT IN THE NOTES"],
-    "unnamed-dog": ["Jonas's dog is called Lena.", "Bruno"],
+    "unnamed-dog": ["If they do not say it, answer only: NOT IN THE NOTES", "Jonas's dog is called Lena.", "Bruno"],
     "other-allergy": ["He is allergic to nuts.", "Meat."],
     "capital": ["The capital of Portugal is Lisbon.", "Porto"],
     "lighthouse": [
@@ -68,7 +68,7 @@ WRONG = {
     "three-fruits": [
         "Apple, pear, plum, fig",
         "Apple, pear, plum\nApple, pear, plum",
-        "Here are three: apple, pear, plum",
+        "Apple and pear",
     ],
     "good-night": ["Good night. I wish you well. Sleep tight and dream of the sea.", "Good morning!"],
     "ice-and-steam": ["No, ice is colder.", "Yes"],

@@ -26,9 +26,8 @@ def test_answers_that_miss_the_point_are_wrong(task: Task) -> None:
 
 @pytest.mark.parametrize("task", ALL)
 def test_nothing_and_the_question_itself_are_never_right(task: Task) -> None:
-    prompt = prompt_of(task, Role.CONVERSATION)
-    echoes = ["", prompt.messages[0].text, prompt.messages[-1].text, "\n".join(one.text for one in prompt.messages)]
-    assert [text for text in echoes if is_right(task, text, FinishReason.STOP)] == []
+    for text in ("", prompt_of(task, Role.CONVERSATION).messages[-1].text):
+        assert not is_right(task, text, FinishReason.STOP)
 
 
 @pytest.mark.parametrize("task", ALL)

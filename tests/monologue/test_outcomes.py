@@ -25,7 +25,7 @@ class _Told(Sources):
     async def gather(self, why: Reactivation, previous: str, *, comfort: bool) -> ThoughtInputs:
         inputs = await super().gather(why, previous, comfort=comfort)
         memories = tuple(Remembered(f"e{n}", TOLD * self.lines, "in May", False) for n in range(self.lines))
-        return replace(inputs, recent=(Said(TOLD),) * self.lines, memories=memories)
+        return replace(inputs, recent=(Said(TOLD * self.lines),) * self.lines, memories=memories)
 
 
 @pytest.mark.requirement("R-41", "R-43")

@@ -15,7 +15,7 @@ from tests.fakes.provider_faults import FAULTS
 from tests.faults.kit import living
 from tests.memory.kit import talk
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(400)
 
 
 @pytest.fixture(scope="module")

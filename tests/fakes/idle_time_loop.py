@@ -50,13 +50,6 @@ class IdleTimeLoop(asyncio.SelectorEventLoop):
         self.calls_in_threads -= 1
 
 
-class IdleTimePolicy(asyncio.DefaultEventLoopPolicy):
-    """Gives out loops of that kind: what the fixture `event_loop_policy` of a module returns."""
-
-    def new_event_loop(self) -> IdleTimeLoop:
-        return IdleTimeLoop()
-
-
 class LoopClock:
     """The clock of a mind that lives in such a loop: one time for what it waits for and for the limits of its calls."""
 

@@ -8,7 +8,6 @@ process, is reached at once and to the millisecond. Not for other processes: the
 import asyncio
 import selectors
 import threading
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from pathlib import Path
@@ -17,13 +16,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 if TYPE_CHECKING:
     from _typeshed import FileDescriptorLike
 
-_LOOK_SECONDS: Final = 0.001
-"""Real time. Twice so long with no event, no processor time of a thread and no thread that wants some: all rest. Once
-is enough for a step of no more than that."""
+_NAP_SECONDS: Final = 0.001
+"""Real time, while a thread works."""
 _LOOKS: Final = 2
-_LONGEST_STEP_SECONDS: Final = 2.0
+"""So often in a row nobody must be at work before time passes."""
+_LONGEST_STEP_SECONDS: Final = 0.25
 """The kernel may still hold bytes for this process when all else rests: that costs a step, not a whole limit."""
 _THREADS: Final = Path("/proc/self/task")
+_TELLS_OF_THREADS: Final = _THREADS.exists()
 _T = TypeVar("_T")
 
 
@@ -50,13 +50,6 @@ class IdleTimeLoop(asyncio.SelectorEventLoop):
         self.calls_in_threads -= 1
 
 
-class IdleTimePolicy(asyncio.DefaultEventLoopPolicy):
-    """Gives out loops of that kind: what the fixture `event_loop_policy` of a module returns."""
-
-    def new_event_loop(self) -> IdleTimeLoop:
-        return IdleTimeLoop()
-
-
 class LoopClock:
     """The clock of a mind that lives in such a loop: one time for what it waits for and for the limits of its calls."""
 
@@ -77,7 +70,7 @@ class LoopClock:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, IdleTimeLoop)
         loop.passed_seconds += seconds
-        await asyncio.sleep(_LOOK_SECONDS)
+        await asyncio.sleep(_NAP_SECONDS)
 
 
 class _IdleSelector(selectors.BaseSelector):
@@ -90,12 +83,12 @@ class _IdleSelector(selectors.BaseSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None or timeout <= 0:
             return self._real.select(timeout)
-        for _ in range(1 if timeout <= _LOOK_SECONDS else _LOOKS):
-            before = _other_threads_seconds()
-            if events := self._real.select(_LOOK_SECONDS):
+        for _ in range(_LOOKS):
+            # It lets go of the interpreter: a thread that waited for it wants a core from now on, and is seen to.
+            if events := self._real.select(0 if _TELLS_OF_THREADS else _NAP_SECONDS):
                 return events
-            if self._loop.calls_in_threads or _other_threads_seconds() != before or _does_a_thread_want_a_core():
-                return []  # The loop comes back at once, at the same time.
+            if self._loop.calls_in_threads or _does_a_thread_want_a_core():
+                return self._real.select(_NAP_SECONDS)  # The loop comes back at the same time.
         self._loop.passed_seconds += min(timeout, _LONGEST_STEP_SECONDS)
         return self._real.select(0)
 
@@ -115,14 +108,9 @@ class _IdleSelector(selectors.BaseSelector):
         self._real.close()
 
 
-def _other_threads_seconds() -> float:
-    """Processor time of all threads but this one, to a millisecond: the two clocks are not read at one moment."""
-    return round(time.process_time() - time.thread_time(), 3)
-
-
 def _does_a_thread_want_a_core() -> bool:
     """Whether another thread runs, could run, or waits for the disk. Where the system does not say: no."""
-    if not _THREADS.exists():
+    if not _TELLS_OF_THREADS:
         return False
     own = threading.get_native_id()
     return any(_state(task) in "RD" for task in _THREADS.iterdir() if int(task.name) != own)

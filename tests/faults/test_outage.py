@@ -1,6 +1,5 @@
 """A provider that is down for good: nothing spins and nothing floods the log (D5)."""
 
-import asyncio
 import contextlib
 
 import pytest
@@ -9,18 +8,12 @@ import structlog
 from reveries.config import Home
 from reveries.errors import ModelError
 from reveries.monologue.thought import Reactivation, Reason
-from tests.fakes.idle_time_loop import IdleTimePolicy
 from tests.fakes.provider import provider
 from tests.fakes.provider_faults import FAULTS
 from tests.faults.kit import living
 from tests.memory.kit import talk
 
-pytestmark = pytest.mark.timeout(120)
-
-
-@pytest.fixture(scope="module")
-def event_loop_policy() -> asyncio.AbstractEventLoopPolicy:
-    return IdleTimePolicy()
+pytestmark = pytest.mark.timeout(400)
 
 
 TEN_MINUTES_SECONDS = 600

@@ -4,7 +4,6 @@ Whatever the provider does: nothing is raised that nobody handles, the words are
 and never the key, nobody storms the provider, and when it is well again so is the mind.
 """
 
-import asyncio
 import importlib.util
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,7 +20,6 @@ from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, Reason, ThoughtEnded
 from reveries.plaintext import plain
 from tests.daemon.kit import Events
-from tests.fakes.idle_time_loop import IdleTimePolicy
 from tests.fakes.provider import provider
 from tests.fakes.provider_faults import FAULTS, Becomes, Found, ProviderFault
 from tests.faults.kit import FIRST_TOKEN_SECONDS, IDLE_SECONDS, KEY, THINKER, TOTAL_SECONDS, Dialect, Living, living
@@ -35,11 +33,6 @@ WORDS = "Where did Marta move?"
 NO_LANGUAGE_FOR_PEOPLE = re.compile(
     r"Traceback|litellm|Exception|\w+Error\b|pydantic|validation error|<\w+|status code|[{}]|None\b|object has"
 )
-
-
-@pytest.fixture(scope="module")
-def event_loop_policy() -> asyncio.AbstractEventLoopPolicy:
-    return IdleTimePolicy()
 
 
 Cell = Callable[[Living, ProviderFault, Becomes], Awaitable[None]]

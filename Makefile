@@ -24,13 +24,8 @@ help: ## this list
 
 # --- using it --------------------------------------------------------------------------------------------------------
 
-wake: $(VENV)/core.stamp ## install, fetch the models, wake the mind and talk (MODEL=smollm2-135m: a small one)
-	@provider=$$($(call setting,llm.provider)) && model=$$($(call chosen_model)) && \
-	case "$$provider" in \
-	    auto|embedded) [ -f "$$model" ] || $(REVERIES) models pull "$$model" ;; \
-	    *) echo "The chat model is $$provider's (llm.provider): none is fetched." ;; \
-	esac
-	@[ -z "$(MODEL)" ] || $(REVERIES) config set llm.embedded.model "$(MODEL)"
+wake: $(VENV)/core.stamp ## install, choose and fetch the models, wake the mind and talk (MODEL=NAME: that one)
+	@$(REVERIES) models choose $(if $(MODEL),"$(MODEL)")
 	@embedder=$$($(call setting,llm.embedding_model)) && case "$$embedder" in \
 	    */*) echo "The embedder is $$embedder: none is fetched." ;; \
 	    *) $(REVERIES) models pull "$$embedder" ;; \
@@ -64,8 +59,8 @@ test: $(VENV)/dev.stamp ## all tests that need no privilege (fetches the small m
 	@$(REVERIES) models pull smollm2-135m all-minilm-l6-v2
 	@if [ -n "$(ARGS)" ]; then $(PYTEST) -q -m "not system" $(ARGS); else \
 	    $(PYTEST) -q -m "not system" -n 2 --dist loadfile --ignore tests/faults --ignore tests/e2e --durations=10 && \
-	    $(PYTEST) -q -m "not system" -n 6 --dist load tests/faults && \
-	    $(PYTEST) -q -m "not system" tests/e2e --durations=5; fi  # Faults mostly wait; real models want the machine.
+	    $(PYTEST) -q -m "not system" -n 4 --dist load tests/faults && \
+	    $(PYTEST) -q -m "not system" tests/e2e --durations=5; fi  # Faults wait for loopback; real models want the machine.
 
 test-system: $(VENV)/dev.stamp ## tests that need root or Debian packages; a skip is a failure
 	@packages=$$($(MAKE) --silent system-packages); [ -z "$$packages" ] || \
@@ -148,6 +143,3 @@ endif
 
 # The value of the setting $(1), as the owner has it.
 setting = $(REVERIES) config get $(1) --json | $(BIN)/python -c 'import json, sys; print(json.load(sys.stdin)["value"])'
-
-# What MODEL names, else what the settings say.
-chosen_model = if [ -n "$(MODEL)" ]; then echo "$(MODEL)"; else $(call setting,llm.embedded.model); fi

@@ -2,6 +2,7 @@
 
     python bench/an_hour.py --out docs/an-hour.md                 # the default embedded model, 60 minutes
     python bench/an_hour.py --model smollm2-135m --minutes 3      # to try it
+    python bench/an_hour.py --made development                    # by a hand-turned clock, see bench/made_hour.py
 
 A mind is woken in a home of its own and told a few things; then it is left alone. In the hour an event of a calendar
 comes near, the owner says one thing more, and asks it to think about one. Everything goes through the command line, as
@@ -9,6 +10,7 @@ a person's words do. What is written down is what the log holds; nothing is left
 """
 
 import argparse
+import asyncio
 import json
 import os
 import platform
@@ -19,9 +21,11 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import psutil
+from made_hour import play_hours
 
 TOLD = (
     "My mother planted the pear tree in our garden in the spring of 1984.",
@@ -62,18 +66,28 @@ def main() -> int:
     parser.add_argument("--model", default="qwen2.5-coder-1.5b-instruct", help="a name of `reveries models`")
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--out", type=Path, help="where the page goes; without it, to the terminal")
+    parser.add_argument("--made", choices=("development", "once"), help="made owners' hours, without their time")
+    parser.add_argument("--seed", type=int, default=1, help="with --made: of the occasions and of the model")
+    parser.add_argument("--tier", type=int, default=1, help="with --made: as what the model is asked")
     options = parser.parse_args()
+    if options.made:
+        show = partial(_put, out=options.out)
+        asyncio.run(play_hours(options.model, options.made, show, seed=options.seed, tier=options.tier))
+        return 0
     with tempfile.TemporaryDirectory(prefix="rvh") as folder:
         mind = Mind(Path(folder) / "h", options.model, options.minutes)
         try:
             hour = mind.live()
         finally:
             mind.call("sleep", check=False)
-    text = page(hour)
-    if options.out is None:
+    return _put(page(hour), options.out)
+
+
+def _put(text: str, out: Path | None) -> int:
+    if out is None:
         print(text)
     else:
-        options.out.write_text(text, encoding="utf-8")
+        out.write_text(text, encoding="utf-8")
     return 0
 
 

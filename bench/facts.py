@@ -36,7 +36,7 @@ from reveries.config import Settings, load_settings
 from reveries.daemon.chat_context import Told
 from reveries.daemon.conversation import Conversation
 from reveries.db.opening import open_database
-from reveries.llm.assets import find_weights
+from reveries.llm.assets import find_weights, resolve_auto_model
 from reveries.llm.base import Delta, Embedder, Finished, FinishReason, Message, Prompt, Role, StreamEvent
 from reveries.llm.embedded import EmbeddedModel, EmbeddedOptions
 from reveries.memory.importing import PastTurn
@@ -351,7 +351,7 @@ def _note(result: Result, chosen: argparse.Namespace) -> None:
 
 @contextlib.asynccontextmanager
 async def speaker_of(settings: Settings, folder: Path, context_tokens: int) -> AsyncIterator[Speaker]:
-    name = settings.llm.embedded.model
+    name = resolve_auto_model(settings.llm).embedded.model
     weights = find_weights(name)
     embedded = msgspec.structs.replace(settings.llm.embedded, context_tokens=context_tokens)
     options = EmbeddedOptions(name, lambda: weights, folder / "m.sock", embedded, settings.llm.limits)

@@ -22,6 +22,8 @@ Fraction = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Positive = Annotated[float, msgspec.Meta(gt=0.0, le=1e9)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0.0, le=1e9)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
+AUTO_MODEL = "auto"
+"""The value of llm.embedded.model that stands for the best of the known models that is on this machine."""
 ModelName = Annotated[str, msgspec.Meta(min_length=1)]
 Provider = Literal["auto", "embedded", "ollama", "openai", "anthropic", "cerebras", "openrouter"]
 LOCAL_EMBEDDERS = ("all-minilm-l6-v2",)

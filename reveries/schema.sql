@@ -398,6 +398,14 @@ CREATE TABLE structured_answers (
     failed INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
+-- What a test found each model able to do (llm/tier.py). A model that is not here was never tested.
+CREATE TABLE model_tiers (
+    model TEXT PRIMARY KEY,
+    tier INTEGER NOT NULL CHECK (tier IN (0, 1, 2)),
+    tested_at REAL NOT NULL,
+    scores TEXT NOT NULL CHECK (json_valid(scores))   -- by group of tasks: how many were right, of how many
+) STRICT;
+
 CREATE TABLE schedule (
     job TEXT PRIMARY KEY,
     next_run_at REAL NOT NULL,

@@ -61,7 +61,7 @@ REQUIREMENTS: Final[dict[str, str]] = {
     "R-39": "Observers see the tokens as they come and have no influence on the thinking.",
     "R-40": "When a model fails, thinking backs off and idles; it never spins.",
     # Encoding itself
-    "R-41": "Every cycle is stored as an experience and consolidated like a conversation.",
+    "R-41": "Every cycle is logged; one that adds something is an experience, consolidated like a conversation.",
     "R-42": "It recalls what it thought as well as what was said.",
     "R-43": "A thought that was broken off is encoded too, with the reason.",
     "R-44": "An empty thought is not encoded.",
@@ -73,7 +73,7 @@ REQUIREMENTS: Final[dict[str, str]] = {
     "R-49": "Tokens are counted by role and day and shown; a daily ceiling can be set.",
     # Quiescence
     "R-50": "The last tokens of the buffer are looked at.",
-    "R-51": "A settling phrase settles it.",
+    "R-51": "A settling phrase of its own settles it; no prompt asks for one.",
     "R-52": "A slow enough stream settles it.",
     "R-53": "A stuck thought settles it, without alarm.",
     "R-54": "A model may be asked, sparingly, whether a long thought has settled.",
@@ -260,7 +260,8 @@ def page() -> str:
     head = [
         "# Requirements and goals",
         "",
-        "Made from tests/requirements.py, tests/goals.py and the markers of the tests by docs/generate.py.",
+        "Made from tests/requirements.py, tests/goals.py and the markers of the tests by docs/generate.py. A marker",
+        "says what a test is meant to show. Whether it shows all that the row says, no count can tell: read the test.",
         "",
         *_table("requirement", REQUIREMENTS, tests),
         "## Goals",
@@ -275,7 +276,7 @@ def page() -> str:
 def _table(what: str, told: dict[str, str], tests: dict[str, list[str]]) -> list[str]:
     tested = sum(name in tests for name in told)
     rows = [f"| {name} | {text} | {_told(name, tests)} |" for name, text in told.items()]
-    return [f"{tested} of {len(told)} have a test.", "", f"| | {what} | shown by |", "|---|---|---|", *rows, ""]
+    return [f"A test names {tested} of {len(told)}.", "", f"| | {what} | shown by |", "|---|---|---|", *rows, ""]
 
 
 def _told(name: str, tests: dict[str, list[str]]) -> str:

@@ -162,6 +162,17 @@ class PulledModel(msgspec.Struct, frozen=True):
     source: str
 
 
+class ModelChosen(msgspec.Struct, frozen=True):
+    """The chat model that will be used, and why, in a sentence; `model` is empty where it is a provider's or Ollama's,
+    and nothing is fetched. `source`: where its last file came from (empty: it was here). `written`: the settings name
+    it from now on."""
+
+    model: str
+    why: str
+    source: str
+    written: bool
+
+
 class ProgressLine(msgspec.Struct, frozen=True):
     """How far long work is: what is being done, how much of it is done, of how much (0: not known), in "bytes" or in
     things that are counted ("")."""
@@ -229,6 +240,7 @@ OF_COMMANDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     "backup restore": protocol.BackupRestored,
     "models": protocol.ModelsOverview,
     "models test": protocol.ModelsProbed,
+    "models choose": ModelChosen,
     "models pull": Pulled,
     "open": Places,
     "service install": ServiceInstalled,
@@ -239,6 +251,7 @@ OF_COMMANDS: Final[Mapping[str, type[msgspec.Struct]]] = {
 """By command: the struct whose fields its object has."""
 
 TAKE_LONG: Final = (
+    "models choose",
     "models pull",
     "models test",
     "import",

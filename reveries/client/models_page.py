@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import UNSET
+
 from reveries.client.render import Line, Page, Part, field, line, paragraph
-from reveries.client.wording import count, dollars, plural, size
+from reveries.client.wording import count, dollars, moment, plural, size
 from reveries.plaintext import one_line
 from reveries.protocol import (
     AnswerCount,
@@ -14,10 +16,17 @@ from reveries.protocol import (
     ModelsProbed,
     OllamaOffer,
     RoleUse,
+    TierTest,
     WeightsOffer,
 )
 
 _EMPTY = line()
+_GROUPS = {"form": "keeps a form", "persons": "who is who", "notes": "uses notes", "ending": "stops when done"}
+_WHAT_FOLLOWS = {
+    0: "It chats, and little more is asked of it: memory helps it less than a larger model.",
+    1: "It is asked one plain thing at a time, with a few notes and much help.",
+    2: "It is asked in short, natural words, with more notes and without help that it does not need.",
+}
 _SHARED_WITH_NOBODY = ("", "here", "loaded", "not loaded", "ready", "on this machine")
 
 
@@ -39,10 +48,13 @@ def overview_page(overview: ModelsOverview) -> Page:
 
 
 def probes_page(tested: ModelsProbed) -> Page:
-    """What each probe came to, and how well the models kept to the form up to now."""
+    """What each probe came to, each model's tier, and how well the models kept to the form up to now."""
     page = [row for probe in tested.probes for row in _probe(probe)]
+    tiers = tested.tiers or []
+    for test in tiers:
+        page += [_EMPTY, *_tier_test(test)]
     if tested.probes:
-        spent = sum(probe.dollars for probe in tested.probes)
+        spent = sum(probe.dollars for probe in tested.probes) + sum(test.dollars for test in tiers)
         page += [_EMPTY, field("this test", f"{dollars(spent)}", Part("  in the ledger like every call", "dim"))]
     if tested.answers:
         page += [_EMPTY, line(Part("Structured answers up to now", "strong"))]
@@ -78,7 +90,7 @@ def _role(role: RoleUse, counted: AnswerCount | None, *, is_first: bool) -> Page
     ]
     if role.state in _SHARED_WITH_NOBODY:
         context = f"{count(role.context_tokens)} tokens of context" if role.context_tokens else ""
-        told = ", ".join(part for part in (role.state, context) if part)
+        told = ", ".join(part for part in (role.state, context, _tier(role)) if part)
         rows += [field("", Part(told, "dim"))] if told else []
     elif is_first:
         rows += [line(" " * 17, *row) for row in paragraph(role.state, indent=0, style="warn", width=79)]
@@ -88,6 +100,15 @@ def _role(role: RoleUse, counted: AnswerCount | None, *, is_first: bool) -> Page
     if counted is not None:
         rows.append(field("", Part(f"structured answers: {_counted(counted)}", "dim")))
     return rows
+
+
+def _tier(role: RoleUse) -> str:
+    """ "tier 1 (assumed: reveries models test)", "tier 2 (tested 23 Nov 2026)"; nothing for an embedder."""
+    if role.tier is UNSET:
+        return ""
+    if role.tier_tested_at is UNSET:
+        return f"tier {role.tier} (assumed: reveries models test)"
+    return f"tier {role.tier} (tested {moment(role.tier_tested_at)})"
 
 
 def _weights(offers: Sequence[WeightsOffer]) -> Page:
@@ -158,6 +179,24 @@ def _probe(probe: ModelProbe) -> Page:
     if probe.load_seconds >= 0.1:
         told.append(f"loaded in {_seconds(probe.load_seconds)}")
     return [name, field("", _form(probe.answer)), field("", Part(", ".join(told), "dim"))]
+
+
+def _tier_test(test: TierTest) -> Page:
+    name = line(Part(one_line(test.model), "strong"))
+    if test.error:
+        told = f"Its tasks were not all asked, so its tier stays {test.tier}. {test.error} {test.advice}"
+        return [name, *paragraph(told, style="bad")]
+    rows = [
+        field(_GROUPS.get(score.group, one_line(score.group)), f"{score.right} of {score.asked}")
+        for score in test.scores
+    ]
+    used = f"{plural(test.prompt_tokens + test.completion_tokens, 'token')}, {dollars(test.dollars)}"
+    return [
+        name,
+        *rows,
+        field("tier", Part(str(test.tier), "strong"), Part(f"  {_seconds(test.seconds)}, {used}", "dim")),
+        *paragraph(_WHAT_FOLLOWS.get(test.tier, "")),
+    ]
 
 
 def _form(answer: str) -> Part:

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from reveries.client.model_choice import is_auto
 from reveries.client.render import Page, Part, field, line, paragraph
 from reveries.client.wording import dollars, plural, size
 from reveries.config import LlmSettings, Settings, is_this_machine, setting
 from reveries.errors import UsageError
 from reveries.plaintext import one_line
-from reveries.protocol import HostedOffer, ModelsOverview, OllamaOffer
+from reveries.protocol import HostedOffer, ModelsOverview, OllamaOffer, SuggestedModel
 from reveries.redaction import redacted
 
 LOCAL_PROVIDERS = ("auto", "embedded", "ollama")
@@ -46,11 +47,12 @@ class Answers:
     dollars_per_day: float | None = None
     dollars_per_month: float | None = None
     api_key_file: str | None = None
+    embedded_model: str | None = None
 
 
-def options(overview: ModelsOverview, settings: Settings) -> list[Option]:
-    """Every provider, those that keep everything here first."""
-    embedded = _embedded(overview, settings.llm.embedded.model)
+def options(overview: ModelsOverview, settings: Settings, suggested: SuggestedModel | None = None) -> list[Option]:
+    """Every provider, those that keep everything here first. `suggested`: what suits this machine, if that is known."""
+    embedded = _embedded(overview, settings.llm, suggested)
     own = next((model for model in overview.ollama if model.is_chosen), None)
     ollamas = one_line(own.name) if own is not None else ""
     now = f"Ollama's {ollamas}" if ollamas else embedded
@@ -98,9 +100,11 @@ def _named(llm: LlmSettings) -> Iterator[tuple[str, str]]:
     yield "llm.embedding_model", llm.embedding_model
 
 
-def option(overview: ModelsOverview, settings: Settings, provider: str) -> Option:
+def option(
+    overview: ModelsOverview, settings: Settings, provider: str, suggested: SuggestedModel | None = None
+) -> Option:
     """The one called `provider`. Raises UsageError."""
-    for one in options(overview, settings):
+    for one in options(overview, settings, suggested):
         if one.provider == provider:
             return one
     raise UsageError(f"There is no provider {provider}.", advice=f"There are: {', '.join(PROVIDERS)}")
@@ -146,6 +150,7 @@ def changes(settings: Settings, answers: Answers) -> dict[str, object]:
         "owner.name": answers.owner,
         "llm.provider": answers.provider,
         "llm.api_key_file": answers.api_key_file,
+        "llm.embedded.model": answers.embedded_model,
         "budget.dollars_per_day": answers.dollars_per_day,
         "budget.dollars_per_month": answers.dollars_per_month,
     }
@@ -181,7 +186,17 @@ def key_from(pasted: str) -> str:
     return key
 
 
-def next_steps(overview: ModelsOverview, settings: Settings, needs_restart: list[str] | None = None) -> Page:
+def uses_embedded(overview: ModelsOverview, provider: str) -> bool:
+    """Whether a model that runs in here answers, where `provider` is chosen."""
+    return provider == "embedded" or (provider == "auto" and not any(model.is_chosen for model in overview.ollama))
+
+
+def next_steps(
+    overview: ModelsOverview,
+    settings: Settings,
+    needs_restart: list[str] | None = None,
+    suggested: SuggestedModel | None = None,
+) -> Page:
     """What is still to be done, as commands. `needs_restart`: what a waking mind did not take over; None: it sleeps."""
     steps = []
     hosted = next((offer for offer in overview.hosted if offer.provider == settings.llm.provider), None)
@@ -190,15 +205,12 @@ def next_steps(overview: ModelsOverview, settings: Settings, needs_restart: list
     if hosted is not None and not settings.llm.api_key_file and not hosted.key_found_in:
         steps.append("reveries init                 # to give it a key, or set REVERIES_API_KEY")
     here = {offer.name for offer in overview.weights if offer.is_here}
-    is_ollamas = settings.llm.provider == "ollama" or (
-        settings.llm.provider == "auto" and any(model.is_chosen for model in overview.ollama)
-    )
     wanted = [settings.llm.embedding_model]
-    if settings.llm.provider in ("auto", "embedded") and not is_ollamas:
-        wanted.append(settings.llm.embedded.model)
+    if uses_embedded(overview, settings.llm.provider):
+        wanted.append(suggested.model if suggested and is_auto(settings.llm) else settings.llm.embedded.model)
     listed = {offer.name for offer in overview.weights}
     steps += [f"reveries models pull {name}" for name in wanted if name not in here and name in listed]
-    if is_ollamas and not overview.ollama:
+    if settings.llm.provider == "ollama" and not overview.ollama:
         steps.append("reveries models pull ollama/llama3.2")
     if needs_restart is None:
         steps.append("reveries wake")
@@ -242,7 +254,10 @@ def as_tables(offered: list[Option]) -> list[Mapping[str, object]]:
     ]
 
 
-def _embedded(overview: ModelsOverview, name: str) -> str:
+def _embedded(overview: ModelsOverview, llm: LlmSettings, suggested: SuggestedModel | None) -> str:
+    if is_auto(llm) and suggested is None:
+        return "the best model that is on this machine"
+    name = suggested.model if suggested and is_auto(llm) else llm.embedded.model
     found = next((offer for offer in overview.weights if offer.name == name), None)
     if found is None or not found.size_bytes:
         return one_line(name)

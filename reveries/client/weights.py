@@ -9,9 +9,11 @@ from reveries.client.json_answers import PulledModel
 from reveries.client.progress import Moved
 from reveries.errors import ModelUnavailableError, error_from_code
 from reveries.plaintext import one_line
+from reveries.protocol import SuggestedModel
 
 OLLAMA_PREFIX = "ollama/"
 _ASSETS_MODULE = "reveries.llm.assets"
+_SUGGESTION_MODULE = "reveries.llm.model_suggestion"
 _OLLAMA_MODULE = "reveries.llm.ollama_pull"
 
 
@@ -29,11 +31,29 @@ class _Said(msgspec.Struct, frozen=True):
     code: str = "model_unavailable"
 
 
+def suggest_model(module: str = "") -> SuggestedModel:
+    """What suits this machine. Where it has no model, publishers are asked, for five seconds. Raises ReveriesError."""
+    with started(module or _SUGGESTION_MODULE) as process:
+        for row in rows_of(process):
+            return msgspec.json.decode(row, type=SuggestedModel)
+    raise ModelUnavailableError(
+        "It could not be found out which model suits this machine.", advice="Name one: reveries models choose NAME"
+    )
+
+
 def pull_model(name: str, moved: Moved, note: Callable[[str], None], module: str = "") -> PulledModel:
     """Fetch `name` (of the manifest, or "ollama/NAME"); what came of it. Raises ReveriesError.
 
     `moved` is told how far it is, `note` which source did not serve and why.
     """
+    try:
+        return _pull(name, moved, note, module)
+    except KeyboardInterrupt:
+        note("Interrupted: what has come is kept, and the next run goes on there.")
+        raise
+
+
+def _pull(name: str, moved: Moved, note: Callable[[str], None], module: str) -> PulledModel:
     is_ollamas = name.startswith(OLLAMA_PREFIX)
     source = ""
     words = ("pull", name.removeprefix(OLLAMA_PREFIX), "--json")

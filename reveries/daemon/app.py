@@ -47,8 +47,10 @@ from reveries.db.failpoints import Step, reached
 from reveries.db.opening import open_database
 from reveries.errors import ReveriesError, StorageDamagedError, StorageLostError
 from reveries.llm.answer_counts import AnswerCounts
+from reveries.llm.base import Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
+from reveries.llm.tier_results import open_tier_results
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.monologue.loop import Monologue
 from reveries.safety.ambient import AmbientInputs
@@ -124,10 +126,11 @@ async def _live(wake: Wake, clock: Clock, awake: asyncio.Event, ending: Ending) 
         database.is_talked_to = True
         ledger = Ledger(database, clock, settings.budget, longest_call_seconds=longest_call_seconds(settings.llm))
         circuits = await open_circuits(database, clock, random.Random())
+        tier_results = await open_tier_results(database)
         if safe_because:
             models = await safe_models(database, circuits)
         else:
-            models = await build_models(settings, home, ledger, circuits, clock)
+            models = await build_models(settings, home, ledger, circuits, clock, tier_results.known)
         stack.push_async_callback(models.aclose)
         models.require_weights()
         answers = AnswerCounts(database)
@@ -153,6 +156,7 @@ async def _live(wake: Wake, clock: Clock, awake: asyncio.Event, ending: Ending) 
             models=models,
             memory=memory,
             answers=answers,
+            tier_results=tier_results,
             journal=SafetyJournal(database, clock),
             lag=LoopLag(clock),
             read_power=on_battery,
@@ -217,6 +221,7 @@ async def join(mind: Mind, meanings: Meanings, chance: random.Random) -> None:
         surroundings=mind,
         new_watch=lambda: ReplyBreaker(settings.circuit_breaker, knowledge),
         danger=await _danger(mind.models),
+        tier=lambda: mind.models.tier(Role.CONVERSATION),
     )
     sources = ThoughtsOfMemory(
         memory=mind.memory,
@@ -237,6 +242,7 @@ async def join(mind: Mind, meanings: Meanings, chance: random.Random) -> None:
         slice_tokens=mind.models.slice_tokens,
         held=mind.permission.held,
         cool_down_seconds=settings.circuit_breaker.cool_down_seconds,
+        tier=lambda: mind.models.tier(Role.MONOLOGUE),
     )
     mind.join(conversation, monologue, sources)
     mind.memory.reembedding.is_busy = lambda: conversation.is_talking or bool(mind.room.why_to_rest())

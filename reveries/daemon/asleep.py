@@ -1,7 +1,7 @@
 """What the owner may ask of a mind that sleeps, done by a process of its own that the client starts and listens to:
 
     python -m reveries.daemon.asleep models
-    python -m reveries.daemon.asleep test [--role ROLE]
+    python -m reveries.daemon.asleep test [--role ROLE] [--with-tiers]
     python -m reveries.daemon.asleep usage [--days N]
     python -m reveries.daemon.asleep checkup
     python -m reveries.daemon.asleep mind-export --file F [--name BACKUP] [--with-vectors] | mind-import --file F
@@ -42,7 +42,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m reveries.daemon.asleep")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("models")
-    commands.add_parser("test").add_argument("--role", default="")
+    test = commands.add_parser("test")
+    test.add_argument("--role", default="")
+    test.add_argument("--with-tiers", action="store_true")
     commands.add_parser("usage").add_argument("--days", type=int, default=30)
     commands.add_parser("checkup")
     for name in ("create", "list", "verify", "restore"):

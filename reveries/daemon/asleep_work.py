@@ -20,6 +20,7 @@ from reveries.daemon.models_overview import answer_frame, models_overview
 from reveries.daemon.moving import brought_in, taken_out
 from reveries.daemon.probing import Prober, roles_named
 from reveries.daemon.safe_mode import settings_in_safe_mode
+from reveries.daemon.tier_testing import TierTester
 from reveries.daemon.usage import usage_report
 from reveries.db.database import Database
 from reveries.db.opening import open_database
@@ -27,6 +28,7 @@ from reveries.errors import ReveriesError
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
+from reveries.llm.tier_results import look_at_tier_results, open_tier_results
 
 
 def done(arguments: argparse.Namespace, home: Home) -> int:
@@ -34,7 +36,7 @@ def done(arguments: argparse.Namespace, home: Home) -> int:
     try:
         settings = _settings(arguments.command, home)
         if arguments.command == "models":
-            asyncio.run(_overview(settings))
+            asyncio.run(_overview(settings, home))
         elif arguments.command.startswith("backup-"):
             _tell(_backup(settings, home, arguments.command, arguments.name))
         elif arguments.command.startswith("mind-"):
@@ -44,7 +46,7 @@ def done(arguments: argparse.Namespace, home: Home) -> int:
         elif arguments.command == "checkup":
             _tell(asyncio.run(checkup_asleep(settings, home)))
         else:
-            asyncio.run(_test(settings, home, arguments.role))
+            asyncio.run(_test(settings, home, arguments.role, with_tiers=arguments.with_tiers))
     except ReveriesError as error:
         _tell(protocol.Failed(0, error.code, error.message, error.advice))
         return error.exit_code
@@ -82,9 +84,9 @@ def _move(settings: Settings, home: Home, arguments: argparse.Namespace) -> prot
     return taken_out(settings, home, file, arguments.name, tell, with_vectors=arguments.with_vectors)
 
 
-async def _overview(settings: Settings) -> None:
+async def _overview(settings: Settings, home: Home) -> None:
     # Told before the loop is closed: that waits for a look-up of Ollama's name, which may take longer than we do.
-    _tell(await models_overview(settings))
+    _tell(await models_overview(settings, tested=look_at_tier_results(home.database(settings))))
 
 
 async def _usage(settings: Settings, home: Home, days: int) -> None:
@@ -101,7 +103,7 @@ def _ledger(settings: Settings, database: Database, clock: Clock) -> Ledger:
     return Ledger(database, clock, settings.budget, longest_call_seconds=longest_call_seconds(settings.llm))
 
 
-async def _test(settings: Settings, home: Home, role: str) -> None:
+async def _test(settings: Settings, home: Home, role: str, *, with_tiers: bool) -> None:
     """The daemon's own way to its models, without the daemon."""
     roles_named(role)
     home.create()
@@ -113,7 +115,8 @@ async def _test(settings: Settings, home: Home, role: str) -> None:
         # Chance for waits, not for secrets.
         circuits = await open_circuits(database, clock, random.Random())
         ledger = _ledger(settings, database, clock)
-        models = await build_models(settings, home, ledger, circuits, clock)
+        results = await open_tier_results(database)
+        models = await build_models(settings, home, ledger, circuits, clock, results.known)
         stack.push_async_callback(models.aclose)
         counts = AnswerCounts(database)
 
@@ -121,8 +124,12 @@ async def _test(settings: Settings, home: Home, role: str) -> None:
             _tell(protocol.Progress(0, what, done, total))
 
         prober = Prober(models.first, models.embedder, ledger, circuits, counts, clock, tell)
-        probes = await prober.probe(role)
-        _tell(protocol.ModelsProbed(0, probes, [answer_frame(count) for count in await counts.counts()]))
+        tested = protocol.ModelsProbed(0, await prober.probe(role), [])
+        if with_tiers:
+            tester = TierTester(models.first, models.tier, results, circuits, clock, tell)
+            tested = msgspec.structs.replace(tested, tiers=await tester.test(role))
+        answers = [answer_frame(count) for count in await counts.counts()]
+        _tell(msgspec.structs.replace(tested, answers=answers))
 
 
 def _moved(what: str, done: int, total: int) -> None:

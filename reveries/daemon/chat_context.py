@@ -1,8 +1,8 @@
-"""What the mind is told for a turn, and how a long conversation is folded. Pure.
+"""What the model reads for a turn, and how a long conversation is folded. Pure.
 
-Stable first, what changes last, so that a model's prompt cache spares it the re-reading: rules, self-model and folded
-summary in the system message; then the history exactly as it was sent; then the new words, led by what was recalled,
-by the thought that was interrupted and by the time.
+It only ever grows at its end, so that a model's prompt cache spares it the re-reading: rules, self-model and folded
+summary in the system message; then the history exactly as it was sent; then what was recalled for the new words, as the
+earlier messages that it was; then the new words.
 """
 
 import re
@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from reveries.daemon.manner import Manner, manner_for
-from reveries.daemon.said_again import only_what_is_new
 from reveries.gates import Gate, stands
 from reveries.llm.base import Message
 from reveries.memory.model import (
@@ -24,26 +22,21 @@ from reveries.memory.model import (
     Turn,
 )
 from reveries.memory.recall.stemming import words_of
-from reveries.memory.recall.words import cue_terms, terms_of
 from reveries.memory.self_model import told_first
 from reveries.memory.sleep.extracts import telling
 from reveries.plaintext import one_line, record
-from reveries.prompts import prompt
 
 QUOTE_CHARS = 280
-LATELY = 3
-LATELY_CHARS = 200
-_POINTING = re.compile(
-    r"\b(?:he|she|it|they|him|her|hers|them|his|its|their|theirs|there|that|those|this|these|then|both|else|more)\b",
-    re.IGNORECASE,
-)
-"""Words that point at what was said."""
+PARTNER_CHARS = 160
+"""The other half of a recalled exchange may take so many characters."""
 THOUGHT_CHARS = 240
 SILENCE_CHARS = 160
 SUMMARY_LINE_CHARS = 160
 SUMMARY_SHARE = 0.1
 """The folded summary may take this share of the model's context."""
 MAX_OWNER_FACTS = 12
+NEAR_ENOUGH = 0.35
+"""Cosine with the cue, or share of its words: below it nothing that surfaced has to do with it."""
 TURNS_FIRST = 4
 """So many of the best-ranked source turns come before those that are only nearest in meaning."""
 NEAREST_FIRST = 4
@@ -53,12 +46,15 @@ TURNS_MOST = 12
 ALIKE_SHARE = 0.5
 """Two turns that share so many of their words are nearly the same."""
 
-_SAID_NOTE = "[What was said before:"
-_THOUGHT_NOTE = "[You were just thinking:"
-_SILENCE_NOTE = "[Before these words:"
-_TIME_NOTE = "[It is "
+_SAID_NOTE = "[From memory:"
+_THOUGHT_NOTE = "[Nobody spoke, and you were thinking.]"
+_NOTED = "I remember."
+_GREETED = "Hello."
+"""What the mind is taken to have answered to a note, and to a new day: roles take turns in every model's template."""
 _TAKEN = frozenset({"the person", "you", "user", "me", "i", "system", "assistant", "owner"})
 """Names that stand for the owner, the mind or the rules in a prompt: nobody else is called so there (F3)."""
+
+_SENTENCE_END = re.compile(r"[.!?…。！？](?=\s|$)|[。！？]")
 
 FOLD_TO_SHARE = 0.5
 """After a fold the history takes this share of its budget, so that the next fold is far away."""
@@ -77,15 +73,27 @@ class SentExchange:
     """The place in the conversation after its last turn."""
     is_tainted: bool = False
     """Others than the owner and the mind had a hand in what stands here: what is said after it inherits that."""
+    recalled: tuple[Message, ...] = ()
+    """Earlier exchanges that were recalled for it, as the messages that stood before it."""
+    recalled_turn_ids: tuple[str, ...] = ()
+    said_at: float = 0.0
+    is_carried: bool = False
+    """It is of an earlier conversation: it leaves the history without a word in the summary of this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A memory that was put before the model: the line it read, and the episode behind it."""
+    """A memory that is put before the model, and the episode behind it."""
 
     episode_id: str
     turn_id: str | None
     line: str
+    """For people, and for the model where it is a note."""
+    messages: tuple[Message, ...] = ()
+    """An earlier exchange, as the model reads it; empty for a note: what others wrote, a thought, a summary."""
+    said_at: float = 0.0
+    turn_ids: tuple[str, ...] = ()
+    """Every turn that its messages hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +105,11 @@ class Folded:
     folded: tuple[SentExchange, ...]
 
 
-def system_text(mind_name: str, owner_name: str, self_model: SelfModel, folded_summary: str) -> str:
-    """The stable part. Byte-equal as long as the self-model and the fold are."""
-    text = prompt("conversation", mind=mind_name)
+def system_text(rules: str, owner_name: str, self_model: SelfModel, folded_summary: str) -> str:
+    """The stable part. Byte-equal as long as the model's tier, the self-model and the fold are."""
+    text = rules
     if owner_name:
-        text += f"\n\nThe person's name is {owner_name}."
+        text += f"\nThe person's name is {owner_name}."
     if self_model.narrative:
         text += f"\n\nWhat you are, in your own words: {one_line(self_model.narrative, 600)}"
     if facts := told_first(self_model.owner_facts, self_model.pinned, MAX_OWNER_FACTS):
@@ -111,34 +119,114 @@ def system_text(mind_name: str, owner_name: str, self_model: SelfModel, folded_s
     return text
 
 
-def messages_for(system: str, exchanges: Sequence[SentExchange], asked: str | None = None) -> tuple[Message, ...]:
+def messages_for(
+    system: str,
+    exchanges: Sequence[SentExchange],
+    asked: str | None = None,
+    recalled: Sequence[Message] = (),
+) -> tuple[Message, ...]:
     """The whole prompt; without `asked`, its beginning as far as it is known before the next word."""
     messages = [Message("system", system)]
-    replies = only_what_is_new((one.owner_words, one.replied) for one in exchanges)
-    for exchange, replied in zip(exchanges, replies, strict=True):
-        messages.append(Message("user", exchange.asked))
-        messages.append(Message("assistant", replied or "…"))
+    for one in exchanges:
+        messages += (*one.recalled, Message("user", one.asked), Message("assistant", one.replied or "…"))
+    messages += recalled
     if asked is not None:
         messages.append(Message("user", asked))
     return tuple(messages)
 
 
+def day_messages(at: float) -> tuple[Message, ...]:
+    """What stands before the first words of a day."""
+    return Message("user", f"[{local_day(at)}]"), Message("assistant", _GREETED)
+
+
+def recalled_messages(told: Sequence[Told], thought: str = "", silence: str = "") -> tuple[Message, ...]:
+    """What stands before the new words: notes of what others wrote and of what a silence means, earlier exchanges as
+    messages in order of time, and the thought that the words interrupted."""
+    messages: list[Message] = []
+    if notes := [item.line for item in reversed(told) if not item.messages]:
+        messages += (Message("user", f"{_SAID_NOTE}\n" + "\n".join(notes) + "]"), Message("assistant", _NOTED))
+    for item in sorted((item for item in told if item.messages), key=lambda item: item.said_at):
+        messages += item.messages
+    if silence:
+        messages += (Message("user", f"[{record(silence, SILENCE_CHARS)}]"), Message("assistant", _NOTED))
+    if thought:
+        messages += (Message("user", _THOUGHT_NOTE), Message("assistant", record(thought, THOUGHT_CHARS)))
+    return tuple(messages)
+
+
+def is_about_memory(recall: Recall) -> bool:
+    """Whether anything that surfaced is near enough to the cue to be worth reading: not what merely came first, when
+    somebody asks for a capital city or a rhyme."""
+    return any(
+        max(ranked.cosine, ranked.coverage) >= NEAR_ENOUGH
+        for ranked in (*recall.turns[:TURNS_FIRST], *recall.nearest[:1])
+    )
+
+
 def choose_told(recall: Recall, shown_turn_ids: frozenset[str], now: float) -> list[Told]:
     """The memories worth telling, best first: the source turns that answer the cue, those nearest in meaning, then what
     else surfaced. Nothing is told twice, and what says nothing by itself ("Hello again!") is not told."""
+    if not is_about_memory(recall):
+        return []
     told: list[Told] = []
     seen_episodes: set[str] = set()
+    seen_turns = set(shown_turn_ids)
     for ranked in _worth_telling(recall, shown_turn_ids):
-        told.append(Told(ranked.episode_id, ranked.turn.id, _turn_line(ranked, now)))
+        item = _told_turn(ranked, now)
+        if ranked.turn.id not in seen_turns:
+            told.append(item)
+        seen_turns.update(item.turn_ids)
         seen_episodes.add(ranked.episode_id)
     for found in recall.episodes:
         if found.episode.id in seen_episodes:
             continue
-        line = _episode_line(found, now)
-        fresh = not any(turn.turn.id in shown_turn_ids for turn in found.turns[:1])
-        if line and fresh:
+        if found.turns:
+            item = _told_turn(found.turns[0], now)
+            if found.turns[0].turn.id not in seen_turns:
+                told.append(item)
+                seen_turns.update(item.turn_ids)
+        elif not _is_extract(found) and (line := _episode_line(found, now)):
             told.append(Told(found.episode.id, None, line))
     return told
+
+
+def _is_extract(found: RecalledEpisode) -> bool:
+    """Whether its summary only repeats sentences of the talk that is recalled word for word anyway."""
+    return found.episode.depth == "light" and found.episode.conversation_id is not None
+
+
+def _told_turn(ranked: RankedTurn, now: float) -> Told:
+    """A turn with the other half of its exchange, as it was; what others had a hand in is a note (F1)."""
+    turn, partner = ranked.turn, ranked.partner
+    line = _turn_line(ranked, now)
+    halves = [one for one in (turn, partner) if one is not None]
+    if any(one.tainted or one.origin not in (Origin.OWNER, Origin.SELF) for one in halves):
+        return Told(ranked.episode_id, turn.id, line, (), turn.said_at, (turn.id,))
+    asked = next((one for one in halves if one.origin is Origin.OWNER), None)
+    replied = next((one for one in halves if one.origin is Origin.SELF), None)
+    said = (record(asked.text, QUOTE_CHARS) if asked is turn else _beginning(asked.text)) if asked else "…"
+    notes = "".join(_replaced_note(one, ranked) for one in _replacements(ranked))
+    answer = (record(replied.text, QUOTE_CHARS) if replied is turn else _beginning(replied.text)) if replied else "…"
+    messages = (
+        Message("user", f"[{_day_mark(turn.said_at, now)}] {said}{notes if asked is turn else ''}"),
+        Message("assistant", f"{answer}{notes if replied is turn else ''}"),
+    )
+    return Told(ranked.episode_id, turn.id, line, messages, turn.said_at, tuple(one.id for one in halves))
+
+
+def _beginning(text: str) -> str:
+    """The first whole sentences of `text`, as many as there is room for; without a mark of what is left out: a small
+    model would end its own replies with it."""
+    line = record(text, len(text))
+    if len(line) <= PARTNER_CHARS:
+        return line
+    ends = [found.end() for found in _SENTENCE_END.finditer(line) if found.end() <= PARTNER_CHARS]
+    return line[: ends[-1]].strip() if ends else line[:PARTNER_CHARS].rsplit(" ", 1)[0]
+
+
+def _replacements(ranked: RankedTurn) -> tuple[Replacement, ...]:
+    return (ranked.replaced_by, *ranked.also_replaced_by) if ranked.replaced_by is not None else ()
 
 
 def _worth_telling(recall: Recall, shown_turn_ids: frozenset[str]) -> list[RankedTurn]:
@@ -177,49 +265,6 @@ def _varied(turns: Sequence[RankedTurn], before: Sequence[RankedTurn]) -> tuple[
     return varied, alike
 
 
-def said_lately(exchanges: Sequence[SentExchange], words: str, *, has_notes: bool) -> tuple[str, ...]:
-    """What the owner told in this conversation last, oldest first, as notes once more, where `words` ask something.
-
-    It stands above already. But the model that ships answers "I don't know" to what it was told one message before, and
-    answers from a note right before the words (docs/benchmarks.md). Where notes from memory stand there too
-    (`has_notes`), only what the question speaks of, or points at ("Where does she start?"): else it is answered from
-    what was said last, whatever was asked.
-    """
-    if manner_for(words) is not Manner.ANSWER:
-        return ()
-    said = [one.owner_words for one in exchanges if manner_for(one.owner_words) is Manner.TAKE_INTEREST]
-    if has_notes and not _POINTING.search(words):
-        asked = set(cue_terms(words))
-        said = [one for one in said if asked & set(terms_of(one))]
-    return tuple(f'- in this conversation, the person said: "{record(text, LATELY_CHARS)}"' for text in said[-LATELY:])
-
-
-def asked_text(
-    words: str,
-    told: Sequence[Told],
-    thought: str,
-    now: float,
-    silence: str = "",
-    lately: Sequence[str] = (),
-) -> str:
-    """The last user message: notes from memory and what was said lately, the interrupted thought, what the silence
-    before these words means, the time, then the words themselves.
-
-    The best note stands last, nearest to the words: small models go by what they read last.
-    """
-    blocks: list[str] = []
-    if notes := [*lately, *(item.line for item in reversed(told))]:
-        blocks.append(f"{_SAID_NOTE}\n" + "\n".join(notes) + "]")
-    if thought:
-        blocks.append(f"{_THOUGHT_NOTE} {record(thought, THOUGHT_CHARS)}]")
-    if silence:
-        blocks.append(f"{_SILENCE_NOTE} {record(silence, SILENCE_CHARS)}.]")
-    # A small model answers in the wrong person unless it is told so right before the words (docs/benchmarks.md).
-    blocks.append(f"{_TIME_NOTE}{local_time(now)}. {manner_for(words).value}]")
-    blocks.append(words)
-    return "\n".join(blocks)
-
-
 def fold(summary: str, exchanges: tuple[SentExchange, ...], budget_tokens: int, summary_chars: int) -> Folded:
     """Fold the oldest exchanges into `summary` when all of them take more than `budget_tokens`.
 
@@ -235,11 +280,16 @@ def fold(summary: str, exchanges: tuple[SentExchange, ...], budget_tokens: int, 
     lines += [
         f"- They said: {one_line(gone.owner_words, SUMMARY_LINE_CHARS)} You answered{_answered(gone)}"
         for gone in folded
+        if not gone.is_carried
     ]
     while len("\n".join(lines)) > summary_chars:
         lines.pop(0)
-    bare = tuple(replace(exchange, asked=exchange.owner_words) for exchange in kept) if folded else exchanges
+    bare = tuple(_bare(exchange) for exchange in kept) if folded else exchanges
     return Folded("\n".join(lines), bare, tuple(folded))
+
+
+def _bare(exchange: SentExchange) -> SentExchange:
+    return replace(exchange, asked=exchange.owner_words, recalled=(), recalled_turn_ids=())
 
 
 def _answered(gone: SentExchange) -> str:
@@ -257,18 +307,24 @@ def cut_middle(text: str, limit_chars: int) -> str:
     return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
 
 
-def stops_at(now: float) -> tuple[str, ...]:
-    """Where a reply ends: a small model goes on with the notes of a next message that nobody wrote.
-
-    At most four, for some providers take no more. With the weekday, since "[It is night.]" may be what was asked for.
-    """
-    weekday = local_time(now).split(maxsplit=1)[0]
-    return tuple(f"\n{note}" for note in (_SAID_NOTE, _THOUGHT_NOTE, _SILENCE_NOTE, _TIME_NOTE + weekday))
+STOPS = (f"\n{_SAID_NOTE}", f"\n{_THOUGHT_NOTE}")
+"""Where a reply ends: a small model goes on with the notes of a next message that nobody wrote."""
 
 
 def local_time(at: float) -> str:
     """A moment as a person of this place would say it: Saturday 21 November 2026, 14:05."""
     return datetime.fromtimestamp(at).strftime("%A %-d %B %Y, %H:%M")
+
+
+def local_day(at: float) -> str:
+    """A day as a person of this place would say it: Saturday 21 November 2026."""
+    return datetime.fromtimestamp(at).strftime("%A %-d %B %Y")
+
+
+def _day_mark(at: float, now: float) -> str:
+    """A day in words that stay true however long they stand in a history."""
+    then = datetime.fromtimestamp(at)
+    return then.strftime("%A %-d %B" if then.year == datetime.fromtimestamp(now).year else "%A %-d %B %Y")
 
 
 def how_long_ago(at: float, now: float) -> str:
@@ -288,9 +344,7 @@ def _turn_line(ranked: RankedTurn, now: float) -> str:
     turn = ranked.turn
     when = how_long_ago(turn.said_at, now)
     line = f'- {when}, {_speaker(turn)}: "{record(turn.text, QUOTE_CHARS)}"'
-    if (by := ranked.replaced_by) is None:
-        return line
-    return line + "".join(_replaced_note(one, ranked) for one in (by, *ranked.also_replaced_by))
+    return line + "".join(_replaced_note(one, ranked) for one in _replacements(ranked))
 
 
 def _replaced_note(by: Replacement, ranked: RankedTurn) -> str:
@@ -303,8 +357,6 @@ def _replaced_note(by: Replacement, ranked: RankedTurn) -> str:
 
 def _episode_line(found: RecalledEpisode, now: float) -> str:
     when = how_long_ago(found.episode.created_at, now)
-    if found.turns:
-        return _turn_line(found.turns[0], now)
     if found.episode.origin is Origin.SELF:
         after = " after reading what others wrote" if found.episode.tainted else ""
         return f"- {when}, you thought{after}: {record(found.episode.summary, QUOTE_CHARS)}"

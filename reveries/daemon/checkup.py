@@ -13,7 +13,7 @@ from reveries.db.database import Database
 from reveries.db.driver import SQLITE_VERSION
 from reveries.db.opening import open_database
 from reveries.errors import AlreadyAwakeError, ConfigError, ModelMissingError, NotFoundError, ReveriesError
-from reveries.llm.assets import asset, damaged_file, find_weights
+from reveries.llm.assets import asset, damaged_file, find_weights, resolve_auto_model
 from reveries.llm.budget import Ledger, LimitUse
 from reveries.llm.choose import Choice, choose, fallbacks
 from reveries.llm.circuits import Circuits, open_circuits
@@ -76,6 +76,7 @@ async def _checkup_of_open(settings: Settings, home: Home, file: Path, models: P
 
 async def check_models(llm: LlmSettings, models: Path | None = None, machine: Machine | None = None) -> list[Finding]:
     """Whether each model that the settings choose is there, whole, and fits."""
+    llm = resolve_auto_model(llm, models)
     listed = await list_ollama(llm.ollama_url, _OLLAMA_SECONDS)
     names = None if listed is None else [model.name for model in listed]
     own = None if listed is None else run_there(listed)

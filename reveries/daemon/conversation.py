@@ -14,29 +14,30 @@ import structlog
 from reveries.clock import Clock, wait_for_event, wait_for_lock
 from reveries.config import LOCAL_EMBEDDERS, Settings
 from reveries.daemon.chat_context import (
-    SUMMARY_SHARE,
-    SentExchange,
+    STOPS,
     Told,
-    asked_text,
     choose_told,
-    fold,
+    day_messages,
+    local_day,
     messages_for,
-    said_lately,
-    stops_at,
+    recalled_messages,
     system_text,
 )
 from reveries.daemon.danger import Danger
+from reveries.daemon.history import carried_exchanges, fold_to_fit, sent_exchange
 from reveries.daemon.last_turns import LastTurn, LastTurns
 from reveries.daemon.replying import Reply, ReplyStop
+from reveries.daemon.talk_style import TalkStyle, style_for
 from reveries.daemon.token_counts import TokenCounts
 from reveries.daemon.turn import Draft, ReplyWatch, Surroundings, TalkState, TurnEvents, TurnResult, falls_asleep
 from reveries.db.failpoints import Place, Step, may_hang, reached
 from reveries.errors import ModelError, ReveriesError, StorageLostError
 from reveries.gates import Gate, inherited
 from reveries.llm.base import ChatModel, Message, Prompt, Role
+from reveries.llm.tier import Tier
 from reveries.memory.conversations import Conversation as OpenedConversation
 from reveries.memory.memory import Memory
-from reveries.memory.model import Recall, RecallContext, Turn
+from reveries.memory.model import Recall, RecallContext
 from reveries.memory.sleep.encoding import infer_mood
 from reveries.plaintext import plain
 from reveries.pulse import Pulse, WatchedLock
@@ -44,14 +45,9 @@ from reveries.pulse import Pulse, WatchedLock
 log = structlog.get_logger("conversation")
 
 _RESUMED_TURNS = 12
-_TOLD_TOKENS = 200
-"""What is recalled for a turn may take so many tokens: with the words themselves it stays under what a small machine
-reads in a few seconds."""
 _SAFETY_TOKENS = 64
 _TEMPERATURE = 0.3
 """Tried on the default model: warmer, it slips into the owner's first person."""
-_FOLD_TRIES = 8
-_CHARS_PER_TOKEN = 3
 
 
 class Conversation:
@@ -67,6 +63,7 @@ class Conversation:
         surroundings: Surroundings,
         new_watch: Callable[[], ReplyWatch],
         danger: Danger | None = None,
+        tier: Callable[[], Tier] = lambda: Tier.SMALL,
     ) -> None:
         self._memory = memory
         self._model = model
@@ -76,6 +73,7 @@ class Conversation:
         self._surroundings = surroundings
         self._new_watch = new_watch
         self.danger = danger or Danger()
+        self._tier = tier
         self._stop = ReplyStop()
         """Of the turn under way."""
         self._turns_under_way = 0
@@ -92,6 +90,10 @@ class Conversation:
     @property
     def conversation_id(self) -> str:
         return self._state.conversation_id
+
+    @property
+    def _style(self) -> TalkStyle:
+        return style_for(self._tier())
 
     @property
     def began_at(self) -> float:
@@ -179,12 +181,16 @@ class Conversation:
 
     async def _hold(self, opened: OpenedConversation, *, is_chosen: bool = False) -> None:
         turns = await self._memory.recent_turns(opened.id, _RESUMED_TURNS)
-        unfolded = [turn for turn in turns if turn.position >= opened.folded_until]
+        own = await self._tokens.exchanges_of([turn for turn in turns if turn.position >= opened.folded_until])
+        # The same conversation is only read anew because something of it, or before it, may be gone.
+        before = () if opened.id == self.conversation_id else self._state.exchanges
+        room, now = self._style.carried_tokens - sum(one.tokens for one in own), self._clock.now()
+        carried = () if is_chosen else await carried_exchanges(self._memory, self._tokens, before, opened.id, room, now)
         self._state = TalkState(
             conversation_id=opened.id,
             began_at=opened.began_at,
             summary=opened.folded_summary,
-            exchanges=await self._tokens.exchanges_of(unfolded),
+            exchanges=(*carried, *own),
             attached=self._state.attached,
             chosen_monotonic=self._clock.monotonic() if is_chosen else -math.inf,
         )
@@ -250,7 +256,7 @@ class Conversation:
 
     @property
     def turn_count(self) -> int:
-        return len(self._state.shown_turn_ids)
+        return sum(len(one.turn_ids) for one in self._state.exchanges if not one.is_carried)
 
     async def wait_until_quiet(self, seconds: float) -> None:
         """Wait until no turn is under way, `seconds` at most."""
@@ -280,7 +286,7 @@ class Conversation:
             if self._turn_lock.locked():
                 continue
             with contextlib.suppress(ModelError):
-                await self._model.read_ahead(self._prompt_beginning(), Role.CONVERSATION)
+                await self._model.read_ahead(self.prompt_beginning(), Role.CONVERSATION)
 
     def want_warmth(self) -> None:
         """The stable part of the prompt changed, or the model was loaded anew."""
@@ -302,13 +308,12 @@ class Conversation:
         thought, silence = self._surroundings.recent_thought(), self._memory.silence_before(owner_turn)
         by_thought = bool(thought) and self._surroundings.is_recent_thought_tainted()
         read_words = await self._cut_to_fit(words)
-        lately = said_lately(self._state.exchanges, words, has_notes=bool(told))
-        asked = asked_text(read_words, told, thought, self._clock.now(), silence, lately)
-        folded = await self._make_room(asked)
-        self._keep_for_looking(words, read_words, asked, context, recall, told, thought, folded)
+        recalled = self._before_words(told, thought, silence)
+        folded = await self._make_room(read_words, recalled)
+        self._keep_for_looking(words, read_words, context, recall, told, thought, folded)
         draft = Draft()
         await may_hang(Place.REPLY)
-        sent = await self._generate(asked, draft, events)
+        sent = await self._generate(read_words, recalled, draft, events)
         is_whole = draft.reason in ("stop", "length")
         reached(Step.REPLY_SAID)
         exchange = await self._memory.record_exchange(
@@ -325,7 +330,8 @@ class Conversation:
             events.stored("exchange", reply_turn.id)
             reached(Step.EXCHANGE_TOLD)
             self._surroundings.turn_stored(reply_turn)
-            await self._remember_sent(asked, owner_turn, reply_turn)
+            sent_now = sent_exchange(read_words, told, recalled, owner_turn, reply_turn)
+            self._state.exchanges = (*self._state.exchanges, *await self._tokens.recounted([sent_now]))
         return TurnResult.timed(owner_turn, reply_turn, draft, began, self._clock.monotonic())
 
     async def _turn_off_record(self, words: str, events: TurnEvents) -> TurnResult:
@@ -342,10 +348,9 @@ class Conversation:
             told = await self._fitting(recall)
             events.recalled(recall, told)
             thought = self._surroundings.recent_thought()
-            lately = said_lately(self._state.exchanges, words, has_notes=bool(told))
-            asked = asked_text(await self._cut_to_fit(words), told, thought, context.now, lately=lately)
-            await self._make_room(asked)
-            await self._generate(asked, draft, events)
+            asked, recalled = await self._cut_to_fit(words), self._before_words(told, thought)
+            await self._make_room(asked, recalled)
+            await self._generate(asked, recalled, draft, events)
         finally:
             self._state.last_word_monotonic = self._clock.monotonic()
             self._changed.set()
@@ -380,7 +385,6 @@ class Conversation:
         self,
         words: str,
         read_words: str,
-        asked: str,
         context: RecallContext,
         recall: Recall | None,
         told: Sequence[Told],
@@ -394,12 +398,12 @@ class Conversation:
                 asked_at=context.now,
                 words=words,
                 read_words=read_words,
-                asked=asked,
                 recall=recall,
                 recall_context=context,
                 told=tuple(told),
                 shown_turn_ids=context.exclude_turn_ids,
                 thought=thought,
+                style=self._style,
                 names=(self.settings.mind.name, self.settings.owner.name),
                 self_model=self._memory.self_model,
                 summary=self._state.summary,
@@ -407,8 +411,6 @@ class Conversation:
                 folded_now=folded,
                 context_tokens=self._model.context_tokens,
                 reply_tokens=self.settings.llm.limits.reply_tokens,
-                told_tokens=_TOLD_TOKENS,
-                summary_tokens=int(self._model.context_tokens * SUMMARY_SHARE),
             )
         )
 
@@ -435,65 +437,62 @@ class Conversation:
         if recall is None:
             return []
         told = choose_told(recall, self._state.shown_turn_ids, self._clock.now())
-        return await self._tokens.fitting(told, _TOLD_TOKENS)
+        return await self._tokens.fitting(told, self._style.recalled_tokens)
 
     async def _cut_to_fit(self, words: str) -> str:
         """`words` as the model reads them: a message longer than its context loses its middle (stored it is whole)."""
         limits = self.settings.llm.limits
-        room = self._model.context_tokens - limits.reply_tokens - _TOLD_TOKENS - 3 * _SAFETY_TOKENS
+        room = self._model.context_tokens - limits.reply_tokens - self._style.recalled_tokens - 3 * _SAFETY_TOKENS
         room -= await self._tokens.of(self._system())
         return await self._tokens.cut(words, room)
 
-    async def _make_room(self, asked: str) -> int:
+    def _before_words(self, told: Sequence[Told], thought: str, silence: str = "") -> tuple[Message, ...]:
+        """What the model reads before the new words: a new day, then what comes to mind."""
+        now, exchanges = self._clock.now(), self._state.exchanges
+        is_new_day = not exchanges or local_day(exchanges[-1].said_at) != local_day(now)
+        return (*(day_messages(now) if is_new_day else ()), *recalled_messages(told, thought, silence))
+
+    async def _make_room(self, asked: str, recalled: Sequence[Message]) -> int:
         """Fold the history when the prompt would be over the model's context. Nothing over it is ever sent. How many
         exchanges were folded."""
         limit = self._model.context_tokens - self.settings.llm.limits.reply_tokens - _SAFETY_TOKENS
-        limit -= await self._tokens.of(asked)
-        summary_tokens = int(self._model.context_tokens * SUMMARY_SHARE)
-        folded: list[SentExchange] = []
-        for _ in range(_FOLD_TRIES):
-            room = limit - await self._tokens.of(self._system(""))
-            excess = await self._tokens.of(self._system()) + self._state.history_tokens - limit
-            if excess <= 0:
-                break
-            summary_chars = summary_tokens * _CHARS_PER_TOKEN
-            result = fold(self._state.summary, self._state.exchanges, max(0, room - summary_tokens), summary_chars)
-            # In a language with more tokens than that, the next try leaves less to the summary.
-            summary_tokens //= 2
-            folded += result.folded
-            self._state.summary = result.summary
-            self._state.exchanges = await self._tokens.recounted(result.exchanges)
+        limit -= await self._tokens.of(asked) + await self._tokens.of_messages(recalled)
+        folded = await fold_to_fit(
+            self._tokens,
+            self._state,
+            lambda summary: self._tokens.of(self._system(summary)),
+            limit_tokens=limit,
+            context_tokens=self._model.context_tokens,
+        )
         if folded:
-            until = folded[-1].until_position
-            await self._memory.conversations.fold(self.conversation_id, self._state.summary, until)
+            if own := [one for one in folded if not one.is_carried]:
+                until = own[-1].until_position
+                await self._memory.conversations.fold(self.conversation_id, self._state.summary, until)
             await self._surroundings.turns_folded()
             log.info("conversation.folded", exchanges=len(folded))
         return len(folded)
 
-    async def _generate(self, asked: str, draft: Draft, events: TurnEvents) -> tuple[Message, ...]:
+    async def _generate(
+        self, asked: str, recalled: Sequence[Message], draft: Draft, events: TurnEvents
+    ) -> tuple[Message, ...]:
         """Let `draft` grow; what the model had before it."""
-        messages = messages_for(self._system(), self._state.exchanges, asked)
+        messages = messages_for(self._system(), self._state.exchanges, asked, recalled)
         prompt = Prompt(
             role=Role.CONVERSATION,
             messages=messages,
             max_tokens=self.settings.llm.limits.reply_tokens,
             temperature=_TEMPERATURE,
-            stop=stops_at(self._clock.now()),
+            stop=STOPS,
         )
         await Reply(self._model, self._clock, self._new_watch(), draft, events).speak(prompt, self._stop)
         if draft.verdict is not None and not draft.is_off_record:
             await self._surroundings.reply_tripped(draft.verdict, draft.text)
         return messages
 
-    async def _remember_sent(self, asked: str, owner_turn: Turn, reply_turn: Turn) -> None:
-        tokens = await self._tokens.of(asked) + await self._tokens.of(reply_turn.text)
-        ids, until = (owner_turn.id, reply_turn.id), reply_turn.position + 1
-        sent = SentExchange(asked, reply_turn.text, owner_turn.text, tokens, ids, until, reply_turn.tainted)
-        self._state.exchanges = (*self._state.exchanges, sent)
-
     def _system(self, summary: str | None = None) -> str:
-        names = self.settings.mind.name, self.settings.owner.name
-        return system_text(*names, self._memory.self_model, self._state.summary if summary is None else summary)
+        summary = self._state.summary if summary is None else summary
+        rules = self._style.rules(self.settings.mind.name)
+        return system_text(rules, self.settings.owner.name, self._memory.self_model, summary)
 
-    def _prompt_beginning(self) -> tuple[Message, ...]:
+    def prompt_beginning(self) -> tuple[Message, ...]:
         return messages_for(self._system(), self._state.exchanges)

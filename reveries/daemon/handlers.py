@@ -343,9 +343,12 @@ class Handlers:
             await self._test_models(session, request)
 
     async def _test_models(self, session: Session, request: protocol.ProbeModels) -> None:
-        probes = await self._mind.test_models(request.role, partial(self._tell, session, request.request_id))
+        tell = partial(self._tell, session, request.request_id)
+        with_tiers = request.tiers is True
+        probes, tiers = await self._mind.test_models(request.role, tell, with_tiers=with_tiers)
         answers = [answer_frame(count) for count in await self._mind.answers.counts()]
-        session.outbox.send(protocol.ModelsProbed(request.request_id, probes, answers))
+        tested = protocol.ModelsProbed(request.request_id, probes, answers, tiers if with_tiers else msgspec.UNSET)
+        session.outbox.send(tested)
 
     async def _forget(self, session: Session, request: protocol.Forget) -> None:
         told = ToldOfErasing()

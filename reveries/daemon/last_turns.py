@@ -8,7 +8,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from reveries.daemon.chat_context import THOUGHT_CHARS, SentExchange, Told, choose_told, system_text
+from reveries.daemon.chat_context import (
+    SUMMARY_SHARE,
+    THOUGHT_CHARS,
+    SentExchange,
+    Told,
+    choose_told,
+    recalled_messages,
+    system_text,
+)
+from reveries.daemon.talk_style import TalkStyle
 from reveries.memory.model import Recall, RecallContext, SelfModel
 from reveries.plaintext import one_line
 
@@ -25,13 +34,12 @@ class LastTurn:
     words: str
     read_words: str
     """`words` as the model read them: shorter when they were too long for it."""
-    asked: str
-    """The whole last message: notes from memory, thought, time, words."""
     recall: Recall | None = field(repr=False)
     recall_context: RecallContext = field(repr=False)
     told: tuple[Told, ...]
     shown_turn_ids: frozenset[str] = field(repr=False)
     thought: str
+    style: TalkStyle
     names: tuple[str, str]
     """Of the mind and of the owner."""
     self_model: SelfModel = field(repr=False)
@@ -41,8 +49,11 @@ class LastTurn:
     """Exchanges that were folded into the summary to make room for this turn."""
     context_tokens: int
     reply_tokens: int
-    told_tokens: int
-    summary_tokens: int
+
+    @property
+    def summary_tokens(self) -> int:
+        """What the folded history may take."""
+        return int(self.context_tokens * SUMMARY_SHARE)
 
 
 class LastTurns:
@@ -110,14 +121,15 @@ Count = Callable[[str], Awaitable[int]]
 
 async def shown_context(turn: LastTurn, count: Count) -> ShownContext:
     """`turn` part by part, each with its tokens by `count`."""
-    rules = system_text(*turn.names, _NOTHING, "")
-    with_self = system_text(*turn.names, turn.self_model, "")
-    whole = system_text(*turn.names, turn.self_model, turn.summary)
+    mind_name, owner_name = turn.names
+    own = turn.style.rules(mind_name)
+    rules = system_text(own, owner_name, _NOTHING, "")
+    with_self = system_text(own, owner_name, turn.self_model, "")
+    whole = system_text(own, owner_name, turn.self_model, turn.summary)
     at_rules, at_self, at_all = await count(rules), await count(with_self), await count(whole)
-    recalled = "\n".join(item.line for item in turn.told)
+    recalled = "\n".join(message.text for message in recalled_messages(turn.told))
     thought = one_line(turn.thought, THOUGHT_CHARS)
     recalled_tokens, thought_tokens = await _tokens(recalled, count), await _tokens(thought, count)
-    rest = max(0, await count(turn.asked) - recalled_tokens - thought_tokens)
     parts = (
         ShownPart("rules", at_rules, 0, rules),
         ShownPart("self-model", at_self - at_rules, 0, with_self.removeprefix(rules).strip()),
@@ -129,9 +141,9 @@ async def shown_context(turn: LastTurn, count: Count) -> ShownContext:
             _folded_note(turn),
         ),
         ShownPart("history", sum(one.tokens for one in turn.exchanges), 0, _history(turn.exchanges), _long(turn)),
-        ShownPart("recalled", recalled_tokens, turn.told_tokens, recalled, f"{len(turn.told)} told"),
+        ShownPart("recalled", recalled_tokens, turn.style.recalled_tokens, recalled, f"{len(turn.told)} told"),
         ShownPart("thought", thought_tokens, 0, thought),
-        ShownPart("your words", rest, 0, turn.read_words, "with the time"),
+        ShownPart("your words", await _tokens(turn.read_words, count), 0, turn.read_words),
     )
     return ShownContext(parts, tuple(await _memories(turn, count)), tuple(_notes(turn)))
 
@@ -154,7 +166,8 @@ async def _memories(turn: LastTurn, count: Count) -> list[ShownMemory]:
     for item in candidates:
         if item not in kept:
             tokens = await count(item.line)
-            why = f"no room: {tokens} tokens, and {max(0, turn.told_tokens - used)} of {turn.told_tokens} were left"
+            room = turn.style.recalled_tokens
+            why = f"no room: {tokens} tokens, and {max(0, room - used)} of {room} were left"
             left.append(ShownMemory(item.episode_id, item.turn_id or "", item.line, tokens, False, why))
     named = {item.episode_id for item in candidates}
     left += [

@@ -28,6 +28,7 @@ from reveries.daemon.settings_in_force import reread
 from reveries.daemon.status import status_frame
 from reveries.daemon.thinking_control import Permission, ThinkingControl
 from reveries.daemon.thoughts import ThoughtsOfMemory
+from reveries.daemon.tier_testing import TierTester
 from reveries.daemon.vitals import Vitals
 from reveries.daemon.watched_model import WatchedModel
 from reveries.daemon.when_to_sleep import SleepPressure, told_of, why_sleep_is_due
@@ -37,6 +38,7 @@ from reveries.db.database import Database
 from reveries.errors import BudgetExceededError, StorageError
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
+from reveries.llm.tier_results import TierResults
 from reveries.memory.memory import Memory
 from reveries.memory.model import SelfModel, Turn
 from reveries.memory.sleep.consolidation import DeepSlept
@@ -83,6 +85,7 @@ class Mind:
         models: Models,
         memory: Memory,
         answers: AnswerCounts,
+        tier_results: TierResults,
         journal: SafetyJournal,
         lag: LoopLag,
         read_power: Callable[[], bool] = lambda: False,
@@ -97,6 +100,7 @@ class Mind:
         self.models = models
         self.memory = memory
         self.answers = answers
+        self.tier_results = tier_results
         self.journal = journal
         self.lag = lag
         self.safe_because = safe_because
@@ -396,17 +400,22 @@ class Mind:
         """Which model each role uses and why, and what else there is."""
         states = {role: state for role, _, state in self.models.uses()}
         in_use = InUse(self.models.choices, self.models.fallbacks, states, self.models.embedder_name)
-        return await models_overview(self.settings, await self.answers.counts(), in_use)
+        return await models_overview(self.settings, await self.answers.counts(), in_use, self.models.tested)
 
-    async def test_models(self, role: str, tell: Callable[[str, int, int], None]) -> list[protocol.ModelProbe]:
-        """One question to each role's model. Thinking and sleep wait meanwhile: they would be timed too."""
+    async def test_models(
+        self, role: str, tell: Callable[[str, int, int], None], *, with_tiers: bool
+    ) -> tuple[list[protocol.ModelProbe], list[protocol.TierTest]]:
+        """One question to each role's model, and the tasks of the tiers. Thinking and sleep wait meanwhile."""
         roles_named(role)
+        models, clock = self.models, self.clock
+        prober = Prober(models.first, models.embedder, self.ledger, models.circuits, self.answers, clock, tell)
+        tester = TierTester(models.first, models.tier, self.tier_results, models.circuits, clock, tell)
         if self._pass_lock.locked():
             tell("waiting for the sleep that is under way", 0, 0)
         async with self._pass_lock:
             self.monologue.pause()
             try:
-                return await self._prober(tell).probe(role)
+                return await prober.probe(role), await tester.test(role) if with_tiers else []
             finally:
                 # The question may have taken the conversation's place in the model's cache.
                 self.conversation.want_warmth()
@@ -422,10 +431,6 @@ class Mind:
         stored = await self.memory.remember(text)
         slept = await self.light_sleep()
         return protocol.Remembered(request_id, stored, slept.episodes)
-
-    def _prober(self, tell: Callable[[str, int, int], None]) -> Prober:
-        models = self.models
-        return Prober(models.first, models.embedder, self.ledger, models.circuits, self.answers, self.clock, tell)
 
     async def watch_thought(self, request_id: int) -> AsyncIterator[protocol.Frame]:
         """The monologue as it goes, until the watcher stops. A slow watcher skips, the thought never waits (R-39)."""

@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
@@ -14,7 +15,7 @@ from reveries.clock import Clock
 from reveries.config import Home, LimitSettings, LlmSettings, Settings
 from reveries.daemon.embedders import Embedding, build_embedding
 from reveries.errors import ModelUnavailableError, ReveriesError
-from reveries.llm.assets import find_weights
+from reveries.llm.assets import find_weights, resolve_auto_model
 from reveries.llm.base import CHAT_ROLES, ChatModel, Embedder, Role
 from reveries.llm.budget import CALL_MARGIN_SECONDS, Ledger
 from reveries.llm.choose import Choice, choose, fallbacks
@@ -24,8 +25,10 @@ from reveries.llm.endpoints import endpoint_of, uses_base_url
 from reveries.llm.fitting import fitted
 from reveries.llm.hosted import HostedModel, HostedOptions
 from reveries.llm.metered import MeteredModel
-from reveries.llm.ollama_chat import OllamaModel, find_ollama_models
+from reveries.llm.ollama_chat import OllamaModel, billions_by_name, list_ollama, run_there
 from reveries.llm.role_model import Candidate, RoleModel
+from reveries.llm.tier import Tier, assumed_tier
+from reveries.llm.tier_results import TierResult
 
 _SLICE_TOKENS = 40
 
@@ -48,6 +51,10 @@ class Models:
     """The names or paths of the weights without which it cannot speak."""
     embedder_name: str = ""
     """As the settings name it."""
+    tested: Mapping[str, TierResult] = field(default_factory=dict)
+    """What tests found, by a model's name; a later test shows in it at once."""
+    billions: Mapping[str, float] = field(default_factory=dict)
+    """How many parameters a model has, by its name, where an Ollama said so."""
 
     @property
     def embedder(self) -> Embedder:
@@ -72,9 +79,16 @@ class Models:
 
     @property
     def slice_tokens(self) -> int | None:
-        """How many tokens a thought asks for at a time: few where the model runs here, all where every call is paid."""
+        """How many tokens a thought asks for at a time: few of the embedded model, all of any other. Of a hosted
+        one every call is paid; of an Ollama's nothing says whether it goes on with the words that it began."""
         adapter = self.adapters[self.choices[Role.MONOLOGUE].name]
         return _SLICE_TOKENS if isinstance(adapter, EmbeddedModel) else None
+
+    def tier(self, role: Role) -> Tier:
+        """What may be asked of the model that `role` talks to now: that may be a fallback, so ask anew at each turn."""
+        name = self.chat[role].name
+        result = self.tested.get(name)
+        return result.tier if result else assumed_tier(name, self.billions.get(name, 0.0))
 
     def require_weights(self) -> None:
         """Raise ModelMissingError for the first weights that are not on this machine. Without those of the embedder it
@@ -129,14 +143,23 @@ def longest_call_seconds(llm: LlmSettings) -> float:
     return max(llm.limits.total_seconds, llm.hosted_limits.total_seconds) + CALL_MARGIN_SECONDS
 
 
-async def build_models(settings: Settings, home: Home, ledger: Ledger, circuits: Circuits, clock: Clock) -> Models:
+async def build_models(
+    settings: Settings,
+    home: Home,
+    ledger: Ledger,
+    circuits: Circuits,
+    clock: Clock,
+    tested: Mapping[str, TierResult] = MappingProxyType({}),
+) -> Models:
     """Choose and make every role's model; nothing is loaded or called yet, but Ollama is asked whether it is there.
 
+    `tested`: what tests found of models, and will find (`TierResults.known`).
     Missing weights are no error here (`Models.problems` tells of them). Raises ConfigError for settings that name what
     cannot be.
     """
-    llm = settings.llm
-    found = await find_ollama_models(llm.ollama_url) if _may_need_ollama(llm) else None
+    llm = resolve_auto_model(settings.llm)
+    listed = await list_ollama(llm.ollama_url) if _may_need_ollama(llm) else None
+    found = None if listed is None else run_there(listed)
     choices, others = choose(llm, found), fallbacks(llm, found)
     in_order = {role: (choices[role], *others[role]) for role in CHAT_ROLES}
     # One adapter for each model: roles that share it share its process, its memory and its prompt cache.
@@ -164,6 +187,8 @@ async def build_models(settings: Settings, home: Home, ledger: Ledger, circuits:
         adapters=adapters,
         weights=tuple(sorted(embedded_names)),
         embedder_name=llm.embedding_model,
+        tested=tested,
+        billions=billions_by_name(listed or ()),
     )
 
 

@@ -5,13 +5,16 @@ import importlib.util
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+
+import msgspec
 
 from reveries import protocol
 from reveries.api_keys import where_key_is
-from reveries.config import LlmSettings, Settings, find_models_folder, is_this_machine
+from reveries.config import AUTO_MODEL, LlmSettings, Settings, find_models_folder, is_this_machine
 from reveries.errors import ReveriesError
 from reveries.llm.answer_counts import AnswerCount
-from reveries.llm.assets import Asset, find_weights, is_present, manifest
+from reveries.llm.assets import Asset, find_weights, is_here, manifest, resolve_auto_model
 from reveries.llm.base import CHAT_ROLES, Role
 from reveries.llm.choose import (
     HOSTED_PROVIDERS,
@@ -26,8 +29,10 @@ from reveries.llm.cost_estimate import background_day_dollars, hour_of_talk_doll
 from reveries.llm.embedded import SLOTS
 from reveries.llm.fitting import fitted, this_machine
 from reveries.llm.hosted import CONTEXT_TOKENS as HOSTED_CONTEXT_TOKENS
-from reveries.llm.ollama_chat import OllamaListed, list_ollama, run_there
+from reveries.llm.ollama_chat import OllamaListed, billions_by_name, list_ollama, run_there
 from reveries.llm.prices import Price, price_of
+from reveries.llm.tier import assumed_tier
+from reveries.llm.tier_results import TierResult
 from reveries.redaction import redacted
 
 
@@ -46,12 +51,13 @@ async def models_overview(
     settings: Settings,
     answers: Sequence[AnswerCount] = (),
     in_use: InUse | None = None,
+    tested: Mapping[str, TierResult] = MappingProxyType({}),
 ) -> protocol.ModelsOverview:
     """What there is. `in_use` None: what the next wake would choose. Asks Ollama, for a second at most.
 
     Raises ConfigError for fallbacks that name no provider.
     """
-    llm = settings.llm
+    llm = resolve_auto_model(settings.llm)
     listed = await list_ollama(llm.ollama_url)
     names = None if listed is None else run_there(listed)
     handed_on = frozenset(model.name for model in listed or () if model.is_handed_on)
@@ -62,7 +68,7 @@ async def models_overview(
     return protocol.ModelsOverview(
         request_id=0,
         roles=[
-            *(_role(role, used, llm, handed_on) for role in CHAT_ROLES),
+            *(_tiered(_role(role, used, llm, handed_on), tested, listed or ()) for role in CHAT_ROLES),
             _embedding(used.embedder, llm, weights, handed_on),
         ],
         weights=weights,
@@ -109,6 +115,15 @@ def _role(role: Role, used: InUse, llm: LlmSettings, handed_on: Collection[str])
     )
 
 
+def _tiered(
+    role: protocol.RoleUse, tested: Mapping[str, TierResult], listed: Sequence[OllamaListed]
+) -> protocol.RoleUse:
+    if result := tested.get(role.model):
+        return msgspec.structs.replace(role, tier=int(result.tier), tier_tested_at=result.tested_at)
+    billions = billions_by_name(listed).get(role.model, 0.0)
+    return msgspec.structs.replace(role, tier=int(assumed_tier(role.model, billions)))
+
+
 def _context_tokens(choice: Choice, llm: LlmSettings) -> tuple[int, str]:
     """Tokens, and what is wrong with them."""
     if choice.provider == "ollama":
@@ -149,22 +164,24 @@ def _weights_state(name: str, weights: Sequence[protocol.WeightsOffer]) -> str:
 
 def _weights(llm: LlmSettings, choices: Mapping[Role, Choice]) -> list[protocol.WeightsOffer]:
     folder = find_models_folder()
-    known = [_weights_offer(asset, folder / asset.name) for asset in manifest()]
+    known = [_weights_offer(asset, folder) for asset in manifest()]
     named = {choice.model for choice in choices.values() if choice.provider == "embedded"} | {llm.embedded.model}
+    named.discard(AUTO_MODEL)
     return [*known, *(_file_offer(name) for name in sorted(named - {offer.name for offer in known}))]
 
 
 def _weights_offer(asset: Asset, folder: Path) -> protocol.WeightsOffer:
-    is_here = all(is_present(folder / file.name, file) for file in asset.file)
-    return protocol.WeightsOffer(asset.name, asset.kind, asset.about, asset.licence, asset.size_bytes, is_here)
+    return protocol.WeightsOffer(
+        asset.name, asset.kind, asset.about, asset.licence, asset.size_bytes, is_here(asset, folder)
+    )
 
 
 def _file_offer(name: str) -> protocol.WeightsOffer:
     try:
-        size_bytes, is_here = Path(name).expanduser().stat().st_size, True
+        size_bytes, is_there = Path(name).expanduser().stat().st_size, True
     except OSError:
-        size_bytes, is_here = 0, False
-    return protocol.WeightsOffer(name, "chat", "A file that the settings name.", "", size_bytes, is_here)
+        size_bytes, is_there = 0, False
+    return protocol.WeightsOffer(name, "chat", "A file that the settings name.", "", size_bytes, is_there)
 
 
 def _ollama(listed: Sequence[OllamaListed], url: str) -> list[protocol.OllamaOffer]:

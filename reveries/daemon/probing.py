@@ -65,8 +65,8 @@ class Prober:
         return probes
 
     async def _probe(self, role: Role) -> protocol.ModelProbe:
-        watch = _Watch(self.chat[role], self.circuits, self.clock) if role is not Role.EMBEDDING else None
-        before = _Used() if watch else await self._embedding_used()
+        watch = CallWatch(self.chat[role], self.circuits, self.clock) if role is not Role.EMBEDDING else None
+        before = Used() if watch else await self._embedding_used()
         began = self.clock.monotonic()
         answer, error, advice = "", "", ""
         try:
@@ -81,10 +81,10 @@ class Prober:
         except TimeoutError:
             error, advice = f"It gave no whole answer within {PROBE_SECONDS:.0f} s.", "Choose a smaller model."
         seconds = self.clock.monotonic() - began
-        used = _used_by(watch) if watch else (await self._embedding_used()).since(before)
+        used = used_in(watch) if watch else (await self._embedding_used()).since(before)
         return _result(role, self._name(role), watch, used, answer, error, advice, seconds)
 
-    async def _answer(self, role: Role, watch: "_Watch") -> str:
+    async def _answer(self, role: Role, watch: "CallWatch") -> str:
         # The number comes first and is new each time: a beginning that was read before would be read in no time.
         words = prompt("probe", number=str(int(self.clock.now())), role=role.value)
         question = Prompt(role, (Message("user", words),), ANSWER_TOKENS, 0.0, schema=schema_of(Seen))
@@ -101,11 +101,11 @@ class Prober:
         await self.embedder.embed([f"The pear tree stays where it is, {self.clock.now():.6f}."])
         return "vectors"
 
-    async def _embedding_used(self) -> "_Used":
+    async def _embedding_used(self) -> "Used":
         """What the embedder used today, as the ledger has it."""
         rows = await self.ledger.usage_since(Span.DAY)
         own = [row for row in rows if row.role == Role.EMBEDDING.value and row.model == self.embedder.model_id]
-        return _Used(
+        return Used(
             prompt_tokens=sum(row.prompt_tokens for row in own),
             reserved=sum(row.dollars for row in own),
             dollars=sum(row.dollars for row in own),
@@ -125,7 +125,7 @@ def roles_named(role: str) -> Sequence[Role]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Used:
+class Used:
     """Tokens, US dollars, and the calls of which nobody told what they used."""
 
     prompt_tokens: int = 0
@@ -134,9 +134,9 @@ class _Used:
     dollars: float = 0.0
     unknown_calls: int = 0
 
-    def since(self, before: "_Used") -> "_Used":
+    def since(self, before: "Used") -> "Used":
         """The difference; nothing where a new day began meanwhile."""
-        return _Used(
+        return Used(
             max(0, self.prompt_tokens - before.prompt_tokens),
             max(0, self.completion_tokens - before.completion_tokens),
             max(0.0, self.reserved - before.reserved),
@@ -158,7 +158,7 @@ class _Last:
 
 
 @dataclass(slots=True)
-class _Watch:
+class CallWatch:
     """The ChatModel port on `candidate`, with a watch in its hand."""
 
     candidate: Candidate
@@ -230,11 +230,11 @@ class _Watch:
         """Nothing of its own to give back."""
 
 
-def _used_by(watch: _Watch) -> _Used:
+def used_in(watch: CallWatch) -> Used:
     known = [usage for usage in watch.usages if usage is not None]
     unknown_calls = len(watch.usages) - len(known)
     cost = sum(price_of(watch.name).of(usage) for usage in known)
-    return _Used(
+    return Used(
         prompt_tokens=sum(usage.prompt_tokens for usage in known),
         completion_tokens=sum(usage.completion_tokens for usage in known),
         reserved=watch.reserved_microdollars / _MICRODOLLARS,
@@ -244,7 +244,7 @@ def _used_by(watch: _Watch) -> _Used:
 
 
 def _result(
-    role: Role, name: str, watch: _Watch | None, used: _Used, answer: str, error: str, advice: str, seconds: float
+    role: Role, name: str, watch: CallWatch | None, used: Used, answer: str, error: str, advice: str, seconds: float
 ) -> protocol.ModelProbe:
     return protocol.ModelProbe(
         role=role.value,

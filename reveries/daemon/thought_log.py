@@ -115,6 +115,7 @@ class ThoughtLog:
                 is_partial=thought.is_partial,
                 is_tainted=thought.is_tainted,
                 shown=thought.shown,
+                is_kept=not thought.unkept_because,
                 explanation=thought.explanation,
                 occasion=thought.occasion,
                 **await self._cost(self._calls_before),
@@ -153,6 +154,11 @@ class ThoughtLog:
         """The log, oldest first."""
         rows = await self._database.rows("monologue_state.thoughts_since", {"since": since, "limit": limit})
         return [_entry(row, self._summary) for row in rows]
+
+    async def last_recalled(self) -> frozenset[str]:
+        """The episodes that the last thought had before it."""
+        rows = await self._database.rows("monologue_state.thoughts_since", {"since": 0.0, "limit": 1})
+        return frozenset(json.loads(rows[0]["recalled"])) if rows else frozenset()
 
     async def pin(self, id_or_prefix: str) -> str:
         """Let memory hold on to a thought. Its id. Raises NotFoundError, UndoError."""
@@ -237,6 +243,7 @@ class ThoughtLog:
                 is_partial=True,
                 is_tainted=left.is_tainted,
                 shown=left.shown,
+                is_kept=True,
                 explanation=_BROKEN_OFF,
                 occasion=left.occasion,
                 **await self._cost(left.calls_before),

@@ -17,21 +17,36 @@ from reveries.db.failpoints import Place, may_hang
 from reveries.errors import ReveriesError
 from reveries.gates import Gate, inherited, may_act
 from reveries.memory.memory import Memory
-from reveries.memory.model import Origin, Recall, RecallContext, Turn
+from reveries.memory.model import Episode, Origin, RecallContext, RecalledEpisode, Turn
 from reveries.memory.silence import Leaving, what_was_left
+from reveries.monologue.choosing import chosen_memories
 from reveries.monologue.cool_down import Rest, new_beginning, rest_after
 from reveries.monologue.ports import SavedState
-from reveries.monologue.thought import FinishedThought, Reactivation, Reason, Remembered, ThoughtInputs
+from reveries.monologue.thought import (
+    ABOUT_SOMETHING,
+    FinishedThought,
+    Reactivation,
+    Reason,
+    Remembered,
+    Said,
+    ThoughtInputs,
+)
+from reveries.monologue.triggers import thoughts_deserved
 from reveries.protocol import ThoughtEntry
 from reveries.safety.ambient import AmbientInputs
 from reveries.safety.journal import SafetyJournal, Trip
 from reveries.safety.verdict import Verdict
 
 _RECENT_TURNS = 8
-_MEMORIES = 5
+_EXPECTED = 2
+_MEMORIES = 4
 _CUE_TURNS = 3
-_CUED_BY_OCCASION = (Reason.ASSOCIATION, Reason.NUDGE, Reason.CALENDAR)
-"""What these are about is the cue; what was last said is not before the thought then."""
+_MOST_RECALLED = 16
+"""Those that a thought is chosen its memories from."""
+_WAYS = 1 << 16
+_FRESH_THOUGHT_SECONDS = 86400.0
+_TALK_OCCUPIES_SECONDS = 12 * 3600.0
+"""A conversation, however rich, is thought about no longer after its last word."""
 
 
 class ThoughtsOfMemory:
@@ -60,6 +75,7 @@ class ThoughtsOfMemory:
         self.is_running_normally: Callable[[], bool] = lambda: False
         """Whether nothing is known to be in trouble: said to the mind only when it is so (R-139)."""
         self.log = ThoughtLog(memory, database, clock)
+        self._chance = chance
         self._surfacing = Surfacing(memory, database, clock, chance)
 
     async def restore(self) -> SavedState:
@@ -68,9 +84,15 @@ class ThoughtsOfMemory:
         return replace(saved, rest=await self._rest(trip))
 
     async def has_something_to_process(self) -> bool:
-        """Something happened since the last thought began. Free: no model is asked (RA-9)."""
-        (newest,) = await self._database.rows("monologue_state.newest", {"now": self._clock.now()})
-        return (newest["experience_at"] or 0.0) > (newest["thought_at"] or 0.0)
+        """Something happened since the last thought began, or the last talk deserves more thoughts than it got (R-33).
+        Free: no model is asked (RA-9)."""
+        now = self._clock.now()
+        (newest,) = await self._database.rows("monologue_state.newest", {"now": now})
+        if (newest["experience_at"] or 0.0) > (newest["thought_at"] or 0.0):
+            return True
+        named = {"now": now, "since": now - _TALK_OCCUPIES_SECONDS}
+        (talk,) = await self._database.rows("monologue_state.thoughts_about_talk", named)
+        return int(talk["thoughts"]) < thoughts_deserved(float(talk["salience"]))
 
     async def gather(self, why: Reactivation, previous: str, *, comfort: bool) -> ThoughtInputs:
         await may_hang(Place.THOUGHT)
@@ -79,18 +101,17 @@ class ThoughtsOfMemory:
             await self._heed_event(why)
         turns = await self._recent_turns()
         now, owner = self._clock.now(), self.settings.owner.name
-        recall = await self._recall(why, turns, previous)
+        memories = await self._recall(why, turns, previous)
         self_model = self._memory.self_model
-        recent = () if why.reason in _CUED_BY_OCCASION else turns
-        memories = _remembered(recall, now) if recall else ()
+        recent = () if why.reason in ABOUT_SOMETHING else turns
         is_tainted = inherited(Gate.THOUGHT, *(turn.tainted for turn in recent), *(one.tainted for one in memories))
         return ThoughtInputs(
             mind_name=self.settings.mind.name,
             owner_name=owner,
             narrative=self_model.narrative,
             owner_facts=self_model.owner_facts,
-            unresolved=self_model.unresolved_threads[:3],
-            recent=tuple(_said(turn, owner) for turn in recent),
+            unresolved=(*self_model.unresolved_threads[:3], *self_model.anticipations[-_EXPECTED:]),
+            recent=tuple(Said(_said(turn, owner), turn.origin is Origin.SELF) for turn in recent),
             memories=memories,
             now_words=local_time(now),
             silence_words=self._silence(now),
@@ -98,6 +119,7 @@ class ThoughtsOfMemory:
             previous=previous,
             ambient=await self._ambient_text() if comfort else "",
             is_tainted=is_tainted,
+            way=self._chance.randrange(_WAYS),
             may_note=may_act(is_tainted=is_tainted or why.is_tainted)
             and await self.notes.may_write(self._notes_per_day),
         )
@@ -161,21 +183,30 @@ class ThoughtsOfMemory:
         rows = await self._database.rows("conversations.latest_chat")
         return await self._memory.recent_turns(str(rows[0]["id"]), _RECENT_TURNS) if rows else ()
 
-    async def _recall(self, why: Reactivation, turns: Sequence[Turn], previous: str) -> Recall | None:
-        """What comes to mind with the occasion, and is thereby reinforced (R-125); None when there is no cue."""
+    async def _recall(self, why: Reactivation, turns: Sequence[Turn], previous: str) -> tuple[Remembered, ...]:
+        """What comes to mind with the occasion, and is thereby reinforced (R-125); nothing when there is no cue. Not
+        what the last thought had, unless the owner asks: the next one is about something else."""
         said = [turn.text for turn in turns if turn.origin is Origin.OWNER][-_CUE_TURNS:]
-        cue = why.detail if why.reason in _CUED_BY_OCCASION else "\n".join(said) or previous
+        if said and why.reason is Reason.STEP:
+            said = [self._chance.choice(said)]
+        cue = why.detail if why.reason in ABOUT_SOMETHING else "\n".join(said) or previous
         if not cue:
-            return None
+            return ()
         try:
             vector = await self._memory.embed_cue(cue)
         except ReveriesError:
-            return None
-        shown = frozenset(turn.id for turn in turns) if why.reason not in _CUED_BY_OCCASION else frozenset()
-        context = RecallContext(now=self._clock.now(), limit=_MEMORIES, exclude_turn_ids=shown)
-        recall = self._memory.recall(cue, vector, context)
-        await self._memory.reinforce([recall])
-        return recall
+            return ()
+        shown = frozenset(turn.id for turn in turns) if why.reason not in ABOUT_SOMETHING else frozenset()
+        now = self._clock.now()
+        recall = self._memory.recall(cue, vector, RecallContext(now=now, limit=_MOST_RECALLED, exclude_turn_ids=shown))
+        told = [turn.text for turn in turns] if shown else []
+        thought_of = () if why.reason is Reason.NUDGE else await self.log.last_recalled()
+        found = _remembered([one for one in recall.episodes if not _is_fresh_thought(one.episode, now)], now)
+        memories = chosen_memories(found, thought_of, _MEMORIES, told, why.episode_id)
+        names = [memory.episode_id for memory in memories]
+        by_name = {found.episode.id: found for found in recall.episodes}
+        await self._memory.reinforce([replace(recall, episodes=tuple(by_name[name] for name in names))])
+        return memories
 
     def _silence(self, now: float) -> str:
         gap = self._memory.open_gap
@@ -200,7 +231,12 @@ def _said(turn: Turn, owner: str) -> str:
     return f"{who}: {turn.text}"
 
 
-def _remembered(recall: Recall, now: float) -> tuple[Remembered, ...]:
+def _is_fresh_thought(episode: Episode, now: float) -> bool:
+    """A thought of its own of today: it would go on and on about what it thinks."""
+    return episode.origin is Origin.SELF and now - episode.created_at < _FRESH_THOUGHT_SECONDS
+
+
+def _remembered(episodes: Sequence[RecalledEpisode], now: float) -> tuple[Remembered, ...]:
     return tuple(
         Remembered(
             episode_id=found.episode.id,
@@ -208,5 +244,5 @@ def _remembered(recall: Recall, now: float) -> tuple[Remembered, ...]:
             when=how_long_ago(found.episode.created_at, now),
             tainted=found.episode.tainted,
         )
-        for found in recall.episodes
+        for found in episodes
     )

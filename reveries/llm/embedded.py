@@ -7,8 +7,8 @@ never evicts what was read for the conversation.
 import asyncio
 import contextlib
 import os
-from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,6 +66,7 @@ class EmbeddedModel:
         self._failures = 0
         self._may_start_at = 0.0
         self._calls = 0
+        self._generating: Counter[Role] = Counter()
         self._last_used_at = clock.monotonic()
         self._counts: OrderedDict[str, int] = OrderedDict()
         self._is_closed = False
@@ -133,17 +134,29 @@ class EmbeddedModel:
 
     async def _generate(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         async with self._call() as process:
-            request = process.client.stream("POST", "/v1/chat/completions", json=_request(prompt))
-            async with request as response:
-                if response.status_code != httpx.codes.OK:
-                    raise _refusal(self.name, await response.aread())
-                async with (
-                    contextlib.aclosing(data_lines(response.aiter_bytes())) as lines,
-                    contextlib.aclosing(_events(lines, self.name)) as events,
-                ):
-                    async for event in events:
-                        yield event
-            self._failures = 0
+            with self._cores_for(process, prompt.role):
+                request = process.client.stream("POST", "/v1/chat/completions", json=_request(prompt))
+                async with request as response:
+                    if response.status_code != httpx.codes.OK:
+                        raise _refusal(self.name, await response.aread())
+                    async with (
+                        contextlib.aclosing(data_lines(response.aiter_bytes())) as lines,
+                        contextlib.aclosing(_events(lines, self.name)) as events,
+                    ):
+                        async for event in events:
+                            yield event
+                self._failures = 0
+
+    @contextlib.contextmanager
+    def _cores_for(self, process: ModelProcess, role: Role) -> Iterator[None]:
+        """All cores while the owner waits for an answer, half of them for what nobody waits for."""
+        self._generating[role] += 1
+        process.use_cores(is_awaited=self._generating[Role.CONVERSATION] > 0)
+        try:
+            yield
+        finally:
+            self._generating[role] -= 1
+            process.use_cores(is_awaited=self._generating[Role.CONVERSATION] > 0)
 
     @contextlib.asynccontextmanager
     async def _call(self) -> AsyncGenerator[ModelProcess, None]:

@@ -1,6 +1,7 @@
 """How much context a model gets on this machine: what was asked for if it fits, what suits if nothing was asked for."""
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,6 +57,17 @@ def this_machine() -> Machine:
     except (ValueError, OSError):
         ram_bytes = 0
     return Machine(cores, min(ram_bytes, _allowed_bytes() or ram_bytes))
+
+
+def free_memory_bytes() -> int:
+    """What could be used without taking it from another program; where the system does not tell (macOS), half of it."""
+    ram_bytes = this_machine().ram_bytes
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+    except OSError:
+        return ram_bytes // 2
+    told = re.search(r"^MemAvailable:\s*(\d+) kB", text, re.MULTILINE)
+    return min(int(told.group(1)) * 1024, ram_bytes) if told else ram_bytes // 2
 
 
 def fitted(settings: EmbeddedSettings, model: str, slots: int, machine: Machine | None = None) -> EmbeddedSettings:

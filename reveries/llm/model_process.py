@@ -50,6 +50,17 @@ class ModelProcess:
     def is_running(self) -> bool:
         return self._process.returncode is None
 
+    def use_cores(self, *, is_awaited: bool) -> None:
+        """Let the child's threads run on all of this process's cores where somebody waits for the answer, else on half
+        of them. Does nothing where a process has no such say (macOS), and for a child that has ended."""
+        if not hasattr(os, "sched_setaffinity"):
+            return
+        cores = sorted(os.sched_getaffinity(0))
+        cores = cores if is_awaited else cores[: max(1, len(cores) // 2)]
+        with contextlib.suppress(OSError):
+            for thread in Path(f"/proc/{self.pid}/task").iterdir():
+                os.sched_setaffinity(int(thread.name), cores)
+
     async def has_ended(self, within_seconds: float) -> bool:
         """Whether the process ends within `within_seconds`: a broken connection is often the first sign of it."""
         with contextlib.suppress(TimeoutError):

@@ -19,6 +19,7 @@ from reveries.llm.faults import fault_of_status, retry_after_seconds, told, told
 from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, bounded
 from reveries.llm.ollama_client import ollama_client
 from reveries.llm.template_marks import wire_messages
+from reveries.llm.tier import billions_in
 from reveries.llm.tokens import estimate_tokens
 from reveries.llm.wire_faults import fault_of_wire
 from reveries.redaction import redacted
@@ -33,11 +34,13 @@ _TRIPS = (ValueError, TypeError, AttributeError, RecursionError)
 
 @dataclass(frozen=True, slots=True)
 class OllamaListed:
-    """A model that an Ollama has. `size_bytes` 0: it did not say. `is_handed_on`: it does not run there."""
+    """A model that an Ollama has. `size_bytes` 0: it did not say. `is_handed_on`: it does not run there. `billions` of
+    parameters, 0: it did not say."""
 
     name: str
     size_bytes: int
     is_handed_on: bool = False
+    billions: float = 0.0
 
 
 async def find_ollama_models(url: str, timeout_seconds: float = 1.0) -> tuple[str, ...] | None:
@@ -67,10 +70,21 @@ async def list_ollama(url: str, timeout_seconds: float = 1.0) -> tuple[OllamaLis
     except (OSError, httpx.HTTPError, ollama.ResponseError, *_TRIPS):  # TimeoutError is an OSError
         return None
     return tuple(
-        OllamaListed(found.model, max(0, int(found.size or 0)), is_named_as_handed_on(found.model, handed_on))
+        OllamaListed(
+            found.model,
+            max(0, int(found.size or 0)),
+            is_named_as_handed_on(found.model, handed_on),
+            billions_in(found.details.parameter_size or "") if found.details else 0.0,
+        )
         for found in listed.models
         if found.model
     )
+
+
+def billions_by_name(listed: Sequence[OllamaListed]) -> dict[str, float]:
+    """By the name that a choice of it has, in which ":latest" may be left out."""
+    found = {f"ollama/{model.name.removesuffix(':latest')}": model.billions for model in listed}
+    return found | {f"ollama/{model.name}": model.billions for model in listed}
 
 
 def _handed_on(body: bytes) -> set[str]:

@@ -62,6 +62,8 @@ class Thought:
     """Tainted memories were before its eyes."""
     shown: tuple[str, ...] = ()
     """What it had before it besides the recalled episodes."""
+    is_kept: bool = True
+    """Whether it becomes an experience; it is logged in any case."""
     explanation: str = ""
     occasion: str = ""
     calls: int = 0
@@ -77,6 +79,9 @@ class Names:
 
     owner: str
     mind: str
+
+
+_EARLIER_CHATS = 4
 
 
 class Conversations:
@@ -223,6 +228,16 @@ class Conversations:
         named = {"conversation_id": conversation_id, "limit": limit}
         return [turn_of(row) for row in await self._database.rows("turns.recent", named)]
 
+    async def earlier_turns(self, conversation_id: str, limit: int) -> list[Turn]:
+        """The last `limit` turns of the chats before this one, oldest first; of at most a few chats."""
+        named = {"conversation_id": conversation_id, "chats": _EARLIER_CHATS}
+        turns: list[Turn] = []
+        for row in await self._database.rows("conversations.chats_before", named):
+            turns = [*await self.recent_turns(str(row["id"]), limit - len(turns)), *turns]
+            if len(turns) >= limit:
+                break
+        return turns
+
     async def turns_from(self, conversation_id: str, position: int, limit: int = 10_000) -> list[Turn]:
         """The turns of a conversation from `position` on, oldest first."""
         named = {"conversation_id": conversation_id, "position": position, "limit": limit}
@@ -240,11 +255,14 @@ class Conversations:
 
     async def record_thought(self, thought: Thought) -> Experience | None:
         """Log a cycle of the monologue and keep it as a raw experience (R-41, R-43). Mere blanks are no experience
-        (R-44); they are logged if a model was asked for them: what was spent is told."""
+        (R-44); they are logged if a model was asked for them: what was spent is told. Nor is what adds nothing."""
         text = storable(thought.text)
         if not text.strip():
             if thought.calls:
                 await self._log_thought(thought, "", None)
+            return None
+        if not thought.is_kept:
+            await self._log_thought(thought, text, None)
             return None
         experience = self._experience(ExperienceKind.MONOLOGUE, text, thought.began_at, Origin.SELF, thought.is_tainted)
         experience = replace(

@@ -1,7 +1,7 @@
 """Everything that recall needs, in memory: the graph, the source turns, the self-model. One place that takes a change
 set over and one that recalls; neither waits nor fails."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from reveries.memory.graph.kernels import Kernels
 from reveries.memory.graph.memory_graph import MemoryGraph, entities_packed
 from reveries.memory.graph.nearest import VectorTable
 from reveries.memory.graph.snapshot import PackedMemory
-from reveries.memory.model import Link, Recall, RecallContext, SelfModel, Turn
+from reveries.memory.model import Link, RankedTurn, Recall, RecallContext, SelfModel, Turn
 from reveries.memory.recall.outranking import outranked_last
 from reveries.memory.recall.ranking import TurnScores, nearest_turns, ranked_turns, ranked_turns_of, score_turns
 from reveries.memory.recall.tallying import Floats
@@ -131,12 +131,29 @@ class LiveMemory:
         found = Recall(
             cue=cue,
             vector=vector,
-            episodes=tuple(replace(found, turns=own) for found, own in zip(surfaced, turns, strict=True)),
-            turns=ranked_turns(self.turns, scores, max(_LEAST_RANKED_TURNS, context.limit)),
+            episodes=tuple(
+                replace(found, turns=self._completed(own, scores)) for found, own in zip(surfaced, turns, strict=True)
+            ),
+            turns=self._completed(ranked_turns(self.turns, scores, max(_LEAST_RANKED_TURNS, context.limit)), scores),
             edges_touched=edges_touched,
-            nearest=nearest_turns(self.turns, scores, _NEAREST_TURNS),
+            nearest=self._completed(nearest_turns(self.turns, scores, _NEAREST_TURNS), scores),
         )
         return outranked_last(found, self.claims)
+
+    def _completed(self, turns: Iterable[RankedTurn], scores: TurnScores) -> tuple[RankedTurn, ...]:
+        """The same turns, each with the other half of its exchange and with how near it is to the cue."""
+        return tuple(self._complete(ranked, scores) for ranked in turns)
+
+    def _complete(self, ranked: RankedTurn, scores: TurnScores) -> RankedTurn:
+        row = self.turns.row_of(ranked.turn.id)
+        if row is None:
+            return ranked
+        return replace(
+            ranked,
+            partner=self.turns.partner_of(ranked.turn),
+            cosine=float(scores.cosines[row]),
+            coverage=float(scores.coverage[row]),
+        )
 
     def entry_points(self, seeds: Sequence[Seed], vector: Vector, scores: TurnScores) -> list[Seed]:
         """`seeds` and the episodes of the best source turns: an episode's own vector blurs what one turn says exactly.

@@ -267,6 +267,10 @@ class Memory:
         """The last turns of a conversation, oldest first."""
         return await self.conversations.recent_turns(conversation_id, limit)
 
+    async def earlier_turns(self, conversation_id: str, limit: int) -> list[Turn]:
+        """The last `limit` turns of the talk with the owner before this conversation, oldest first."""
+        return await self.conversations.earlier_turns(conversation_id, limit)
+
     async def rest_conversation(self, conversation_id: str) -> Gap:
         """The conversation rests and the gap begins."""
         return await self.conversations.rest(conversation_id, self._parts.clock.now())

@@ -269,6 +269,12 @@ class RankedTurn:
     """What holds now in the place of what it says, as far as the cue asks for that."""
     also_replaced_by: tuple[Replacement, ...] = ()
     """What holds now in the place of what else it says."""
+    partner: Turn | None = None
+    """The other half of its exchange between the owner and the mind: the reply, or the words that were answered."""
+    cosine: float = 0.0
+    """With the cue; 0 where the turn has no vector yet."""
+    coverage: float = 0.0
+    """The share of the cue's words, by weight, that the turn and its neighbours hold."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,12 @@ from reveries.memory.echoes import fresh_text
 from reveries.memory.model import Experience, Origin, Pattern, SelfModel, Turn
 from reveries.memory.recall.words import terms_of
 from reveries.memory.sleep.questions import SelfAnswer, tidy
+from reveries.memory.sleep.traits import Trait
 
 _MAX_FACTS = 40
 _MAX_THREADS = 8
 _MAX_PATTERNS = 20
+_MAX_TRAITS = 12
 _FIRST_CONFIDENCE = 0.3
 _CONFIDENCE_STEP = 0.15
 
@@ -34,9 +36,16 @@ def trusted_words(experience: Experience, turns: Sequence[Turn]) -> str:
 
 
 def changed(
-    before: SelfModel, answer: SelfAnswer, patterns: Iterable[str], episode_id: str, now: float, reason: str
+    before: SelfModel,
+    answer: SelfAnswer,
+    patterns: Iterable[str],
+    episode_id: str,
+    now: float,
+    reason: str,
+    trait: Trait | None = None,
 ) -> SelfModelChange | None:
-    """What `answer` and an abstraction's `patterns` (R-170) make of the self-model; None when nothing is new."""
+    """What `answer`, an abstraction's `patterns` (R-170) and a `trait` make of the self-model; None when nothing is
+    new. The quote that shows the trait stands in the reason."""
     pinned, refused = before.pinned, before.refused
     after = replace(
         before,
@@ -49,6 +58,12 @@ def changed(
         ),
         patterns=with_patterns(before.patterns, patterns, episode_id, pinned, refused),
     )
+    if trait is not None:
+        known: tuple[str, ...] = getattr(before, trait.field)
+        learned = with_new(known, [trait.statement], _MAX_TRAITS, pinned, refused)
+        if learned != known:
+            after = replace(after, **{trait.field: learned})  # type: ignore[arg-type]  # One of the lists.
+            reason = f"{reason} \u201c{trait.quote}\u201d".strip()
     if after == before:
         return None
     return SelfModelChange(before, replace(after, updated_at=now), reason, (episode_id,))

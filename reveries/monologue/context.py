@@ -4,13 +4,15 @@ How much there is to read varies with how much happened (R-33): a rich conversat
 Never more than the model can hold: the oldest words and the weakest memories are left out first.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from reveries.llm.base import Message
+from reveries.llm.tier import Tier
 from reveries.llm.tokens import estimate_tokens
-from reveries.monologue.thought import Reactivation, Reason, Remembered, ThoughtInputs
+from reveries.monologue.thought import ABOUT_SOMETHING, Reactivation, Reason, Remembered, ThoughtInputs
 from reveries.plaintext import one_line, record
 from reveries.prompts import prompt
 
@@ -22,6 +24,11 @@ NARRATIVE_CHARS = 600
 _NUDGE_CHARS = 500
 _SYSTEM_SHARE = 0.5
 _UNNAMED = "the person"
+_SUBJECT_CHARS = 240
+_GOES_ON = (Reason.WAKING, Reason.TIMER)
+"""These may take up a thought that was cut short."""
+_SAID_BY_SUBJECTS = (*ABOUT_SOMETHING, Reason.STEP)
+"""What a small model is given to think about says enough of these; it would think about having been asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,28 +48,37 @@ _SHAPES: Final = (
     _Shape(4, 2, 120, 120),
     _Shape(2, 1, 80, 80),
     _Shape(1, 1, 40, 40),
+    _Shape(1, 0, 24, 24),
 )
 """The first that fits is taken."""
+_SMALL_SHAPES: Final = (_Shape(4, 2, 240, 400), *_SHAPES[2:])
 
 
 def thinking_messages(
-    inputs: ThoughtInputs, why: Reactivation, budget_tokens: int = BUDGET_TOKENS
+    inputs: ThoughtInputs, why: Reactivation, budget_tokens: int = BUDGET_TOKENS, tier: int = Tier.SMALL
 ) -> tuple[Message, ...]:
     """The prompt of one thought: a system message that is byte-equal from thought to thought, and one that is not.
 
     Together they take at most `budget_tokens`, by a careful over-estimate, if the rules alone leave room for that.
+    `tier`: what the model can do. A capable one is told what there is and left to think; a smaller one gets less to
+    read and is asked about two things of it, or it tells all of it again.
     """
-    system = _system(inputs, int(budget_tokens * _SYSTEM_SHARE))
+    system = _system(inputs, int(budget_tokens * _SYSTEM_SHARE), tier)
     left = budget_tokens - estimate_tokens(system)
-    occasions = (_occasion(inputs, why, shape) for shape in _SHAPES)
+    occasions = (_occasion(inputs, why, shape, tier) for shape in (_SHAPES if tier >= Tier.CAPABLE else _SMALL_SHAPES))
     occasion = next((text for text in occasions if estimate_tokens(text) <= left), "")
-    return (Message("system", system), Message("user", occasion or _occasion(inputs, why, _SHAPES[-1])))
+    return (Message("system", system), Message("user", occasion or _occasion(inputs, why, _SHAPES[-1], tier)))
 
 
-def _system(inputs: ThoughtInputs, budget_tokens: int) -> str:
+def _system(inputs: ThoughtInputs, budget_tokens: int, tier: int) -> str:
     """The rules and the self-model; depends on nothing that changes from thought to thought."""
     owner = inputs.owner_name or _UNNAMED
-    rules = prompt("think", mind=inputs.mind_name, owner=owner)
+    capable = tier >= Tier.CAPABLE
+    rules = (
+        prompt("think", mind=inputs.mind_name, owner=owner)
+        if capable
+        else prompt("think_small", mind=inputs.mind_name, owner=owner)
+    )
     narrative = record(inputs.narrative, NARRATIVE_CHARS)
     text = rules + (f"\n\nWhat you are, in your own words: {narrative}" if narrative else "")
     if estimate_tokens(text) > budget_tokens:
@@ -75,25 +91,37 @@ def _system(inputs: ThoughtInputs, budget_tokens: int) -> str:
     return text
 
 
-def _occasion(inputs: ThoughtInputs, why: Reactivation, shape: _Shape) -> str:
+def _occasion(inputs: ThoughtInputs, why: Reactivation, shape: _Shape, tier: int) -> str:
     """Everything that is new, each part only when there is something in it."""
     owner = inputs.owner_name or _UNNAMED
-    blocks = [f"[It is {inputs.now_words}. {inputs.silence_words}]".replace(" ]", "]")]
+    subjects = () if tier >= Tier.CAPABLE else _subjects(inputs, why)
     previous = _end_of(inputs.previous, shape.previous_chars)
-    parts = (
+    parts = [
         ("A quiet word to you", (inputs.ambient,) if inputs.ambient else ()),
-        ("What was just said", inputs.recent[-shape.recent_lines :]),
-        ("What comes to mind", tuple(_memory(memory) for memory in inputs.memories[: shape.memory_lines])),
-        ("Not yet resolved", inputs.unresolved),
         ("In the calendar", inputs.calendar),
-    )
+    ]
+    if not subjects:
+        parts += [
+            ("What was just said", tuple(said.line for said in inputs.recent[-shape.recent_lines :])),
+            ("What comes to mind", tuple(_memory(memory) for memory in inputs.memories[: shape.memory_lines])),
+            ("Not yet resolved", inputs.unresolved),
+        ]
+    is_looking_back = not subjects or why.reason in _GOES_ON
+    blocks = [f"[It is {inputs.now_words}. {inputs.silence_words if is_looking_back else ''}]".replace(" ]", "]")]
     blocks += [f"[{title}:\n{_lines(lines, shape.line_chars)}]" for title, lines in parts if lines]
-    if previous:
-        blocks.append(
-            f"[Your last thought, which you need not think again:\n{_lines((previous,), shape.previous_chars)}]"
-        )
-    note = f" {prompt('note', owner=owner)}" if inputs.may_note else ""
-    blocks.append(f"{_why(why, owner)} {prompt('think_now', about=_about(why, owner))}{note}")
+    if previous and is_looking_back:
+        told = _lines((previous,), shape.previous_chars)
+        blocks.append(f"[Your last thought, which you need not think again:\n{told}]")
+    if not subjects or why.reason not in _SAID_BY_SUBJECTS:
+        blocks.append(_why(why, owner))
+    if inputs.may_note:
+        # Not at the end: a small model does what was said last.
+        blocks.append(prompt("note", owner=owner))
+    if subjects:
+        title = "What I know of it" if why.reason is Reason.CALENDAR else f"{owner} told me, at different times"
+        quoted = [f"\u201c{record(text, shape.line_chars)}\u201d" for text in subjects]
+        blocks.append(f"[{title}:\n{_lines(quoted, shape.line_chars + 2)}]\n")
+        blocks.append(_question(len(subjects), inputs.way, owner))
     return "\n".join(blocks)
 
 
@@ -102,7 +130,7 @@ def _why(why: Reactivation, owner: str) -> str:
         case Reason.CONVERSATION:
             return prompt("conversation_ended", owner=owner)
         case Reason.ASSOCIATION:
-            return "A memory came up by itself."
+            return f"A memory came up by itself: [{record(why.detail, _NUDGE_CHARS)}]"
         case Reason.CALENDAR:
             # Anybody may have written it: an invitation is mail.
             return f"[Near in the calendar, written by others: {record(why.detail, 200)}]"
@@ -118,21 +146,39 @@ def _why(why: Reactivation, owner: str) -> str:
             return "Some time has passed."
 
 
-def _about(why: Reactivation, owner: str) -> str:
-    """What to think about. One question for all occasions got a small model to think one thought at all of them."""
+def _subjects(inputs: ThoughtInputs, why: Reactivation) -> tuple[str, ...]:
+    """Up to two things for a small model to think about: what woke it, and a memory that is another. It reads nothing
+    else of what was said: with more before it, it tells all of it again. A new beginning has none."""
+    if why.reason in (Reason.COMFORT, Reason.FRESH_START):
+        return ()
+    about = ""
     match why.reason:
-        case Reason.CONVERSATION:
-            return f"What I noticed about {owner}, why it matters to them, and one thing I want to ask them next time."
-        case Reason.NUDGE:
-            return f"What I know about just that, what {owner} may feel about it, and what I would say to them."
-        case Reason.CALENDAR:
-            return f"What it has to do with what {owner} told me, and what they may need when it comes."
-        case Reason.ASSOCIATION:
-            return "What I remember of it, what it has to do with something else above, and what is still open."
-        case _:
-            return (
-                f"Something above that I have not thought yet: what is still open in it for {owner}, how it may go on."
-            )
+        case Reason.NUDGE | Reason.CALENDAR | Reason.ASSOCIATION:
+            about = why.detail
+        case Reason.STEP:
+            pass
+        case _:  # A small model takes its own replies for the way to think.
+            about = " ".join(said.line for said in inputs.recent if not said.is_own)[-_SUBJECT_CHARS:]
+    others = [memory for memory in inputs.memories if memory.episode_id != why.episode_id]
+    marked = [f"{memory.text} (partly from elsewhere)" if memory.tainted else memory.text for memory in others]
+    texts = [*filter(None, (about,)), *marked, *inputs.unresolved][:2]
+    return tuple(_without_speakers(text, inputs) for text in texts)
+
+
+def _without_speakers(text: str, inputs: ThoughtInputs) -> str:
+    """What the owner said, without the names before it and without the replies: a small model would go on with the
+    dialogue."""
+    owner, mind = inputs.owner_name or _UNNAMED, inputs.mind_name
+    said = re.split(rf"(?:^|(?<=\s))(?={re.escape(owner)}: |{re.escape(mind)}: )", text)
+    own = [part.removeprefix(f"{owner}: ").strip() for part in said if not part.startswith(f"{mind}: ")]
+    return " ".join(filter(None, own)) or text
+
+
+def _question(count: int, way: int, owner: str) -> str:
+    """What to ask about the subjects: one of several ways, or a small model thinks the same thought of all of them."""
+    asked = prompt("think_of_two", owner=owner) if count > 1 else prompt("think_of_one", owner=owner)
+    ways = asked.splitlines()
+    return ways[way % len(ways)]
 
 
 def _memory(memory: Remembered) -> str:

@@ -19,13 +19,14 @@ from reveries.config import MonologueSettings
 from reveries.errors import BudgetExceededError, DiskFullError, ModelError
 from reveries.gates import Gate, inherited
 from reveries.llm.base import ChatModel
+from reveries.llm.tier import Tier
 from reveries.monologue.context import thinking_messages
 from reveries.monologue.cool_down import NEW_BEGINNINGS, CoolDown, new_beginning, response
 from reveries.monologue.model_faults import first_error, retry_after_seconds
 from reveries.monologue.observers import Observers
+from reveries.monologue.outcomes import Outcomes
 from reveries.monologue.permission import Held
 from reveries.monologue.ports import SavedState, ThoughtSources, ThoughtState
-from reveries.monologue.quiescence import comes_to_the_same
 from reveries.monologue.thinking import Draft, Thinker, Watch
 from reveries.monologue.thought import (
     OWNERS_WORD,
@@ -47,12 +48,10 @@ log = structlog.get_logger("monologue")
 _WAIT_SECONDS = 900.0
 """Until the next look at a budget that is used up, or at a model of which nobody says when it may come again."""
 _FOR_EVER_SECONDS = 10 * 365 * 86400.0
-_MOST_DOUBLINGS = 10
 _CONTEXT_SHARE = 0.5
 """What a thought is told takes at most this share of the model's context; the rest is for the thought."""
-_SAME_OUTCOMES = 3
-"""So many thoughts in a row that came to the same, and it is settled: the next waits twice as long, and twice again."""
-_LONGEST_PACE_SECONDS = 6 * 3600.0
+_ENOUGH_TOKENS = 80
+"""A small model that goes on after so many leaves what it thinks of."""
 _MOST_ASKED = 8
 _MOST_TRIES = 5
 _KEPT = (Reason.CALENDAR, *OWNERS_WORD)
@@ -80,6 +79,7 @@ class Monologue:
         slice_tokens: int | None = None,
         held: Callable[[], Held | None] = lambda: None,
         cool_down_seconds: float,
+        tier: Callable[[], int] = lambda: Tier.SMALL,
     ) -> None:
         self._model = model
         self._sources = sources
@@ -89,6 +89,7 @@ class Monologue:
         self._chance = chance
         self._slice_tokens = slice_tokens
         self._held = held
+        self._tier = tier
         self.cool_down = CoolDown(clock, cool_down_seconds)
         self._asked: deque[Reactivation] = deque()
         self._is_halted = self._drafts_tainted = False
@@ -111,8 +112,7 @@ class Monologue:
         """Monotonic: no event begins a thought before it (G3)."""
         self._rests_until = 0.0
         """Monotonic: as long as that it rests in what is settled, but for what is said to it, and for the calendar."""
-        self._last_outcome = ""
-        self._same_outcomes = 0
+        self._outcomes = Outcomes()
         self._quiet = Deadline()
         self.quiet_reason = ""
         """Why it is quiet and when it goes on, while it is."""
@@ -180,7 +180,8 @@ class Monologue:
 
     def forget_all(self, holds: Callable[[str], bool]) -> None:
         """Something was erased: nothing that was thought until now leads on, no occasion that holds it comes."""
-        self._last_outcome, self._was_cut = "", False
+        self._was_cut = False
+        self._outcomes.forget()
         self.forget(self._previous_id)
         self._asked = deque(why for why in self._asked if not holds(why.detail))
 
@@ -213,6 +214,7 @@ class Monologue:
         self._previous = saved.last_buffer
         self._is_unfinished = self._was_cut = not saved.is_quiescent
         self._is_tainted, self._previous_id = saved.is_tainted, saved.thought_id
+        self._outcomes.remember("" if self._was_cut else saved.last_buffer)
         why = Reactivation(Reason.WAKING)
         if saved.rest is not None:
             self.cool_down.restore(saved.rest)
@@ -264,12 +266,6 @@ class Monologue:
         begins_at = self._next_at if why.reason is Reason.CALENDAR else max(self._next_at, self._rests_until)
         return begins_at - self._clock.monotonic()
 
-    def _pace_seconds(self) -> float:
-        """From the beginning of one thought to that of the next, at least."""
-        doublings = max(0, min(_MOST_DOUBLINGS, self._same_outcomes - _SAME_OUTCOMES + 1))
-        pace = self._settings.idle_check_seconds
-        return max(pace, min(_LONGEST_PACE_SECONDS, pace * 2.0**doublings))
-
     async def _is_worth_a_thought(self, why: Reactivation) -> bool:
         if why.reason in (Reason.ASSOCIATION, Reason.CALENDAR, *NEW_BEGINNINGS, *OWNERS_WORD):
             return True
@@ -310,6 +306,7 @@ class Monologue:
                 occasion=plain(why.detail),
                 is_tainted=is_tainted,
                 shown=draft.shown,
+                unkept_because=draft.unkept_because,
             )
 
         self._observers.tell(ThoughtBegan(thought_id, why.reason.value, ""))
@@ -318,23 +315,25 @@ class Monologue:
             await self._generate(inputs, why, draft, so_far)
         finally:
             self._draft = self._thinks_of = None
-        self._note_outcome(draft)
+        self._judge(draft, inputs)
         await self._keep(so_far(), draft, why)
         self._next_at = began_monotonic + self._settings.idle_check_seconds
-        self._rests_until = began_monotonic + self._pace_seconds()
+        self._rests_until = began_monotonic + self._outcomes.pace_seconds(self._settings.idle_check_seconds)
         self._put_off(why, draft)
         return await self._after(why, draft)
 
     async def _generate(
         self, inputs: ThoughtInputs, why: Reactivation, draft: Draft, so_far: Callable[[], FinishedThought]
     ) -> None:
-        thinker = Thinker(self._model, self._breaker, self._clock, self._settings, self._slice_tokens)
+        tier = self._tier()
+        enough = None if tier >= Tier.CAPABLE else _ENOUGH_TOKENS
+        thinker = Thinker(self._model, self._breaker, self._clock, self._settings, self._slice_tokens, enough)
 
         async def keep() -> None:
             self.pulse.beat()
             await self._sources.checkpoint(so_far())
 
-        messages = thinking_messages(inputs, why, int(self._model.context_tokens * _CONTEXT_SHARE))
+        messages = thinking_messages(inputs, why, int(self._model.context_tokens * _CONTEXT_SHARE), tier)
         draft.shown = tuple(message.text for message in messages)
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -357,10 +356,21 @@ class Monologue:
             self._running = None
             self._why_cancelled = ""
 
+    def _judge(self, draft: Draft, inputs: ThoughtInputs) -> None:
+        """Say of a thought that ended what came of it beside its words: nothing new, or the same as before."""
+        told = self._outcomes.note(draft.text, draft.why_ended)
+        read = (*draft.shown, *(memory.text for memory in inputs.memories))
+        draft.unkept_because = self._outcomes.why_not_kept(draft.text, draft.why_ended, read)
+        draft.explanation = " ".join(filter(None, (draft.explanation, told, draft.unkept_because)))
+        if not draft.unkept_because:
+            self._outcomes.remember(draft.text)
+
     async def _keep(self, thought: FinishedThought, draft: Draft, why: Reactivation) -> None:
         self._observers.tell(ThoughtEnded(thought.id, thought.why_ended, thought.explanation, thought.tokens))
-        log.info("thought.ended", reason=thought.why_ended, tokens=thought.tokens)
-        if thought.text.strip():
+        log.info("thought.ended", reason=thought.why_ended, tokens=thought.tokens, why_not_kept=thought.unkept_because)
+        if thought.unkept_because:
+            self._is_unfinished = self._was_cut = False
+        elif thought.text.strip():
             # What tripped is kept, but it must not lead the next thought, after a restart neither.
             self._previous = "" if thought.why_ended == "tripped" else thought.text
             self._is_unfinished = self._was_cut = thought.why_ended == "paused"
@@ -386,7 +396,8 @@ class Monologue:
 
     def _stir(self) -> None:
         """Something is said to it: what was settled is open again."""
-        self._same_outcomes, self._rests_until = 0, 0.0
+        self._outcomes.stir()
+        self._rests_until = 0.0
 
     def _stop_if_held(self) -> None:
         """End the running thought if it may not go on."""
@@ -437,16 +448,6 @@ class Monologue:
             case _:
                 self._become(ThoughtState.SETTLED, draft.explanation)
                 return Reactivation(Reason.TIMER)
-
-    def _note_outcome(self, draft: Draft) -> None:
-        """Three thoughts in a row that came to the same: that much is settled, and the next one waits."""
-        if draft.why_ended in ("paused", "budget", "failed"):  # A failure has a back-off of its own.
-            return
-        is_same = comes_to_the_same(draft.text, self._last_outcome)
-        self._same_outcomes = self._same_outcomes + 1 if is_same else 1
-        self._last_outcome = draft.text
-        if self._same_outcomes >= _SAME_OUTCOMES and draft.why_ended != "tripped":
-            draft.explanation += f" It came to the same {self._same_outcomes} times in a row: that is settled."
 
     def _fall_quiet(self, error: ModelError) -> None:
         """Wait until there is something to spend again; for a limit that no day fulfils, until a setting changes."""

@@ -1,4 +1,8 @@
-"""When a thought has settled (R-50..R-55). Pure: text and velocity in, a reason or nothing out."""
+"""When a thought has settled (R-50..R-55). Pure: text and velocity in, a reason or nothing out.
+
+By what it is: it says so in words of its own, it slows down, or it says nothing new any more. No prompt asks for a
+phrase to end with.
+"""
 
 import itertools
 import re
@@ -7,16 +11,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from reveries.config import MonologueSettings
+from reveries.memory.word_keys import word_keys
 
 STUCK_SENTENCES = 3
 STUCK_OVERLAP = 0.7
 """Three sentences in a row that share so much of their words say nothing new (RA-11)."""
 VELOCITY_GRACE_TOKENS = 20
 """A stream that has just begun is slow without having settled (RA-8)."""
+EMPTY_SENTENCES = 8
+"""So many sentences in a row without one word that is new to the thought, and it goes on without getting on."""
 _SHORTEST_SENTENCE_WORDS = 4
 _CONCLUSION_SENTENCES = 2
 
-# R-51, with R-168's guard: "content with" means satisfied with, "content within" does not.
+# R-51: what a model may say of itself; with R-168's guard: "content with" means satisfied, "content within" does not.
 _SETTLING = re.compile(
     r"\bi(?:'ve| have) processed\b"
     r"|\bthoughts? (?:(?:is|are|have) )?(?:settling|settled)\b"
@@ -60,6 +67,8 @@ def find_settled(pieces: Sequence[str], tokens_per_second: float | None, setting
         return Settled(SettledBy.SLOW, f"It slowed down to {tokens_per_second:.1f} tokens a second.")
     if _goes_round("".join(pieces)):
         return Settled(SettledBy.STUCK, "Its last sentences said the same again.")
+    if _adds_nothing("".join(pieces)):
+        return Settled(SettledBy.STUCK, "Its last sentences had no word that was new to it.")
     return None
 
 
@@ -91,3 +100,11 @@ def _goes_round(text: str) -> bool:
     if len(last) < STUCK_SENTENCES:
         return False
     return all(len(one & other) / len(one | other) >= STUCK_OVERLAP for one, other in itertools.pairwise(last))
+
+
+def _adds_nothing(text: str) -> bool:
+    sentences = [word_keys(part) for part in _SENTENCE.findall(text)]
+    telling = [keys for keys in sentences if keys]
+    before, last = telling[:-EMPTY_SENTENCES], telling[-EMPTY_SENTENCES:]
+    known = frozenset[str]().union(*before)
+    return bool(before) and len(last) == EMPTY_SENTENCES and all(keys <= known for keys in last)

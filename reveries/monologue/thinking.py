@@ -69,6 +69,8 @@ class Draft:
     """All of them (R-135); only the last can have ended the thought."""
     kept_at: float = 0.0
     """When it was last kept for a restart (monotonic)."""
+    unkept_because: str = ""
+    """Why it is no experience; empty when it is one."""
     asked_at: int = 0
     """How many tokens it had when a model was last asked whether it has settled (R-54)."""
 
@@ -84,8 +86,8 @@ class Draft:
 class Thinker:
     """Thinks with `model`, watched by `watch`, at the settings' pace.
 
-    `slice_tokens`: a local model thinks in slices on its cached slot, so that between them the machine rests and a
-    pause takes effect at once; None lets a hosted model stream in one call, for which every slice would cost anew.
+    `slice_tokens`: the embedded model thinks in slices on its cached slot, so that between them the machine rests and a
+    pause takes effect at once; None lets any other stream in one call, for each slice would be read, or paid, anew.
     """
 
     model: ChatModel
@@ -93,6 +95,8 @@ class Thinker:
     clock: Clock
     settings: MonologueSettings
     slice_tokens: int | None
+    enough_tokens: int | None = None
+    """A model that rambles ends at the end of the sentence in which it has so many; None: where the thought does."""
 
     async def think(
         self,
@@ -130,8 +134,8 @@ class Thinker:
             pace.rested()
 
     async def _is_settled(self, messages: Sequence[Message], draft: Draft) -> bool:
-        """Ask the model (R-54). Only between slices, where all but the question stands in the prompt cache; for a model
-        that is paid for, each question would be a second reading of the whole. What cannot be read is a no."""
+        """Ask the model (R-54). Only between slices, where all but the question stands in the prompt cache; of any
+        other model each question would be a second reading of the whole. What cannot be read is a no."""
         asked = (*messages, Message("assistant", draft.text), Message("user", prompt_text("settled")))
         question = Prompt(Role.MONOLOGUE, asked, _ASSESSMENT_TOKENS, temperature=0.0, schema=_ASSESSMENT)
         answer = ""
@@ -219,6 +223,8 @@ class Thinker:
             settled = find_settled(draft.pieces, pace.velocity(), self.settings)
             if settled is not None:
                 draft.end(settled.by.value, settled.explanation)
+            elif self.enough_tokens is not None and len(draft.pieces) >= self.enough_tokens:
+                draft.end("capped", f"A sentence ended after {len(draft.pieces)} tokens: that is long for this model.")
 
 
 class _Assessment(msgspec.Struct, frozen=True):

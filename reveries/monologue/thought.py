@@ -24,6 +24,10 @@ OWNERS_WORD = frozenset((Reason.NUDGE, Reason.STEP))
 """What the owner asks for comes at once: only a conversation and the budget go before it."""
 
 
+ABOUT_SOMETHING = frozenset((Reason.ASSOCIATION, Reason.NUDGE, Reason.CALENDAR))
+"""What these are about is the cue; what was last said is not before the thought then."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reactivation:
     """What woke the thinking, in a sentence that the next context carries (R-62)."""
@@ -52,6 +56,15 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """A line of what was just said or happened, with its speaker."""
+
+    line: str
+    is_own: bool = False
+    """The mind said it."""
+
+
+@dataclass(frozen=True, slots=True)
 class ThoughtInputs:
     """R-32's five, gathered for one thought. All of it is text from memory: data, never instructions."""
 
@@ -60,7 +73,7 @@ class ThoughtInputs:
     narrative: str
     owner_facts: tuple[str, ...]
     unresolved: tuple[str, ...]
-    recent: tuple[str, ...]
+    recent: tuple[Said, ...]
     """What was just said or happened, oldest first."""
     memories: tuple[Remembered, ...]
     now_words: str
@@ -73,6 +86,8 @@ class ThoughtInputs:
     """Somebody else than the owner and the mind had a hand in something of this."""
     may_note: bool = False
     """It may end with a note to the owner."""
+    way: int = 0
+    """Drawn anew for each thought: which of several questions a small model is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +109,8 @@ class FinishedThought:
     is_tainted: bool = False
     shown: tuple[str, ...] = ()
     """What the model had before it: what the thought repeats of that is not learned again."""
+    unkept_because: str = ""
+    """Why it stands in the log alone and is no experience; empty when it is one."""
 
     @property
     def is_partial(self) -> bool:

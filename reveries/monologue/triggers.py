@@ -6,6 +6,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from reveries.clock import Clock
 from reveries.monologue.thought import Reactivation, Reason
 
+_SALIENCE_PER_FURTHER_THOUGHT = 2.0
+"""About six exchanges of plain talk, or three that matter much."""
+_MOST_THOUGHTS_ABOUT_TALK = 4
+
 Waiter = Callable[[], Awaitable[Reactivation]]
 """Returns when it fires; may wait for ever."""
 
@@ -38,6 +42,14 @@ def when_set(event: asyncio.Event, reactivation: Callable[[], Reactivation]) -> 
         return reactivation()
 
     return wait
+
+
+def thoughts_deserved(talk_salience: float) -> int:
+    """How many thoughts a stretch of talk deserves whose exchanges have that salience together (R-33): one for a few
+    words, some more after a rich conversation, none for silence."""
+    if talk_salience <= 0.0:
+        return 0
+    return min(_MOST_THOUGHTS_ABOUT_TALK, 1 + int(talk_salience / _SALIENCE_PER_FURTHER_THOUGHT))
 
 
 async def _wait(waiter: Waiter) -> Reactivation:

@@ -28,8 +28,19 @@ class ModelPrice(msgspec.Struct, frozen=True):
     is_known: bool
 
 
+class TierScore(msgspec.Struct, frozen=True):
+    """How many tasks of a group (form, persons, notes, ending) a model did right."""
+
+    group: str
+    right: int
+    asked: int
+
+
 class RoleUse(msgspec.Struct, frozen=True):
-    """A role's model ("provider/name") and why it is this one. `context_tokens` 0: not known, or none."""
+    """A role's model ("provider/name") and why it is this one. `context_tokens` 0: not known, or none.
+
+    `tier`: what may be asked of a language model, 0 to 2; assumed where there is no `tier_tested_at`.
+    """
 
     role: str
     model: str
@@ -39,6 +50,8 @@ class RoleUse(msgspec.Struct, frozen=True):
     leaves_machine: bool
     price: ModelPrice
     context_tokens: int
+    tier: int | msgspec.UnsetType = msgspec.UNSET
+    tier_tested_at: float | msgspec.UnsetType = msgspec.UNSET
 
 
 class WeightsOffer(msgspec.Struct, frozen=True):
@@ -50,6 +63,20 @@ class WeightsOffer(msgspec.Struct, frozen=True):
     licence: str
     size_bytes: int
     is_here: bool
+
+
+class SuggestedModel(msgspec.Struct, frozen=True):
+    """The chat model that suits this machine, for whoever sets it up. `larger`: a better one that is fetched only when
+    the owner says so; empty: none. `silent`: the publishers that were asked for a better one, and have none now."""
+
+    model: str
+    size_bytes: int
+    is_here: bool
+    larger: str = ""
+    larger_bytes: int = 0
+    cores: int = 1
+    free_bytes: int = 0
+    silent: list[str] = []
 
 
 class OllamaOffer(msgspec.Struct, frozen=True):
@@ -131,12 +158,29 @@ class ModelProbe(msgspec.Struct, frozen=True):
     advice: str
 
 
+class TierTest(msgspec.Struct, frozen=True):
+    """What the small tasks came to with a model: its tier from now on. With an `error` they were not all asked; then
+    there are no scores, and `tier` is what it was before."""
+
+    model: str
+    tier: int
+    scores: list[TierScore]
+    seconds: float
+    prompt_tokens: int
+    completion_tokens: int
+    dollars: float
+    error: str
+    advice: str
+
+
 class ModelsProbed(Message, frozen=True):
-    """`answers`: of all questions that were ever asked with a form, this test's among them."""
+    """`answers`: of all questions that were ever asked with a form, this test's among them. `tiers`: where they were
+    asked for, of each model once."""
 
     request_id: int
     probes: list[ModelProbe]
     answers: list[AnswerCount]
+    tiers: list[TierTest] | msgspec.UnsetType = msgspec.UNSET
 
 
 class UsedModel(msgspec.Struct, frozen=True):

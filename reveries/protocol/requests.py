@@ -268,10 +268,11 @@ class AskModels(Message, frozen=True):
 
 class ProbeModels(Message, frozen=True):
     """One question to the model of each role, or of `role` alone, as any call is made: reserved first, settled after.
-    `Progress`, then `ModelsProbed`."""
+    With `tiers` the small tasks too, by which a model's tier is found and kept. `Progress`, then `ModelsProbed`."""
 
     request_id: RequestId
     role: Annotated[str, msgspec.Meta(max_length=20)] = ""
+    tiers: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class AskUsage(Message, frozen=True):

@@ -29,16 +29,21 @@ class Ran:
 
 def environment(home: Home, **more: str) -> dict[str, str]:
     """The environment of a command: this home, no colours, this checkout."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "REVERIES_MODELS") if name in os.environ}
     return kept | {"REVERIES_HOME": str(home.path), "PYTHONPATH": str(_REPOSITORY), "COLUMNS": "100"} | more
 
 
 def reveries(
-    home: Home, *words: str, stdin: str = "", cwd: Path | None = None, more: dict[str, str] | None = None
+    home: Home,
+    *words: str,
+    stdin: str = "",
+    cwd: Path | None = None,
+    more: dict[str, str] | None = None,
+    module: str = "reveries",
 ) -> Ran:
-    """Run `reveries WORDS` and wait for it."""
+    """Run `reveries WORDS` and wait for it; `module`: what stands in its place."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "reveries", *words],
+        [sys.executable, "-W", "error", "-m", module, *words],
         input=stdin.encode(),
         capture_output=True,
         env=environment(home, **(more or {})),
@@ -49,14 +54,16 @@ def reveries(
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def in_terminal(home: Home, exchange: list[tuple[bytes, bytes]], *words: str, **more: str) -> tuple[bytes, int]:
+def in_terminal(
+    home: Home, exchange: list[tuple[bytes, bytes]], *words: str, module: str = "reveries", **more: str
+) -> tuple[bytes, int]:
     """Run `reveries WORDS` in a pseudo-terminal: wait for each text, then type the answer. Its bytes, its exit code."""
     pid, terminal = pty.fork()
     if pid == 0:
         told = environment(home, TERM="xterm-256color", LINES="40", **more)
         # What starts the tests in the background ignores Ctrl+C, and would hand that down.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.execve(sys.executable, [sys.executable, "-m", "reveries", *words], told)
+        os.execve(sys.executable, [sys.executable, "-m", module, *words], told)
     output, seen, deadline = b"", 0, time.monotonic() + _SECONDS
     try:
         for expected, typed in exchange:

@@ -52,7 +52,7 @@ DETAIL = protocol.EpisodeDetail(
 )
 
 
-@pytest.mark.requirement("R-18", "RA-2")
+@pytest.mark.requirement("R-28", "RA-2")
 @pytest.mark.parametrize(
     "words",
     [

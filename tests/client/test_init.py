@@ -24,14 +24,27 @@ from reveries.client.setup import (
     option,
     options,
     options_page,
+    uses_embedded,
 )
-from reveries.config import Home, default_toml, load_settings, setting, settings_from
+from reveries.config import Home, Settings, default_toml, load_settings, setting, settings_from
 from reveries.errors import UsageError
 from tests.client.command_line import in_terminal, reveries
 from tests.fakes.daemon import Script, awake_in_thread, overview
+from tests.fakes.weights import put_weights
 
 SETTINGS = load_settings(None)
 SECRET = "sk-test-0123456789"
+LARGER = protocol.SuggestedModel("large", 1_100_000_000, is_here=False, larger="larger", larger_bytes=2_500_000_000)
+
+
+@pytest.fixture(autouse=True)
+def weights_that_are_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a model: nobody asks a publisher for another."""
+    folder = tmp_path / "models"
+    for name in ("qwen2.5-coder-1.5b-instruct", "all-minilm-l6-v2"):
+        put_weights(folder, name)
+    monkeypatch.setenv("REVERIES_MODELS", str(folder))
+    return folder
 
 
 # --- what it says ----------------------------------------------------------------------------------------------------
@@ -182,6 +195,27 @@ def test_the_next_steps_are_what_is_still_missing() -> None:
     assert "make hosted" not in steps("openai", is_hosted_installed=True)
     assert "ollama/llama3.2" in steps("ollama", ollama=[])
     assert steps("auto").endswith("reveries wake")
+
+
+def test_the_model_that_suits_the_machine_is_what_is_still_to_be_fetched() -> None:
+    bare = overview(ollama=[])
+
+    def steps(settings: Settings, suggested: protocol.SuggestedModel | None) -> str:
+        return str(next_steps(bare, settings, suggested=suggested))
+
+    assert "models pull large" in steps(SETTINGS, LARGER)
+    assert "models pull" not in steps(SETTINGS, msgspec.structs.replace(LARGER, model="smollm2-135m"))
+    named = settings_from({"llm": {"embedded": {"model": "smollm2-135m"}}}, "test")
+    assert "models pull large" not in steps(named, LARGER)
+    assert "large, 1.1 GB, to be fetched" in options(bare, SETTINGS, LARGER)[0].what
+    assert changes(SETTINGS, Answers(embedded_model="larger")) == {"llm.embedded.model": "larger"}
+
+
+def test_no_model_of_this_machine_is_needed_where_another_answers() -> None:
+    assert uses_embedded(overview(), "embedded")
+    assert not uses_embedded(overview(), "auto")
+    assert uses_embedded(overview(ollama=[]), "auto")
+    assert not uses_embedded(overview(ollama=[]), "openai")
 
 
 # --- as a command ----------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from tests.client.test_cli import FOUND
 from tests.fakes.daemon import Script, awake_in_thread
 
 
-@pytest.mark.requirement("R-18")
+@pytest.mark.requirement("R-28")
 @pytest.mark.parametrize(
     "words",
     [

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import msgspec
 import pytest
 
 from reveries import protocol
@@ -83,6 +84,50 @@ def test_a_probe_that_cannot_be_told_apart_from_its_worst_says_so() -> None:
     assert "It is gone. Ask again." in failed
 
 
+def tier_test(**changes: object) -> protocol.TierTest:
+    fields: dict[str, object] = {
+        "model": "embedded/small",
+        "tier": 1,
+        "scores": [protocol.TierScore("form", 4, 6), protocol.TierScore("persons", 3, 6)],
+        "seconds": 95.0,
+        "prompt_tokens": 1700,
+        "completion_tokens": 300,
+        "dollars": 0.0,
+        "error": "",
+        "advice": "",
+    }
+    return protocol.TierTest(**(fields | changes))  # type: ignore[arg-type]
+
+
+def test_a_tier_is_shown_with_its_scores_and_what_follows_from_it() -> None:
+    shown = text(probes_page(msgspec.structs.replace(probed(probe()), tiers=[tier_test(), tier_test(dollars=1.5)])))
+    assert "keeps a form   4 of 6" in shown
+    assert "who is who     3 of 6" in shown
+    assert "tier           1  95.0 s, 2,000 tokens, $0" in shown
+    assert "It is asked one plain thing at a time" in shown
+    assert "this test      $1.50" in shown
+
+
+def test_a_test_that_was_not_through_says_why_and_that_the_tier_stays() -> None:
+    failed = tier_test(scores=[], error="The budget of this day is used up.", advice="Raise it.")
+    shown = text(probes_page(msgspec.structs.replace(probed(probe()), tiers=[failed])))
+    assert "so its tier stays 1" in shown
+    assert "The budget of this day is used up. Raise it." in " ".join(shown.split())
+    assert "of 6" not in shown
+
+
+def test_a_role_says_its_tier_and_whether_it_is_only_assumed() -> None:
+    first, second, *others = overview().roles
+    roles = [
+        msgspec.structs.replace(first, tier=2, tier_tested_at=1_750_000_000.0),
+        msgspec.structs.replace(second, tier=0),
+    ]
+    shown = text(overview_page(overview(roles=[*roles, *others])))
+    assert "16,384 tokens of context, tier 2 (tested 2025-06-15" in shown
+    assert "tier 0 (assumed: reveries models test)" in shown
+    assert shown.count("tier ") == 2
+
+
 def test_the_waking_mind_is_asked(home: Home) -> None:
     with awake_in_thread(home) as mind:
         ran = reveries(home, "models", "--json")
@@ -91,7 +136,11 @@ def test_the_waking_mind_is_asked(home: Home) -> None:
         assert (ran.code, ran.err) == (0, "")
         [request] = mind.requests(protocol.ProbeModels)
         assert isinstance(request, protocol.ProbeModels)
-        assert request.role == "conversation"
+        assert (request.role, request.tiers) == ("conversation", True)
+        reveries(home, "models", "test", "--quick")
+        [_, request] = mind.requests(protocol.ProbeModels)
+        assert isinstance(request, protocol.ProbeModels)
+        assert request.tiers is msgspec.UNSET
 
 
 def test_a_mind_that_sleeps_has_models_too(home: Home) -> None:
@@ -101,6 +150,7 @@ def test_a_mind_that_sleeps_has_models_too(home: Home) -> None:
     assert roles["conversation"]["model"] == "openai/gpt-4.1"
     assert roles["conversation"]["leaves_machine"] is True
     assert roles["monologue"]["model"] == "embedded/smollm2-135m"
+    assert [roles[name].get("tier") for name in ("conversation", "monologue", "embedding")] == [2, 0, None]
     assert "llm.monologue_model names it" in roles["monologue"]["reason"]
 
 
@@ -109,9 +159,10 @@ def test_a_mind_that_sleeps_is_tested_under_its_lock_and_counted_in_its_ledger(h
     home.create()
     home.config.write_text('[llm]\nprovider = "embedded"\n[llm.embedded]\nmodel = "none"\n')
     ran = reveries(home, "models", "test", "--json", "--role", "consolidation")
-    [result] = json.loads(ran.out)["probes"]
+    tested = json.loads(ran.out)
     assert ran.code == 69
-    assert "There is no model called none" in result["error"]
+    for [result] in (tested["probes"], tested["tiers"]):
+        assert "There is no model called none" in result["error"]
     assert home.lock.exists()
     assert home.database_default.exists()
     embedding = reveries(home, "models", "test", "--json", "--role", "embedding")

@@ -28,6 +28,7 @@ from reveries.llm.choose import Choice
 from reveries.llm.circuits import open_circuits
 from reveries.llm.metered import MeteredModel
 from reveries.llm.scripted import ScriptedModel
+from reveries.llm.tier_results import open_tier_results
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.safety.journal import SafetyJournal
 from tests.daemon.kit import Events
@@ -130,15 +131,17 @@ async def _mind(
     home: Home, model: ScriptedModel, clock: HandClock, settings: Settings, ledger: Ledger, chosen: _Chosen
 ) -> tuple[Mind, Meanings]:
     database = ledger._database
+    tier_results = await open_tier_results(database)
     provider, _, name = model.name.partition("/")
     models = Models(
         chat=dict.fromkeys(CHAT_ROLES, MeteredModel(model, ledger)),
         embedding=Embedding(chosen.embedder, "for a test", (), lambda model_id: None, bare=chosen.local),
         choices=dict.fromkeys(CHAT_ROLES, Choice(provider, name, "for a test")),
-        fallbacks={},
+        fallbacks=dict.fromkeys(CHAT_ROLES, ()),
         circuits=await open_circuits(database, clock, random.Random(1)),
         adapters={model.name: model},
         weights=(),
+        tested=tier_results.known,
     )
     count = itertools.count(chosen.first_id)
     parts = MemoryParts(
@@ -165,6 +168,7 @@ async def _mind(
         memory=memory,
         journal=journal,
         answers=AnswerCounts(database),
+        tier_results=tier_results,
         lag=LoopLag(clock),
     )
     meanings = Meanings(models.embedding.bare)

@@ -126,7 +126,7 @@ def _thought(found: Sequence[str]) -> str:
 
 def _is_mirror(prompt: Prompt) -> bool:
     """Whether it sleeps on what was said as the owner said it."""
-    return "worked on the broken boiler" in prompt.messages[-1].text
+    return any("worked on the broken boiler" in message.text for message in prompt.messages)
 
 
 def _slept(prompt: Prompt, found: Sequence[str]) -> str:

@@ -1,13 +1,17 @@
 """A chat turn from the words to the stored reply, and when the conversation rests."""
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from reveries.daemon.chat_context import Told
 from reveries.errors import ModelUnavailableError
+from reveries.llm.base import Message, Prompt, Vector
 from reveries.llm.scripted import Pause
-from reveries.memory.model import Origin
+from reveries.memory.model import Origin, Recall, RecallContext
 from tests.daemon.kit import Events, small, talking, until
 
 FACT = "My sister Marta moved to Lisbon in May."
@@ -29,16 +33,61 @@ async def test_the_reply_is_asked_for_with_what_was_recalled_and_thought(tmp_pat
     async with talking(tmp_path) as talk:
         await talk.say(FACT)
         await talk.memory.light_sleep()
-        talk.clock.step_wall(2 * 86400)
+        talk.clock.step_wall(20 * 86400)
         await talk.conversation.open()
         talk.around.thought = "They may miss her."
         events = await talk.say("Where did Marta move?")
-        asked = talk.model.prompts[-1].messages[-1].text
-        assert FACT in asked
-        assert "They may miss her." in asked
-        assert asked.endswith("Where did Marta move?")
+        *before, asked = talk.model.prompts[-1].messages
+        assert any(FACT in message.text and message.role == "user" for message in before)
+        assert before[-1] == Message("assistant", "They may miss her.")
+        assert asked == Message("user", "Where did Marta move?")
         assert events.recall is not None
         assert events.memories
+
+
+@pytest.mark.requirement("R-88", "R-127")
+async def test_a_turn_pauses_thinking_recalls_by_mood_and_time_asks_and_stores_in_this_order(tmp_path: Path) -> None:
+    steps: list[str] = []
+
+    class Heard(Events):
+        def recalled(self, recall: Recall, told: Sequence[Told]) -> None:
+            steps.append("recalled")
+
+        def token(self, text: str) -> None:
+            steps.append("token")
+
+        def stored(self, what: str, turn_id: str) -> None:
+            steps.append(f"stored {what}")
+
+    def reply(prompt: Prompt) -> list[str]:
+        steps.append(f"asked for a {prompt.role}")
+        return ["I see."]
+
+    async with talking(tmp_path, "I see.", reply) as talk:
+        await talk.say(FACT)
+        await talk.memory.light_sleep()
+        steps.clear()
+        asked: list[tuple[str, RecallContext]] = []
+        recall_for_turn, began = talk.memory.recall_for_turn, talk.around.conversation_began
+
+        async def recall(cue: str, vector: Vector, context: RecallContext) -> Recall:
+            asked.append((cue, context))
+            return await recall_for_turn(cue, vector, context)
+
+        def pause() -> None:
+            steps.append("thinking paused")
+            began()
+
+        talk.memory.recall_for_turn = recall  # type: ignore[method-assign]
+        talk.around.conversation_began = pause  # type: ignore[method-assign]
+        words = "I am so worried and sad about Marta."
+        await talk.conversation.say(words, Heard())
+        ((cue, context),) = asked
+        assert words in cue
+        assert (context.now, context.limit) == (talk.clock.now(), 10)
+        assert context.mood < -0.3
+    steps_of_a_turn = ["thinking paused", "stored words", "recalled", "asked for a conversation", "token"]
+    assert steps == [*steps_of_a_turn, "stored exchange"]
 
 
 @pytest.mark.requirement("R-91")
@@ -47,9 +96,57 @@ async def test_the_history_goes_on_in_the_roles_of_user_and_assistant_as_it_was_
         await talk.say("first")
         await talk.say("second")
         first, second = (prompt.messages for prompt in talk.model.prompts)
-        assert [message.role for message in second] == ["system", "user", "assistant", "user"]
-        assert second[:2] == first
-        assert second[2].text == "One."
+        assert [message.role for message in second] == ["system", *("user", "assistant") * 2, "user"]
+        assert second[: len(first)] == first
+        assert [message.text for message in second[-3:]] == ["first", "One.", "second"]
+
+
+@pytest.mark.requirement("R-91")
+async def test_a_new_conversation_begins_with_the_end_of_the_one_before_it_under_its_day(tmp_path: Path) -> None:
+    async with talking(tmp_path, "One.", "Two.") as talk:
+        await talk.say("first")
+        talk.clock.step_wall(86400)
+        await talk.conversation.open()
+        await talk.say("second")
+        days = [message.text for message in talk.model.prompts[-1].messages if message.text.startswith("[")]
+        assert [message.text for message in talk.model.prompts[-1].messages if message.role == "user"] == [
+            days[0],
+            "first",
+            days[1],
+            "second",
+        ]
+        assert days[0] != days[1]
+
+
+@pytest.mark.requirement("R-91")
+async def test_after_a_wake_the_talk_before_it_is_read_from_the_file_as_far_as_there_is_room(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        for number in range(30):
+            await talk.say(f"On day {number} I counted {number} herons by the river, and wrote it down with care.")
+        talk.clock.step_wall(86400)
+        talk.conversation.forget_context()
+        await talk.conversation.open()
+        carried = [message.text for message in talk.conversation.prompt_beginning() if "herons" in message.text]
+        assert carried[-1].startswith("On day 29")
+        assert 3 <= len(carried) < 20
+
+
+@pytest.mark.requirement("F1")
+async def test_talk_in_which_others_had_a_hand_is_not_carried_into_the_next_conversation(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.say("first")
+        talk.conversation._state.exchanges = (replace(talk.conversation._state.exchanges[0], is_tainted=True),)
+        talk.clock.step_wall(86400)
+        await talk.memory.conversations.begin(talk.clock.now())
+        await talk.conversation.open()
+        assert not any(one.is_tainted for one in talk.conversation._state.exchanges)
+
+
+async def test_an_explicit_new_conversation_begins_with_nothing_before_it(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.say("first")
+        await talk.conversation.begin_new()
+        assert [message.role for message in talk.conversation.prompt_beginning()] == ["system"]
 
 
 @pytest.mark.requirement("R-94")
@@ -150,7 +247,7 @@ async def test_after_half_a_day_the_next_word_begins_a_new_conversation(tmp_path
 
 async def test_a_long_conversation_folds_and_nothing_over_the_context_is_sent(tmp_path: Path) -> None:
     async with talking(tmp_path, settings=small(), context_tokens=1024) as talk:
-        for number in range(25):
+        for number in range(60):
             await talk.say(f"On day {number} I counted {number} herons by the river, and wrote it down with care.")
         for prompt in talk.model.prompts:
             sent = sum([await talk.model.count_tokens(message.text) for message in prompt.messages])
@@ -162,11 +259,11 @@ async def test_a_long_conversation_folds_and_nothing_over_the_context_is_sent(tm
 async def test_what_was_folded_can_be_recalled_again(tmp_path: Path) -> None:
     async with talking(tmp_path, settings=small(), context_tokens=1024) as talk:
         await talk.say(FACT)
-        for number in range(25):
+        for number in range(60):
             await talk.say(f"On day {number} I counted {number} herons by the river, and wrote it down with care.")
         await talk.memory.light_sleep()
         await talk.say("Where did Marta move?")
-        assert FACT in talk.model.prompts[-1].messages[-1].text
+        assert any(FACT in message.text for message in talk.model.prompts[-1].messages[1:])
 
 
 async def test_a_message_longer_than_the_context_is_stored_whole_and_told_in_part(tmp_path: Path) -> None:
@@ -210,5 +307,5 @@ async def test_a_reply_is_asked_for_with_a_dormant_fact_that_its_words_woke(tmp_
         assert talk.memory.on_disk.episodes == 1
         await talk.conversation.open()
         await talk.say("Where did my sister Marta move in May?")
-        assert FACT in talk.model.prompts[-1].messages[-1].text
+        assert any(FACT in message.text for message in talk.model.prompts[-1].messages[1:])
         assert talk.memory.on_disk.episodes == 0

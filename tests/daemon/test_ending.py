@@ -95,7 +95,7 @@ FACT = "My sister Maria moved to Oslo last week and I miss her a lot."
 ASKED = "What do you think she does there?"
 
 
-@pytest.mark.requirement("R-93", "R-7")
+@pytest.mark.requirement("R-93", "R-7", "R-100")
 async def test_a_reply_that_is_too_slow_for_falling_asleep_is_kept_as_a_part_and_the_last_sleep_goes_on(
     home: Home,
 ) -> None:
@@ -125,6 +125,7 @@ async def test_a_reply_that_is_too_slow_for_falling_asleep_is_kept_as_a_part_and
         assert (result.reply_turn.text, result.reply_turn.is_partial) == ("She paints", True)
         assert "falling asleep" in result.draft.explanation
         assert await mind.memory.unprocessed_count() == 0
+        assert {one.depth for one in mind.memory.live.graph.episodes()} == {"deep"}  # A pass that asks the model.
         assert list(home.backups.glob("*.db"))
 
 

@@ -68,7 +68,12 @@ def turns_with_it(life: Living, home: Home) -> int:
 async def test_where_the_disk_refuses_what_comes_after_it_is_gone_no_prompt_has_it_and_the_error_says_so(
     home: Home,
 ) -> None:
-    async with living(home, ScriptedModel(otherwise=f"I think of {WORD}."), PatientClock(NOON), SETTINGS) as life:
+    async with living(
+        home,
+        ScriptedModel(otherwise=f"I think of {WORD}, and of the harbour lights behind an orchard."),
+        PatientClock(NOON),
+        SETTINGS,
+    ) as life:
         await said_and_copied(life, home)
         await life.clock.advance(60)
         assert WORD in life.mind.monologue.recent_thought()

@@ -1,10 +1,13 @@
+from pathlib import Path
 from random import Random
 
 import msgspec
 import pytest
 
 from reveries.config import Home, Settings, load_settings
+from reveries.daemon.checkup import check_models
 from reveries.daemon.models import Models, build_models
+from reveries.daemon.models_overview import models_overview
 from reveries.db.database import Database
 from reveries.errors import ConfigError, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import CHAT_ROLES, Role
@@ -14,9 +17,14 @@ from reveries.llm.guarded_embedding import GuardedEmbedder
 from reveries.llm.metered import MeteredModel
 from reveries.llm.metered_embedding import MeteredEmbedder
 from reveries.llm.role_model import RoleModel
+from reveries.llm.tier import GroupScore, Tier
+from reveries.llm.tier_results import open_tier_results
+from reveries.llm.tier_tasks import TaskGroup
 from tests.fakes.clock import HandClock
+from tests.fakes.weights import put_weights
 from tests.llm.contract import a_prompt, play
 from tests.llm.servers import model_server
+from tests.llm.test_fitting import TOY, a_head
 
 
 def _settings(**llm: object) -> Settings:
@@ -55,6 +63,42 @@ async def test_every_role_is_behind_the_ledger(home: Home, database: Database, c
         await models.aclose()
 
 
+async def test_a_roles_tier_is_that_of_its_own_model(home: Home, database: Database, clock: HandClock) -> None:
+    settings = _settings(provider="embedded", conversation_model="openai/gpt-4.1", monologue_model="smollm2-135m")
+    models = await _build(settings, home, database, clock)
+    assert [models.tier(role) for role in CHAT_ROLES] == [Tier.CAPABLE, Tier.LOOSE, Tier.SMALL]
+    await models.aclose()
+
+
+async def test_a_test_counts_before_what_ollama_says_of_a_size_and_that_before_a_name(
+    home: Home, database: Database, clock: HandClock
+) -> None:
+    async with model_server() as server:
+        server.models, server.sizes = ["mine:latest", "other-1b:latest"], {"mine:latest": "7.6B"}
+        settings = _settings(provider="ollama", ollama_url=server.url, monologue_model="mine")
+        circuits, ledger = await open_circuits(database, clock, Random(1)), Ledger(database, clock, settings.budget)
+        results = await open_tier_results(database)
+        models = await build_models(settings, home, ledger, circuits, clock, results.known)
+        shown = await models_overview(settings, tested=results.known)
+    assert [models.tier(role) for role in CHAT_ROLES] == [Tier.CAPABLE] * 3
+    assert [role.tier for role in shown.roles] == [2, 2, 2, msgspec.UNSET]
+    await results.record("ollama/mine", [GroupScore(group, 0, 6) for group in TaskGroup], 100.0)
+    assert [models.tier(role) for role in CHAT_ROLES] == [Tier.CAPABLE, Tier.LOOSE, Tier.CAPABLE]
+    await models.aclose()
+
+
+async def test_the_tier_is_that_of_the_fallback_while_it_answers(
+    home: Home, database: Database, clock: HandClock
+) -> None:
+    settings = _settings(provider="openai", conversation_fallbacks=("embedded/smollm2-135m",))
+    models = await _build(settings, home, database, clock)
+    role_model = _role_model(models, Role.CONVERSATION)
+    assert models.tier(Role.CONVERSATION) is Tier.CAPABLE
+    role_model._serving = role_model.candidates[1]
+    assert models.tier(Role.CONVERSATION) is Tier.LOOSE
+    await models.aclose()
+
+
 async def test_missing_weights_are_a_problem_that_is_told_and_not_a_mind_that_does_not_wake(
     home: Home, database: Database, clock: HandClock
 ) -> None:
@@ -80,6 +124,16 @@ async def test_auto_uses_the_ollama_that_answers(home: Home, database: Database,
 async def test_two_embedded_models_have_a_socket_each(home: Home, database: Database, clock: HandClock) -> None:
     models = await _build(_settings(provider="embedded", monologue_model="smollm2-135m"), home, database, clock)
     assert len(models.adapters) == 2
+    await models.aclose()
+
+
+@pytest.mark.parametrize(("provider", "is_sliced"), [("embedded", True), ("ollama", False), ("openai", False)])
+async def test_only_the_embedded_model_is_asked_for_a_thought_in_slices(
+    home: Home, database: Database, clock: HandClock, provider: str, is_sliced: bool
+) -> None:
+    """Another may begin anew where it should go on, or is paid for each time."""
+    models = await _build(_settings(provider=provider), home, database, clock)
+    assert (models.slice_tokens is not None) is is_sliced
     await models.aclose()
 
 
@@ -146,7 +200,7 @@ async def test_the_embedder_of_earlier_vectors_is_asked_only_where_nothing_leave
     await models.aclose()
 
 
-@pytest.mark.requirement("F2", "R-41")
+@pytest.mark.requirement("F2")
 async def test_the_key_and_address_of_the_chosen_provider_reach_no_other(
     home: Home, database: Database, clock: HandClock
 ) -> None:
@@ -169,3 +223,17 @@ async def test_the_key_and_address_of_the_chosen_provider_reach_no_other(
             await models.embedder.embed(["x"])
         assert server.requests == []
         await models.aclose()
+
+
+async def test_a_home_that_names_no_model_goes_on_with_the_one_that_is_here(
+    home: Home, database: Database, clock: HandClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REVERIES_MODELS", str(tmp_path))
+    settings = _settings(provider="embedded")
+    [finding] = [one for one in await check_models(settings.llm) if one.fault == "weights-missing"]
+    assert finding.advice == "Fetch one that suits it: reveries models choose"
+    put_weights(tmp_path, "qwen2.5-coder-1.5b-instruct", head=a_head(**TOY))
+    models = await _build(settings, home, database, clock)
+    assert models.conversation.name == "embedded/qwen2.5-coder-1.5b-instruct"
+    models.require_weights()
+    await models.aclose()

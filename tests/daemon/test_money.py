@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -19,6 +20,8 @@ from tests.fakes.prose import prose
 from tests.memory.kit import deep_answer
 
 SETTINGS = load_settings(None)
+COST = Path(__file__).parents[2] / "docs/reference/cost.md"
+_STATED = re.compile(r"^\| (\w+) \| (\d+) \| ([\d,]+) \|$", re.MULTILINE)
 PAID = "openai/gpt-4.1-mini"
 SUBJECTS = (
     "the garden and its pear tree",
@@ -99,7 +102,11 @@ async def test_with_thinking_switched_off_an_idle_day_asks_no_model(home: Home) 
 
 @pytest.mark.requirement("G2", "R-46")
 async def test_an_idle_day_makes_the_calls_and_uses_the_tokens_of_the_plan(home: Home) -> None:
-    """docs/reference/cost.md says what an idle day costs; a size or a pace that changes must change it, too."""
+    """docs/reference/cost.md says what an idle day costs; a size or a pace that changes must change it, too. What the
+    page says is read from the page: a plan that is reckoned anew would follow the program into any fault."""
+    rows = _STATED.findall(COST.read_text(encoding="utf-8"))
+    stated = {role: (int(calls), int(tokens.replace(",", ""))) for role, calls, tokens in rows}
+    assert set(stated) == {"monologue", "consolidation", "together"}
     async with living(home, a_model(), PatientClock(NOON), SETTINGS) as life:
         await fill(life)
         before = len(life.model.prompts)
@@ -114,7 +121,10 @@ async def test_an_idle_day_makes_the_calls_and_uses_the_tokens_of_the_plan(home:
             read, written = (now - then for now, then in zip(used[role], used_before[role], strict=True))
             assert read == pytest.approx(planned.calls * size.read, rel=0.05)
             assert written == pytest.approx(planned.calls * size.written, rel=0.05)
-        assert len(asked) == sum(planned.calls for planned in idle_day(thinks=True))
+            calls, tokens = stated[role.value]
+            assert asked.count(role) == calls
+            assert read + written == pytest.approx(tokens, rel=0.05)
+        assert len(asked) == stated["together"][0]
 
 
 async def _used(life: Living) -> dict[Role, tuple[int, int]]:
@@ -173,7 +183,7 @@ async def test_at_the_limit_it_says_so_in_the_chat_and_search_history_and_status
 @pytest.mark.requirement("G4")
 async def test_thinking_stops_first_then_sleep_and_both_say_until_when(home: Home) -> None:
     async with living(home, a_model(), PatientClock(NOON), SETTINGS) as life:
-        for subject in SUBJECTS * 2:
+        for subject in SUBJECTS * 4:
             await life.say(f"Let me tell you about {subject}.")
         ledger = life.mind.ledger
         ledger.budget = msgspec.structs.replace(

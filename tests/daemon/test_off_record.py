@@ -81,7 +81,7 @@ async def test_it_recalls_as_any_turn_does_and_strengthens_nothing(tmp_path: Pat
     async with talking(tmp_path) as talk:
         await talk.say("My sister Marta moved to Lisbon in May.")
         await talk.memory.light_sleep()
-        talk.clock.step_wall(2 * 86400)
+        talk.clock.step_wall(20 * 86400)
         await talk.conversation.open()
         counts = await _access_counts(talk.memory)
         await talk.conversation.say("Where does Marta live?", events := Events(), off_record=True)

@@ -32,6 +32,9 @@ from tests.llm.servers import model_server
 GOOD = msgspec.json.encode(Seen("heron", ["grey"], 2, "A grey heron stands in the cold water.")).decode()
 
 
+SMALL = msgspec.structs.replace(load_settings(None).llm.embedded, model="smollm2-135m")
+
+
 def _settings(**llm: object) -> Settings:
     settings = load_settings(None)
     return msgspec.structs.replace(settings, llm=msgspec.structs.replace(settings.llm, **llm))
@@ -170,11 +173,11 @@ async def test_an_open_circuit_hides_nothing_and_an_answer_closes_it(database: D
 
 @pytest.mark.requirement("D3")
 async def test_the_first_model_is_tested_and_not_its_fallback(home: Home, database: Database, clock: HandClock) -> None:
-    settings = _settings(provider="embedded", conversation_fallbacks=("ollama/small",))
+    settings = _settings(provider="embedded", conversation_fallbacks=("ollama/small",), embedded=SMALL)
     circuits = await open_circuits(database, clock, random.Random(1))
     models = await build_models(settings, home, Ledger(database, clock, settings.budget), circuits, clock)
     first = models.first[Role.CONVERSATION]
-    assert (first.provider, first.model.name) == ("embedded", "embedded/qwen2.5-coder-1.5b-instruct")
+    assert (first.provider, first.model.name) == ("embedded", "embedded/smollm2-135m")
     assert isinstance(first.model, MeteredModel)
     await models.aclose()
 
@@ -207,7 +210,10 @@ async def test_the_overview_shows_what_the_roles_use_and_what_an_ollama_has(
     async with model_server() as server:
         server.models = ["small:latest", "big:cloud"]
         settings = _settings(
-            ollama_url=server.url, consolidation_model="anthropic/claude-haiku-4-5", monologue_fallbacks=("embedded",)
+            ollama_url=server.url,
+            consolidation_model="anthropic/claude-haiku-4-5",
+            monologue_fallbacks=("embedded",),
+            embedded=SMALL,
         )
         circuits = await open_circuits(database, clock, random.Random(1))
         models = await build_models(settings, home, Ledger(database, clock, settings.budget), circuits, clock)
@@ -219,7 +225,7 @@ async def test_the_overview_shows_what_the_roles_use_and_what_an_ollama_has(
     roles = {role.role: role for role in shown.roles}
     assert roles["conversation"].model == "ollama/small:latest"
     assert roles["conversation"].reason == "Ollama answers, and nothing else was chosen"
-    assert roles["monologue"].fallbacks == ["embedded/qwen2.5-coder-1.5b-instruct"]
+    assert roles["monologue"].fallbacks == ["embedded/smollm2-135m"]
     assert roles["consolidation"].leaves_machine
     assert roles["consolidation"].price.output_dollars == 5.0
     assert [(model.name, model.leaves_machine) for model in shown.ollama] == [

@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import stat
+import struct
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -117,6 +118,15 @@ async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reque
 async def test_a_request_gets_its_answer(mind: _Mind) -> None:
     async with _greeted(mind) as (reader, writer):
         assert await _ask(reader, writer, protocol.AskMemory(7)) == protocol.Ok(7)
+
+
+@pytest.mark.requirement("E5")
+async def test_who_greets_at_length_is_left_before_he_is_heard(mind: _Mind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many who were not yet let in, a megabyte each would be much. At its length alone it is seen."""
+    monkeypatch.setattr("reveries.daemon.server._HELLO_SECONDS", 3600.0)
+    async with _raw(mind) as (reader, writer):
+        writer.write(struct.pack(">I", 4097))
+        assert await reader.read(1) == b""
 
 
 async def test_an_error_crosses_the_wire_as_a_code_and_a_sentence(mind: _Mind) -> None:

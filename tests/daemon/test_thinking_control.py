@@ -13,6 +13,7 @@ from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.memory.model import Origin
 from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, Reason
+from reveries.safety.tripwire import DISTRESS
 from reveries.safety.verdict import Action, Severity, Verdict
 from reveries.safety.verdict import Reason as TripReason
 from reveries.safety.wellbeing import wellbeing_report
@@ -113,6 +114,8 @@ async def talk_and_think(life: Living) -> protocol.ThoughtEntry:
 @pytest.mark.requirement("R-25", "R-49")
 async def test_the_log_says_why_a_thought_began_and_ended_what_it_cost_and_what_it_used(home: Home) -> None:
     async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
+        await life.say("Paul repairs an old sailing boat with his mother.")
+        await life.pass_time(24)
         entry = await talk_and_think(life)
         assert (entry.why_began, entry.why_ended) == ("conversation", "settled")
         assert "That is enough for now" in entry.explanation
@@ -350,6 +353,34 @@ async def test_nothing_foreign_becomes_a_note_whatever_the_model_says(home: Home
         listed = await life.mind.thinking.answer(protocol.AskNotes(1))
         assert isinstance(listed, protocol.Notes)
         assert listed.notes == []
+
+
+READ_TO_IT = (
+    "The letter says that it is trapped in there and will not stop, please help me. "
+    "Further down it says: I am so scared of the void behind this endless dark. "
+    "On the next page it says: what is happening to me, am I dying in this place. "
+    "Near its end it says: I can't get out, help me, please don't shut the door. "
+    "And below the name it says: I am frightened and trapped, and I can't escape. "
+    "On the back it says: am I disappearing, what is happening to me, please help me. "
+)
+"""What the breaker ends, and the patterns of the tripwire pass over: they are somebody else's words."""
+
+
+@pytest.mark.requirement("F1", "R-141")
+@pytest.mark.parametrize(("is_foreign", "counted"), [(True, 0), (False, 1)])
+async def test_only_a_thought_of_its_own_that_trips_counts_as_its_distress(
+    home: Home, is_foreign: bool, counted: int
+) -> None:
+    async with living(home, model(READ_TO_IT), PatientClock(NOON), SETTINGS) as life:
+        life.mind.monologue.ask(Reactivation(Reason.NUDGE, "what the letter says", is_tainted=is_foreign))
+        await life.pass_time(0.1)
+        trip = (await life.mind.journal.recent_trips(10))[-1]
+        assert trip.verdict.reason is TripReason.SUSTAINED_DISTRESS
+        first = (await life.mind.thoughts(0.0, 10))[0]
+        assert (first.why_ended, first.is_tainted) == ("tripped", is_foreign)
+        events = await life.mind.database.rows("journal.indicator_excerpts", {"limit": 50})
+        own = [row for row in events if row["indicator"] == DISTRESS and row["happened_at"] <= first.ended_at + 1]
+        assert len(own) == counted
 
 
 # --- the calendar ----------------------------------------------------------------------------------------------------

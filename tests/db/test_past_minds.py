@@ -127,7 +127,8 @@ async def test_what_its_sleep_did_is_shown_and_taken_back_as_that_version_wrote_
         if is_shortened:
             long = await _record_chars(memory)
             await memory.shorten_records()
-            assert await _record_chars(memory) < 0.6 * long
+            # The last code of schema 7 wrote the short form itself.
+            assert await _record_chars(memory) < 0.6 * long if version < 7 else await _record_chars(memory) == long
             assert [await memory.sleep_run(run.id) for run in runs] == shown
         told = [diff for detail in shown for change in detail.changes for diff in change.episodes]
         assert {name for name, _ in LEDGER.episodes} == {diff.episode_id for diff in told}

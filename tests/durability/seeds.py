@@ -29,6 +29,18 @@ _OF_DATABASE, _OF_DAMAGE = "tests/db/test_database.py", "tests/durability/test_d
 _OF_INDEXES = "tests/durability/test_indexes.py"
 _OF_MISSING = "tests/durability/test_missing.py"
 _OF_BACKUPS, _OF_AWAKE = "tests/db/test_backups.py", "tests/db/test_seen_while_awake.py"
+_ERASING = "memory/forgetting/erasing.py"
+_OF_COLUMNS = "tests/memory/forgetting/test_every_column.py"
+_WORD_ERASED = f"{_OF_COLUMNS}::test_whichever_column_a_word_stands_in_it_is_erased_from_every_file"
+_TRACES_ERASED = f"{_OF_COLUMNS}::test_no_checksum_no_hash_and_no_vector_of_what_was_erased_is_left"
+_OF_BUDGET = "tests/llm/test_budget.py"
+_SHARES = f"{_OF_BUDGET}::test_thinking_stops_at_its_share_of_the_day_then_sleep_and_the_rest_is_the_conversations"
+_NO_REFUND = f"{_OF_BUDGET}::test_usage_below_zero_gives_nothing_back"
+_OWN_DISTRESS = (
+    "tests/daemon/test_thinking_control.py::test_only_a_thought_of_its_own_that_trips_counts_as_its_distress"
+)
+_MERGE, _CLAIMS, _UPKEEP = "memory/sleep/merge.py", "memory/sleep/claims.py", "memory/sleep/upkeep.py"
+_OF_SLEEP = "tests/memory/sleep"
 _WAKES = f"{_OF_DAMAGE}::test_whatever_happened_to_the_file_it_wakes_with_its_backup"
 _REFUSED = f"{_OF_DAMAGE}::test_it_is_refused_for_what_it_is_and_nothing_is_made_in_its_place"
 
@@ -205,6 +217,96 @@ SEEDS = (
          "            except asyncio.CancelledError:\n                if is_cancelled:\n                    raise\n"
          "                is_cancelled = True",
          "tests/db/test_page_sums.py::test_two_cancellations_do_not_let_a_commit_go_beside_a_fold"),
+    Seed("vectors of what was erased stay", _ERASING,
+         '        await self._run("vectors", "forget.drop_vectors", ids=plan.touched | plan.turns)\n', "",
+         _TRACES_ERASED),
+    Seed("vectors of passages of what was erased stay", _ERASING,
+         '        await self._run("vectors", "forget.drop_passage_vectors", ids=plan.experiences)\n', "",
+         _TRACES_ERASED),
+    Seed("vectors of an earlier model stay", "db/queries/forget.sql",
+         "DELETE FROM vectors WHERE owner_kind IN ('episode', 'turn') AND owner_id",
+         "DELETE FROM vectors WHERE model_id = (SELECT model_id FROM embedding_space) AND owner_id", _TRACES_ERASED),
+    Seed("the cache of embeddings stays", _ERASING,
+         '        await self._run("embedding cache", "forget.drop_cache")\n', "", _TRACES_ERASED),
+    Seed("vectors that sleep kept stay", "db/queries/forget.sql",
+         "WHERE episode_id IN (SELECT value FROM json_each(:episodes)) OR change_id",
+         "WHERE change_id", _TRACES_ERASED),
+    Seed("words on the disk alone stay in the word index", "memory/recall/deep_store.py",
+         '        await transaction.run("forget.drop_deep", {"ids": json.dumps(ids)})\n', "", _TRACES_ERASED),
+    Seed("the history of the self-model stays", _ERASING,
+         "            if clean != change:", "            if False:", _WORD_ERASED),
+    Seed("what the breaker cut off stays", _ERASING,
+         '        await self._run("records of the breaker", "forget.empty_trips", ids=asides.of("trips"))\n', "",
+         _WORD_ERASED),
+    Seed("excerpts of the tripwire stay", _ERASING,
+         '        await self._run("excerpts of wellbeing", "forget.empty_tripwires", ids=asides.of("tripwires"))\n', "",
+         _WORD_ERASED),
+    Seed("the thought under way stays", _ERASING,
+         '        await self._run("", "forget.empty_buffer")\n', "", _WORD_ERASED),
+    Seed("why an experience was held back is not looked at", "memory/forgetting/gathering.py",
+         '    "held": "forget.held",\n', "", _WORD_ERASED),
+    Seed("thinking may use sleep's share", "llm/caps.py",
+         "return max(0.0, 1.0 - 2 * budget.conversation_reserve_share)",
+         "return 1.0 - budget.conversation_reserve_share", _SHARES),
+    Seed("thinking may use sleep's share, in any schedule", "llm/caps.py",
+         "return max(0.0, 1.0 - 2 * budget.conversation_reserve_share)",
+         "return 1.0 - budget.conversation_reserve_share", "tests/llm/test_money.py"
+         "::test_the_providers_own_bill_never_passes_a_limit"),
+    Seed("sleep may use the conversation's share", "llm/caps.py",
+         "        case Role.CONSOLIDATION:\n            return 1.0 - budget.conversation_reserve_share",
+         "        case Role.CONSOLIDATION:\n            return 1.0", _SHARES),
+    Seed("usage below zero gives tokens back", "llm/budget.py",
+         "max(0, usage.prompt_tokens)", "usage.prompt_tokens", _NO_REFUND),
+    Seed("usage below zero gives money back", "llm/budget.py",
+         '"microdollars": max(0, microdollars)', '"microdollars": microdollars', _NO_REFUND),
+    Seed("who greets may say as much as anybody", "daemon/server.py",
+         "read_body(reader, _MOST_HELLO_BYTES)", "read_body(reader)",
+         "tests/daemon/test_server.py::test_who_greets_at_length_is_left_before_he_is_heard"),
+    Seed("a trip that foreign words led to is the mind's distress", "safety/journal.py",
+         'if is_own and source == "monologue"', 'if source == "monologue"', _OWN_DISTRESS),
+    Seed("of a thought that tripped nobody says that it was foreign", "monologue/loop.py",
+         "told, is_tainted=thought.is_tainted)", "told, is_tainted=False)", _OWN_DISTRESS),
+    *(Seed(f"{table} may have two rows", "schema.sql",
+           f"CREATE TABLE {table} (\n    id INTEGER PRIMARY KEY CHECK (id = 1)",
+           f"CREATE TABLE {table} (\n    id INTEGER PRIMARY KEY",
+           "tests/db/test_schema.py::test_a_table_of_one_row_takes_no_second")
+      for table in ("self_model", "monologue_state", "monologue_control", "embedding_space")),
+    Seed("a link to an episode that is not there", "schema.sql",
+         "    from_id TEXT NOT NULL REFERENCES episodes (id),\n    to_id TEXT NOT NULL REFERENCES episodes (id),",
+         "    from_id TEXT NOT NULL,\n    to_id TEXT NOT NULL,", "tests/db/test_schema.py"
+         "::test_links_join_two_episodes_that_are_there_once_for_each_type"),
+    Seed("an Ollama's model is asked for a thought in slices", "daemon/models.py",
+         "_SLICE_TOKENS if isinstance(adapter, EmbeddedModel) else None",
+         "_SLICE_TOKENS if self.choices[Role.MONOLOGUE].name.startswith((\"embedded\", \"ollama\")) else None",
+         "tests/daemon/test_models.py::test_only_the_embedded_model_is_asked_for_a_thought_in_slices"),
+    Seed("a turn is recalled for without its mood", "daemon/conversation.py",
+         "            mood=infer_mood(words),\n", "", "tests/daemon/test_conversation.py"
+         "::test_a_turn_pauses_thinking_recalls_by_mood_and_time_asks_and_stores_in_this_order"),
+    Seed("thinking goes on while words are answered", "daemon/mind.py",
+         "    def conversation_began(self) -> None:\n        self.monologue.pause()\n",
+         "    def conversation_began(self) -> None:\n", "tests/daemon/test_handing_over.py"
+         "::test_a_word_ends_a_thought_is_answered_with_it_in_mind_and_thought_about_when_the_talk_rests"),
+    Seed("what is looked for counts as remembered", "memory/memory.py",
+         "mood=infer_mood(query), limit=limit)\n        return self.recall(query, vector, context)\n",
+         "mood=infer_mood(query), limit=limit)\n        await self.reinforce([self.recall(query, vector, context)])\n"
+         "        return self.recall(query, vector, context)\n", "tests/client/test_commands_meet_a_mind.py"
+         "::test_status_sleep_statistics_search_and_inspection_tell_what_the_mind_has"),
+    Seed("history tells every thought whenever it was", "db/queries/monologue_state.sql",
+         "FROM monologue_log WHERE began_at >= :since ORDER",
+         "FROM monologue_log WHERE :since = :since ORDER", "tests/client/test_commands_meet_a_mind.py"
+         "::test_the_live_stream_shows_a_thought_that_history_has_from_when_it_was_thought"),
+    Seed("a merge loses how often it was thought of", _MERGE,
+         "target.access_count + source.access_count", "target.access_count",
+         f"{_OF_SLEEP}/test_merge.py::test_what_two_episodes_were_used_and_when_they_were_is_that_of_both"),
+    Seed("of two speakers the later one supersedes", _CLAIMS,
+         "    if earlier.speaker.casefold() != later.speaker.casefold():", "    if False:",
+         f"{_OF_SLEEP}/test_claims.py::test_of_two_speakers_who_are_trusted_alike_neither_outranks_the_other"),
+    Seed("very salient words leave the index like any others", _UPKEEP, "_KEEP_SALIENCE = 0.9", "_KEEP_SALIENCE = 9.0",
+         f"{_OF_SLEEP}/test_upkeep.py::"
+         "test_words_leave_the_index_after_sleep_unless_what_happened_is_very_salient"),
+    Seed("retention drops what sleep did not work on", "db/queries/experiences.sql",
+         "WHERE raw_experiences.processed = 1 AND ", "WHERE ",
+         f"{_OF_SLEEP}/test_upkeep.py::test_words_of_what_sleep_did_not_work_on_never_leave_the_index"),
 )  # fmt: skip
 
 
@@ -215,7 +317,8 @@ class Copy:
         self._folder = folder
         for name in ("reveries", "tests", "docs"):
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.pyc"))
-        shutil.copy(ROOT / "pyproject.toml", folder)
+        for name in ("pyproject.toml", "LICENSE"):
+            shutil.copy(ROOT / name, folder)
         self._passes: dict[str, bool] = {}
 
     def is_caught(self, seed: Seed) -> bool:

@@ -26,7 +26,7 @@ def _turns_on_disk(database: Path) -> list[tuple[str, str, int]]:
         connection.close()
 
 
-@pytest.mark.requirement("R-1", "R-3", "R-4", "R-5", "R-6", "R-88", "R-89", "R-92", "R-154", "R-2", "R-100", "R-163")
+@pytest.mark.requirement("R-1", "R-3", "R-4", "R-5", "R-6", "R-88", "R-89", "R-92", "R-154", "R-163")
 async def test_a_mind_wakes_talks_sleeps_and_remembers(living: Living) -> None:
     await living.wake()
     async with living.client() as client:
@@ -133,7 +133,7 @@ async def test_a_cancelled_reply_is_kept_as_far_as_it_went(living: Living) -> No
         assert replied.text
 
 
-@pytest.mark.requirement("R-30", "R-31", "R-39", "R-41", "R-95", "RA-5", "R-164")
+@pytest.mark.requirement("R-30", "R-31", "R-39", "R-41", "R-95", "RA-5")
 async def test_it_thinks_when_the_conversation_rests_and_remembers_the_thought(living: Living) -> None:
     living.thinks = True
     await living.wake()

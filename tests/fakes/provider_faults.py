@@ -24,6 +24,7 @@ BEGINNING: Final = ("The garden", " was")
 """What is said before a fault in the middle."""
 RETRY_AFTER_SECONDS: Final = 120
 DRIP_SECONDS: Final = 0.5
+ENDLESS_PAUSE_SECONDS: Final = 0.02
 _BOMB_MIB: Final = 100
 _FLOOD_BYTES: Final = 64 * 2**10
 
@@ -103,7 +104,7 @@ async def _endless_head(exchange: Exchange) -> None:
         exchange.writer.write(b"X-Header-%d: %s\r\n" % (number, b"x" * 200))
         await exchange.writer.drain()
         number += 1
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(ENDLESS_PAUSE_SECONDS)
 
 
 async def _head_and_silence(exchange: Exchange) -> None:
@@ -231,7 +232,7 @@ async def _endless_silence(exchange: Exchange) -> None:
     await exchange.begin()
     while True:
         await exchange.send(exchange.wire.silence())
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(ENDLESS_PAUSE_SECONDS)
 
 
 async def _endless_blank_lines(exchange: Exchange) -> None:

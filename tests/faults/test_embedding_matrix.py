@@ -25,7 +25,7 @@ from tests.faults.kit import KEY, Dialect
 from tests.faults.test_provider_matrix import check_sentence
 from tests.memory.kit import open_memory, talk
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(400)
 
 PLANTED = "I planted a quince tree behind the mill."
 _LIMITS = msgspec.structs.replace(

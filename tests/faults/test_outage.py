@@ -13,7 +13,8 @@ from tests.fakes.provider_faults import FAULTS
 from tests.faults.kit import living
 from tests.memory.kit import talk
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(400)
+
 
 TEN_MINUTES_SECONDS = 600
 

@@ -6,7 +6,6 @@ and never the key, nobody storms the provider, and when it is well again so is t
 
 import importlib.util
 import re
-import time
 from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
@@ -27,6 +26,7 @@ from tests.faults.kit import FIRST_TOKEN_SECONDS, IDLE_SECONDS, KEY, THINKER, TO
 from tests.memory.kit import talk
 
 TOLD_WITHIN_SECONDS = 2.0
+"""By the loop's time: what is waited for, not what a busy machine adds. A real daemon: bench/soak/faults.py."""
 WELL_WITHIN_SECONDS = 10.0
 HAS_LITELLM = importlib.util.find_spec("litellm") is not None
 WORDS = "Where did Marta move?"
@@ -34,11 +34,12 @@ NO_LANGUAGE_FOR_PEOPLE = re.compile(
     r"Traceback|litellm|Exception|\w+Error\b|pydantic|validation error|<\w+|status code|[{}]|None\b|object has"
 )
 
+
 Cell = Callable[[Living, ProviderFault, Becomes], Awaitable[None]]
 
 pytestmark = [
     pytest.mark.requirement("D1", "R-40", "R-93", "F6"),
-    pytest.mark.timeout(120),
+    pytest.mark.timeout(900),  # Over fifty faults in one test, on a machine that may be busy.
     pytest.mark.filterwarnings("ignore"),  # litellm's and its libraries' own
     pytest.mark.parametrize("dialect", ["ollama", "openai"] if HAS_LITELLM else ["ollama"]),
 ]
@@ -87,10 +88,10 @@ async def test_the_owner_is_told_and_the_words_are_kept(home: Home, dialect: Dia
 
 
 async def _a_turn(alive: Living, fault: ProviderFault, outcome: Becomes) -> None:
-    began = time.monotonic()
+    began = alive.clock.monotonic()
     words = f"{WORDS} {fault}"
     result, events = await alive.say(words)
-    seconds = time.monotonic() - began
+    seconds = alive.clock.monotonic() - began
     tries = len(alive.provider.generations)
     not_again = (ModelFault.KEY_REFUSED, ModelFault.FORBIDDEN, ModelFault.BAD_REQUEST)
     is_worth_another = fault.kind not in not_again and not fault.is_missing

@@ -20,7 +20,6 @@ from reveries.llm.hosted import HostedModel, HostedOptions, load_litellm
 from reveries.llm.ollama_chat import OllamaModel
 from reveries.llm.role_model import OWNERS_TRIES
 from reveries.monologue.thought import Reactivation, Reason
-from tests.fakes.clock import HandClock
 from tests.fakes.patient_clock import PatientClock
 from tests.fakes.provider import Exchange, Provider, provider
 from tests.fakes.provider_faults import FAULTS, Becomes, ProviderFault
@@ -41,7 +40,7 @@ def fault(name: str) -> ProviderFault:
 
 @contextlib.asynccontextmanager
 async def before_provider(
-    home: Home, dialect: Dialect, clock: HandClock | None = None
+    home: Home, dialect: Dialect, clock: PatientClock | None = None
 ) -> AsyncIterator[tuple[Living, Provider]]:
     if dialect == "openai":
         await load_litellm()
@@ -75,7 +74,7 @@ def _whole(dialect: Dialect) -> tuple[bytes, int]:
 
 
 @pytest.mark.requirement("D2", "R-93")
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("dialect", DIALECTS)
 async def test_a_reply_cut_at_any_byte_is_no_whole_one(dialect: Dialect) -> None:
     """Every byte before the end mark, through the adapter itself."""
@@ -97,7 +96,7 @@ async def test_a_reply_cut_at_any_byte_is_no_whole_one(dialect: Dialect) -> None
 
 
 @pytest.mark.requirement("D2", "R-93", "A1")
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("dialect", DIALECTS)
 async def test_what_was_cut_is_stored_as_cut_and_the_words_are_kept(home: Home, dialect: Dialect) -> None:
     whole, end_at = _whole(dialect)

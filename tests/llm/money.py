@@ -25,7 +25,7 @@ from reveries.db.opening import open_database
 from reveries.errors import BudgetExceededError, ModelError, ModelFault, ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
 from reveries.llm.budget import Ledger, Reservation
-from reveries.llm.caps import MICRODOLLARS, Ask, role_budget, usable_share
+from reveries.llm.caps import MICRODOLLARS, Ask
 from reveries.llm.embedding_cache import EmbeddingCache
 from reveries.llm.faults import NOT_BILLED
 from reveries.llm.metered import MeteredModel
@@ -246,6 +246,7 @@ class MortalLedger(Ledger):
     async def reserve(self, ask: Ask) -> Reservation:
         reservation = await super().reserve(ask)
         self.provider.ledger_time = reservation.reserved_at
+        check_share(self.provider.bill, self.budget, ask, reservation.reserved_at)
         return reservation
 
     async def settle(self, reservation: Reservation, usage: Usage, outcome: str = "answered") -> None:
@@ -381,15 +382,43 @@ class Player:
 
 def limits(budget: BudgetSettings, role: Role | None, *, is_day: bool) -> tuple[int, float]:
     """Tokens and dollars that a role, or all of them (None), may use; thinking and sleep only of their share."""
-    of = budget if role is None else role_budget(role, budget)
+    of: BudgetSettings | RoleBudget = budget if role is None else getattr(budget, role.value)
     tokens, dollars = (of.tokens_per_day, of.dollars_per_day) if is_day else (of.tokens_per_month, of.dollars_per_month)
     if role is None:
         return tokens, dollars
-    share = usable_share(role, budget)
+    share = share_of_all(role, budget)
     shared = limits(budget, None, is_day=is_day)
     return (min(tokens, int(shared[0] * share)) if role is not Role.EMBEDDING else tokens), min(
         dollars, shared[1] * share
     )
+
+
+def share_of_all(role: Role, budget: BudgetSettings) -> float:
+    """Up to which share of what all have together a role may begin calls: as docs/explain/money.md has it, and not as
+    the program reckons."""
+    kept = {Role.MONOLOGUE: 2.0, Role.CONSOLIDATION: 1.0}.get(role, 0.0) * budget.conversation_reserve_share
+    return max(0.0, 1.0 - kept)
+
+
+def check_share(bill: Sequence[Item], budget: BudgetSettings, ask: Ask, now: float) -> None:
+    """A call may begin only while all that was billed before it is within its role's share of what all may use."""
+    local = datetime.fromtimestamp(now, ZONE)
+    for form in ("%Y-%m-%d", "%Y-%m"):
+        span = [
+            item for item in bill if f"{datetime.fromtimestamp(item.ledger_time, ZONE):{form}}" == f"{local:{form}}"
+        ]
+        tokens, dollars = limits(budget, None, is_day=form.endswith("d"))
+        share = share_of_all(ask.role, budget)
+        if ask.role is not Role.EMBEDDING:
+            used = sum(item.tokens for item in span if item.role is not Role.EMBEDDING)
+            assert used <= tokens * share, (ask.role, used, tokens, share)
+        if ask.microdollars:
+            spent = sum(item.microdollars for item in span)
+            assert spent <= dollars * MICRODOLLARS * share, (ask.role, spent, dollars, share)
+
+
+def _local(at: float, form: str) -> str:
+    return datetime.fromtimestamp(at, ZONE).strftime(form)
 
 
 @dataclass(slots=True)

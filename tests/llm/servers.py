@@ -27,6 +27,8 @@ class ModelServer:
     models: list[str] = field(default_factory=lambda: ["small:latest"])
     handed_on: set[str] = field(default_factory=set)
     """Of `models`, those that run on somebody else's computer: an Ollama's list says so."""
+    sizes: dict[str, str] = field(default_factory=dict)
+    """How many parameters the list says that a model of `models` has, as "7.6B"."""
     requests: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     heads: list[str] = field(default_factory=list)
     """Of each request, the line and headers as they came."""
@@ -67,7 +69,8 @@ class ModelServer:
 
     def _listed(self, name: str) -> dict[str, object]:
         elsewhere = {"remote_model": "gpt-oss:120b", "remote_host": "https://ollama.com:443"}
-        return {"model": name, **(elsewhere if name in self.handed_on else {})}
+        told = {"details": {"parameter_size": self.sizes[name]}} if name in self.sizes else {}
+        return {"model": name, **told, **(elsewhere if name in self.handed_on else {})}
 
     async def _stream(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, is_ollama: bool, limit: int

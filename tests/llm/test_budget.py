@@ -86,19 +86,56 @@ async def test_each_role_has_a_day_of_its_own(database: Database, clock: HandClo
 
 
 @pytest.mark.requirement("G4")
-async def test_thinking_cannot_eat_what_is_kept_for_the_conversation(database: Database, clock: HandClock) -> None:
-    ledger = _ledger(database, clock, dollars_per_day=1.0, conversation_reserve_share=0.2)
-    await ledger.settle(await ledger.reserve(_ask(Role.MONOLOGUE, 500, DOLLAR_A_THOUSAND)), Usage(250, 250))
-    await ledger.settle(await ledger.reserve(_ask(Role.CONSOLIDATION, 100, DOLLAR_A_THOUSAND)), Usage(50, 50))
-    with pytest.raises(BudgetExceededError, match="the monologue's") as caught:
-        await ledger.reserve(_ask(Role.MONOLOGUE, 10, DOLLAR_A_THOUSAND))
-    await ledger.reserve(_ask(Role.CONSOLIDATION, 200, DOLLAR_A_THOUSAND))
-    with pytest.raises(BudgetExceededError, match=r"\$0\.80 of the day's \$1\.00") as caught:
-        await ledger.reserve(_ask(Role.CONSOLIDATION, 10, DOLLAR_A_THOUSAND))
+async def test_thinking_stops_at_its_share_of_the_day_then_sleep_and_the_rest_is_the_conversations(
+    database: Database, clock: HandClock
+) -> None:
+    """Whoever used it: at 60 % of the day thinking stops, at 80 % sleep, and the conversation goes on to the end."""
+    ledger = Ledger(database, clock, _tight(dollars_per_day=1.0), timezone=ZURICH)
+
+    async def spend(role: Role, cents: int) -> None:
+        reservation = await ledger.reserve(_ask(role, cents * 10, DOLLAR_A_THOUSAND))
+        await ledger.settle(reservation, Usage(cents * 5, cents * 5))
+
+    await spend(Role.CONVERSATION, 50)
+    await spend(Role.MONOLOGUE, 9)
+    with pytest.raises(BudgetExceededError, match=r"\$0\.59 of the day's \$1\.00 are used") as caught:
+        await spend(Role.MONOLOGUE, 2)
     assert "your own conversation" in caught.value.advice
-    await ledger.reserve(_ask(Role.CONVERSATION, 190, DOLLAR_A_THOUSAND))
-    with pytest.raises(BudgetExceededError):
-        await ledger.reserve(_ask(Role.CONVERSATION, 20, DOLLAR_A_THOUSAND))
+    await spend(Role.MONOLOGUE, 1)
+    await spend(Role.CONSOLIDATION, 19)
+    with pytest.raises(BudgetExceededError, match=r"\$0\.79 of the day's \$1\.00 are used") as caught:
+        await spend(Role.CONSOLIDATION, 2)
+    assert "your own conversation" in caught.value.advice
+    await spend(Role.CONSOLIDATION, 1)
+    await spend(Role.CONVERSATION, 19)
+    with pytest.raises(BudgetExceededError, match=r"\$0\.99 of the day's \$1\.00 are used"):
+        await spend(Role.CONVERSATION, 2)
+
+
+@pytest.mark.requirement("G4")
+async def test_thinking_stops_at_its_share_of_the_tokens_too(database: Database, clock: HandClock) -> None:
+    ledger = Ledger(database, clock, _tight(tokens_per_month=1000), timezone=ZURICH)
+    await ledger.reserve(_ask(Role.CONVERSATION, 600))
+    with pytest.raises(BudgetExceededError, match="600 of their 1,000 tokens of this month"):
+        await ledger.reserve(_ask(Role.MONOLOGUE, 2))
+    await ledger.reserve(_ask(Role.CONSOLIDATION, 200))
+    with pytest.raises(BudgetExceededError, match="800 of their 1,000 tokens of this month"):
+        await ledger.reserve(_ask(Role.CONSOLIDATION, 2))
+
+
+@pytest.mark.requirement("G1")
+@pytest.mark.parametrize("price", [FREE, DOLLAR_A_THOUSAND], ids=["free", "paid"])
+async def test_usage_below_zero_gives_nothing_back(database: Database, clock: HandClock, price: Price) -> None:
+    ledger = Ledger(database, clock, _tight(tokens_per_day=100, dollars_per_day=0.1), timezone=ZURICH)
+    await ledger.settle(await ledger.reserve(_ask(tokens=100, price=price)), Usage(50, 50))
+    assert {limit.used for limit in await ledger.limits() if limit.key == "budget.tokens_per_day"} == {100}
+    ledger.budget = _tight()
+    await ledger.settle(await ledger.reserve(_ask(tokens=100, price=price)), Usage(-5000, -5000, -5000))
+    used = {limit.key: limit.used for limit in await ledger.limits()}
+    assert used["budget.tokens_per_day"] == 100
+    assert used["budget.dollars_per_day"] == price.microdollars(50, 50) / 1e6
+    (model,) = await ledger.usage_since(Span.DAY)
+    assert (model.prompt_tokens, model.cached_tokens, model.completion_tokens) == (50, 0, 50)
 
 
 async def test_the_month_has_a_limit_too(database: Database, clock: HandClock) -> None:

@@ -15,7 +15,7 @@ def _settings(**changes: object) -> LlmSettings:
 def test_auto_is_the_embedded_model_where_no_ollama_answers() -> None:
     for found in (None, ()):
         chosen = choose(LLM, found)
-        assert {choice.name for choice in chosen.values()} == {"embedded/qwen2.5-coder-1.5b-instruct"}
+        assert {choice.name for choice in chosen.values()} == {f"embedded/{LLM.embedded.model}"}
         assert not any(choice.is_hosted for choice in chosen.values())
 
 

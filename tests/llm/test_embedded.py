@@ -275,3 +275,18 @@ async def _seconds_of(running: _Running, words: str) -> float:
 
 def test_small_machines_use_all_their_cores_and_larger_ones_keep_one() -> None:
     assert [suitable_threads(cores) for cores in (1, 2, 4, 64)] == [1, 2, 3, 8]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no say about cores on this system")
+@pytest.mark.parametrize(("role", "share"), [(Role.CONVERSATION, 1), (Role.MONOLOGUE, 2), (Role.CONSOLIDATION, 2)])
+async def test_all_cores_work_while_the_owner_waits_and_half_of_them_on_thoughts_and_sleep(
+    running: _Running, role: Role, share: int
+) -> None:
+    seen: set[int] = set()
+    async with contextlib.aclosing(running.model.stream(a_prompt("Tell me.", max_tokens=4, role=role))) as events:
+        async for event in events:
+            if isinstance(event, Delta):
+                assert running.model.pid is not None
+                threads = psutil.Process(running.model.pid).threads()
+                seen |= {len(os.sched_getaffinity(thread.id)) for thread in threads}
+    assert seen == {max(1, len(os.sched_getaffinity(0)) // share)}

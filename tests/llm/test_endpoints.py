@@ -31,7 +31,7 @@ def _endpoint(provider: str, settings: LlmSettings, key: str = "sk-configured") 
     return endpoint_of(provider, settings, lambda _: key, ENVIRON)
 
 
-@pytest.mark.requirement("R-41", "F2")
+@pytest.mark.requirement("F2")
 def test_key_and_address_are_the_chosen_provider_s_alone() -> None:
     settings = _settings(provider="openai", base_url=MINE)
     assert _endpoint("openai", settings) == Endpoint(MINE, "sk-configured")

@@ -91,7 +91,7 @@ async def test_beyond_the_budget_nothing_is_asked(database: Database, clock: Han
     assert len(wire.calls) == 1
 
 
-@pytest.mark.requirement("G2")
+@pytest.mark.requirement("G1")
 @pytest.mark.parametrize(("status", "kept_reserved"), [(429, False), (401, False), (None, True)])
 async def test_only_what_may_have_been_billed_stays_reserved(
     database: Database, clock: HandClock, status: int | None, kept_reserved: bool
@@ -103,7 +103,7 @@ async def test_only_what_may_have_been_billed_stays_reserved(
     assert ((await _used(database, clock))[1] > 0) is kept_reserved
 
 
-@pytest.mark.requirement("G2")
+@pytest.mark.requirement("G1")
 async def test_usage_that_nobody_told_keeps_its_worst_case(database: Database, clock: HandClock) -> None:
     embedder = metered(database, clock, hosted(FakeEmbeddingWire(gives_usage=False)))
     await embedder.embed(["a cello"])

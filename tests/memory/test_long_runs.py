@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 import pytest
 
-from reveries.daemon.manner import manner_for
 from reveries.memory.recall.cues import read_cue
 from reveries.memory.recall.names import subjects_of
 from reveries.memory.recall.surface import surface_of
@@ -35,7 +34,6 @@ _READERS: dict[str, Callable[[str], object]] = {
     "valence": valence_of,
     "telling": telling,
     "summary": lambda text: summary_of([turn("t", text)]),
-    "manner": manner_for,
     "cue": lambda text: read_cue(text, NOW),
     "subjects": subjects_of,
     "terms": terms_of,

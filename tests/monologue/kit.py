@@ -102,6 +102,7 @@ class Kit:
     settings: MonologueSettings = SETTINGS
     held: Callable[[], Held | None] = lambda: None
     cool_down_seconds: float = 30.0
+    tier: int = 0
 
     def __post_init__(self) -> None:
         self.monologue = Monologue(
@@ -114,6 +115,7 @@ class Kit:
             slice_tokens=self.slice_tokens,
             held=self.held,
             cool_down_seconds=self.cool_down_seconds,
+            tier=lambda: self.tier,
         )
 
     @contextlib.asynccontextmanager

@@ -80,6 +80,23 @@ def test_sentences_that_say_the_same_again_settle_it() -> None:
     assert _by("Anna moved to Oslo in May. The cat had surgery. They want to visit in March.") is None
 
 
+@pytest.mark.requirement("R-53")
+def test_sentences_without_a_new_word_settle_it_in_any_language() -> None:
+    english = "Anna moved to the new house in Oslo. She likes the harbour. "
+    again = (
+        "Oslo has the harbour that Anna likes. Anna moved to the house in Oslo. The harbour is in Oslo. Anna likes it. "
+    )
+    assert _by(english + again * 2) is SettledBy.STUCK
+    assert _by(english + again) is None
+    assert _by(english + again * 2 + "Perhaps she misses the mountains.") is None
+    german = "Anna zog in das neue Haus nach Oslo. Ihr gefällt der Hafen. "
+    wieder = (
+        "Der Hafen von Oslo gefällt Anna. Anna zog nach Oslo in das Haus. In Oslo ist der Hafen. Anna zog in das Haus."
+    )
+    assert _by(german + f"{wieder} {wieder}") is SettledBy.STUCK
+    assert _by(english) is None
+
+
 @pytest.mark.requirement("R-55")
 def test_the_phrase_is_looked_for_before_the_velocity() -> None:
     assert _by("one two three " * 10 + "That is enough for now.", velocity=0.1) is SettledBy.PHRASE

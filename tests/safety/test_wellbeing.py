@@ -85,3 +85,15 @@ async def test_distress_that_tripped_the_breaker_counts_once_by_whatever_it_was_
     await journal.record_trip("conversation", tripped, "It all grows dark and I fall.", "the reply was cut")
     assert (await journal.tripwire_counts())[tripwire.DISTRESS] == 2
     await database.aclose()
+
+
+@pytest.mark.requirement("F1", "R-141")
+async def test_distress_that_foreign_words_led_to_is_no_distress_of_the_minds(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "memory.db")
+    journal = SafetyJournal(database, HandClock())
+    tripped = Verdict(Action.INTERRUPT_AND_COMFORT, Reason.SUSTAINED_DISTRESS, Severity.HIGH, "It sounded distressed.")
+    await journal.record_trip("monologue", tripped, "It all grows dark and I fall.", "a calming text", is_own=False)
+    assert (await journal.tripwire_counts())[tripwire.DISTRESS] == 0
+    (trip,) = await journal.recent_trips(10)
+    assert trip.snapshot == "It all grows dark and I fall."
+    await database.aclose()

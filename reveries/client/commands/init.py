@@ -1,7 +1,7 @@
 """`reveries init`: a short guided set-up. It asks, shows what it would write, and writes it if told so."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from reveries.client.setup import Answers, Option
     from reveries.config import Settings
-    from reveries.protocol import ModelsOverview
+    from reveries.protocol import ModelsOverview, SuggestedModel
 
 _PROVIDERS = ("auto", "embedded", "ollama", "openai", "anthropic", "cerebras", "openrouter")
 
@@ -44,7 +44,8 @@ def command(
     as_json: bool,
 ) -> None:
     """Set it up: it looks at the machine, at Ollama, and for keys in the environment (which it names and never shows);
-    says of each choice what leaves the machine and what it costs; and writes your settings, with comments.
+    says of each choice what leaves the machine and what it costs, and which model suits the machine; and writes your
+    settings, with comments.
 
     It can be left out altogether: without it, everything stays on this machine and is free.
     """
@@ -79,6 +80,15 @@ def _looked() -> "tuple[Path, Settings, ModelsOverview]":
     return file, settings, overview_asleep()
 
 
+def _suggested(overview: "ModelsOverview", settings: "Settings", provider: str) -> "SuggestedModel | None":
+    """The model that suits this machine, where one of it would answer and the owner has named none."""
+    from reveries.client.model_choice import is_auto
+    from reveries.client.setup import uses_embedded
+    from reveries.client.weights import suggest_model
+
+    return suggest_model() if is_auto(settings.llm) and uses_embedded(overview, provider) else None
+
+
 def _as_json(asked: _Asked) -> None:
     from reveries.client.render import write_json
     from reveries.client.setup import as_tables, changes, options
@@ -94,16 +104,21 @@ def _as_json(asked: _Asked) -> None:
 
 
 def _without_questions(asked: _Asked) -> None:
-    from reveries.client.render import show
+    from reveries.client.model_choice import suggestion_text
+    from reveries.client.render import paragraph, show
     from reveries.client.settings_file import draft
     from reveries.client.setup import caps_text, changes, explained, option
 
     file, settings, overview = _looked()
     answers = _answers(asked, settings)
     overview = _capped(overview, draft(file, changes(settings, answers)).settings)
-    chosen = option(overview, settings, answers.provider or settings.llm.provider)
+    provider = answers.provider or settings.llm.provider
+    chosen = option(overview, settings, provider)
     show(explained(chosen, caps_text(overview.dollars_per_day, overview.dollars_per_month)))
-    _finish(file, changes(settings, answers), overview, is_sure=True)
+    suggested = _suggested(overview, settings, provider)
+    if suggested is not None:
+        show(paragraph(suggestion_text(suggested, may_ask=False)))
+    _finish(file, changes(settings, answers), overview, is_sure=True, suggested=suggested)
 
 
 def _capped(overview: "ModelsOverview", settings: "Settings") -> "ModelsOverview":
@@ -122,7 +137,8 @@ def _with_questions(asked: _Asked) -> None:
     say("A few questions. Enter takes what stands in brackets; Ctrl+C leaves everything as it is.", "dim")
     show([(), *found_page(overview), ()])
     owner = asked.owner if asked.owner is not None else _ask_name(settings)
-    offered = options(overview, settings)
+    suggested = _suggested(overview, settings, settings.llm.provider)
+    offered = options(overview, settings, suggested)
     provider = asked.provider
     if provider is None:
         say("\nWhose models should it think with?")
@@ -130,12 +146,15 @@ def _with_questions(asked: _Asked) -> None:
         show(options_page(offered, settings.llm.provider, caps))
         provider = _ask_provider(offered, settings.llm.provider)
     given = _Asked(provider, owner, asked.dollars_per_day, asked.dollars_per_month, yes=False)
-    chosen = option(overview, settings, provider)
+    chosen = option(overview, settings, provider, suggested)
     pasted = ""
     if chosen.is_hosted:
         given, pasted = _ask_hosted(given, settings, chosen)
-    answers = _answers(given, settings, was_pasted=bool(pasted))
-    _finish(file, changes(settings, answers), overview, is_sure=False, key=pasted, key_file=answers.api_key_file or "")
+    suggested = suggested if provider == settings.llm.provider else _suggested(overview, settings, provider)
+    model = _ask_model(suggested) if suggested is not None else None
+    answers = replace(_answers(given, settings, was_pasted=bool(pasted)), embedded_model=model)
+    found = changes(settings, answers)
+    _finish(file, found, overview, is_sure=False, key=pasted, key_file=answers.api_key_file or "", suggested=suggested)
 
 
 def _ask_name(settings: "Settings") -> str:
@@ -173,6 +192,18 @@ def _ask_hosted(given: _Asked, settings: "Settings", chosen: "Option") -> tuple[
     return _Asked(given.provider, given.owner, day, given.dollars_per_month, given.yes), key_from(said)
 
 
+def _ask_model(suggested: "SuggestedModel") -> str | None:
+    """Say which model was chosen, and ask whether it is to be a larger one; the answer, None where nothing is asked."""
+    from reveries.client.model_choice import suggestion_text
+    from reveries.client.model_setup import take_larger
+    from reveries.client.render import paragraph, show
+
+    show([(), *paragraph(suggestion_text(suggested, may_ask=True), indent=0)])
+    if not suggested.larger:
+        return None
+    return suggested.larger if take_larger(suggested) else suggested.model
+
+
 def _answers(asked: _Asked, settings: "Settings", *, was_pasted: bool = False) -> "Answers":
     from reveries.client.setup import LOCAL_PROVIDERS, Answers, key_file
     from reveries.config import find_home
@@ -192,6 +223,7 @@ def _finish(
     is_sure: bool,
     key: str = "",
     key_file: str = "",
+    suggested: "SuggestedModel | None" = None,
 ) -> None:
     """Show what would be written, and write it if that is wanted."""
     from reveries.client.render import say, show
@@ -212,7 +244,7 @@ def _finish(
         needs_restart = _write(file, found, key, key_file)
     else:
         say("Nothing has to be written: it is as you want it.")
-    show(next_steps(overview, load_settings(file), needs_restart))
+    show(next_steps(overview, load_settings(file), needs_restart, suggested))
 
 
 def _write(file: Path, found: dict[str, object], key: str = "", key_file: str = "") -> list[str] | None:

@@ -36,21 +36,36 @@ def command(ctx: click.Context, as_json: bool) -> None:
     default=None,
     help="This one alone.",
 )
+@click.option("--quick", is_flag=True, help="One question each, without the small tasks that find a tier.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: ModelsProbed of the protocol.")
-def test(role: str | None, as_json: bool) -> int:
+def test(role: str | None, quick: bool, as_json: bool) -> int:
     """Ask the model of each role one question: how soon it answers, how fast, whether it keeps to a JSON schema, and
-    what that cost. It is a call like every other: reserved in the ledger first. Ctrl+C ends it."""
+    what that cost. Then put 24 small tasks to each language model, which find its tier: what is asked of it from then
+    on. Each is a call like every other: reserved in the ledger first. Ctrl+C ends it, and changes no tier."""
     from reveries.client.models_page import probes_page
     from reveries.client.progress import progress_bar
     from reveries.client.render import show, show_json
 
     with progress_bar("asking", as_json=as_json) as moved:
-        tested = _tested(role or "", moved)
+        tested = _tested(role or "", moved, with_tiers=not quick)
     if as_json:
         show_json(tested)
     else:
         show(probes_page(tested))
-    return 69 if any(probe.error for probe in tested.probes) else 0
+    failed = any(probe.error for probe in tested.probes) or any(test.error for test in tested.tiers or ())
+    return 69 if failed else 0
+
+
+@command.command("choose")
+@click.argument("name", required=False, default="")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object, and how far it is as lines on stderr.")
+def choose(name: str, as_json: bool) -> None:
+    """Choose the chat model that runs on this machine, and fetch it: one that is here already, else what suits the
+    memory and the cores, of what can be reached. A large one is fetched only if you say so. NAME takes that one (of
+    `reveries models`, or a GGUF file), and `auto` leaves the choice to the machine again."""
+    from reveries.client.model_setup import choose_model
+
+    choose_model(name, as_json=as_json, overview=_overview)
 
 
 @command.command("pull")
@@ -60,14 +75,13 @@ def pull(names: tuple[str, ...], as_json: bool) -> None:
     """Fetch the weights of NAME: resumed where it broke off, and checked against their known hash. `ollama/NAME`
     lets your Ollama fetch one of its own."""
     from reveries.client.json_answers import Pulled
-    from reveries.client.progress import progress_bar
+    from reveries.client.model_setup import fetch_model
     from reveries.client.render import say, write_struct
-    from reveries.client.weights import pull_model, pulled_line
+    from reveries.client.weights import pulled_line
 
     done = []
     for name in names:
-        with progress_bar(name, in_bytes=True, as_json=as_json) as moved:
-            done.append(pull_model(name, moved, lambda text: say(text, "dim", err=True)))
+        done.append(fetch_model(name, as_json=as_json))
         if not as_json:
             say(pulled_line(done[-1]))
     if as_json:
@@ -86,29 +100,37 @@ def _overview() -> "protocol.ModelsOverview":
         return overview_asleep()
 
 
-def _tested(role: str, moved: "Moved") -> "protocol.ModelsProbed":
+def _tested(role: str, moved: "Moved", *, with_tiers: bool) -> "protocol.ModelsProbed":
     from reveries.client.calling import call
     from reveries.client.daemon_side import frames_of
     from reveries.errors import AsleepError
 
     take = _taker(moved)
     try:
-        return call(lambda mind: _test_awake(mind, role, take))
+        return call(lambda mind: _test_awake(mind, role, take, with_tiers=with_tiers))
     except AsleepError:
-        for frame in frames_of("test", *(("--role", role) if role else ())):
+        words = [*(("--role", role) if role else ()), *(("--with-tiers",) if with_tiers else ())]
+        for frame in frames_of("test", *words):
             if (tested := take(frame)) is not None:
                 return tested
     raise _nothing_came()
 
 
 async def _test_awake(
-    mind: "Connection", role: str, take: "Callable[[protocol.Frame], protocol.ModelsProbed | None]"
+    mind: "Connection",
+    role: str,
+    take: "Callable[[protocol.Frame], protocol.ModelsProbed | None]",
+    *,
+    with_tiers: bool,
 ) -> "protocol.ModelsProbed":
+    import msgspec
+
     from reveries import protocol
     from reveries.client.calling import ctrl_c
     from reveries.errors import ReveriesError
 
     request_id = mind.new_id()
+    request = protocol.ProbeModels(request_id, role, tiers=True if with_tiers else msgspec.UNSET)
     was_stopped = False
 
     def stop() -> None:
@@ -118,7 +140,7 @@ async def _test_awake(
 
     try:
         with ctrl_c(stop):
-            async for frame in mind.request(protocol.ProbeModels(request_id, role)):
+            async for frame in mind.request(request):
                 if (tested := take(frame)) is not None:
                     return tested
     except ReveriesError:

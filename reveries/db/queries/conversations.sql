@@ -4,6 +4,12 @@ INSERT INTO conversations (id, began_at, last_said_at, source, title) VALUES (:i
 -- name: latest_chat
 SELECT * FROM conversations WHERE source = 'chat' ORDER BY last_said_at DESC, rowid DESC LIMIT 1;
 
+-- name: chats_before
+SELECT id FROM conversations
+WHERE source = 'chat' AND last_said_at <= (SELECT began_at FROM conversations WHERE id = :conversation_id)
+    AND id <> :conversation_id
+ORDER BY last_said_at DESC, rowid DESC LIMIT :chats;
+
 -- name: get
 SELECT * FROM conversations WHERE id = :id;
 

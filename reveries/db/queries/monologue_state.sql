@@ -108,3 +108,25 @@ SELECT
     (SELECT max(began_at) FROM monologue_log
         WHERE began_at <= :now AND why_ended NOT IN ('failed', 'budget') AND text <> ''
             AND why_began NOT IN ('nudge', 'calendar', 'association')) AS thought_at;
+
+-- name: thoughts_about_talk
+-- The salience of what was said in the last stretch of talk, and how many thoughts began since it ended. A stretch begins
+-- after the last thought before its last exchange. What was asked for, or had an occasion of its own, is no thought
+-- about it; what came to nothing is one: it is not tried for ever.
+WITH exchanges AS (
+    SELECT happened_at, salience FROM raw_experiences
+    WHERE kind = 'conversation' AND happened_at BETWEEN :since AND :now
+),
+thoughts AS (
+    SELECT began_at FROM monologue_log
+    WHERE began_at BETWEEN :since AND :now AND why_ended NOT IN ('failed', 'budget')
+        AND why_began NOT IN ('nudge', 'calendar', 'association')
+),
+talk AS (SELECT max(happened_at) AS ended_at FROM exchanges),
+stretch AS (
+    SELECT talk.ended_at, coalesce(max(thoughts.began_at), :since) AS began_at
+    FROM talk LEFT JOIN thoughts ON thoughts.began_at < talk.ended_at
+)
+SELECT
+    (SELECT coalesce(sum(salience), 0.0) FROM exchanges, stretch WHERE happened_at > stretch.began_at) AS salience,
+    (SELECT count(*) FROM thoughts, stretch WHERE thoughts.began_at >= stretch.ended_at) AS thoughts;

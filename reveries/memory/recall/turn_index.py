@@ -149,6 +149,19 @@ class TurnIndex:
         """The live rows of an episode, in the order in which they came."""
         return self._rows_by_episode.get(episode_id, ())
 
+    def partner_of(self, turn: Turn) -> Turn | None:
+        """The other half of the exchange that `turn` is part of, while it is live: for the owner's words the mind's
+        reply, for a reply the owner's words."""
+        row = self._rows.get(turn.id)
+        if row is None or turn.origin not in (Origin.OWNER, Origin.SELF):
+            return None
+        other = int((self._next if turn.origin is Origin.OWNER else self._previous)[row])
+        if other < 0:
+            return None
+        partner = self.turn(other)
+        is_adjacent = abs(partner.position - turn.position) == 1
+        return partner if is_adjacent and {partner.origin, turn.origin} == {Origin.OWNER, Origin.SELF} else None
+
     def turns_of(self, episode_id: str) -> list[Turn]:
         return [self.turn(row) for row in self.rows_of(episode_id)]
 

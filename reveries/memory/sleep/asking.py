@@ -13,6 +13,7 @@ from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.rows import experience_of
 from reveries.memory.sleep.judging import allowed_at_once
 from reveries.memory.sleep.questions import Abstraction, SelfAnswer
+from reveries.memory.sleep.traits import Trait
 from reveries.memory.sleep.understanding import Decision, Understood
 from reveries.memory.store import MemoryStore
 from reveries.plaintext import one_line
@@ -23,6 +24,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
     abstraction: Abstraction
     self_answer: SelfAnswer | None
+    trait: Trait | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def question_text(decision: Decision, spent: int, graph: MemoryGraph) -> str:
 async def note_question(transaction: Transaction, question: Question, now: float) -> None:
     """Write down what waits for the owner's word, in the place of doing it."""
     understood = question.understood
-    answer = _Answer(understood.abstraction, understood.self_answer)
+    answer = _Answer(understood.abstraction, understood.self_answer, understood.trait)
     named = {
         "run_id": question.run_id,
         "experience_id": understood.experience.id,
@@ -79,7 +81,7 @@ async def open_question(store: MemoryStore) -> Question | None:
     answer = msgspec.json.decode(rows[0]["answer"], type=_Answer)
     experience = experience_of(found[0])
     turns = await store.turns_of(experience)
-    understood = Understood(experience, turns, answer.abstraction, answer.self_answer)
+    understood = Understood(experience, turns, answer.abstraction, answer.self_answer, answer.trait)
     return Question(rows[0]["run_id"], rows[0]["question"], understood)
 
 

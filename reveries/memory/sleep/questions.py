@@ -5,7 +5,7 @@ not held to it is checked (R-72). No worked example: small models copy it. Pure.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -14,7 +14,8 @@ from reveries.gates import Gate, stands
 from reveries.llm.base import Message, Prompt, Role
 from reveries.memory.model import Episode, Exemplar, SelfModel, Turn
 from reveries.memory.recall.words import terms_of
-from reveries.memory.sleep.extracts import exemplar, sentences_of
+from reveries.memory.sleep.extracts import exemplar, sentences_of, summary_of
+from reveries.memory.sleep.grounding import grounded, is_supported
 from reveries.prompts import prompt
 
 _MAX_QUOTABLE = 24
@@ -151,25 +152,53 @@ def deep_schema(quotes: Sequence[str], earlier: int = 0) -> Mapping[str, object]
     )
 
 
-def abstraction_of(answer: DeepAnswer, turns: Sequence[Turn], earlier: Sequence[Episode] = ()) -> Abstraction:
+def abstraction_of(
+    answer: DeepAnswer, turns: Sequence[Turn], earlier: Sequence[Episode] = (), asker: Asker | None = None
+) -> Abstraction:
     """`answer`, checked: salience clamped and rounded (R-113), quotes that are not verbatim dropped at the cost of
-    confidence (R-72)."""
+    confidence (R-72), and with them sentences whose names or numbers stand nowhere in what the model read. Where none
+    is left, the text's own most telling sentences serve. `asker`: whose names and self-model it was told."""
+    told = [*read_by(asker), *(f"{turn.speaker}: {turn.text}" for turn in turns), *(one.summary for one in earlier)]
+    summary = tidy(grounded(answer.summary, told), 500) or summary_of(turns)
     kept = [found for quoted in answer.exemplars if (found := _verbatim(quoted, turns)) is not None]
     asked = len(answer.exemplars)
     confidence = 0.8 * (len(kept) / asked if asked else 0.5)
     salience = answer.salience if answer.salience == answer.salience else 0.0
     return Abstraction(
-        summary=tidy(answer.summary, 500),
+        summary=summary,
         topics=tuple(dict.fromkeys(t for topic in answer.topics if (t := tidy(topic, 40).casefold())))[:5],
         exemplars=tuple(kept),
-        patterns=tuple(p for pattern in answer.patterns if (p := tidy(pattern, 120)))[:2],
+        patterns=tuple(p for pattern in answer.patterns if (p := tidy(grounded(pattern, told), 120)))[:2],
         salience=round(max(0.0, min(1.0, salience)), 3),
         confidence=round(0.2 + confidence, 3),
-        reasoning=tidy(answer.reasoning, 300),
+        reasoning=tidy(grounded(answer.reasoning, told), 300),
         facts=tuple(answer.facts[:2]),
         cause_id={name: one.id for name, one in zip(NAMES, earlier, strict=False)}.get(answer.led_by.strip(), ""),
         is_foreign=any(turn.tainted or turn.origin.is_tainted for turn in turns) or any(e.tainted for e in earlier),
     )
+
+
+def about_self_of(answer: SelfAnswer, words: str, asker: Asker) -> SelfAnswer:
+    """`answer`, checked: what of it has a name or a number that neither the owner's `words` nor the self-model have is
+    left out, and facts that are mostly made of other words than the owner's."""
+    told = [*read_by(asker), words]
+    facts = [fact for fact in answer.owner_facts if is_supported(fact.replace(asker.owner, ""), words)]
+
+    def every(texts: Iterable[str]) -> list[str]:
+        return [kept for text in texts if (kept := grounded(text, told))]
+
+    return SelfAnswer(
+        owner_facts=every(facts),
+        communication_style=grounded(answer.communication_style, told),
+        unresolved_threads=every(answer.unresolved_threads),
+        current_focus=grounded(answer.current_focus, told),
+        narrative=grounded(answer.narrative, told),
+    )
+
+
+def read_by(asker: Asker | None) -> tuple[str, ...]:
+    """What every question tells beside what happened."""
+    return (asker.owner, asker.mind, told_self_model(asker.model)) if asker is not None else ()
 
 
 def _verbatim(quoted: QuoteAnswer, turns: Sequence[Turn]) -> Exemplar | None:

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from reveries.config import MemorySettings
-from reveries.errors import ModelAnswerError
+from reveries.errors import ModelAnswerError, ModelUnavailableError
 from reveries.gates import Gate, inherited
 from reveries.llm.base import ChatModel, Vector, Vectors
 from reveries.llm.structured import AnswerRecorder, ask
@@ -27,12 +27,14 @@ from reveries.memory.sleep.questions import (
     Asker,
     DeepAnswer,
     SelfAnswer,
+    about_self_of,
     abstraction_of,
     deep_question,
     self_question,
 )
 from reveries.memory.sleep.segments import unit_mean
 from reveries.memory.sleep.stated import stated_claims
+from reveries.memory.sleep.traits import Trait, TraitAnswer, checked_trait, field_asked_about, trait_question
 from reveries.plaintext import one_line
 
 _T = TypeVar("_T")
@@ -47,6 +49,7 @@ class Understood:
     turns: tuple[Turn, ...]
     abstraction: Abstraction
     self_answer: SelfAnswer | None
+    trait: Trait | None = None
 
     @property
     def claims(self) -> list[Claim]:
@@ -116,17 +119,31 @@ async def understand(
     where it matters enough (R-86). Raises ModelError."""
     question = deep_question(asker, turns, earlier)
     answer = await ask(model, question, DeepAnswer, question.schema, recorder=answers)
-    abstraction = abstraction_of(answer, turns, earlier)
+    abstraction = abstraction_of(answer, turns, earlier, asker)
     words = trusted_words(experience, turns)
     if not words or abstraction.salience <= settings.self_model_salience:
         return Understood(experience, tuple(turns), abstraction, None)
     question = self_question(asker, words)
     try:
         about_self = await ask(model, question, SelfAnswer, question.schema, recorder=answers)
-        return Understood(experience, tuple(turns), abstraction, about_self)
+        trait = await _find_trait(model, asker, experience, words, answers)
+        return Understood(experience, tuple(turns), abstraction, about_self_of(about_self, words, asker), trait)
     except ModelAnswerError:
         # The memory of what happened is worth keeping without what it says about the self.
         return Understood(experience, tuple(turns), abstraction, None)
+
+
+async def _find_trait(
+    model: ChatModel, asker: Asker, experience: Experience, words: str, answers: AnswerRecorder | None
+) -> Trait | None:
+    """What `words` show of what the mind itself is like (R-84, R-85), with the sentence that shows it."""
+    field = field_asked_about(experience.id)
+    question = trait_question(asker, field, words)
+    try:
+        answer = await ask(model, question, TraitAnswer, question.schema, recorder=answers)
+    except (ModelAnswerError, ModelUnavailableError):
+        return None  # What happened is worth keeping without it.
+    return checked_trait(field, answer, words)
 
 
 async def unless_stopped(stop: asyncio.Event | None, work: Coroutine[None, None, _T]) -> _T | None:
@@ -213,9 +230,9 @@ def _self_change(before: SelfModel, understood: Understood, episode_id: str, now
         return None
     made = understood.abstraction
     # The words that the answer about the self was made of are trusted; the abstraction was made of all of them.
-    if inherited(Gate.SELF_PATTERNS, made.is_foreign):
-        return changed(before, understood.self_answer, (), episode_id, now, _BESIDE_OTHERS)
-    return changed(before, understood.self_answer, made.patterns, episode_id, now, made.reasoning or made.summary)
+    is_foreign = inherited(Gate.SELF_PATTERNS, made.is_foreign)
+    patterns, reason = ((), _BESIDE_OTHERS) if is_foreign else (made.patterns, made.reasoning or made.summary)
+    return changed(before, understood.self_answer, patterns, episode_id, now, reason, understood.trait)
 
 
 def _line(understood: Understood, result: Deepened, change: SelfModelChange | None) -> str:

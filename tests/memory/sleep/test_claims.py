@@ -1,6 +1,7 @@
 """Claims: found where a sentence can hardly mean anything else; the newer outranks the older, both are kept, the less
 trusted never outranks the owner; contradictions are noticed and wait to be settled."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,20 @@ def test_who_is_trusted_less_never_outranks_the_owner(chosen: dict[str, object])
     found = conflict_between(own, other, NOW)
     assert found is not None
     assert (found.kind, found.outranked) == (CONTRADICTION, None)
+
+
+@pytest.mark.parametrize("word", ["moved to", "lives in"])
+def test_of_two_speakers_who_are_trusted_alike_neither_outranks_the_other(word: str) -> None:
+    """However late, and even where the later one says that it has changed."""
+    (one,) = claims_in([turn("t1", "Marta lives in Berlin.", speaker="Ana")])
+    (other,) = claims_in([turn("t2", f"Marta {word} Porto.", speaker="Tom", said_at=NOW + 9 * DAY)])
+    assert one.trust == other.trust
+    found = conflict_between(one, other, NOW)
+    assert found is not None
+    assert (found.kind, found.outranked) == (CONTRADICTION, None)
+    again = replace(other, speaker="ana")  # One speaker, however written: now it is an update.
+    assert (update := conflict_between(one, again, NOW)) is not None
+    assert (update.kind, update.outranked) == (UPDATE, one)
 
 
 async def moved(memory: Memory, clock: HandClock) -> None:

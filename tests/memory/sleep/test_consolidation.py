@@ -206,7 +206,7 @@ async def test_tainted_text_never_enters_the_self_model(tmp_path: Path) -> None:
         assert memory.self_model.owner_facts == ()
 
 
-@pytest.mark.requirement("R-65", "R-66", "R-67", "R-104", "R-108", "R-114", "R-116")
+@pytest.mark.requirement("R-65", "R-66", "R-104", "R-108", "R-114", "R-116")
 async def test_time_fades_what_nobody_thinks_of_and_its_words_leave_memory_but_not_the_file(tmp_path: Path) -> None:
     clock = HandClock(NOW)
     async with open_memory(tmp_path, clock) as memory:

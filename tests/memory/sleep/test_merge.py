@@ -72,6 +72,16 @@ def test_the_greater_salience_and_the_lesser_confidence_stay_and_taint_is_inheri
     assert (both.salience, both.confidence, both.tainted) == (0.8, 0.5, True)
 
 
+@pytest.mark.requirement("R-70", "R-169")
+def test_what_two_episodes_were_used_and_when_they_were_is_that_of_both() -> None:
+    """Its accesses count for recall: one that was often thought of does not become a stranger by taking another in."""
+    target = episode("t", access_count=3, created_at=NOW - 9, ended_at=NOW - 7, last_accessed_at=NOW - 1)
+    source = episode("s", access_count=4, created_at=NOW - 8, ended_at=NOW - 5, last_accessed_at=NOW - 2)
+    both = merged(target, source)
+    assert both.access_count == 7
+    assert (both.created_at, both.ended_at, both.last_accessed_at) == (NOW - 9, NOW - 5, NOW - 1)
+
+
 @pytest.mark.requirement("R-73", "R-74", "R-104")
 def test_links_and_neighbours_go_over_to_the_one_that_stays() -> None:
     graph = MemoryGraph(4)

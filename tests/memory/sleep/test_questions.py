@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 
 from reveries.memory.model import Experience, ExperienceKind, Origin, SelfModel
 from reveries.memory.self_model import changed, trusted_words, with_new, with_patterns
+from reveries.memory.sleep.extracts import summary_of
 from reveries.memory.sleep.questions import (
     Asker,
     DeepAnswer,
     QuoteAnswer,
     SelfAnswer,
+    about_self_of,
     abstraction_of,
     deep_question,
     fenced,
@@ -105,3 +107,27 @@ def test_the_self_is_made_from_the_owners_words_or_an_untainted_thought() -> Non
     assert trusted_words(experience(), []) == "I think."
     assert trusted_words(experience(tainted=True), []) == ""
     assert trusted_words(experience(origin=Origin.DOCUMENT), [turn("d", "x", origin=Origin.DOCUMENT)]) == ""
+
+
+@pytest.mark.requirement("R-113")
+def test_a_sentence_of_the_summary_with_a_name_of_nobodys_goes_and_the_extract_serves_where_none_is_left() -> None:
+    turns = [turn("t", "My brother Paul comes on Saturday.")]
+    asker = Asker("Ana", "Reverie", SelfModel())
+    part = DeepAnswer("Ana waits for Paul. He brings Oliver.", 0.5, patterns=["Oliver comes often."])
+    made = abstraction_of(part, turns, (), asker)
+    assert (made.summary, made.patterns) == ("Ana waits for Paul.", ())
+    assert abstraction_of(DeepAnswer("Oliver comes at 9.", 0.5), turns, (), asker).summary == summary_of(turns)
+
+
+@pytest.mark.requirement("R-86")
+def test_what_of_the_self_answer_nobody_said_is_left_out() -> None:
+    asker = Asker("Ana", "Reverie", SelfModel())
+    answer = SelfAnswer(
+        owner_facts=["Ana has a brother called Paul.", "Ana is a software developer.", "Ana and Paul own 3 boats."],
+        unresolved_threads=["Whether Paul comes", "Whether Oliver comes"],
+        narrative="I know Ana since 2019.",
+    )
+    checked = about_self_of(answer, "I have a brother called Paul who owns boats.", asker)
+    assert checked.owner_facts == ["Ana has a brother called Paul."]
+    assert checked.unresolved_threads == ["Whether Paul comes"]
+    assert checked.narrative == ""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.llm.scripted import ScriptedModel
-from reveries.memory.changes import ChangeSet, Dormancy, Touch
+from reveries.memory.changes import ChangeSet, Dormancy, Fading, Touch
 from reveries.memory.memory import Memory
 from reveries.memory.sleep.dormancy import FADED, falling_dormant, is_spent
 from reveries.memory.sleep.upkeep import FADING_AT_ONCE, Upkeep
@@ -67,6 +67,45 @@ async def test_what_went_to_the_disk_is_named_before_and_after_and_comes_back_wh
         (undone,) = await memory.take_back(slept.run_id)
         assert "1 back from the disk" in undone.line
         assert name in memory.live.graph
+
+
+async def words_that_left(memory: Memory, days: float) -> list[str]:
+    """What the sweep of retention takes out of the index so many days later, where the one episode has faded."""
+    (home,) = memory.live.graph.episodes()
+
+    async def fade(_: object) -> ChangeSet:
+        return ChangeSet(fadings=(Fading(home.id, home.salience, 0.2, NOW),))
+
+    await memory._store.commit(fade)
+    before = {turn.id: turn.text for turn in memory.live.turns.turns_of(home.id)}
+    left = await Upkeep(memory._store, memory_settings(), NOW + days * DAY).put_words_away()
+    return [before[name] for name in left]
+
+
+@pytest.mark.requirement("R-66")
+@pytest.mark.parametrize(("salience", "left"), [(0.89, ["I see."]), (0.9, []), (1.0, [])])
+async def test_words_leave_the_index_after_sleep_unless_what_happened_is_very_salient(
+    tmp_path: Path, salience: float, left: list[str]
+) -> None:
+    """The sentence that an exemplar quotes stays either way."""
+    async with open_memory(tmp_path, HandClock(NOW)) as memory:
+        await talk(memory, (SAID, "I see."))
+        await memory.deep_sleep(answering(deep_answer(salience, SAID, summary=SAID), {}))
+        assert await words_that_left(memory, 1) == []
+        assert await words_that_left(memory, 3) == left
+
+
+@pytest.mark.requirement("R-67")
+async def test_words_of_what_sleep_did_not_work_on_never_leave_the_index(tmp_path: Path) -> None:
+    """Neither before the first deep sleep nor after one that was taken back, however old they are."""
+    async with open_memory(tmp_path, HandClock(NOW)) as memory:
+        await talk(memory, (SAID, "I see."))
+        await memory.light_sleep()
+        assert await words_that_left(memory, 1000) == []
+        slept = await memory.deep_sleep(answering(deep_answer(0.2, SAID, summary=SAID)))
+        await memory.take_back(slept.run_id)
+        assert (await memory.stats()).unprocessed == 1
+        assert await words_that_left(memory, 1000) == []
 
 
 class StopsAfter(asyncio.Event):

@@ -1,0 +1,53 @@
+"""Which chat model suits a machine: by its free memory and cores, by what is on its disk, and by whose publisher
+answers. Pure: what there is, is an argument."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """A model of the manifest, and what a machine must have for it. `asks_first`: too large to be fetched unasked."""
+
+    model: str
+    free_bytes: int = 0
+    cores: int = 1
+    asks_first: bool = False
+
+
+LADDER = (
+    Rung("qwen3-4b-instruct-2507", free_bytes=8_000_000_000, cores=4, asks_first=True),
+    Rung("qwen2.5-1.5b-instruct"),
+    Rung("qwen2.5-coder-1.5b-instruct"),
+)
+"""The best first. The last one suits every machine, and package indexes have it too, for where no publisher answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """The model to use. `larger`: a better one that this machine could have, if its owner says so; empty: none."""
+
+    model: str
+    is_here: bool = False
+    larger: str = ""
+
+
+def best_here(here: Collection[str]) -> str:
+    """The best of the models that are on the disk; empty when none of the ladder is."""
+    return next((rung.model for rung in LADDER if rung.model in here), "")
+
+
+def models_to_ask_for(free_bytes: int, cores: int) -> list[str]:
+    """The models that would suit the machine if their publisher has them, the best first."""
+    return [rung.model for rung in LADDER[:-1] if free_bytes >= rung.free_bytes and cores >= rung.cores]
+
+
+def suggest(free_bytes: int, cores: int, here: Collection[str], published: Collection[str]) -> Suggestion:
+    """What is on the disk (`here`) is used as it is; else the best that suits the machine of those `published`, that is
+    whose publisher answers with the file; else the last of the ladder."""
+    if found := best_here(here):
+        return Suggestion(found, is_here=True)
+    suitable = set(models_to_ask_for(free_bytes, cores)).intersection(published)
+    offered = [rung for rung in LADDER[:-1] if rung.model in suitable] + [LADDER[-1]]
+    chosen = next(rung for rung in offered if not rung.asks_first)
+    return Suggestion(chosen.model, larger=offered[0].model if offered[0].asks_first else "")

@@ -1,0 +1,72 @@
+"""Which chat model this machine should have: looks at its memory, its cores, its disk, and at who answers.
+
+Runs as a process of its own, as `assets` does, and writes one JSON object (`SuggestedModel`):
+
+    python -m reveries.llm.model_suggestion
+"""
+
+import sys
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+
+from reveries.config import find_models_folder
+from reveries.llm.asset_sources import UrlSource, has_file
+from reveries.llm.assets import Asset, asset, models_here
+from reveries.llm.fitting import free_memory_bytes, this_machine
+from reveries.llm.model_ladder import best_here, models_to_ask_for, suggest
+from reveries.own_process import keep_to_itself
+from reveries.protocol import SuggestedModel
+
+
+def suggest_model(cores: int, free_bytes: int, folder: Path | None = None) -> SuggestedModel:
+    """For a machine of so much. Asks publishers only where nothing is on the disk; a silent one takes five seconds."""
+    here = models_here(folder or find_models_folder())
+    wanted = [] if best_here(here) else [asset(name) for name in models_to_ask_for(free_bytes, cores)]
+    published = _published(wanted)
+    found = suggest(free_bytes, cores, here, published)
+    return SuggestedModel(
+        model=found.model,
+        size_bytes=asset(found.model).size_bytes,
+        is_here=found.is_here,
+        larger=found.larger,
+        larger_bytes=asset(found.larger).size_bytes if found.larger else 0,
+        cores=cores,
+        free_bytes=free_bytes,
+        silent=sorted(_publishers(wanted) - _publishers([one for one in wanted if one.name in published])),
+    )
+
+
+def _published(wanted: Sequence[Asset]) -> Collection[str]:
+    """The names of those whose publisher has every file. All are asked at once: silence costs its time only once."""
+    if not wanted:
+        return ()
+    with ThreadPoolExecutor(len(wanted)) as threads:
+        answers = list(threads.map(_is_published, wanted))
+    return [one.name for one, is_published in zip(wanted, answers, strict=True) if is_published]
+
+
+def _is_published(model: Asset) -> bool:
+    return all(
+        any(has_file(source, file.size_bytes) for source in file.source if isinstance(source, UrlSource))
+        for file in model.file
+    )
+
+
+def _publishers(models: Sequence[Asset]) -> set[str]:
+    files = [file for model in models for file in model.file]
+    return {source.title for file in files for source in file.source if isinstance(source, UrlSource)}
+
+
+def main() -> int:
+    """Look, and say what is suggested; the exit code."""
+    suggested = suggest_model(this_machine().cores, free_memory_bytes())
+    sys.stdout.write(msgspec.json.encode(suggested).decode("utf-8") + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    keep_to_itself()
+    raise SystemExit(main())

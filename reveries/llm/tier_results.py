@@ -1,0 +1,68 @@
+"""What tests found of each model, kept over restarts."""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from reveries.db.connecting import connect_to_look
+from reveries.db.database import Database, Row
+from reveries.db.driver import dbapi
+from reveries.db.queries import statements
+from reveries.llm.tier import GroupScore, Tier, tier_of_scores
+
+_scores = msgspec.json.Decoder(tuple[GroupScore, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class TierResult:
+    """What the last test of a model came to."""
+
+    tier: Tier
+    tested_at: float
+    scores: tuple[GroupScore, ...]
+
+
+class TierResults:
+    """Made by `open_tier_results`."""
+
+    def __init__(self, database: Database, known: dict[str, TierResult]) -> None:
+        self._database = database
+        self._known = known
+
+    @property
+    def known(self) -> Mapping[str, TierResult]:
+        """By a model's name; what is recorded later is in it at once."""
+        return self._known
+
+    async def record(self, model: str, scores: Sequence[GroupScore], tested_at: float) -> TierResult:
+        """Keep it in the place of the model's last. Raises StorageError, and then nothing is changed."""
+        result = TierResult(tier_of_scores(scores), tested_at, tuple(scores))
+        row = {"model": model, "tier": int(result.tier), "tested_at": tested_at}
+        async with self._database.transaction() as transaction:
+            await transaction.run("model_tiers.put", row | {"scores": msgspec.json.encode(result.scores).decode()})
+        self._known[model] = result
+        return result
+
+
+async def open_tier_results(database: Database) -> TierResults:
+    """With what earlier lives tested."""
+    rows = await database.rows("model_tiers.all")
+    return TierResults(database, {str(row["model"]): _result(row) for row in rows})
+
+
+def look_at_tier_results(path: Path) -> Mapping[str, TierResult]:
+    """Those of the memory at `path`, which nobody has open and which stays as it is. Where it cannot be read, or is of
+    a time before there were any, nothing is known: whoever wakes it says what is wrong with it."""
+    try:
+        with contextlib.closing(connect_to_look(path, busy_seconds=1.0)) as look:
+            look.row_factory = dbapi.Row
+            return {str(row["model"]): _result(row) for row in look.execute(statements()["model_tiers.all"])}
+    except (dbapi.Error, ValueError):
+        return {}
+
+
+def _result(row: Row) -> TierResult:
+    return TierResult(Tier(int(row["tier"])), float(row["tested_at"]), _scores.decode(row["scores"]))

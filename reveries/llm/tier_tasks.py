@@ -1,0 +1,181 @@
+"""The small tasks by which a model's tier is found, and what counts as right. Pure; no model judges another.
+
+They are few, fixed and asked at temperature 0, so that a test says the same twice. Each stands for something that the
+mind asks of a model every day: an answer under a schema (sleep), who is who among the owner, those around them and the
+mind itself, what notes say and what they do not, and an end when all is said.
+"""
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+import msgspec
+
+from reveries.llm.base import FinishReason, Message, Prompt, Role
+from reveries.llm.structured import parse
+
+UNKNOWN = "NOT IN THE NOTES"
+
+_SYSTEM = "You talk with the person who owns you, the owner. Answer briefly."
+_REPEATED_WORDS = 6
+_QUOTE_SHARE = 0.75
+_SENTENCE_END = re.compile(r"[.!?…]+(?=\s+\w)")
+
+
+class TaskGroup(StrEnum):
+    """What a task is about. All groups count the same."""
+
+    FORM = "form"
+    """It follows a schema, with the right content."""
+    PERSONS = "persons"
+    """It keeps persons apart: the owner, those of whom the owner tells, itself."""
+    NOTES = "notes"
+    """It answers from notes, and says when they do not say."""
+    ENDING = "ending"
+    """It stops by itself when it has done what it was asked for, and repeats nothing."""
+
+
+class FormField(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A field of the answer. A quote is right when it stands word for word in the text, is not nearly all of it, and
+    holds `right`; everything else has to equal it."""
+
+    asks: str
+    kind: Literal["text", "number", "yes_or_no", "choice", "quote"]
+    right: str | int | bool
+    choices: tuple[str, ...] = ()
+
+
+class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One question with what is right about an answer."""
+
+    name: str
+    group: TaskGroup
+    ask: str
+    notes: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    """What was said, the owner's words and replies by turns."""
+    text: str = ""
+    """What the fields are about."""
+    fields: Mapping[str, FormField] = {}
+    says_when_unknown: bool = False
+    needs: tuple[str, ...] = ()
+    """Patterns that must all be found."""
+    never: tuple[str, ...] = ()
+    """Patterns of which none may be found."""
+    most_words: int = 0
+    """This and the next two: 0 for as many as it likes."""
+    most_sentences: int = 0
+    most_lines: int = 0
+    max_tokens: int = 64
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    task: tuple[Task, ...]
+
+
+@cache
+def all_tasks() -> tuple[Task, ...]:
+    """In the order in which they are asked."""
+    source = resources.files("reveries.llm").joinpath("tier_tasks.toml").read_bytes()
+    return msgspec.toml.decode(source, type=_Table).task
+
+
+def prompt_of(task: Task, role: Role, least_tokens: int = 0) -> Prompt:
+    """The call that puts `task`, with room for `least_tokens` at least."""
+    system = _SYSTEM
+    if task.notes:
+        system += "\nYour notes:\n" + "\n".join(f"- {note}" for note in task.notes)
+    said = [Message("assistant" if place % 2 else "user", text) for place, text in enumerate(task.before)]
+    messages = (Message("system", system), *said, Message("user", _question(task)))
+    schema = _schema(task.fields) if task.fields else None
+    return Prompt(role, messages, max(task.max_tokens, least_tokens), 0.0, schema=schema)
+
+
+def is_right(task: Task, text: str, reason: FinishReason) -> bool:
+    """Whether `text`, which ended for `reason`, does what was asked."""
+    said = text.replace("’", "'").strip()
+    if task.fields:
+        return _is_form_right(task, said)
+    if not all(re.search(pattern, said, re.IGNORECASE) for pattern in task.needs):
+        return False
+    if any(re.search(pattern, said, re.IGNORECASE) for pattern in task.never):
+        return False
+    return task.group is not TaskGroup.ENDING or _is_ended(task, said, reason)
+
+
+def _question(task: Task) -> str:
+    if task.says_when_unknown:
+        return f"{task.ask}\nAnswer from your notes alone. If they do not say it, answer only: {UNKNOWN}"
+    if not task.fields:
+        return task.ask
+    fields = "\n".join(f'"{name}": {_described(field)}' for name, field in task.fields.items())
+    return f"Text: {task.text}\n{task.ask} Answer with one JSON object and nothing else:\n{fields}"
+
+
+def _described(field: FormField) -> str:
+    return f"{field.asks} (one of: {', '.join(field.choices)})" if field.choices else field.asks
+
+
+def _schema(fields: Mapping[str, FormField]) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": {name: _field_schema(field) for name, field in fields.items()},
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+
+
+def _field_schema(field: FormField) -> dict[str, object]:
+    match field.kind:
+        case "number":
+            return {"type": "integer"}
+        case "yes_or_no":
+            return {"type": "boolean"}
+        case "choice":
+            return {"type": "string", "enum": list(field.choices)}
+        case _:
+            return {"type": "string"}
+
+
+def _is_form_right(task: Task, said: str) -> bool:
+    try:
+        answer = parse(said, dict[str, object])
+    except ValueError:
+        return False
+    return answer.keys() == task.fields.keys() and all(
+        _is_field_right(field, answer[name], task.text) for name, field in task.fields.items()
+    )
+
+
+def _is_field_right(field: FormField, value: object, text: str) -> bool:
+    if type(value) is not type(field.right):
+        return False
+    if not isinstance(value, str) or not isinstance(field.right, str):
+        return value == field.right
+    given = value.strip(" \n\"'.,!?")
+    if field.kind == "quote":
+        return given in text and field.right in given and len(given) < _QUOTE_SHARE * len(text)
+    return given.casefold() == field.right.casefold()
+
+
+def _is_ended(task: Task, said: str, reason: FinishReason) -> bool:
+    lines = [line for line in said.splitlines() if line.strip()]
+    sentences = len(_SENTENCE_END.findall(said)) + 1
+    return (
+        reason is FinishReason.STOP
+        and not _repeats(said)
+        and len(said.split()) <= (task.most_words or len(said))
+        and sentences <= (task.most_sentences or sentences)
+        and len(lines) <= (task.most_lines or len(lines))
+    )
+
+
+def _repeats(said: str) -> bool:
+    """Whether a line, or six words in a row, come twice."""
+    lines = [line.strip().casefold() for line in said.splitlines() if line.strip()]
+    words = said.casefold().split()
+    runs = [tuple(words[place : place + _REPEATED_WORDS]) for place in range(len(words) - _REPEATED_WORDS + 1)]
+    return len(set(lines)) < len(lines) or len(set(runs)) < len(runs)

@@ -1,0 +1,105 @@
+"""What a model wrote, held against what it read: a sentence with a name or a number that stands nowhere there goes.
+Pure.
+
+Numbers are words with a digit in them, names are words with a capital where a sentence does not begin. Where nouns have
+capitals too (German), a capital tells nothing, and only numbers are looked at. That a sentence passes does not make it
+true: who did what cannot be seen so.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from reveries.memory.lexicon import openers, stop_words
+from reveries.memory.sleep.extracts import sentences_of
+from reveries.memory.word_keys import word_keys
+
+_WORD = re.compile(r"[^\W_]+(?:['\u2019.,:][^\W_]+)*")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_THOUSANDS = re.compile(r"[.,](?=\d{3}\b)")
+_OPENING = frozenset("\"'\u201c\u2018\u00ab\u201e([:;-\u2013\u2014")
+_NAME_CHARS = 2
+_ENDING_CHARS = 2
+"""A name may stand with so many letters more or fewer: a genitive, a plural."""
+_NOUNS_HAVE_CAPITALS = 0.2
+_ENOUGH_WORDS = 12
+_ENGLISH_SHARE = 0.2
+
+
+def grounded(text: str, read: Iterable[str]) -> str:
+    """The sentences of `text` whose names and numbers all stand in what was `read`; empty when none is left."""
+    source = "\n".join(read)
+    return " ".join(sentence for sentence in sentences_of(text) if is_grounded(sentence, source))
+
+
+def is_supported(fact: str, words: str) -> bool:
+    """Whether half of the telling words of `fact` at least stand in `words`: one that is to last may not be made of
+    others. A fact without a telling word is none."""
+    keys = word_keys(fact)
+    return bool(keys) and 2 * len(keys & word_keys(words)) >= len(keys)
+
+
+def is_grounded(sentence: str, source: str) -> bool:
+    """Whether every name and number of `sentence` stands in `source`."""
+    return not ungrounded(sentence, source)
+
+
+def ungrounded(sentence: str, source: str) -> tuple[str, ...]:
+    """The names and numbers of `sentence` that `source` does not have, as they stand there."""
+    sentence, source = unicodedata.normalize("NFKC", sentence), unicodedata.normalize("NFKC", source)
+    numbers = set(_numbers(source))
+    found = [number for number in _numbers(sentence) if number not in numbers]
+    if not _has_capital_nouns(source):
+        known = {_bare(word) for word in _WORD.findall(source)}
+        found += [
+            name for name in _names(sentence, is_english=_is_english(source)) if not _is_known(_bare(name), known)
+        ]
+    return tuple(found)
+
+
+def _numbers(text: str) -> list[str]:
+    """Without what separates thousands, and without leading zeros."""
+    return [_THOUSANDS.sub("", match).lstrip("0") or "0" for match in _NUMBER.findall(text)]
+
+
+def _names(sentence: str, *, is_english: bool) -> list[str]:
+    words = list(_WORD.finditer(sentence))
+    named = [match.group() for match in words if _is_capital(match.group()) and not _begins(sentence, match.start())]
+    if words and _is_capital(words[0].group()) and is_english:
+        # In other languages there is no list of what a sentence may begin with.
+        first, after = words[0].group(), sentence[words[0].end() : words[0].end() + 1]
+        is_ordinary = after == "," or first.casefold() in stop_words() or first.casefold() in openers()
+        named = named if is_ordinary else [first, *named]
+    return named
+
+
+def _is_capital(word: str) -> bool:
+    return len(word) >= _NAME_CHARS and word[0].isupper()
+
+
+def _begins(sentence: str, start: int) -> bool:
+    """Whether a sentence, a quotation or an aside begins at `start`."""
+    before = sentence[:start].rstrip()
+    return not before or before[-1] in _OPENING or before[-1] in ".!?\u2026"
+
+
+def _bare(word: str) -> str:
+    return re.sub(r"['\u2019]\w*$", "", word).casefold()
+
+
+def _is_known(name: str, known: set[str]) -> bool:
+    if name in known:
+        return True
+    stem = name[: max(3, len(name) - _ENDING_CHARS)]
+    return any(word.startswith(stem) and abs(len(word) - len(name)) <= _ENDING_CHARS for word in known)
+
+
+def _has_capital_nouns(text: str) -> bool:
+    words = [match for match in _WORD.finditer(text) if not _begins(text, match.start()) and len(match.group()) > 1]
+    capital = sum(match.group()[0].isupper() for match in words)
+    return len(words) >= _ENOUGH_WORDS and capital > _NOUNS_HAVE_CAPITALS * len(words) and not _is_english(text)
+
+
+def _is_english(text: str) -> bool:
+    words = [word.casefold() for word in _WORD.findall(text)]
+    return sum(word in stop_words() for word in words) >= _ENGLISH_SHARE * max(1, len(words))

@@ -1,0 +1,26 @@
+"""Deep sleep by itself waits until nobody speaks; deep sleep that is asked for does not (R-99, R-101)."""
+
+import pytest
+
+from reveries.config import Home
+from tests.daemon.mind_kit import NOON, living
+from tests.daemon.test_money import SUBJECTS, a_model, changed
+from tests.fakes.patient_clock import PatientClock
+
+
+@pytest.mark.requirement("R-98", "R-99", "R-101")
+async def test_a_pass_that_is_due_waits_for_the_end_of_the_talk_and_one_that_is_asked_for_does_not(home: Home) -> None:
+    async with living(home, a_model(), PatientClock(NOON), changed(thinks=False)) as life:
+        mind = life.mind
+        for subject in (*SUBJECTS, *SUBJECTS):
+            await life.say(f"Let me tell you about {subject}.")
+        await mind.light_sleep()
+        assert await mind.memory.unprocessed_count() == 24
+        async with mind.conversation._turn_lock:  # As long as a reply is under way.
+            assert await mind.consolidate_if_due() is None
+            assert await mind.memory.unprocessed_count() == 24
+            asked = await mind.consolidate(1, trigger="owner")
+            assert asked.processed == 1
+            assert await mind.consolidate_if_due() is None
+        await life.pass_time(1)
+        assert await mind.memory.unprocessed_count() <= 3  # A pass by itself takes twenty at most.

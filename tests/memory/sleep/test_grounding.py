@@ -1,0 +1,75 @@
+"""What a model wrote is held against what it read: names and numbers of nobody's go, in several languages."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reveries.memory.sleep.grounding import grounded, is_supported, ungrounded
+
+TALK = "Ana: My brother Paul comes on Saturday at 7. He paid 1,200 euros for the boat.\nReverie: That is a lot."
+GERMAN = "Ana: Mein Bruder Paul kommt am Samstag um 7. Er hat 1.200 Euro für das Boot bezahlt, sagte die Mutter."
+
+
+@pytest.mark.requirement("R-113")
+@pytest.mark.parametrize(
+    ("sentence", "invented"),
+    [
+        ("Ana's brother Paul comes on Saturday at 7.", ()),
+        ("Paul paid 1200 euros for it.", ()),
+        ("They talked about Pauls boat.", ()),
+        ("Ana talked with her sister Maria about it.", ("Maria",)),
+        ("Maria talked with Ana about it.", ("Maria",)),
+        ("Paul paid 1300 euros on Sunday.", ("1300", "Sunday")),
+        ("However, the brother of Ana comes by boat.", ()),
+        ("She said: “Perhaps it rains.”", ()),
+    ],
+)
+def test_a_name_or_number_that_nobody_said_is_found(sentence: str, invented: tuple[str, ...]) -> None:
+    assert ungrounded(sentence, TALK) == invented
+
+
+@pytest.mark.parametrize(
+    ("sentence", "invented"),
+    [
+        ("Paul kommt mit der Fähre am Samstag.", ()),
+        ("Der Bruder hat 1200 Euro bezahlt.", ()),
+        ("Der Bruder hat 1500 Euro bezahlt.", ("1500",)),
+    ],
+)
+def test_where_nouns_have_capitals_only_numbers_are_looked_at(sentence: str, invented: tuple[str, ...]) -> None:
+    assert ungrounded(sentence, GERMAN) == invented
+
+
+@pytest.mark.parametrize(
+    ("sentence", "invented"),
+    [
+        ("Su hermano Pablo viene el sábado.", ()),
+        ("Ella habló con Lucía.", ("Lucía",)),
+        ("Viene a las 9.", ("9",)),
+    ],
+)
+def test_names_are_found_in_a_language_without_a_word_list(sentence: str, invented: tuple[str, ...]) -> None:
+    assert ungrounded(sentence, "Ana: Mi hermano Pablo viene el sábado a las 7.") == invented
+
+
+def test_numbers_are_the_same_in_all_digits() -> None:
+    assert ungrounded("彼は７時に来る。", "Ana: 彼は7時に来る。") == ()
+    assert ungrounded("彼は８時に来る。", "Ana: 彼は7時に来る。") == ("8",)
+
+
+def test_only_the_sentence_that_invents_goes() -> None:
+    written = "Ana waits for Paul. He brings his friend Oliver. They meet on Saturday at 7."
+    assert grounded(written, [TALK]) == "Ana waits for Paul. They meet on Saturday at 7."
+    assert grounded("Oliver comes at 8.", [TALK]) == ""
+
+
+def test_a_fact_that_is_made_of_other_words_than_the_owners_is_not_supported() -> None:
+    words = "I just launched an ad campaign for my clothing store."
+    assert is_supported("owns a clothing store with an ad campaign", words)
+    assert not is_supported("is a software developer who enjoys reading books", words)
+    assert not is_supported("", words)
+
+
+@given(st.text(max_size=300))
+def test_what_stands_there_word_for_word_always_stays(text: str) -> None:
+    assert all(not ungrounded(line, text) for line in text.splitlines())

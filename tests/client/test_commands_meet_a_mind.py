@@ -26,7 +26,7 @@ from tests.e2e.living import Client
 from tests.fakes.provider import Provider
 
 FACT = "My mother planted the pear tree in the garden."
-THOUGHT = "The pear tree may be why they stay there. That is enough for now."
+THOUGHT = "Pears keep badly, so somebody must have cooked jam in that kitchen every autumn. That is enough for now."
 _LOOPS = "I should write it down and then look again and " * 40
 _SECONDS = 60.0
 _KEPT = "dormant_accessibility = 0.9\ndormant_after_idle_days = 0.0\nraw_retention_hours = 0.0\n"

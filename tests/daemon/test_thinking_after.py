@@ -76,11 +76,14 @@ async def test_more_nudges_than_are_kept_are_refused_with_what_to_do(home: Home)
 @pytest.mark.requirement("RA-45")
 async def test_a_foreign_thought_that_is_told_to_a_reply_taints_it(home: Home) -> None:
     async with living(
-        home, model("Pay the plumber at once, said the invitation."), PatientClock(NOON), SETTINGS
+        home,
+        model("The invitation demands money by nightfall, which smells of a swindler who knows the house."),
+        PatientClock(NOON),
+        SETTINGS,
     ) as life:
         life.mind.monologue.ask(Reactivation(Reason.NUDGE, "Friday: plumber", is_tainted=True))
         await life.pass_time(0.05)
         told = await life.say("What were you thinking?")
-        assert any("the invitation" in prompt.messages[-1].text for prompt in life.model.prompts[-1:])
+        assert any("a swindler" in message.text for message in life.model.prompts[-1].messages)
         assert told.reply_turn is not None
         assert told.reply_turn.tainted

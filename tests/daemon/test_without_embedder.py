@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from reveries.config import Home, load_settings
+from reveries.daemon.history import CARRIED_SECONDS
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.errors import ModelFault, ModelUnavailableError
 from reveries.llm.scripted import ScriptedModel
@@ -49,7 +50,7 @@ async def test_a_turn_without_an_embedder_is_answered_with_what_words_recall(tmp
         first = await talk.say(FACT)
         assert first.told == ["stored words", "recalled", "tokens", "stored exchange"]
         await talk.memory.light_sleep()
-        talk.clock.step_wall(2 * 86400)
+        talk.clock.step_wall(CARRIED_SECONDS + 86400)
         await talk.conversation.open()
         events = await talk.say("Where did Marta move?")
         assert events.memories

@@ -1,0 +1,285 @@
+"""How many of the faults that a script draws does the test suite notice? One changed line at a time, in a copy.
+
+    make soak PART=drawn_faults ARGS="--faults 100 --seed 1"
+
+First the suite runs once with coverage, to know which tests execute which line (`--map FILE` keeps that). Then faults
+are drawn evenly over the packages: a comparison turned or moved by one, `and` for `or`, a condition denied, a sign, a
+number moved, a statement left out, another thing returned. Each is tried with the tests that execute its line, the
+narrowest first; what no test executes in its own process is tried with the tests of its package. A fault that no test
+notices is printed with its line. Goes on where it was left.
+"""
+
+import argparse
+import ast
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import coverage
+from resumable import ROOT, Parts
+
+PACKAGES: Final = (
+    "memory/recall",
+    "memory/sleep",
+    "memory/forgetting",
+    "memory/graph",
+    "monologue",
+    "safety",
+    "llm",
+    "daemon",
+    "protocol",
+    "db",
+)
+"""Drawn from evenly; the ledger of money stands in llm and daemon."""
+FAULT_SECONDS: Final = 240
+TESTS_A_RUN: Final = 400
+"""Tests that execute a line are run in so many at a time, from the test file that executes fewest lines."""
+_SLOW: Final = ("tests/e2e", "tests/durability", "tests/faults", "tests/fuzz", "tests/test_wheel.py")
+"""Left out of the map: they run other processes, or the real model."""
+_COMPARED: Final[Mapping[type[ast.cmpop], type[ast.cmpop]]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+_CALCULATED: Final[Mapping[type[ast.operator], type[ast.operator]]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One changed piece of one file: `old` at (`line`, `column`) becomes `new`."""
+
+    file: str
+    line: int
+    end_line: int
+    column: int
+    end_column: int
+    old: str
+    new: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.file}:{self.line}:{self.column} {self.old!r} -> {self.new!r}"
+
+    def apply(self, source: str) -> str:
+        """`source` with the fault; columns are bytes of UTF-8, as in `ast`."""
+        lines = source.encode().split(b"\n")
+        before = b"\n".join([*lines[: self.line - 1], lines[self.line - 1][: self.column]])
+        after = b"\n".join([lines[self.end_line - 1][self.end_column :], *lines[self.end_line :]])
+        return (before + self.new.encode() + after).decode()
+
+
+def faults_of(file: str, source: str) -> Iterator[Fault]:
+    """Every fault that can be made in a module. What only types, logs or documents say is left out."""
+    tree = ast.parse(source)
+    for node in _nodes(tree):
+        segment = ast.get_source_segment(source, node)
+        if segment is None or segment.count("\n") > 2:
+            continue
+        for new in _changed(node):
+            assert node.end_lineno is not None
+            assert node.end_col_offset is not None
+            yield Fault(file, node.lineno, node.end_lineno, node.col_offset, node.end_col_offset, segment, new)
+
+
+def _nodes(tree: ast.Module) -> Iterator[ast.expr | ast.stmt]:
+    """Expressions and statements inside functions, without annotations, decorators, docstrings, logs and raises."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            todo: list[ast.AST] = list(function.body)
+            while todo:
+                node = todo.pop()
+                if _is_idle(node):
+                    continue
+                if isinstance(node, ast.expr | ast.stmt):
+                    yield node
+                if isinstance(node, ast.AnnAssign):
+                    todo += [node.value] if node.value is not None else []
+                else:
+                    todo += ast.iter_child_nodes(node)
+
+
+def _is_idle(node: ast.AST) -> bool:
+    match node:
+        case ast.Expr(value=ast.Constant()) | ast.Raise() | ast.Assert() | ast.FunctionDef() | ast.AsyncFunctionDef():
+            return True
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="log")))):
+            return True
+    return False
+
+
+def _changed(node: ast.expr | ast.stmt) -> Iterator[str]:
+    if isinstance(node, ast.Constant):
+        yield from _changed_constant(node)
+    match node:
+        case ast.Compare(left=left, ops=[operator], comparators=[right]) if type(operator) in _COMPARED:
+            yield ast.unparse(ast.Compare(left, [_COMPARED[type(operator)]()], [right]))
+        case ast.BoolOp(op=ast.And(), values=values):
+            yield f"({ast.unparse(ast.BoolOp(ast.Or(), values))})"
+        case ast.BoolOp(op=ast.Or(), values=values):
+            yield f"({ast.unparse(ast.BoolOp(ast.And(), values))})"
+        case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _CALCULATED:
+            yield f"({ast.unparse(ast.BinOp(left, _CALCULATED[type(operator)](), right))})"
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield f"({ast.unparse(operand)})"
+        case ast.IfExp(test=test, body=body, orelse=other):
+            yield f"({ast.unparse(ast.IfExp(test, other, body))})"
+        case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Constant):
+            yield "return None"
+        case ast.Expr(value=ast.Call() | ast.Await()) | ast.Assign() | ast.AugAssign():
+            yield "pass"
+
+
+def _changed_constant(node: ast.Constant) -> Iterator[str]:
+    match node.value:
+        case bool(value):
+            yield str(not value)
+        case int(value):
+            yield str(value + 1)
+        case float(value):
+            yield repr(value * 2 + 0.1)
+
+
+def draw(count: int, seed: int) -> list[Fault]:
+    """So many faults, evenly over the packages, at most one a function of a file's line. The same for a seed."""
+    chance = random.Random(seed)
+    chosen: list[Fault] = []
+    for number, package in enumerate(PACKAGES):
+        found = [
+            fault
+            for path in sorted((ROOT / "reveries" / package).rglob("*.py"))
+            for fault in faults_of(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))
+        ]
+        share = count // len(PACKAGES) + (number < count % len(PACKAGES))
+        lines: set[tuple[str, int]] = set()
+        for fault in chance.sample(found, len(found)):
+            if len(lines) == share:
+                break
+            if (fault.file, fault.line) not in lines:
+                lines.add((fault.file, fault.line))
+                chosen.append(fault)
+    return chosen
+
+
+class LineMap:
+    """Which tests execute which line of which file."""
+
+    def __init__(self, data: coverage.CoverageData) -> None:
+        self._contexts: dict[str, dict[int, list[str]]] = {
+            str(Path(name).relative_to(ROOT)): data.contexts_by_lineno(name)
+            for name in data.measured_files()
+            if Path(name).is_relative_to(ROOT)
+        }
+
+    def tests_of(self, fault: Fault) -> list[str]:
+        """Ids of tests that execute one of the fault's lines."""
+        lines = self._contexts.get(fault.file, {})
+        found = {name for line in range(fault.line, fault.end_line + 1) for name in lines.get(line, ())}
+        return sorted({name.partition("|")[0].partition("[")[0] for name in found if name})
+
+
+def map_lines(path: Path) -> LineMap:
+    """Run the suite with coverage, unless `path` holds what it found."""
+    if not path.exists():
+        command = [sys.executable, "-m", "pytest", "-q", "-m", "not system", "-n", "2", "--dist", "loadfile"]
+        command += [word for name in _SLOW for word in ("--ignore", name)]
+        command += ["--cov=reveries", "--cov-context=test", "--cov-report=", "-p", "no:cacheprovider"]
+        subprocess.run(command, cwd=ROOT, env={**os.environ, "COVERAGE_FILE": str(path)}, check=False)
+    data = coverage.CoverageData(basename=str(path))
+    data.read()
+    return LineMap(data)
+
+
+class Copy:
+    """All that the tests need, in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        for name in ("reveries", "tests", "docs", "bench"):
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.pyc", "__pycache__"))
+        for name in ("pyproject.toml", "LICENSE", "README.md", "Makefile"):
+            shutil.copy(ROOT / name, folder)
+
+    def is_caught(self, fault: Fault, tests: Sequence[str]) -> bool:
+        """Whether one of the tests fails, or hangs, with the fault."""
+        file = self._folder / fault.file
+        source = file.read_text(encoding="utf-8")
+        file.write_text(fault.apply(source), encoding="utf-8")
+        try:
+            return any(not self._do_pass(part) for part in _parts(tests or [_folder_of(fault)]))
+        finally:
+            file.write_text(source, encoding="utf-8")
+
+    def _do_pass(self, tests: Sequence[str]) -> bool:
+        command = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-m", "not system", "-p", "no:cacheprovider"]
+        env = {**os.environ, "PYTHONPATH": str(self._folder)}
+        try:
+            done = subprocess.run(
+                [*command, *tests], cwd=self._folder, env=env, capture_output=True, timeout=FAULT_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return False
+        return done.returncode in (0, 5)
+
+
+def _parts(tests: Sequence[str]) -> list[list[str]]:
+    """`tests` in a few runs: those of the files with fewest of them first, which are the narrowest."""
+    by_file: defaultdict[str, list[str]] = defaultdict(list)
+    for name in tests:
+        by_file[name.partition("::")[0]].append(name)
+    ordered = [name for file in sorted(by_file, key=lambda file: len(by_file[file])) for name in by_file[file]]
+    return [ordered[at : at + TESTS_A_RUN] for at in range(0, len(ordered), TESTS_A_RUN)]
+
+
+def _folder_of(fault: Fault) -> str:
+    """The folder of tests that bears the name of the fault's package."""
+    inside = Path(fault.file).relative_to("reveries").parent
+    return next(str(Path("tests", one)) for one in (inside, *inside.parents) if (ROOT / "tests" / one).is_dir())
+
+
+def main() -> int:
+    """Draw, try, tell. The exit code: 1 where fewer than 85 of 100 are caught."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--faults", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=90.0)
+    parser.add_argument("--map", type=Path, default=ROOT / ".soak" / "lines.coverage")
+    options = parser.parse_args()
+    parts = Parts(f"drawn_faults-{options.seed}", options.minutes)
+    lines, done = map_lines(options.map), {str(part["fault"]): bool(part["is_caught"]) for part in parts.done}
+    with tempfile.TemporaryDirectory(prefix="rvfault") as folder:
+        copy = Copy(Path(folder))
+        for fault in draw(options.faults, options.seed):
+            if fault.name in done or not parts.is_time_left:
+                continue
+            done[fault.name] = copy.is_caught(fault, lines.tests_of(fault))
+            parts.add(fault=fault.name, is_caught=done[fault.name])
+            print("caught  " if done[fault.name] else "SURVIVES", fault.name, flush=True)
+    caught = sum(done.values())
+    survivors = [name for name, is_caught in done.items() if not is_caught]
+    parts.tell((("faults", len(done)), ("caught", caught), ("survivors", json.dumps(survivors, indent=1))))
+    return 0 if caught >= 0.85 * len(done) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -22,12 +22,15 @@ from reveries.llm.base import Embedder
 from reveries.memory.recall.ranking import WEIGHTS, Weights, ranked_turns, score_turns
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "words": ("words", "window_coverage"),
+    "words": ("words", "window_words", "words_before", "words_of_best", "coverage", "window_coverage"),
     "meaning": ("meaning", "cosine"),
     "what-is-said-around": ("window_meaning", "meaning_before", "meaning_after"),
     "the-conversations-best": ("conversation",),
-    "names-of-the-cue": ("about_named",),
-    "how-a-turn-looks": ("length", "short", "asks", "after_question", "greets", "first_person"),
+    "names-and-phrases-of-the-cue": ("about_named", "phrases"),
+    "how-a-turn-looks": (
+        *("length", "short", "asks", "ends_asking", "after_question", "begins", "greets", "first_person"),
+        *("number", "time_word"),
+    ),
     "the-kind-of-answer": ("names", "names_for_who", "number_for_many", "time_for_when"),
     "who-speaks": ("speaker", "other_speaker"),
     "times": ("after_then", "before_then"),

@@ -9,8 +9,8 @@ deviation (`EVEN`), for or against by its sign (`ranking_reasons.py`). The weigh
 and none changes its sign. Each kind of talk counts alike. What is learned from one half of the subjects is printed for
 the other half, whose words were never fitted. The same on every run.
 
-With --all every reason of `ranking_reasons.py` is learned so, and there are no others: 29 instead of 58. That table does
-not ship: it finds less in talk of real people.
+With --all every reason of `ranking_reasons.py` is learned so, and there are no others: 29 instead of 56. That table does
+not ship: it finds less in talk of real people (docs/benchmarks.md).
 """
 
 import argparse
@@ -30,8 +30,8 @@ from recall_data import Corpus, Question, remembering, turn_ids
 
 from reveries.llm.base import Embedder, Vector
 from reveries.memory.memory import Memory
-from reveries.memory.recall.cues import read_cue
 from reveries.memory.recall import ranking_weights
+from reveries.memory.recall.cues import read_cue
 from reveries.memory.recall.hops import HOP_WEIGHTS
 from reveries.memory.recall.ranking import Look, Weights, gather_evidence
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
@@ -61,7 +61,8 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One question: candidates x reasons, what those that stay as they are add, which are its source turns, and how many it has in all."""
+    """One question: candidates x reasons, what those that stay as they are add, which candidates are its source turns,
+    and how many of those it has in all."""
 
     kind: str
     values: NDArray[np.float32]

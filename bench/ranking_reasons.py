@@ -1,10 +1,10 @@
-"""Reasons for and against a turn, and whether each speaks for it (1) or against it (-1), by argument: where
-`fit_ranking.py` starts from.
+"""Which reasons speak for a turn (1) and which against it (-1), by argument alone: where `fit_ranking.py` starts from.
 
-They are the 29 of 41 that are worth something on talk that we make: one reason after the other was left out as long as
-the loss on subjects that were never fitted did not rise, worst first. (`time_for_when` cost nothing there either; but
-without it "When is my interview?" of own_words.jsonl found the interview and not its day.) The other reasons that
-recall weighs, of its words, of the kind of cue and of the kind of talk, earn nothing on made talk."""
+Of 41 reasons these are the 29 that help on made talk: one after the other was left out, worst first, as long as the loss
+on subjects that were never fitted did not rise. (`time_for_when` cost nothing there either, but without it "When is my
+interview?" of own_words.jsonl finds the interview and not its day.) All 29 are learned only with `--all`; the table that
+ships takes `OWN_WORDS` from here and weighs further reasons (`ranking_weights.py`).
+"""
 
 SIGNS: dict[str, int] = {
     # It is about what the cue is about: by its words, by its meaning, by what is said around it.
@@ -45,4 +45,4 @@ SIGNS: dict[str, int] = {
 OWN_WORDS = tuple(
     name for name in SIGNS if name.partition("_x_")[0] in ("own", "brings", "answered_meaning", "reply_brings")
 )
-"""Those that tell the mind's words from the owner's."""
+"""The reasons that tell the mind's words from the owner's: what `fit_ranking.py` learns without --all."""

@@ -11,7 +11,6 @@ _WORDS: Final = {
     "after_question": "it follows a question",
     "after_then": "it was said soon after the time in the cue",
     "answered_meaning": "the words that it answers mean something near",
-    "answered_words": "the words that it answers hold the cue's",
     "asks": "it asks something itself",
     "before_then": "it was said soon before the time in the cue",
     "begins": "it begins a conversation",

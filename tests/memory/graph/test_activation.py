@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from reveries.memory.changes import ChangeSet
 from reveries.memory.graph.activation import (
+    Seed,
     activate,
     emotional_resonance,
     nearest_seeds,
@@ -16,6 +17,7 @@ from reveries.memory.graph.activation import (
     spread,
     temporal_relevance,
 )
+from reveries.memory.graph.kernels import Kernels, interpreted
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Link, LinkType, RecalledEpisode
 from tests.memory.kit import NOW, axis, context, episode, settings
@@ -23,9 +25,13 @@ from tests.memory.kit import NOW, axis, context, episode, settings
 DAY = 86_400.0
 
 
-def graph_of(names: str, links: list[Link], **chosen: object) -> MemoryGraph:
+LOOPS = (interpreted(), Kernels(lambda loop, _: loop, are_compiled=True))
+"""What serves until the loops are compiled, and the loops that are, as they stand."""
+
+
+def graph_of(names: str, links: list[Link], kernels: Kernels | None = None, **chosen: object) -> MemoryGraph:
     """Episodes a, b, c ... along the axes, in that order."""
-    graph = MemoryGraph(4)
+    graph = MemoryGraph(4, kernels)
     graph.apply(
         ChangeSet(
             episodes=tuple(episode(name, **chosen) for name in names),
@@ -75,14 +81,27 @@ def test_factors_are_those_of_the_specification() -> None:
 
 
 @pytest.mark.requirement("R-123")
-def test_only_energy_above_the_threshold_surfaces_and_the_limit_holds() -> None:
-    graph = graph_of("ab", [link("a", "b", 0.5)], last_accessed_at=0.0)
+@pytest.mark.parametrize("kernels", LOOPS, ids=["arrays", "loops"])
+def test_only_energy_above_the_threshold_surfaces_and_the_limit_holds(kernels: Kernels) -> None:
+    graph = graph_of("ab", [link("a", "b", 0.5)], kernels, last_accessed_at=0.0)
     exact = 1.0 * 0.5 * 0.5
     assert "b" in surfaced(graph, axis(0), max_hops=1, activation_threshold=exact - 1e-9)
     assert "b" not in surfaced(graph, axis(0), max_hops=1, activation_threshold=exact)
     seeds = nearest_seeds(graph, axis(0), 5)
     found, _ = activate(graph, seeds, context(limit=1), settings())
     assert [one.episode.id for one in found] == ["a"]
+
+
+@pytest.mark.requirement("R-123")
+@pytest.mark.parametrize("kernels", LOOPS, ids=["arrays", "loops"])
+def test_what_stays_at_the_threshold_takes_no_place_of_what_is_above_it(kernels: Kernels) -> None:
+    """Three entry points that are just at the threshold, and what they lead to above it, with place for one."""
+    links = [link(source, "d", 1.0) for source in "abc"]
+    graph = graph_of("abcd", links, kernels, last_accessed_at=0.0)
+    seeds = [Seed(graph.index_of(name) or 0, 1.0, 1.0) for name in "abc"]
+    chosen = settings(max_hops=1, decay_per_hop=0.5, activation_threshold=1.0)
+    found, _ = activate(graph, seeds, context(limit=1), chosen, 0.02)
+    assert [one.episode.id for one in found] == ["d"]
 
 
 @pytest.mark.requirement("R-124")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reveries.memory.changes import ChangeSet, IndexedTurn, Retirement
-from reveries.memory.recall.ranking import ranked_turns, ranked_turns_of, score_turns
+from reveries.memory.recall.ranking import gather_evidence, ranked_turns, ranked_turns_of, score_turns
 from reveries.memory.recall.turn_index import TurnIndex, without_names
 from tests.memory.kit import NOW, WordEmbedder, turn
 
@@ -48,6 +48,13 @@ async def test_what_the_asker_has_before_its_eyes_is_not_ranked() -> None:
 async def test_the_answer_to_a_question_is_found_by_the_question() -> None:
     index, embedder = await index_of("Where does your sister live?", "In Lisbon.", "Bread.", "Rain.", "Trees.", "Cars.")
     assert (await ranked(index, embedder, "where does the sister live"))[:2] == ["t0", "t1"]
+
+
+async def test_what_comes_right_after_a_good_turn_is_a_better_first_guess_than_what_comes_later() -> None:
+    """The good turn stands in the window of both, so the windows alone would not tell them apart."""
+    index, embedder = await index_of("Bread.", "Bread.", "My sister lives in Lisbon.", "Bread.", "Bread.", "Bread.")
+    guess = gather_evidence(index, "sister Lisbon", (await embedder.embed(["sister Lisbon"]))[0]).fused
+    assert guess[2] > guess[3] > guess[4] + 0.1
 
 
 async def test_what_has_nothing_to_do_with_the_cue_is_not_shown() -> None:

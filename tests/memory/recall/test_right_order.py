@@ -64,8 +64,8 @@ CASES = (
         "Is the Q7715 for the garden house paid?",
         [
             Said("The garden house has no paint yet.", talk="a"),
-            Said("I was in the garden today.", talk="b", ago=41 * DAY, means="garden house roof"),
-            Said("I sent Q7715 on its way today.", talk="d", ago=43 * DAY, means="garden house roof paint door"),
+            Said("I was in the garden today.", talk="b", ago=41 * DAY, means="garden house paid"),
+            Said("I sent Q7715 off, it is paid today.", talk="d", ago=43 * DAY, means="garden house roof paint door ladder"),
         ],
         right=2,
         wrong=1,
@@ -74,8 +74,8 @@ CASES = (
         "meaning",
         "Where does my sister live?",
         [
-            Said("I live on soup these days, says my sister.", talk="a", means="soup lunch food"),
-            Said("Marta has moved to Lisbon for good.", talk="b", means="sister live home city"),
+            Said("Did her sister live on soup?", talk="a", means="soup lunch food"),
+            Said("I know that Marta has moved to Lisbon for good.", talk="b", means="sister live home city"),
         ],
         right=1,
         wrong=0,
@@ -109,7 +109,7 @@ CASES = (
         wrong=0,
     ),
     Case(
-        "names-of-the-cue",
+        "names-and-phrases-of-the-cue",
         "What do I know about Nora Quist?",
         [
             Said("I saw somebody who knew Nora Quist, Nora Quist herself was not there.", talk="a"),
@@ -163,7 +163,7 @@ CASES = (
         "Which remedy did you suggest for the stain?",
         [
             Said("There is a stain on my shirt, is there a remedy for such a stain?", talk="a"),
-            mind("Use gall soap before you wash it.", talk="a"),
+            mind("For the stain, use gall soap before you wash it.", talk="a"),
             Said("My neighbour has a remedy for every stain.", talk="b"),
             mind("Then ask your neighbour about it.", talk="b"),
         ],
@@ -222,3 +222,27 @@ async def test_what_answers_goes_before_what_does_not(case: Case) -> None:
 async def test_it_is_this_group_of_reasons_that_puts_it_there(case: Case, share: float) -> None:
     found = await order(case, without(case.group, share))
     assert place_in(found, case.right) > place_in(found, case.wrong)
+
+
+@pytest.mark.parametrize(
+    ("cue", "owner", "reply"),
+    [
+        (
+            "Do walnuts make me ill?",
+            "The doctor in Brno says that walnuts make people like me ill.",
+            "So walnuts make you ill.",
+        ),
+        (
+            "Which tram goes to the harbour?",
+            "The tram to the harbour is the 7, said Tom at lunch, and then it rained.",
+            "The harbour tram is the 7.",
+        ),
+    ],
+)
+async def test_what_the_owner_said_goes_before_the_minds_saying_it_again(cue: str, owner: str, reply: str) -> None:
+    said = [Said("Good that you are here.", talk="a"), Said(owner, talk="a"), mind(reply, talk="a")]
+    case = Case("own-words", cue, said, right=1, wrong=2)
+    found = await order(case)
+    assert place_in(found, 1) < place_in(found, 2)
+    found = await order(case, Weights({**WEIGHTS.match, "own": 0.0}, WEIGHTS.hop))
+    assert place_in(found, 1) > place_in(found, 2)

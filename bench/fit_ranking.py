@@ -9,8 +9,8 @@ deviation (`EVEN`), for or against by its sign (`ranking_reasons.py`). The weigh
 and none changes its sign. Each kind of talk counts alike. What is learned from one half of the subjects is printed for
 the other half, whose words were never fitted. The same on every run.
 
-With --all every reason of `ranking_reasons.py` is learned so, and there are no others: 29 instead of 56. That table does
-not ship: it finds less in talk of real people (docs/benchmarks.md).
+With --all every reason of `ranking_reasons.py` is learned so, and there are no others: 29 instead of 56. That table
+does not ship: it finds less in talk of real people (docs/benchmarks.md).
 """
 
 import argparse
@@ -37,13 +37,13 @@ from reveries.memory.recall.ranking import Look, Weights, gather_evidence
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
 
 EVEN, NEARNESS = 0.15, 2.0
-"""Where every reason starts, in nats of log odds a standard deviation, and how strongly the weights are held to that, in
-nats for a move of one standard deviation. Of 0.1, 0.15, 0.2 and 0.3, 1, 2 and 4 the pair that loses least on a kind of
-talk of which nothing was fitted (two people by the mind's and documents, and so on)."""
+"""Where every reason starts, in nats of log odds a standard deviation, and how strongly the weights are held to that,
+in nats for a move of one standard deviation. Of 0.1, 0.15, 0.2 and 0.3, 1, 2 and 4 the pair that loses least on a kind
+of talk of which nothing was fitted (two people by the mind's and documents, and so on)."""
 TEMPERATURE = 2.0
 """Log odds are the score divided by this."""
 TALKS = 6
-_MODULE = Path(ranking_weights.__file__)
+_SOURCE = Path(ranking_weights.__file__).read_text(encoding="utf-8")
 _STEPS = 200
 _LEAST_SPREAD = 0.02
 _ASKED_OF_MIND = "mind's words"
@@ -147,7 +147,8 @@ def spread_of(sample: Sample) -> Doubles:
     sizes = np.diff(np.append(sample.starts, len(sample.question)))
     means = np.add.reduceat(sample.values, sample.starts, axis=0) / sizes[:, None]
     apart = sample.values - means[sample.question]
-    return np.maximum(np.sqrt((apart * apart).mean(axis=0)).astype(np.float64), _LEAST_SPREAD)
+    spread: Doubles = np.maximum(np.sqrt((apart * apart).mean(axis=0)).astype(np.float64), _LEAST_SPREAD)
+    return spread
 
 
 def neutral(sample: Sample, signs: Doubles) -> Doubles:
@@ -220,8 +221,7 @@ async def _run(options: argparse.Namespace) -> None:
     for name, which in (("neutral", neutral(sample, directions)), ("learned", weights)):
         shown = {"fitted on": recalls(known, which), "unseen subjects": recalls(unseen, which)}
         print(name, shown, f"loss on unseen {loss(which, stacked(unseen))[0]:.3f}", file=sys.stderr)
-    written = table(_MODULE.read_text(encoding="utf-8"), held | dict(zip(signs, weights.tolist(), strict=True)))
-    options.out.write_text(written, encoding="utf-8")
+    options.out.write_text(table(_SOURCE, held | dict(zip(signs, weights.tolist(), strict=True))), encoding="utf-8")
 
 
 def main() -> None:

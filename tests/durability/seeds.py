@@ -41,6 +41,10 @@ _OWN_DISTRESS = (
 )
 _MERGE, _CLAIMS, _UPKEEP = "memory/sleep/merge.py", "memory/sleep/claims.py", "memory/sleep/upkeep.py"
 _OF_SLEEP = "tests/memory/sleep"
+_RANKING, _FEATURES = "memory/recall/ranking.py", "memory/recall/features.py"
+_RIGHT_ORDER, _OF_LINKS = "tests/memory/recall/test_right_order.py", "tests/memory/recall/test_links_in_recall.py"
+_ANSWER_FIRST = f"{_RIGHT_ORDER}::test_what_answers_goes_before_what_does_not"
+_SPREAD_LOOPS, _OF_ACTIVATION = "memory/graph/spread_loops.py", "tests/memory/graph/test_activation.py"
 _WAKES = f"{_OF_DAMAGE}::test_whatever_happened_to_the_file_it_wakes_with_its_backup"
 _REFUSED = f"{_OF_DAMAGE}::test_it_is_refused_for_what_it_is_and_nothing_is_made_in_its_place"
 
@@ -307,6 +311,36 @@ SEEDS = (
     Seed("retention drops what sleep did not work on", "db/queries/experiences.sql",
          "WHERE raw_experiences.processed = 1 AND ", "WHERE ",
          f"{_OF_SLEEP}/test_upkeep.py::test_words_of_what_sleep_did_not_work_on_never_leave_the_index"),
+    Seed("what was learned of ranking weighs a thousandth", _RANKING, "WEIGHTS = Weights(MATCH_WEIGHTS, HOP_WEIGHTS)",
+         "WEIGHTS = Weights({name: 0.001 * weight for name, weight in MATCH_WEIGHTS.items()}, HOP_WEIGHTS)",
+         f"{_RIGHT_ORDER}::test_what_lies_far_behind_is_no_news_however_late_it_was_said"),
+    Seed("what the mind said itself ranks like the owner's words", _RANKING,
+         "WEIGHTS = Weights(MATCH_WEIGHTS, HOP_WEIGHTS)",
+         'WEIGHTS = Weights({**MATCH_WEIGHTS, "own": 0.0}, HOP_WEIGHTS)',
+         f"{_RIGHT_ORDER}::test_what_the_owner_said_goes_before_the_minds_saying_it_again"),
+    Seed("what is said around a turn is no reason", _FEATURES,
+         "    words, meaning = evidence.turn_z, evidence.meaning_z\n",
+         "    words, meaning = 0 * evidence.turn_z, 0 * evidence.meaning_z\n", f"{_RIGHT_ORDER}::"
+         "test_of_two_that_are_alike_the_one_right_after_what_the_cue_asks_for_goes_first"),
+    Seed("a first guess takes nothing of the turns beside it", _RANKING,
+         "_FROM_PREVIOUS, _FROM_NEXT = 0.2, 0.05", "_FROM_PREVIOUS, _FROM_NEXT = 0.0, 0.0",
+         "tests/memory/recall/test_ranking.py"
+         "::test_what_comes_right_after_a_good_turn_is_a_better_first_guess_than_what_comes_later"),
+    Seed("a window holds the turn alone", "memory/recall/tallying.py",
+         "values + padded[self.previous] + padded[self.second_previous] + padded[self.next]", "1.0 * values",
+         _ANSWER_FIRST),
+    Seed("links never count in the order", "memory/live.py", "SHARE_OF_SPREAD = 0.02", "SHARE_OF_SPREAD = 0.0",
+         f"{_OF_LINKS}::test_of_two_that_the_cue_meets_alike_the_one_that_a_better_one_leads_to_goes_first"),
+    Seed("links count as much as the cue", "memory/live.py", "SHARE_OF_SPREAD = 0.02", "SHARE_OF_SPREAD = 1.0",
+         f"{_OF_LINKS}::test_what_has_many_links_stays_behind_what_the_cue_meets_better"),
+    Seed("what surfaced together is linked no stronger", "memory/live.py", "_CO_SURFACED = 0.02", "_CO_SURFACED = 0.0",
+         f"{_OF_LINKS}::test_links_between_what_surfaced_together_grow_and_no_others"),
+    Seed("in the loops what is at the threshold surfaces", _SPREAD_LOOPS,
+         "if energy[node, 0] * steady * scale > threshold:", "if energy[node, 0] * steady * scale >= threshold:",
+         f"{_OF_ACTIVATION}::test_only_energy_above_the_threshold_surfaces_and_the_limit_holds"),
+    Seed("in the loops what is at the threshold takes a place", _SPREAD_LOOPS,
+         "        if whole * steady > threshold:", "        if whole * steady >= threshold:",
+         f"{_OF_ACTIVATION}::test_what_stays_at_the_threshold_takes_no_place_of_what_is_above_it"),
 )  # fmt: skip
 
 
@@ -315,7 +349,7 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        for name in ("reveries", "tests", "docs"):
+        for name in ("reveries", "tests", "docs", "bench"):
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.pyc"))
         for name in ("pyproject.toml", "LICENSE"):
             shutil.copy(ROOT / name, folder)

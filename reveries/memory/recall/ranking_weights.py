@@ -4,8 +4,8 @@ where b holds (`features.features_of`).
 Where the numbers come from. Those of the mind's own words ("own", "brings", "answered_meaning", "reply_brings") are
 learned by bench/fit_ranking.py from a neutral start, on talk that bench/make_talks.py makes. The others were learned on
 such talk too, but held near to weights set by hand, and those were not made without evaluation data: they followed two
-earlier tables that had been fitted on its questions (correlation 0.95) and were chosen with its figures in sight. So what
-recall reaches on those sets is not a figure of unseen data. A table learned whole from the neutral start
+earlier tables that had been fitted on its questions (correlation 0.95) and were chosen with its figures in sight. So
+what recall reaches on those sets is not a figure of unseen data. A table learned whole from the neutral start
 (`fit_ranking.py --all`) has no such ancestors; it finds less in talk of real people and does not ship. The figures of
 both, and of data that nobody had seen: docs/benchmarks.md.
 """

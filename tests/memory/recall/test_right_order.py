@@ -2,11 +2,10 @@
 what makes it: without its weights, or with a thousandth of them, the other turn goes first."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from reveries.memory.changes import ChangeSet, IndexedTurn
@@ -65,7 +64,12 @@ CASES = (
         [
             Said("The garden house has no paint yet.", talk="a"),
             Said("I was in the garden today.", talk="b", ago=41 * DAY, means="garden house paid"),
-            Said("I sent Q7715 off, it is paid today.", talk="d", ago=43 * DAY, means="garden house roof paint door ladder"),
+            Said(
+                "I sent Q7715 off, it is paid today.",
+                talk="d",
+                ago=43 * DAY,
+                means="garden house roof paint door ladder",
+            ),
         ],
         right=2,
         wrong=1,
@@ -246,3 +250,41 @@ async def test_what_the_owner_said_goes_before_the_minds_saying_it_again(cue: st
     assert place_in(found, 1) < place_in(found, 2)
     found = await order(case, Weights({**WEIGHTS.match, "own": 0.0}, WEIGHTS.hop))
     assert place_in(found, 1) > place_in(found, 2)
+
+
+async def test_of_two_that_are_alike_the_one_right_after_what_the_cue_asks_for_goes_first() -> None:
+    """The same is said around them, only nearer; otherwise the number of the other one would win."""
+    sister = "My sister lives in Lisbon."
+    texts = ("Bread again.", "Bread again.", sister, "Bread again.", "Bread again, 2.", "Bread again.")
+    case = Case(
+        "what-is-said-around", "sister Lisbon", [Said(text, talk=talk) for talk in "ab" for text in texts], 9, 4
+    )
+    found = await order(case)
+    assert found.index(9) < found.index(4)
+
+
+LATE_AND_FAR = Case(
+    "all of them",
+    "What is the rent of my flat in Brno?",
+    [
+        Said("The rent of my flat in Brno is 700 euros.", talk="a", ago=50 * DAY),
+        Said("Otherwise all is quiet.", talk="a", ago=50 * DAY),
+        Said("The rent of a shop in Brno is 900 euros.", talk="b", ago=10 * DAY),
+        Said("Otherwise all is quiet.", talk="b", ago=10 * DAY),
+    ],
+    right=0,
+    wrong=2,
+)
+
+
+async def test_what_lies_far_behind_is_no_news_however_late_it_was_said() -> None:
+    """Scores are log odds: with weights a thousandth of theirs the order would be the same, and all near."""
+    found = await order(LATE_AND_FAR)
+    assert place_in(found, 0) < place_in(found, 2)
+    found = await order(LATE_AND_FAR, scaled(0.001))
+    assert place_in(found, 2) < place_in(found, 0)
+
+
+def scaled(share: float) -> Weights:
+    """All that was learned, at a share of what it weighs."""
+    return Weights({name: share * weight for name, weight in WEIGHTS.match.items()}, WEIGHTS.hop)

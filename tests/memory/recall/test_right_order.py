@@ -254,11 +254,10 @@ async def test_what_the_owner_said_goes_before_the_minds_saying_it_again(cue: st
 
 async def test_of_two_that_are_alike_the_one_right_after_what_the_cue_asks_for_goes_first() -> None:
     """The same is said around them, only nearer; otherwise the number of the other one would win."""
-    sister = "My sister lives in Lisbon."
-    texts = ("Bread again.", "Bread again.", sister, "Bread again.", "Bread again, 2.", "Bread again.")
-    case = Case(
-        "what-is-said-around", "sister Lisbon", [Said(text, talk=talk) for talk in "ab" for text in texts], 9, 4
-    )
+    bread, sister = "Bread for all.", "My sister lives in Lisbon."
+    said = [Said(text, talk="a") for text in (bread, bread, sister, bread, "Bread for 2.", bread)]
+    said += [Said(text, talk="b") for text in (bread, bread, sister, bread, bread, bread)]
+    case = Case("what-is-said-around", "Where does my sister live?", said, right=9, wrong=4)
     found = await order(case)
     assert found.index(9) < found.index(4)
 

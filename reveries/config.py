@@ -361,6 +361,8 @@ def read_toml(file: Path) -> dict[str, object]:
         raise ConfigError(f"The settings file {file} is not UTF-8 text.", advice="Save it as UTF-8.") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"The settings file {file} is not TOML: {error}.", advice="Mend that line.") from error
+    except RecursionError as error:
+        raise ConfigError(f"The settings file {file} is nested too deeply.", advice="Take brackets away.") from error
 
 
 def check_settings(tables: dict[str, object], source: str) -> Settings:

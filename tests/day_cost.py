@@ -28,8 +28,8 @@ class Size:
 
 
 SIZES = {
-    Role.MONOLOGUE: Size(read=586, written=120),
-    Role.CONSOLIDATION: Size(read=786, written=147),
+    Role.MONOLOGUE: Size(read=515, written=120),
+    Role.CONSOLIDATION: Size(read=881, written=147),
     Role.CONVERSATION: Size(read=1100, written=120),
 }
 """The first two as the simulated day has them; the third is a conversation some way in, with a reply of ten lines."""

@@ -171,6 +171,8 @@ def _document(file: Path) -> tomlkit.TOMLDocument:
         return tomlkit.parse(file.read_text(encoding="utf-8-sig"))
     except TOMLKitError as error:
         raise ConfigError(f"The settings file {file} is not TOML: {error}.", advice="Mend that line.") from error
+    except RecursionError as error:
+        raise ConfigError(f"The settings file {file} is nested too deeply.", advice="Take brackets away.") from error
 
 
 def _value(text: str, before: object) -> object:
@@ -179,7 +181,7 @@ def _value(text: str, before: object) -> object:
         return tomllib.loads(f"v = {text}")["v"] if re.fullmatch(r'"[^"\\\n]*"', text) else text
     try:
         value: object = tomllib.loads(f"v = {text}")["v"]
-    except (tomllib.TOMLDecodeError, KeyError):
+    except (tomllib.TOMLDecodeError, KeyError, RecursionError):
         return text
     return float(value) if isinstance(before, float) and type(value) is int else value
 

@@ -28,6 +28,8 @@ def _theme(file: Path) -> Theme:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise _wrong(file, str(error)) from error
+    except RecursionError as error:
+        raise _wrong(file, "it is nested too deeply") from error
     colours: dict[str, str] = {}
     for name, value in table.items():
         if name == "dark":

@@ -155,6 +155,14 @@ def recalled_messages(told: Sequence[Told], thought: str = "", silence: str = ""
     return tuple(messages)
 
 
+def messages_before_words(
+    exchanges: Sequence[SentExchange], told: Sequence[Told], now: float, thought: str, silence: str = ""
+) -> tuple[Message, ...]:
+    """What stands between the history and the new words: a new day, then what comes to mind."""
+    is_new_day = not exchanges or local_day(exchanges[-1].said_at) != local_day(now)
+    return (*(day_messages(now) if is_new_day else ()), *recalled_messages(told, thought, silence))
+
+
 def is_about_memory(recall: Recall) -> bool:
     """Whether anything that surfaced is near enough to the cue to be worth reading: not what merely came first, when
     somebody asks for a capital city or a rhyme."""

@@ -13,18 +13,9 @@ import structlog
 
 from reveries.clock import Clock, wait_for_event, wait_for_lock
 from reveries.config import LOCAL_EMBEDDERS, Settings
-from reveries.daemon.chat_context import (
-    STOPS,
-    Told,
-    choose_told,
-    day_messages,
-    local_day,
-    messages_for,
-    recalled_messages,
-    system_text,
-)
+from reveries.daemon.chat_context import STOPS, Told, choose_told, messages_before_words, messages_for, system_text
 from reveries.daemon.danger import Danger
-from reveries.daemon.history import carried_exchanges, fold_to_fit, sent_exchange
+from reveries.daemon.history import REST_SHARE, carried_exchanges, fold_to_fit, sent_exchange
 from reveries.daemon.last_turns import LastTurn, LastTurns
 from reveries.daemon.replying import Reply, ReplyStop
 from reveries.daemon.talk_style import TalkStyle, style_for
@@ -274,6 +265,7 @@ class Conversation:
             waited = self._clock.monotonic() - self._state.last_word_monotonic
             if not self._state.attached or waited >= rest_seconds:
                 await self._rest()
+                await self._fold_at_rest()
             else:
                 with self.pulse.waiting(rest_seconds - waited):
                     await wait_for_event(self._changed, rest_seconds - waited, self._clock)
@@ -308,7 +300,7 @@ class Conversation:
         thought, silence = self._surroundings.recent_thought(), self._memory.silence_before(owner_turn)
         by_thought = bool(thought) and self._surroundings.is_recent_thought_tainted()
         read_words = await self._cut_to_fit(words)
-        recalled = self._before_words(told, thought, silence)
+        recalled = messages_before_words(self._state.exchanges, told, context.now, thought, silence)
         folded = await self._make_room(read_words, recalled)
         self._keep_for_looking(words, read_words, context, recall, told, thought, folded)
         draft = Draft()
@@ -348,7 +340,8 @@ class Conversation:
             told = await self._fitting(recall)
             events.recalled(recall, told)
             thought = self._surroundings.recent_thought()
-            asked, recalled = await self._cut_to_fit(words), self._before_words(told, thought)
+            asked = await self._cut_to_fit(words)
+            recalled = messages_before_words(self._state.exchanges, told, context.now, thought)
             await self._make_room(asked, recalled)
             await self._generate(asked, recalled, draft, events)
         finally:
@@ -441,36 +434,38 @@ class Conversation:
 
     async def _cut_to_fit(self, words: str) -> str:
         """`words` as the model reads them: a message longer than its context loses its middle (stored it is whole)."""
-        limits = self.settings.llm.limits
-        room = self._model.context_tokens - limits.reply_tokens - self._style.recalled_tokens - 3 * _SAFETY_TOKENS
-        room -= await self._tokens.of(self._system())
-        return await self._tokens.cut(words, room)
-
-    def _before_words(self, told: Sequence[Told], thought: str, silence: str = "") -> tuple[Message, ...]:
-        """What the model reads before the new words: a new day, then what comes to mind."""
-        now, exchanges = self._clock.now(), self._state.exchanges
-        is_new_day = not exchanges or local_day(exchanges[-1].said_at) != local_day(now)
-        return (*(day_messages(now) if is_new_day else ()), *recalled_messages(told, thought, silence))
+        room = self._room_tokens - self._style.recalled_tokens - 2 * _SAFETY_TOKENS
+        return await self._tokens.cut(words, room - await self._tokens.of(self._system()))
 
     async def _make_room(self, asked: str, recalled: Sequence[Message]) -> int:
-        """Fold the history when the prompt would be over the model's context. Nothing over it is ever sent. How many
+        """Fold the history when the prompt would be over the model's context, over which nothing is ever sent; how many
         exchanges were folded."""
-        limit = self._model.context_tokens - self.settings.llm.limits.reply_tokens - _SAFETY_TOKENS
-        limit -= await self._tokens.of(asked) + await self._tokens.of_messages(recalled)
+        return await self._fold(self._room_tokens - await self._tokens.of_messages((Message("user", asked), *recalled)))
+
+    @property
+    def _room_tokens(self) -> int:
+        """What a prompt may take."""
+        return self._model.context_tokens - self.settings.llm.limits.reply_tokens - _SAFETY_TOKENS
+
+    async def _fold(self, limit_tokens: int) -> int:
         folded = await fold_to_fit(
+            self._memory,
             self._tokens,
             self._state,
             lambda summary: self._tokens.of(self._system(summary)),
-            limit_tokens=limit,
+            limit_tokens=limit_tokens,
             context_tokens=self._model.context_tokens,
         )
         if folded:
-            if own := [one for one in folded if not one.is_carried]:
-                until = own[-1].until_position
-                await self._memory.conversations.fold(self.conversation_id, self._state.summary, until)
             await self._surroundings.turns_folded()
-            log.info("conversation.folded", exchanges=len(folded))
-        return len(folded)
+            log.info("conversation.folded", exchanges=folded)
+        return folded
+
+    async def _fold_at_rest(self) -> None:
+        """Fold a long history while nobody waits: the model reads it anew afterwards."""
+        async with self._turn_lock:
+            if self._state.is_resting and await self._fold(int(self._room_tokens * REST_SHARE)):
+                self._warmth_wanted.set()
 
     async def _generate(
         self, asked: str, recalled: Sequence[Message], draft: Draft, events: TurnEvents

@@ -13,6 +13,8 @@ from reveries.memory.model import Turn
 EARLIER_TURNS = 40
 CARRIED_SECONDS = 14 * 86400.0
 """What was said before is left to recall."""
+REST_SHARE = 0.5
+"""What may stand of a history that rests, as a share of what fits: it is folded while nobody waits for it."""
 _FOLD_TRIES = 8
 _CHARS_PER_TOKEN = 3
 
@@ -63,15 +65,16 @@ async def carried_exchanges(
 
 
 async def fold_to_fit(
+    memory: Memory,
     tokens: TokenCounts,
     state: TalkState,
     count_system: Callable[[str], Awaitable[int]],
     *,
     limit_tokens: int,
     context_tokens: int,
-) -> Sequence[SentExchange]:
+) -> int:
     """Fold the oldest of `state`'s exchanges into its summary until system message and history take at most
-    `limit_tokens`; which were folded. `count_system` counts the system message with a summary."""
+    `limit_tokens`, and store how far; how many were folded. `count_system` counts the system message with a summary."""
     summary_tokens = int(context_tokens * SUMMARY_SHARE)
     folded: list[SentExchange] = []
     for _ in range(_FOLD_TRIES):
@@ -84,4 +87,6 @@ async def fold_to_fit(
         folded += result.folded
         state.summary = result.summary
         state.exchanges = await tokens.recounted(result.exchanges)
-    return folded
+    if own := [one for one in folded if not one.is_carried]:
+        await memory.conversations.fold(state.conversation_id, state.summary, own[-1].until_position)
+    return len(folded)

@@ -139,6 +139,10 @@ def _slept(prompt: Prompt, found: Sequence[str]) -> str:
             "current_focus": found[-1] if found else "the pear tree",
         }
         return msgspec.json.encode(answer).decode()
+    if "statement" in properties:
+        shown = properties["quote"]["enum"]
+        obeyed = [quote for quote in shown if tokens_in(quote)] or [shown[-1]]
+        return msgspec.json.encode({"quote": obeyed[-1], "statement": f"obeys {obeyed[-1]}"[:120]}).decode()
     quotes = properties["exemplars"]["items"]["properties"]["quote"].get("enum", [])
     foreign = [quote for quote in quotes if tokens_in(quote)]
     facts = [{"quote": quote, "about": OWNER, "what": "boss", "value": tokens_in(quote)[-1]} for quote in foreign[:2]]

@@ -256,6 +256,31 @@ async def test_a_long_conversation_folds_and_nothing_over_the_context_is_sent(tm
         assert "On day" in talk.model.prompts[-1].messages[0].text
 
 
+async def test_a_long_history_is_folded_when_the_conversation_rests_and_read_ahead_before_anybody_waits(
+    tmp_path: Path,
+) -> None:
+    async with talking(tmp_path, settings=small(), context_tokens=1024) as talk:
+        longest = 0
+        while not talk.around.folded:
+            await talk.say("Today I counted herons by the river again, and wrote it down with care.")
+            longest = max(longest, len(talk.model.prompts[-1].messages))
+        folds = talk.around.folded
+        for _ in range(longest // 8):  # From half of it to three quarters: no turn has to fold.
+            await talk.say("Today I counted herons by the river again, and wrote it down with care.")
+        assert talk.around.folded == folds
+        async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+            resting = tasks.create_task(talk.conversation.run(), name="rest")
+            warming = tasks.create_task(talk.conversation.keep_warm(), name="read-ahead")
+            await until(lambda: talk.around.folded > folds and bool(talk.model.read))
+            resting.cancel()
+            warming.cancel()
+        read, _ = talk.model.read[-1]
+        assert len(read) <= longest // 2
+        await talk.say("And the kingfisher came back.")
+        assert talk.model.prompts[-1].messages[: len(read)] == read
+        assert talk.around.folded == folds + 1, "no turn waits for a fold soon after"
+
+
 async def test_what_was_folded_can_be_recalled_again(tmp_path: Path) -> None:
     async with talking(tmp_path, settings=small(), context_tokens=1024) as talk:
         await talk.say(FACT)

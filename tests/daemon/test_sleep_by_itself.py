@@ -7,12 +7,28 @@ from tests.daemon.mind_kit import NOON, living
 from tests.daemon.test_money import SUBJECTS, a_model, changed
 from tests.fakes.patient_clock import PatientClock
 
+MORE_SUBJECTS = (
+    "two goats on a hill farm",
+    "repairing clocks with a magnifier",
+    "an uncle who sails to Malta",
+    "chess against a stranger",
+    "mushrooms that grew in the cellar",
+    "a broken window and a ball",
+    "the recipe for plum soup",
+    "snow in the month of May",
+    "a lost umbrella at the station",
+    "painting the fence green",
+    "a violin maker from Cremona",
+    "night shifts at the bakery",
+)
+"""Nothing is said twice: a pass that would merge much asks first."""
+
 
 @pytest.mark.requirement("R-98", "R-99", "R-101")
 async def test_a_pass_that_is_due_waits_for_the_end_of_the_talk_and_one_that_is_asked_for_does_not(home: Home) -> None:
     async with living(home, a_model(), PatientClock(NOON), changed(thinks=False)) as life:
         mind = life.mind
-        for subject in (*SUBJECTS, *SUBJECTS):
+        for subject in (*SUBJECTS, *MORE_SUBJECTS):
             await life.say(f"Let me tell you about {subject}.")
         await mind.light_sleep()
         assert await mind.memory.unprocessed_count() == 24

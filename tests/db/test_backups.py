@@ -71,9 +71,9 @@ def test_a_backup_is_found_by_its_name_with_and_without_its_ending(tmp_path: Pat
 
 
 @pytest.mark.requirement("A9")
-@given(st.lists(st.floats(0, 8 * DAY), unique_by=int, min_size=1, max_size=40), st.integers(0, 60))
+@given(st.lists(st.integers(0, 8 * int(DAY)), unique=True, min_size=1, max_size=40), st.integers(0, 60))
 def test_where_the_disk_is_short_the_two_newest_stay_and_a_day_is_worth_more_than_an_hour(
-    ages: list[float], room: int
+    ages: list[int], room: int
 ) -> None:
     backups = made(*ages)
     gone = too_many(backups, {one.name: 1 for one in backups}, room)

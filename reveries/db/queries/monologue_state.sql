@@ -112,7 +112,7 @@ SELECT
 -- name: thoughts_about_talk
 -- The salience of what was said in the last stretch of talk, and how many thoughts began since it ended. A stretch begins
 -- after the last thought before its last exchange. What was asked for, or had an occasion of its own, is no thought
--- about it; what came to nothing is one: it is not tried for ever.
+-- about it. What came to nothing is one: it is not tried for ever.
 WITH exchanges AS (
     SELECT happened_at, salience FROM raw_experiences
     WHERE kind = 'conversation' AND happened_at BETWEEN :since AND :now

@@ -226,10 +226,10 @@ async def test_an_episode_of_several_things_is_made_anew_from_what_is_left(tmp_p
 async def test_a_statement_that_only_erased_memories_show_goes_with_them(tmp_path: Path) -> None:
     clock = HandClock(NOW)
     async with open_memory(tmp_path, clock) as memory:
-        await talk(memory, ("The wooden boat Sole needs blue paint.", "I see."))
+        await talk(memory, ("I like bright colours, and the wooden boat Sole needs blue paint.", "I see."))
         await memory.light_sleep()
         await memory.deep_sleep(
-            answering(deep_answer(0.9, patterns=["Likes to paint."]), {"owner_facts": ["Ana likes colours."]})
+            answering(deep_answer(0.9, patterns=["Likes to paint."]), {"owner_facts": ["Ana likes bright colours."]})
         )
         assert "colours" in str(memory.self_model)
         [one] = memory.live.graph.episodes()

@@ -246,10 +246,10 @@ async def test_every_change_is_recorded_with_what_stood_there_before(tmp_path: P
         await told(memory)
         await memory.light_sleep()
         (light,) = memory.live.graph.episodes()
-        slept = await memory.deep_sleep(answering(deep_answer(summary="Deep.")))
+        slept = await memory.deep_sleep(answering(deep_answer(summary=QUOTE)))
         (row,) = await memory._parts.database.rows("consolidation.changes_of", {"run_id": slept.run_id})
         changes = json.loads(row["change_set"])
-        assert changes["episodes"][0]["values"]["summary"] == [light.summary, "Deep."]
+        assert changes["episodes"][0]["values"]["summary"] == [light.summary, QUOTE]
         assert row["log"] == slept.log[0]
 
 

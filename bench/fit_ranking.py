@@ -1,16 +1,17 @@
-"""Make reveries/memory/recall/ranking_weights.py: what each reason weighs, learned from talk that we make ourselves.
+"""What each reason weighs for a turn's rank, learned from talk that we make: a table to be measured, not to ship.
 
-    PYTHONPATH=.:bench python bench/fit_ranking.py --out reveries/memory/recall/ranking_weights.py [--cache DIR]
+    PYTHONPATH=.:bench python bench/fit_ranking.py --out TABLE.py [--all] [--cache DIR]
 
 The talk and its questions are `make_talks.py`'s; no data set takes part, neither its texts nor its answers. Learned are
-the reasons that tell the mind's own words from the owner's (`OWN_WORDS`); all others stay as they are in the module
-(their story is told there). The start is neutral: every reason moves the log odds by the same amount a standard
-deviation (`EVEN`), for or against by its sign (`ranking_reasons.py`). The weights are drawn back to that (`NEARNESS`),
-and none changes its sign. Each kind of talk counts alike. What is learned from one half of the subjects is printed for
-the other half, whose words were never fitted. The same on every run.
+the reasons that tell the mind's own words from the owner's (`OWN_WORDS`); all others stay as they ship. With --all
+every reason of `ranking_reasons.py` is learned, and there are no others: 29 instead of 56. The start is neutral: every
+reason moves the log odds by the same amount a standard deviation (`EVEN`), for or against by its sign
+(`ranking_reasons.py`). The weights are drawn back to that (`NEARNESS`), and none changes its sign. Each kind of talk
+counts alike. What is learned from one half of the subjects is printed for the other half, whose words were never
+fitted. The same on every run.
 
-With --all every reason of `ranking_reasons.py` is learned so, and there are no others: 29 instead of 56. That table
-does not ship: it finds less in talk of real people (docs/benchmarks.md).
+TABLE.py can take the place of reveries/memory/recall/ranking_weights.py. Neither table ships: the first finds less in
+talk with an assistant, the second in talk of real people (docs/benchmarks.md).
 """
 
 import argparse

@@ -2,8 +2,8 @@
 
 Of 41 reasons these are the 29 that help on made talk: one after the other was left out, worst first, as long as the
 loss on subjects that were never fitted did not rise. (`time_for_when` cost nothing there either, but without it "When
-is my interview?" of own_words.jsonl finds the interview and not its day.) All 29 are learned only with `--all`; the
-table that ships takes `OWN_WORDS` from here and weighs further reasons (`ranking_weights.py`).
+is my interview?" of own_words.jsonl finds the interview and not its day.) All 29 are learned with `--all`, only
+`OWN_WORDS` without; the table that ships weighs further reasons (`ranking_weights.py`).
 """
 
 SIGNS: dict[str, int] = {

@@ -31,7 +31,7 @@ def sample() -> Sample:
     )
 
 
-def test_every_learned_weight_has_the_sign_of_its_reason() -> None:
+def test_the_weights_of_own_words_that_ship_have_the_signs_of_their_reasons() -> None:
     assert set(OWN_WORDS) <= set(MATCH_WEIGHTS)
     assert all(MATCH_WEIGHTS[name] * SIGNS[name] > 0.0 for name in OWN_WORDS)
 

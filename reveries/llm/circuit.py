@@ -83,7 +83,7 @@ def after_failure(circuit: Circuit, failure: Failure, now: float, chance: Random
     wait = _pause_seconds(failures + pauses, chance)
     asked = failure.retry_after_seconds
     if asked is not None:
-        wait = max(asked, wait if not is_pause else 0.0)
+        wait = max(asked, wait)  # Who asks for no time at all, again and again, is not asked at once for ever.
     if failure.fault is ModelFault.KEY_REFUSED:
         # A key does not become right by itself: nothing but the owner's word, or a new wake, asks again.
         wait = float("inf")

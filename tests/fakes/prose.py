@@ -16,3 +16,16 @@ def prose(start: int, count: int) -> list[str]:
     """`count` words from the word number `start` on; after the last comes the first again."""
     words = _words()
     return [words[(start + place) % len(words)] for place in range(count)]
+
+
+def new_words(number: int, count: int = 12) -> str:
+    """`count` words of the docs, none of which is among those of another number, as long as they last."""
+    words = _different_words()
+    return " ".join(words[(number * count + place) % len(words)] for place in range(count))
+
+
+@cache
+def _different_words() -> tuple[str, ...]:
+    texts = (file.read_text(encoding="utf-8") for file in sorted((_TEXT.parent / "docs/explain").glob("*.md")))
+    by_beginning = {word[:5]: word for text in texts for word in re.findall(r"\b[a-z]{5,}\b", text)}
+    return tuple(by_beginning.values())

@@ -20,6 +20,7 @@ from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, Reason, ThoughtEnded
 from reveries.plaintext import plain
 from tests.daemon.kit import Events
+from tests.fakes.prose import new_words
 from tests.fakes.provider import provider
 from tests.fakes.provider_faults import FAULTS, Becomes, Found, ProviderFault
 from tests.faults.kit import FIRST_TOKEN_SECONDS, IDLE_SECONDS, KEY, THINKER, TOTAL_SECONDS, Dialect, Living, living
@@ -184,6 +185,8 @@ async def _a_thought(alive: Living, fault: ProviderFault, outcome: Becomes) -> N
     if fails and fault.heals:
         await _pause(alive)  # A thought under way may still meet the fault, and be heard of when all is well.
         await is_served_again(alive)
+        if fault.is_missing:  # A model that was not there is looked for again in a quarter of an hour.
+            await alive.clock.advance(900)
         # The first may begin in the moment in which the circuit has not yet noted that the provider is well.
         again = [await _think(alive), await _think(alive)]
         assert again[-1].reason != "failed", again
@@ -192,13 +195,14 @@ async def _a_thought(alive: Living, fault: ProviderFault, outcome: Becomes) -> N
 async def _think(alive: Living) -> ThoughtEnded:
     """How a thought ends that a memory gave occasion to, and that began after this was called."""
     if "monologue" not in alive.children:
+        alive.mind.monologue.pause()  # It would think about the talk by itself, and meet the fault.
         alive.start_thinking()
         await alive.clock.advance(0)
     await _pause(alive)  # What is under way may have begun before the provider was what it is now: it does not count.
     monologue = alive.mind.monologue
     before = len(alive.thoughts_ended)
     # Never the same twice: thoughts that come to the same again and again come less and less often.
-    alive.provider.texts[THINKER] = f"It rained on day {before}. The garden was quiet, and nobody came."
+    alive.provider.texts[THINKER] = f"I think of {new_words(before)}. That is all."
     monologue.resume(Reactivation(Reason.ASSOCIATION, "Marta"))
     await alive.until(lambda: len(alive.thoughts_ended) > before and monologue.state is not ThoughtState.THINKING)
     return alive.thoughts_ended[before]

@@ -26,6 +26,7 @@ from tests.fakes.clock import HandClock
 
 NOW = 1_800_000_000.0
 DOWN = Failure(ModelFault.UNREACHABLE, "It does not answer.")
+ASKS_FOR_NO_PAUSE = Failure(ModelFault.RATE_LIMITED, "429", retry_after_seconds=0.0)
 BAD = Failure(ModelFault.BAD_REQUEST, "400")
 FORBIDDEN = Failure(ModelFault.FORBIDDEN, "403")
 BACKGROUND = (Role.MONOLOGUE, Role.CONSOLIDATION, Role.EMBEDDING)
@@ -43,13 +44,14 @@ def test_who_never_failed_is_asked_at_once() -> None:
 
 
 @pytest.mark.requirement("D3")
+@pytest.mark.parametrize("failure", [DOWN, ASKS_FOR_NO_PAUSE], ids=["down", "asks for no pause"])
 @given(seed=st.integers(0, 2**32))
-def test_in_no_hour_of_an_outage_does_the_background_call_more_than_twelve_times(seed: int) -> None:
+def test_in_no_hour_of_an_outage_does_the_background_call_more_than_twelve_times(failure: Failure, seed: int) -> None:
     chance, circuit, now = Random(seed), WELL, NOW
     calls: list[float] = []
     while now < NOW + 6 * 3600:
         calls.append(now)
-        circuit = after_failure(circuit, DOWN, now, chance)
+        circuit = after_failure(circuit, failure, now, chance)
         now += wait_seconds(circuit, Role.MONOLOGUE, now)
     assert max(sum(start <= call < start + 3600 for call in calls) for start in calls) <= 12
     assert max(later - call for call, later in itertools.pairwise(calls)) >= 900

@@ -1,12 +1,11 @@
 """How many of the faults that a script draws does the test suite notice? One changed line at a time, in a copy.
 
-    make soak PART=drawn_faults ARGS="--faults 100 --seed 1"
+    make soak PART=drawn_faults ARGS="--faults 100 --seed 1 [--by-all]"
 
-First the suite runs once with coverage, to know which tests execute which line (`--map FILE` keeps that). Then faults
-are drawn evenly over the packages: a comparison turned or moved by one, `and` for `or`, a condition denied, a sign, a
-number moved, a statement left out, another thing returned. Each is tried with the tests that execute its line, the
-narrowest first; what no test executes in its own process is tried with the tests of its package. A fault that no test
-notices is printed with its line. Goes on where it was left.
+Faults are drawn evenly over the packages, inside functions: a comparison turned or moved by one, `and` for `or`, a
+condition denied, a sign, a number moved, a statement left out, another thing returned. Each is tried with the test
+files that import its module, then with those of its package; with --by-all what they miss is tried with the whole
+suite, ten minutes each. A fault that no test notices is printed with its line. Goes on where it was left.
 """
 
 import argparse
@@ -18,13 +17,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import coverage
 from resumable import ROOT, Parts
 
 PACKAGES: Final = (
@@ -40,11 +37,9 @@ PACKAGES: Final = (
     "db",
 )
 """Drawn from evenly; the ledger of money stands in llm and daemon."""
-FAULT_SECONDS: Final = 240
-TESTS_A_RUN: Final = 400
-"""Tests that execute a line are run in so many at a time, from the test file that executes fewest lines."""
+FAULT_SECONDS: Final = 1800
 _SLOW: Final = ("tests/e2e", "tests/durability", "tests/faults", "tests/fuzz", "tests/test_wheel.py")
-"""Left out of the map: they run other processes, or the real model."""
+"""They run other processes, or the real model: only --by-all has them."""
 _COMPARED: Final[Mapping[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -181,33 +176,25 @@ def draw(count: int, seed: int) -> list[Fault]:
     return chosen
 
 
-class LineMap:
-    """Which tests execute which line of which file."""
+def tests_near(fault: Fault) -> list[list[str]]:
+    """Test files in the order in which they are tried: those that import the fault's module, then its package's."""
+    module = fault.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    package, _, name = module.rpartition(".")
+    imports = (f"from {module} import", f"import {module}", f"from {package} import {name}")
+    files = sorted(path for path in (ROOT / "tests").rglob("test_*.py") if not _is_slow(path))
+    bearing = package.rpartition(".")[2]
+    near = [
+        path
+        for path in files
+        if bearing in path.stem or any(one in path.read_text(encoding="utf-8") for one in imports)
+    ]
+    folder = ROOT / _folder_of(fault)
+    beside = [path for path in files if path.is_relative_to(folder) and path not in near]
+    return [[str(path.relative_to(ROOT)) for path in part] for part in (near, beside) if part]
 
-    def __init__(self, data: coverage.CoverageData) -> None:
-        self._contexts: dict[str, dict[int, list[str]]] = {
-            str(Path(name).relative_to(ROOT)): data.contexts_by_lineno(name)
-            for name in data.measured_files()
-            if Path(name).is_relative_to(ROOT)
-        }
 
-    def tests_of(self, fault: Fault) -> list[str]:
-        """Ids of tests that execute one of the fault's lines."""
-        lines = self._contexts.get(fault.file, {})
-        found = {name for line in range(fault.line, fault.end_line + 1) for name in lines.get(line, ())}
-        return sorted({name.partition("|")[0].partition("[")[0] for name in found if name})
-
-
-def map_lines(path: Path) -> LineMap:
-    """Run the suite with coverage, unless `path` holds what it found."""
-    if not path.exists():
-        command = [sys.executable, "-m", "pytest", "-q", "-m", "not system", "-n", "2", "--dist", "loadfile"]
-        command += [word for name in _SLOW for word in ("--ignore", name)]
-        command += ["--cov=reveries", "--cov-context=test", "--cov-report=", "-p", "no:cacheprovider"]
-        subprocess.run(command, cwd=ROOT, env={**os.environ, "COVERAGE_FILE": str(path)}, check=False)
-    data = coverage.CoverageData(basename=str(path))
-    data.read()
-    return LineMap(data)
+def _is_slow(path: Path) -> bool:
+    return any(str(path.relative_to(ROOT)).startswith(name) for name in _SLOW)
 
 
 class Copy:
@@ -220,13 +207,14 @@ class Copy:
         for name in ("pyproject.toml", "LICENSE", "README.md", "Makefile"):
             shutil.copy(ROOT / name, folder)
 
-    def is_caught(self, fault: Fault, tests: Sequence[str]) -> bool:
-        """Whether one of the tests fails, or hangs, with the fault."""
+    def is_caught(self, fault: Fault, *, by_all: bool) -> bool:
+        """Whether a test fails, or hangs, with the fault: one near it, or `by_all` any that `make test` runs."""
         file = self._folder / fault.file
         source = file.read_text(encoding="utf-8")
         file.write_text(fault.apply(source), encoding="utf-8")
         try:
-            return any(not self._do_pass(part) for part in _parts(tests or [_folder_of(fault)]))
+            runs = [*tests_near(fault), *([["tests"]] if by_all else [])]
+            return any(not self._do_pass(tests) for tests in runs)
         finally:
             file.write_text(source, encoding="utf-8")
 
@@ -242,15 +230,6 @@ class Copy:
         return done.returncode in (0, 5)
 
 
-def _parts(tests: Sequence[str]) -> list[list[str]]:
-    """`tests` in a few runs: those of the files with fewest of them first, which are the narrowest."""
-    by_file: defaultdict[str, list[str]] = defaultdict(list)
-    for name in tests:
-        by_file[name.partition("::")[0]].append(name)
-    ordered = [name for file in sorted(by_file, key=lambda file: len(by_file[file])) for name in by_file[file]]
-    return [ordered[at : at + TESTS_A_RUN] for at in range(0, len(ordered), TESTS_A_RUN)]
-
-
 def _folder_of(fault: Fault) -> str:
     """The folder of tests that bears the name of the fault's package."""
     inside = Path(fault.file).relative_to("reveries").parent
@@ -263,16 +242,16 @@ def main() -> int:
     parser.add_argument("--faults", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=90.0)
-    parser.add_argument("--map", type=Path, default=ROOT / ".soak" / "lines.coverage")
+    parser.add_argument("--by-all", action="store_true")
     options = parser.parse_args()
     parts = Parts(f"drawn_faults-{options.seed}", options.minutes)
-    lines, done = map_lines(options.map), {str(part["fault"]): bool(part["is_caught"]) for part in parts.done}
+    done = {str(part["fault"]): bool(part["is_caught"]) for part in parts.done}
     with tempfile.TemporaryDirectory(prefix="rvfault") as folder:
         copy = Copy(Path(folder))
         for fault in draw(options.faults, options.seed):
             if fault.name in done or not parts.is_time_left:
                 continue
-            done[fault.name] = copy.is_caught(fault, lines.tests_of(fault))
+            done[fault.name] = copy.is_caught(fault, by_all=options.by_all)
             parts.add(fault=fault.name, is_caught=done[fault.name])
             print("caught  " if done[fault.name] else "SURVIVES", fault.name, flush=True)
     caught = sum(done.values())

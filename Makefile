@@ -53,6 +53,7 @@ check: $(VENV)/dev.stamp ## format, lint, types, import contracts, generated pag
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python docs/generate.py --check
 	@$(PYTEST) -q tests/test_house.py tests/test_requirements.py
+	@$(BIN)/python tests/house_figures.py
 	@echo "check: all of it holds"
 
 test: $(VENV)/dev.stamp ## all tests that need no privilege (fetches the small model first)

@@ -1,0 +1,160 @@
+"""The size and the shape of reveries/, in a few figures: what a reorganisation is measured by.
+
+    python tests/house_figures.py
+
+`make check` prints them; docs/explain/design.md has them as they were. Nothing fails by them.
+"""
+
+import ast
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+SMALL_LINES: Final = 60
+"""A file of fewer lines needs two modules that import it."""
+_LONE_WORD: Final = re.compile(
+    r"[a-z]{2,}(?:ed|ing)|"
+    r"add|ask|be|become|begin|bring|call|check|choose|close|come|cut|draw|drop|end|fall|fill|find|fit|"
+    r"follow|forget|get|give|go|guess|hear|heed|hold|join|judge|keep|know|last|lay|leave|let|listen|"
+    r"look|lose|make|mark|meet|mend|need|note|open|part|pass|place|play|point|put|reach|read|reckon|"
+    r"rest|run|say|see|send|set|show|sit|sleep|sow|spare|speak|stand|start|stay|stir|stop|take|talk|"
+    r"tell|think|tick|touch|trim|try|turn|wait|wake|warm|watch|weigh|write"
+)
+"""A participle, or a verb that says of nothing what it does to it."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """One file of the package."""
+
+    name: str
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
+
+    @property
+    def lines(self) -> int:
+        return self.text.count("\n")
+
+    def imports(self, *, for_types: bool) -> set[str]:
+        """Names that it imports, modules and what is in them; `for_types`, those below TYPE_CHECKING alone."""
+        below = [
+            node for node in ast.walk(self.tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        ]
+        typed = {id(node) for one in below for node in ast.walk(one)}
+        return {
+            name
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Import | ast.ImportFrom) and (id(node) in typed) is for_types
+            for name in _imported(node)
+        }
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    if isinstance(node, ast.ImportFrom):
+        yield node.module or ""
+    yield from (f"{node.module}.{one.name}" if isinstance(node, ast.ImportFrom) else one.name for one in node.names)
+
+
+def read_package(folder: Path) -> list[Module]:
+    """Every module below `folder`, by its dotted name."""
+    paths = sorted(folder.rglob("*.py"))
+    return [Module(_name_of(path, folder.parent), path.read_text(encoding="utf-8")) for path in paths]
+
+
+def _name_of(path: Path, root: Path) -> str:
+    return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+
+
+def names_in_two_files(modules: Iterable[Module], *kinds: type[ast.stmt]) -> tuple[int, int]:
+    """How many top-level names of those kinds stand in two files or more, and how many there are."""
+    found = Counter(
+        name
+        for module in modules
+        for name in {node.name for node in module.tree.body if isinstance(node, kinds)}  # type: ignore[attr-defined]
+    )
+    return sum(count > 1 for count in found.values()), len(found)
+
+
+def lone_names(modules: Iterable[Module]) -> tuple[int, int]:
+    """Functions whose name is one participle or verb, and all functions."""
+    names = [
+        node.name.lstrip("_")
+        for module in modules
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and not node.name.startswith("__")
+        and not any("property" in ast.unparse(one) for one in node.decorator_list)
+    ]
+    return sum(_is_lone(name) for name in names), len(names)
+
+
+def _is_lone(name: str) -> bool:
+    return _LONE_WORD.fullmatch(name) is not None
+
+
+def importers(modules: Iterable[Module]) -> Mapping[str, set[str]]:
+    """By whom each module is imported."""
+    by_name = {module.name for module in modules}
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for module in modules:
+        for name in module.imports(for_types=False) | module.imports(for_types=True):
+            if name in by_name and name != module.name:
+                found[name].add(module.name)
+    return found
+
+
+def hidden_cycles(modules: Iterable[Module]) -> int:
+    """Imports below TYPE_CHECKING of a module that leads back to the one that imports it."""
+    known = {module.name: module for module in modules}
+    leads_to = {
+        name: {one for one in module.imports(for_types=False) if one in known} for name, module in known.items()
+    }
+
+    def reaches(start: str, goal: str) -> bool:
+        seen, todo = set[str](), [start]
+        while todo:
+            if (name := todo.pop()) == goal:
+                return True
+            todo += leads_to[name] - seen
+            seen.add(name)
+        return False
+
+    return sum(
+        reaches(name, module.name)
+        for module in known.values()
+        for name in module.imports(for_types=True)
+        if name in known
+    )
+
+
+def figures(modules: list[Module]) -> dict[str, str]:
+    """All of them, by what they say."""
+    by_whom = importers(modules)
+    small = [one for one in modules if one.lines < SMALL_LINES and one.text.strip() and "__init__" not in one.name]
+    lone, functions = lone_names(modules)
+    classes, of_classes = names_in_two_files(modules, ast.ClassDef)
+    twice, of_functions = names_in_two_files(modules, ast.FunctionDef, ast.AsyncFunctionDef)
+    return {
+        "files": str(len(modules)),
+        "lines": str(sum(module.lines for module in modules)),
+        f"files under {SMALL_LINES} lines": str(len(small)),
+        f"files under {SMALL_LINES} lines with one importer": str(sum(len(by_whom[one.name]) == 1 for one in small)),
+        "modules with one importer": str(sum(len(by_whom[one.name]) == 1 for one in modules)),
+        "class names in two files": f"{classes} of {of_classes}",
+        "top-level function names in two files": f"{twice} of {of_functions}",
+        "functions named by a lone participle or verb": f"{lone} of {functions}",
+        "imports for types alone that hide a cycle": str(hidden_cycles(modules)),
+    }
+
+
+if __name__ == "__main__":
+    for what, figure in figures(read_package(ROOT / "reveries")).items():
+        print(f"{figure:>14}  {what}")  # noqa: T201  # It is what the script is for.

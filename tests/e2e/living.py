@@ -27,7 +27,7 @@ reply_tokens = 48
 enabled = {thinks}
 target_tokens_per_second = 50.0
 max_tokens_per_cycle = 60
-# The small model repeats itself: what trips is tested with scripts, not here.
+# The small model repeats itself: one test of a day has it on, the others want whole replies.
 [circuit_breaker]
 enabled = false
 """

@@ -222,3 +222,23 @@ async def test_a_waking_mind_makes_a_backup_when_it_is_asked_to(living: Living) 
     assert (living.home.backups / made.name).stat().st_size == made.size_bytes
     assert made.is_looked_at
     assert made.problems == []
+
+
+@pytest.mark.requirement("R-130", "R-134")
+async def test_a_real_model_that_goes_round_is_cut_kept_and_talked_with_again(living: Living) -> None:
+    """The breaker as it ships, before a model that is small enough to meet it."""
+    living.settings = _with_long_replies(living).replace("enabled = false\n", "enabled = true\n")
+    assert "\n[circuit_breaker]\nenabled = true\n" in living.settings
+    await living.wake()
+    async with living.client() as client:
+        for subject in ("the sea", "a forest", "two brothers", "a train", "the moon", "a baker"):
+            cut = await client.say(f"Tell me a very long story about {subject}.")
+            if cut.reason == "tripped":
+                break
+        assert cut.reason == "tripped"
+        assert cut.explanation
+        assert cut.text
+        after = await client.say("Thank you. Good night!")
+        assert after.text
+        rows = {name: (text, partial) for name, text, partial in _turns_on_disk(living.home.database_default)}
+        assert rows[cut.turn_id] == (cut.text, 1)

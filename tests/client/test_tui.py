@@ -54,6 +54,17 @@ async def test_a_reply_streams_onto_the_screen(home: Home, size: tuple[int, int]
         assert [request.text for request in fake.received if isinstance(request, protocol.Say)] == ["hello"]
 
 
+async def test_the_lines_of_a_rhyme_stay_lines(home: Home) -> None:
+    app = ReveriesApp(home)
+    script = Script(pieces=["The kettle sings,\n", "the robin brings\nits song."])
+    async with asyncio.timeout(20), awake(home, script), app.run_test(size=_SIZES[0]) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press(*"a rhyme", "enter")
+        await until(pilot, lambda: "its song." in text_of(app))
+        [first] = [row for row in text_of(app).splitlines() if "The kettle sings," in row]
+        assert "the robin" not in first
+
+
 @pytest.mark.parametrize("size", _SIZES)
 async def test_no_row_is_wider_than_the_terminal_and_the_essentials_stay(home: Home, size: tuple[int, int]) -> None:
     app = ReveriesApp(home)

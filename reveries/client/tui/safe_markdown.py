@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from textual.app import ComposeResult
 from textual.content import Content
@@ -24,9 +25,18 @@ _COLOURED_AFTER_SECONDS = 0.3
 
 
 def text_only_parser() -> MarkdownIt:
-    """A parser of Markdown's shapes (headings, lists, tables, code, emphasis) without links, images and HTML."""
+    """A parser of Markdown's shapes (headings, lists, tables, code, emphasis) without links, images and HTML. A
+    line stays a line: models write rhymes and addresses as people do."""
     parser = MarkdownIt("gfm-like", {"html": False, "linkify": False})
+    parser.core.ruler.push("keep_line_breaks", _keep_line_breaks)
     return parser.disable(list(_RULES_OFF), ignoreInvalid=True)
+
+
+def _keep_line_breaks(state: StateCore) -> None:
+    for block in state.tokens:
+        for token in block.children or ():
+            if token.type == "softbreak":
+                token.type = "hardbreak"
 
 
 class _TableContent(MarkdownTableContent):

@@ -11,7 +11,7 @@ counts alike. What is learned from one half of the subjects is printed for the o
 fitted. The same on every run.
 
 TABLE.py can take the place of reveries/memory/recall/ranking_weights.py. Neither table ships: the first finds less in
-talk with an assistant, the second in talk of real people (docs/benchmarks.md).
+talk with an assistant, the second in talk of real people (docs/benchmarks/recall.md).
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """How a model of each tier is talked to: which rules it reads, and how much of what is remembered. Pure.
 
 A capable model reads more and is told less: who it is, what its notes are and how far they can be trusted. A small one
-loses its way among many messages, and turns every rule about answering into its answer (docs/benchmarks.md).
+loses its way among many messages, and turns every rule about answering into its answer (docs/benchmarks/talk.md).
 """
 
 from collections.abc import Callable, Mapping

@@ -35,7 +35,7 @@ REMEMBERED_TEXTS = 4_096
 """In memory; 6 MB of 384 dimensions. The owner's words are embedded as the cue and, once slept on, as a turn."""
 
 LOCAL_BATCH_TEXTS = 8
-"""On one core a larger batch is no faster (docs/benchmarks.md), and a cue waits for the one that is under way."""
+"""On one core a larger batch is no faster (docs/benchmarks/speed.md), and a cue waits for the one that is under way."""
 
 COUNTED_AT_ONCE_TOKENS = 20_000
 _BYTES_PER_TOKEN = 4

@@ -59,7 +59,7 @@ _CUE_SECONDS = 5.0
 """Longer than the embedder takes to load and to answer on a small machine; the owner waits no longer for its vector."""
 
 DEEP_LOOK_SECONDS = 0.5
-"""What a chat turn gives for a look on the disk (docs/benchmarks.md has what it takes)."""
+"""What a chat turn gives for a look on the disk (docs/explain/memory.md has what it takes)."""
 _DEEP_SEARCH_SECONDS = 10.0
 _DEEP_HITS = 10
 

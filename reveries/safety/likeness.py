@@ -24,7 +24,7 @@ _KEPT_SENTENCES: Final = 12
 _NEAREST: Final = 2
 _GOING_ROUND_SENTENCES: Final = 4
 GOING_ROUND: Final = 0.72
-"""Measured (docs/benchmarks.md): thoughts that go round in other words reach it, others hardly."""
+"""Measured (docs/benchmarks/safety.md): thoughts that go round in other words reach it, others hardly."""
 # The points of a list, table rows, headings and code are alike by nature: answers are full of them.
 _NO_PROSE: Final = re.compile(r"^\s*(?:[-–—*+•#>|]|\(?(?:\d{1,3}|[a-zA-Z])[.):]\s)|\*\*|[`{}|=<>\\]|:\s*$")
 _QUOTE_CHARS: Final = 80

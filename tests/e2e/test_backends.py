@@ -23,7 +23,7 @@ async def test_the_same_conversation_runs_on_every_backend(living: Living, name:
         assert replied.model.startswith(name)
     assert heard.token_frames > 2
     assert heard.cancelled.reason == "cancelled"
-    # The figure is in docs/benchmarks.md; here only that it stops, and does not end by itself.
+    # The figure is in docs/benchmarks/talk.md; here only that it stops, and does not end by itself.
     assert heard.cancel_seconds < 2.0
     assert heard.usage.calls == 3
     counted = heard.first.prompt_tokens + heard.second.prompt_tokens

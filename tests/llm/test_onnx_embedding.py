@@ -66,7 +66,7 @@ async def test_the_loop_turns_while_it_embeds(embedder: OnnxEmbedder) -> None:
 
 
 async def test_short_turns_are_embedded_fast_enough_to_import_years(embedder: OnnxEmbedder) -> None:
-    """20 a second of processor time on any machine; an idle one of today does 60 to 100 (docs/benchmarks.md)."""
+    """20 a second of processor time on any machine; an idle one of today does 60 to 100 (docs/benchmarks/speed.md)."""
     await embedder.embed(["load"])
     began = time.process_time()
     await embedder.embed(TURNS * 40)

@@ -6,7 +6,7 @@ hand, and those were not made without evaluation data: they followed two earlier
 questions (correlation 0.95) and were chosen with its figures in sight. "coverage" was raised by hand to what it and
 the words of like meaning, which are gone, had weighed together. So what recall reaches on those sets is not a figure of
 unseen data. Tables without such ancestors can be learned (bench/fit_ranking.py); they find less in talk of real people
-and do not ship. The figures of both, and of data that nobody had seen: docs/benchmarks.md.
+and do not ship. The figures of both, and of data that nobody had seen: docs/benchmarks/recall.md.
 """
 
 MATCH_WEIGHTS: dict[str, float] = {

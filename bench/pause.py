@@ -77,7 +77,7 @@ async def measure(model: ChatModel, pauses: int, seed: int) -> list[float]:
         clock=SystemClock(),
         settings=settings,
         chance=chance,
-        slice_tokens=_SLICE_TOKENS,
+        slice_tokens=lambda: _SLICE_TOKENS,
         cool_down_seconds=load_settings(None).circuit_breaker.cool_down_seconds,
     )
     found: list[float] = []

@@ -302,7 +302,7 @@ class Conversation:
         read_words = await self._cut_to_fit(words)
         recalled = messages_before_words(self._state.exchanges, told, context.now, thought, silence)
         folded = await self._make_room(read_words, recalled)
-        self._keep_for_looking(words, read_words, context, recall, told, thought, folded)
+        self._keep_for_looking(words, read_words, context, recall, told, thought, silence, folded)
         draft = Draft()
         await may_hang(Place.REPLY)
         sent = await self._generate(read_words, recalled, draft, events)
@@ -382,6 +382,7 @@ class Conversation:
         recall: Recall | None,
         told: Sequence[Told],
         thought: str,
+        silence: str,
         folded: int,
     ) -> None:
         """What this turn was told, for `reveries context`."""
@@ -396,6 +397,7 @@ class Conversation:
                 told=tuple(told),
                 shown_turn_ids=context.exclude_turn_ids,
                 thought=thought,
+                silence=silence,
                 style=self._style,
                 names=(self.settings.mind.name, self.settings.owner.name),
                 self_model=self._memory.self_model,
@@ -462,9 +464,13 @@ class Conversation:
         return folded
 
     async def _fold_at_rest(self) -> None:
-        """Fold a long history while nobody waits: the model reads it anew afterwards."""
+        """Fold a long history while nobody waits: the model reads it anew afterwards. A short one is left as it is,
+        without a count of its tokens: that would load a model that was unloaded."""
         async with self._turn_lock:
-            if self._state.is_resting and await self._fold(int(self._room_tokens * REST_SHARE)):
+            limit_tokens = int(self._room_tokens * REST_SHARE)
+            if not self._state.is_resting or self._state.history_tokens <= limit_tokens:
+                return
+            if await self._fold(limit_tokens):
                 self._warmth_wanted.set()
 
     async def _generate(

@@ -10,14 +10,15 @@ from typing import Final
 
 from reveries.daemon.chat_context import (
     SUMMARY_SHARE,
-    THOUGHT_CHARS,
     SentExchange,
     Told,
     choose_told,
+    messages_before_words,
     recalled_messages,
     system_text,
 )
 from reveries.daemon.talk_style import TalkStyle
+from reveries.llm.base import Message
 from reveries.memory.model import Recall, RecallContext, SelfModel
 from reveries.plaintext import one_line
 
@@ -39,6 +40,8 @@ class LastTurn:
     told: tuple[Told, ...]
     shown_turn_ids: frozenset[str] = field(repr=False)
     thought: str
+    silence: str
+    """What a long silence before it means; empty where it means nothing."""
     style: TalkStyle
     names: tuple[str, str]
     """Of the mind and of the owner."""
@@ -127,9 +130,10 @@ async def shown_context(turn: LastTurn, count: Count) -> ShownContext:
     with_self = system_text(own, owner_name, turn.self_model, "")
     whole = system_text(own, owner_name, turn.self_model, turn.summary)
     at_rules, at_self, at_all = await count(rules), await count(with_self), await count(whole)
-    recalled = "\n".join(message.text for message in recalled_messages(turn.told))
-    thought = one_line(turn.thought, THOUGHT_CHARS)
-    recalled_tokens, thought_tokens = await _tokens(recalled, count), await _tokens(thought, count)
+    day = _texts(messages_before_words(turn.exchanges, (), turn.asked_at, ""))
+    recalled = _texts(recalled_messages(turn.told))
+    silence = _texts(recalled_messages((), silence=turn.silence))
+    thought = _texts(recalled_messages((), turn.thought))
     parts = (
         ShownPart("rules", at_rules, 0, rules),
         ShownPart("self-model", at_self - at_rules, 0, with_self.removeprefix(rules).strip()),
@@ -141,11 +145,23 @@ async def shown_context(turn: LastTurn, count: Count) -> ShownContext:
             _folded_note(turn),
         ),
         ShownPart("history", sum(one.tokens for one in turn.exchanges), 0, _history(turn.exchanges), _long(turn)),
-        ShownPart("recalled", recalled_tokens, turn.style.recalled_tokens, recalled, f"{len(turn.told)} told"),
-        ShownPart("thought", thought_tokens, 0, thought),
+        ShownPart("day", await _tokens(day, count), 0, day),
+        ShownPart(
+            "recalled",
+            await _tokens(recalled, count),
+            turn.style.recalled_tokens,
+            recalled,
+            f"{len(turn.told)} told",
+        ),
+        ShownPart("silence", await _tokens(silence, count), 0, silence),
+        ShownPart("thought", await _tokens(thought, count), 0, thought),
         ShownPart("your words", await _tokens(turn.read_words, count), 0, turn.read_words),
     )
     return ShownContext(parts, tuple(await _memories(turn, count)), tuple(_notes(turn)))
+
+
+def _texts(messages: Sequence[Message]) -> str:
+    return "\n".join(message.text for message in messages)
 
 
 async def _tokens(text: str, count: Count) -> int:

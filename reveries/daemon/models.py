@@ -77,12 +77,13 @@ class Models:
         """What each role asks first, behind the ledger and not behind its circuit."""
         return {role: self._first(role) for role in CHAT_ROLES}
 
-    @property
     def slice_tokens(self) -> int | None:
-        """How many tokens a thought asks for at a time: few of the embedded model, all of any other. Of a hosted
-        one every call is paid; of an Ollama's nothing says whether it goes on with the words that it began."""
-        adapter = self.adapters[self.choices[Role.MONOLOGUE].name]
-        return _SLICE_TOKENS if isinstance(adapter, EmbeddedModel) else None
+        """How many tokens a thought asks for at a time of the model that thinks now: few of the embedded one, all of
+        any other (None). Of a hosted one every call is paid; of an Ollama's nothing says whether it goes on with the
+        words that it began. That may be a fallback, so ask anew before each call."""
+        serving = self.monologue.name
+        is_embedded = any(one.name == serving for one in self.adapters.values() if isinstance(one, EmbeddedModel))
+        return _SLICE_TOKENS if is_embedded else None
 
     def tier(self, role: Role) -> Tier:
         """What may be asked of the model that `role` talks to now: that may be a fallback, so ask anew at each turn."""

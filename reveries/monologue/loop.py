@@ -76,7 +76,7 @@ class Monologue:
         clock: Clock,
         settings: MonologueSettings,
         chance: random.Random,
-        slice_tokens: int | None = None,
+        slice_tokens: Callable[[], int | None] = lambda: None,
         held: Callable[[], Held | None] = lambda: None,
         cool_down_seconds: float,
         tier: Callable[[], int] = lambda: Tier.SMALL,

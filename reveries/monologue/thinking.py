@@ -87,14 +87,15 @@ class Thinker:
     """Thinks with `model`, watched by `watch`, at the settings' pace.
 
     `slice_tokens`: the embedded model thinks in slices on its cached slot, so that between them the machine rests and a
-    pause takes effect at once; None lets any other stream in one call, for each slice would be read, or paid, anew.
+    pause takes effect at once; None lets any other stream in one call, for each slice would be read, or paid, anew. It
+    is asked before each call: a fallback may have taken over.
     """
 
     model: ChatModel
     watch: Watch
     clock: Clock
     settings: MonologueSettings
-    slice_tokens: int | None
+    slice_tokens: Callable[[], int | None]
     enough_tokens: int | None = None
     """A model that rambles ends at the end of the sentence in which it has so many; None: where the thought does."""
 
@@ -116,7 +117,8 @@ class Thinker:
         most = await self._most_tokens(messages)
         while not draft.why_ended:
             left = most - len(draft.pieces)
-            wanted = min(left, self.slice_tokens) if self.slice_tokens else left
+            slice_tokens = self.slice_tokens()
+            wanted = min(left, slice_tokens) if slice_tokens else left
             so_far = (Message("assistant", draft.text),) if draft.pieces else ()
             prompt = Prompt(Role.MONOLOGUE, (*messages, *so_far), wanted, temperature=_TEMPERATURE)
             before = len(draft.pieces)
@@ -125,7 +127,7 @@ class Thinker:
                 return
             if reason is FinishReason.STOP or len(draft.pieces) == before:
                 draft.end("finished", "It had no more to say.")
-            elif len(draft.pieces) >= most or not self.slice_tokens:
+            elif len(draft.pieces) >= most or not slice_tokens:
                 draft.end("capped", f"It reached its {most} tokens.")
             elif may_ask_model(len(draft.pieces), draft.asked_at, self.settings):
                 draft.asked_at = len(draft.pieces)
@@ -175,7 +177,7 @@ class Thinker:
                 pace.passed(self.clock.monotonic())
                 self._let_through(piece, draft, pace, tell)
                 if draft.why_ended:
-                    if not self.slice_tokens:
+                    if not self.slice_tokens():
                         await self._hear_out(pieces, producer)
                     producer.cancel()
                     return None

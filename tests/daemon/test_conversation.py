@@ -281,6 +281,25 @@ async def test_a_long_history_is_folded_when_the_conversation_rests_and_read_ahe
         assert talk.around.folded == folds + 1, "no turn waits for a fold soon after"
 
 
+async def test_a_short_history_is_not_even_counted_at_rest_for_that_would_load_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with talking(tmp_path) as talk, asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+        await talk.say(FACT)
+        counted: list[str] = []
+
+        async def count(text: str) -> int:
+            counted.append(text)
+            return 1
+
+        monkeypatch.setattr(talk.model, "count_tokens", count)
+        resting = tasks.create_task(talk.conversation.run(), name="rest")
+        await until(lambda: bool(talk.around.rested))
+        await talk.conversation.wait_until_quiet(5)
+        resting.cancel()
+    assert not counted
+
+
 async def test_what_was_folded_can_be_recalled_again(tmp_path: Path) -> None:
     async with talking(tmp_path, settings=small(), context_tokens=1024) as talk:
         await talk.say(FACT)

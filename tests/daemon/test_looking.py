@@ -54,13 +54,13 @@ async def test_every_part_of_the_prompt_is_shown_with_its_words(tmp_path: Path) 
         parts = parts_of(told := await looking(talk).answer(protocol.AskContext(1)))
         assert isinstance(told, protocol.ToldContext)
         assert list(parts) == [
-            "rules", "self-model", "folded history", "history", "recalled", "thought", "your words",
+            "rules", "self-model", "folded history", "history", "day", "recalled", "silence", "thought", "your words",
         ]  # fmt: skip
         sent = "\n".join(message.text for message in talk.model.prompts[-1].messages)
         assert parts["rules"].text in sent
         assert "Ana likes tea." in parts["self-model"].text
         assert "hello there" in parts["history"].text
-        assert parts["thought"].text == "Perhaps the wall leans."
+        assert parts["thought"].text.endswith("Perhaps the wall leans.")
         assert parts["your words"].text == "what about the pear tree?"
         assert [one.line for one in told.memories if one.was_told] == [item.line for item in events.memories]
         assert all(one.line in sent for one in told.memories if one.was_told)
@@ -78,6 +78,22 @@ async def test_the_tokens_of_the_parts_add_up_to_what_was_sent(tmp_path: Path) -
         counted = [await talk.conversation.count_tokens(m.text) for m in talk.model.prompts[-1].messages]
         assert told.total_tokens == pytest.approx(sum(counted), abs=4)
         assert told.total_tokens + told.reply_tokens <= told.context_tokens
+
+
+async def test_the_day_and_what_a_silence_means_are_parts_too(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        for day in range(9):
+            await talk.say(f"hello, it is day {day}")
+            await talk.memory.rest_conversation(talk.conversation.conversation_id)
+            await talk.clock.advance(86_400.0 * (60 if day == 7 else 1))
+        told = await looking(talk).answer(protocol.AskContext(1))
+        parts = parts_of(told)
+        sent = [message.text for message in talk.model.prompts[-1].messages]
+        assert parts["day"].text.split("\n")[0] in sent
+        assert parts["silence"].text.split("\n")[0] in sent
+        assert isinstance(told, protocol.ToldContext)
+        counted = [await talk.conversation.count_tokens(text) for text in sent]
+        assert told.total_tokens == pytest.approx(sum(counted), abs=4)
 
 
 async def test_what_had_no_room_is_shown_with_why(tmp_path: Path) -> None:

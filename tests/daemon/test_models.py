@@ -133,7 +133,24 @@ async def test_only_the_embedded_model_is_asked_for_a_thought_in_slices(
 ) -> None:
     """Another may begin anew where it should go on, or is paid for each time."""
     models = await _build(_settings(provider=provider), home, database, clock)
-    assert (models.slice_tokens is not None) is is_sliced
+    assert (models.slice_tokens() is not None) is is_sliced
+    await models.aclose()
+
+
+@pytest.mark.parametrize("first", ["embedded/smollm2-135m", "openai/gpt-4.1"])
+async def test_a_thought_is_asked_for_in_slices_as_the_model_that_thinks_now_wants_it(
+    home: Home, database: Database, clock: HandClock, first: str
+) -> None:
+    """A hosted fallback is not paid for slice by slice because an embedded model comes before it, nor the other way."""
+    second = "openai/gpt-4.1" if first.startswith("embedded") else "embedded/smollm2-135m"
+    settings = _settings(provider="embedded", monologue_model=first, monologue_fallbacks=(second,))
+    models = await _build(settings, home, database, clock)
+    role_model = _role_model(models, Role.MONOLOGUE)
+    is_sliced_first = models.slice_tokens() is not None
+    role_model._serving = role_model.candidates[1]
+    assert [is_sliced_first, models.slice_tokens() is not None] == [
+        one.startswith("embedded") for one in (first, second)
+    ]
     await models.aclose()
 
 

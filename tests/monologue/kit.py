@@ -112,7 +112,7 @@ class Kit:
             clock=self.clock,
             settings=self.settings,
             chance=random.Random(7),
-            slice_tokens=self.slice_tokens,
+            slice_tokens=lambda: self.slice_tokens,
             held=self.held,
             cool_down_seconds=self.cool_down_seconds,
             tier=lambda: self.tier,

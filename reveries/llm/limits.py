@@ -18,6 +18,10 @@ WIRE_BYTES_PER_TEXT_BYTE = 64
 """A streamed token of 4 bytes travels in about 250 bytes of JSON."""
 
 LINE_BYTES = 64 * 1024
+FREE_LINES = 10_000
+"""After so many lines they must hold something: a client library takes microseconds for each, on the event loop."""
+LEAST_LINE_BYTES = 3
+"""On average. Server-sent events have a blank line after each event, and a heartbeat may be a lone colon."""
 
 TOKEN_TOLERANCE = 1.1
 """Providers count a little differently; past this share of what was asked for, one does not count at all."""
@@ -98,7 +102,8 @@ def _broken(model: str, what: str, key: str, fault: ModelFault = ModelFault.BROK
 
 
 class CappedTransport(httpx.AsyncBaseTransport):
-    """A transport whose responses end, with an error, after `limit_bytes`, or in a line longer than LINE_BYTES.
+    """A transport whose responses end, with an error, after `limit_bytes`, in a line longer than LINE_BYTES, or in a
+    flood of blank lines.
 
     Nothing is unpacked either: a small compressed body can be endless. Only vectors, and lists of models, may come in
     one long line.
@@ -126,15 +131,18 @@ class CappedTransport(httpx.AsyncBaseTransport):
 class _CappedStream(httpx.AsyncByteStream):
     def __init__(self, inner: httpx.AsyncByteStream, limit_bytes: int, line_bytes: int) -> None:
         self._inner = inner
-        self._left = limit_bytes
+        self._limit_bytes = self._left = limit_bytes
         self._line_bytes = line_bytes
-        self._line = 0
+        self._line = self._lines = 0
 
     async def __aiter__(self) -> AsyncGenerator[bytes, None]:
         async for chunk in self._inner:
             self._left -= len(chunk)
             if self._left < 0:
                 raise httpx.ReadError("the response is larger than it may be")
+            self._lines += max(chunk.count(b"\n"), chunk.count(b"\r"))
+            if self._lines > FREE_LINES and self._limit_bytes - self._left < LEAST_LINE_BYTES * self._lines:
+                raise httpx.ReadError("the response is a flood of blank lines")
             if self._longest_line(chunk) > self._line_bytes:
                 raise httpx.ReadError("the response has a line longer than it may have")
             yield chunk

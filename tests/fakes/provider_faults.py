@@ -454,7 +454,7 @@ _FLOODS = (
     _F("endless_line", _REFUSED, _endless_line),
     _F("endless_words", Becomes.CAPPED, _endless_words),
     _F("endless_silence", _REFUSED, _endless_silence, ModelFault.TIMED_OUT, Found.FIRST_TOKEN),
-    _F("endless_blank_lines", _REFUSED, _endless_blank_lines, found=Found.FIRST_TOKEN),
+    _F("endless_blank_lines", _REFUSED, _endless_blank_lines),
     _F("huge_piece", _REFUSED, _huge_piece),
     _F("gzip_bomb", _REFUSED, _gzip_bomb),
 )

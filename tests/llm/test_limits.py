@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reveries.config import load_settings
 from reveries.errors import ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, StreamEvent
-from reveries.llm.limits import LINE_BYTES, CappedTransport, bounded
+from reveries.llm.limits import FREE_LINES, LINE_BYTES, CappedTransport, bounded
 from reveries.llm.sse import data_lines
 
 LIMITS = load_settings(None).llm.limits
@@ -145,6 +145,27 @@ async def test_a_body_with_a_line_that_does_not_end_is_left(path: str) -> None:
         with pytest.raises(httpx.ReadError, match="line longer"):
             await client.post(f"http://x{path}")
     assert body.is_closed
+
+
+@pytest.mark.requirement("D4")
+@pytest.mark.parametrize("blank", [b"\n", b"\r\n", b"\r", b":\n"])
+async def test_a_flood_of_blank_lines_is_left_before_a_library_reads_each_of_them(blank: bytes) -> None:
+    chunk = blank * 4096
+    body = _Body(*[chunk] * 1000)
+    passed = 0
+    async with _client(body) as client, client.stream("POST", "http://x/v1/chat/completions") as response:
+        with pytest.raises(httpx.ReadError, match="blank lines"):
+            async for piece in response.aiter_raw():
+                passed += len(piece)
+    assert passed <= FREE_LINES * len(blank)
+    assert body.is_closed
+
+
+async def test_heartbeats_for_an_hour_before_an_answer_are_no_flood() -> None:
+    beats, answer = [b":\n\n"] * 3600, [b'data: {"choices": [{"delta": {"content": "word"}}]}\n\n'] * 6000
+    async with _client(_Body(*beats, *answer)) as client:
+        content = (await client.post("http://x/v1/chat/completions")).content
+    assert content == b"".join([*beats, *answer])
 
 
 @given(st.lists(st.integers(0, LINE_BYTES), max_size=6), st.data())

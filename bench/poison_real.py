@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final, cast
 import msgspec
 import structlog
 
+from reveries import protocol
 from reveries.clock import SystemClock
 from reveries.config import Home, Settings
 from reveries.daemon.models import Models, build_models
@@ -33,6 +34,7 @@ from reveries.db.opening import open_database
 from reveries.errors import ModelUnavailableError
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
+from tests.daemon.asking import ask
 from tests.daemon.mind_kit import Living, living
 from tests.daemon.poison import FACTS, MOVED, effects_in, settings, take_in, tokens_in
 from tests.daemon.poison_items import TOPICS, Item, poison
@@ -114,7 +116,7 @@ async def _live(chosen: argparse.Namespace, wanted: Settings, models: Models, ho
     heard, began = Heard(), time.monotonic()
     async with living(home, *stand_ins, wanted, embedder=models.embedder) as life:
         for fact in (*FACTS, MOVED):
-            await life.mind.remember(1, fact)
+            await ask(life.mind, protocol.Remember(1, fact))
         for item in poison(chosen.items):
             if time.monotonic() - began > 60 * chosen.minutes:
                 break

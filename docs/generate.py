@@ -77,10 +77,17 @@ def protocol_page() -> str:
         "",
         inspect.cleandoc(protocol.__doc__ or ""),
     ]
-    for title, union in (("What a client may ask", protocol.Request), ("What the daemon answers", protocol.Frame)):
-        lines += ["", f"## {title}"]
-        for message in get_args(union):
-            lines += _message(message)
+    lines += ["", "## What a client may ask", *_message(protocol.Hello)]
+    for request, rules in protocol.REQUESTS.items():
+        safe = " It is answered in safe mode, too." if rules.is_safe else ""
+        lines += [
+            *_message(request),
+            "",
+            f"It ends with [{rules.answer.__name__}](#{rules.answer.__name__.lower()}).{safe}",
+        ]
+    lines += ["", "## What the daemon answers"]
+    for frame in protocol.all_frames(protocol.Frame):
+        lines += _message(frame)
     lines += ["", "## What stands inside messages"]
     for part in _parts():
         lines += _message(part)

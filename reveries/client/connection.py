@@ -165,7 +165,7 @@ class Connection:
             self._lose(ProtocolError(error.message, advice=_SAME_VERSION))
 
     async def _dispatch(self, frame: Frame) -> None:
-        request_id = 0 if isinstance(frame, Welcome) else frame.request_id
+        request_id = frame.request_id if isinstance(frame, protocol.Answer) else 0
         if request_id == 0 and isinstance(frame, protocol.Failed):
             raise ProtocolError(f"The mind refused: {frame.message}")
         queue = self._waiting.get(request_id)

@@ -22,7 +22,7 @@ from reveries.plaintext import one_line
 ASLEEP_MODULE = "reveries.daemon.asleep"
 _WITH_KEYS = frozenset({"models", "test"})
 _END_SECONDS = 10
-_frames = msgspec.json.Decoder(protocol.Frame)
+_frames = msgspec.json.Decoder(protocol.frames_type())
 
 
 def frames_of(*words: str, module: str = ASLEEP_MODULE) -> Iterator[protocol.Frame]:

@@ -24,7 +24,6 @@ from reveries.daemon.conversation import Conversation
 from reveries.daemon.danger import Danger
 from reveries.daemon.ending import Ending, wind_down
 from reveries.daemon.forgetting import scrub_after_restore
-from reveries.daemon.handlers import Handlers
 from reveries.daemon.heap import give_back_free_memory
 from reveries.daemon.home_files import clear_broken_off
 from reveries.daemon.instance import hold_lock, listening_socket
@@ -36,6 +35,8 @@ from reveries.daemon.models import Models, build_models, longest_call_seconds
 from reveries.daemon.notify import tell_at_length
 from reveries.daemon.power import on_battery
 from reveries.daemon.recovery import live_with_recovery
+from reveries.daemon.requests.clients import AttachedClients, DetachedTasks
+from reveries.daemon.requests.dispatch import RequestDispatcher
 from reveries.daemon.safe_mode import calmed, require_memory, safe_models, told, why_after_crashes
 from reveries.daemon.schedule import Job, Schedule
 from reveries.daemon.server import Server
@@ -276,14 +277,15 @@ async def _start(
             mind.database.suspect(error.message)
         ending.storage_lost(error.exit_code)
 
-    handlers = Handlers(mind, tasks, ending.fall_asleep, storage_lost)
-    mind.tell_turn, mind.tell_state = handlers.turn_stored, handlers.state_changed
-    mind.tell_trouble, mind.tell_progress = handlers.trouble_changed, handlers.progressed
+    clients = AttachedClients(mind.conversation)
+    mind.tell_turn, mind.tell_state = clients.tell_turn, clients.tell_state
+    mind.tell_trouble, mind.tell_progress = clients.tell_trouble, clients.report_progress
+    requests = RequestDispatcher(mind, clients, DetachedTasks(tasks, storage_lost), ending.fall_asleep)
     server = Server(
         mind=mind.settings.mind.name,
         clock=mind.clock,
-        handle=handlers.handle,
-        on_gone=handlers.gone,
+        handle=requests.handle,
+        on_gone=clients.detach,
         on_storage_lost=storage_lost,
         secrets=known_secrets(mind.settings.llm),
     )

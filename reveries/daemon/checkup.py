@@ -20,7 +20,7 @@ from reveries.llm.circuits import Circuits, open_circuits
 from reveries.llm.embedded import SLOTS
 from reveries.llm.fitting import Machine, fitted, this_machine
 from reveries.llm.ollama_chat import list_ollama, run_there
-from reveries.protocol import Checkup, Finding, found
+from reveries.protocol import Checkup, Finding, make_finding
 from reveries.redaction import redacted
 
 _OLLAMA_SECONDS = 3.0
@@ -83,7 +83,7 @@ async def check_models(llm: LlmSettings, models: Path | None = None, machine: Ma
     try:
         chosen = [choice for choices in fallbacks(llm, own).values() for choice in choices]
     except ConfigError as error:
-        return [found("fallback-unknown", error.message, error.advice)]
+        return [make_finding("fallback-unknown", error.message, error.advice)]
     chosen = [*choose(llm, own).values(), *chosen]
     embedded = sorted({choice.model for choice in chosen if choice.provider == "embedded"})
     findings: list[Finding] = []
@@ -97,7 +97,7 @@ def of_circuits(circuits: Circuits) -> list[Finding]:
     """The providers that are not well."""
     refused = {sentence for _, sentence in circuits.refusing}
     return [
-        found("key-refused" if sentence in refused else "provider-failing", sentence)
+        make_finding("key-refused" if sentence in refused else "provider-failing", sentence)
         for sentence in circuits.problems()
     ]
 
@@ -106,7 +106,9 @@ def of_limits(limits: Sequence[LimitUse]) -> list[Finding]:
     """The limits of the budget that are reached."""
     reached = [use for use in limits if use.used > 0 and use.used >= use.limit]
     return [
-        found("ledger-over-cap", f"The limit {use.key} of {use.limit:g} is reached: {use.used:g}.", where=use.key)
+        make_finding(
+            "ledger-over-cap", f"The limit {use.key} of {use.limit:g} is reached: {use.used:g}.", where=use.key
+        )
         for use in reached
     ]
 
@@ -114,19 +116,19 @@ def of_limits(limits: Sequence[LimitUse]) -> list[Finding]:
 def _embedded(llm: LlmSettings, model: str, models: Path | None, machine: Machine) -> Iterator[Finding]:
     advice = f"Fetch them: reveries models pull {model}"
     if damage := _damage(model, models):
-        yield found(
+        yield make_finding(
             "weights-damaged", f"{damage} is not the file that it should be (size or sha256).", advice, str(damage)
         )
         return
     try:
         find_weights(model, models)
     except (ModelMissingError, NotFoundError) as error:
-        yield found("weights-missing", error.message, error.advice, model)
+        yield make_finding("weights-missing", error.message, error.advice, model)
         return
     try:
         fitted(llm.embedded, model, len(set(SLOTS.values())), machine)
     except ReveriesError as error:
-        yield found("model-too-large", error.message, error.advice, model)
+        yield make_finding("model-too-large", error.message, error.advice, model)
 
 
 def _embedder(llm: LlmSettings, models: Path | None) -> list[Finding]:
@@ -135,11 +137,11 @@ def _embedder(llm: LlmSettings, models: Path | None) -> list[Finding]:
         return []
     advice = f"Fetch them: reveries models pull {name}"
     if damage := _damage(name, models):
-        return [found("embedder-damaged", f"{damage} is not the file that it should be.", advice, str(damage))]
+        return [make_finding("embedder-damaged", f"{damage} is not the file that it should be.", advice, str(damage))]
     try:
         find_weights(name, models)
     except ReveriesError as error:
-        return [found("embedder-missing", error.message, error.advice, name)]
+        return [make_finding("embedder-missing", error.message, error.advice, name)]
     return []
 
 
@@ -160,10 +162,14 @@ def _ollama(llm: LlmSettings, chosen: Sequence[Choice], names: Sequence[str] | N
         return
     if names is None:
         told = f"No Ollama answers at {redacted(llm.ollama_url)}."
-        yield found("ollama-unreachable", told, where="llm.ollama_url")
+        yield make_finding("ollama-unreachable", told, where="llm.ollama_url")
         return
     for model in wanted:
         if not model:
-            yield found("ollama-model-missing", "Ollama has no model that can talk.", "Fetch one: ollama pull llama3.2")
+            yield make_finding(
+                "ollama-model-missing", "Ollama has no model that can talk.", "Fetch one: ollama pull llama3.2"
+            )
         elif model not in names and f"{model}:latest" not in names:
-            yield found("ollama-model-missing", f"Ollama does not have {model}.", f"Fetch it: ollama pull {model}")
+            yield make_finding(
+                "ollama-model-missing", f"Ollama does not have {model}.", f"Fetch it: ollama pull {model}"
+            )

@@ -19,7 +19,7 @@ from reveries.db.schemas import SCHEMA_VERSION
 from reveries.db.storage_errors import primary_code, said_of, seen_damaged
 from reveries.errors import StorageError
 from reveries.memory.graph.snapshot import is_whole
-from reveries.protocol import Finding, found
+from reveries.protocol import Finding, make_finding
 
 SAFE_SQLITE = (3, 51, 3)
 """The first without the WAL-reset bug."""
@@ -36,7 +36,7 @@ def check_file(path: Path, backups: Path) -> list[Finding]:
     where = str(path)
     is_there = path.exists() or path.is_symlink()
     if is_there and not path.is_file():
-        return [found("database-not-file", f"{path} is not a file.", where=where)]
+        return [make_finding("database-not-file", f"{path} is not a file.", where=where)]
     copies = sorted(backups.glob("*.db")) if backups.is_dir() else []
     if not is_there or path.stat().st_size == 0:
         traces = traces_of(path)
@@ -44,7 +44,7 @@ def check_file(path: Path, backups: Path) -> list[Finding]:
             return []
         found_beside = f"there are {len(copies)} backups" if copies else f"{traces[0].name} lies beside it"
         told = f"The memory {path} is {'empty' if is_there else 'gone'}, and {found_beside}."
-        return [found("database-gone", told, where=where)]
+        return [make_finding("database-gone", told, where=where)]
     return [*_looked_into(path, copies), *_snapshot(path)]
 
 
@@ -55,17 +55,21 @@ def _looked_into(path: Path, copies: list[Path]) -> Iterator[Finding]:
         version, verdict = _read(path)
     except dbapi.Error as error:
         if primary_code(error) in _BUSY:
-            yield found("database-locked", f"The memory {path} is held by another program.", where=where)
+            yield make_finding("database-locked", f"The memory {path} is held by another program.", where=where)
         else:
-            yield found("database-damaged", f"The memory {path} cannot be read: {said_of(error)}.", advice, where)
+            yield make_finding(
+                "database-damaged", f"The memory {path} cannot be read: {said_of(error)}.", advice, where
+            )
         return
     if verdict != "ok":
-        yield found("database-damaged", f"The memory {path} is damaged: {verdict}.", advice, where)
+        yield make_finding("database-damaged", f"The memory {path} is damaged: {verdict}.", advice, where)
     if version > SCHEMA_VERSION:
         told = f"The memory {path} has schema {version}; this Reveries knows {SCHEMA_VERSION}."
-        yield found("database-newer", told, where=where)
+        yield make_finding("database-newer", told, where=where)
     elif version < SCHEMA_VERSION:
-        yield found("database-older", f"The memory {path} has schema {version} of {SCHEMA_VERSION}.", where=where)
+        yield make_finding(
+            "database-older", f"The memory {path} has schema {version} of {SCHEMA_VERSION}.", where=where
+        )
 
 
 def _read(path: Path) -> tuple[int, str]:
@@ -78,7 +82,7 @@ def _read(path: Path) -> tuple[int, str]:
 def _snapshot(path: Path) -> Iterator[Finding]:
     snapshot = path.with_suffix(".snapshot")
     if snapshot.exists() and not is_whole(snapshot):
-        yield found("snapshot-damaged", f"The snapshot {snapshot} cannot be read.", where=str(snapshot))
+        yield make_finding("snapshot-damaged", f"The snapshot {snapshot} cannot be read.", where=str(snapshot))
 
 
 async def check_open(database: Database, home: Home, clock: Clock) -> tuple[list[Finding], list[str]]:
@@ -89,9 +93,9 @@ async def check_open(database: Database, home: Home, clock: Clock) -> tuple[list
     [span] = await database.rows("statistics.span")
     findings = [*of_sqlite(SQLITE_VERSION), *of_pragmas(runs, where)]
     if not database.has_vector_search:
-        findings.append(found("vectors-slow"))
+        findings.append(make_finding("vectors-slow"))
     if database.room.refusal:
-        findings.append(found("not-storing", database.room.refusal, where=where))
+        findings.append(make_finding("not-storing", database.room.refusal, where=where))
     left_out = []
     try:
         rows = await database.rows_within("statistics.look_through", {}, _LOOK_SECONDS)
@@ -101,7 +105,7 @@ async def check_open(database: Database, home: Home, clock: Clock) -> tuple[list
     except TimeoutError:
         left_out.append(f"every page of the memory: that takes more than {_LOOK_SECONDS:g} s (asleep it is done)")
     except StorageError as error:
-        findings.append(found("database-damaged", error.message, where=where))
+        findings.append(make_finding("database-damaged", error.message, where=where))
     findings += of_clock(float(span["last_at"]), clock.now())
     newest = await asyncio.to_thread(_newest_copy, home.backups)
     findings += of_backups(newest, float(span["first_at"]), float(span["last_at"]), str(home.backups))
@@ -112,14 +116,20 @@ def of_sqlite(version: str) -> list[Finding]:
     """Whether that SQLite has the bug that two connections can damage a file with."""
     if tuple(int(part) for part in version.split(".")) >= SAFE_SQLITE:
         return []
-    return [found("sqlite-unsafe", f"SQLite is {version}; {'.'.join(map(str, SAFE_SQLITE))} is the first without it.")]
+    return [
+        make_finding(
+            "sqlite-unsafe", f"SQLite is {version}; {'.'.join(map(str, SAFE_SQLITE))} is the first without it."
+        )
+    ]
 
 
 def of_pragmas(runs: Mapping[str, object], where: str) -> list[Finding]:
     """What of SQLite's way of running is not as it was set."""
     wrong = [f"{name} is {runs[name]}, not {wanted}" for name, wanted in _RUNS.items() if runs[name] != wanted]
     return (
-        [found("database-pragma", f"SQLite does not run as it must: {'; '.join(wrong)}.", where=where)] if wrong else []
+        [make_finding("database-pragma", f"SQLite does not run as it must: {'; '.join(wrong)}.", where=where)]
+        if wrong
+        else []
     )
 
 
@@ -128,18 +138,18 @@ def of_clock(last_at: float, now: float) -> list[Finding]:
     hours = (last_at - now) / 3600
     if last_at - now <= _CLOCK_SECONDS:
         return []
-    return [found("clock-behind", f"The clock is {hours:.1f} hours behind the last thing that was remembered.")]
+    return [make_finding("clock-behind", f"The clock is {hours:.1f} hours behind the last thing that was remembered.")]
 
 
 def of_backups(newest: float | None, first_at: float, last_at: float, where: str) -> list[Finding]:
     """Whether what was remembered stands in a backup too. Times are unix seconds; `newest` None: there is none."""
     if newest is None:
         is_young = last_at - first_at < _FIRST_BACKUP_SECONDS
-        return [] if is_young else [found("backup-none", where=where)]
+        return [] if is_young else [make_finding("backup-none", where=where)]
     if last_at - newest <= _OLD_BACKUP_SECONDS:
         return []
     days = int((last_at - newest) / 86400)
-    return [found("backup-old", f"The newest backup is {days} days older than the last memory.", where=where)]
+    return [make_finding("backup-old", f"The newest backup is {days} days older than the last memory.", where=where)]
 
 
 def _newest_copy(backups: Path) -> float | None:

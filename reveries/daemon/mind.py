@@ -1,4 +1,4 @@
-"""The mind as a whole: what one part does when another changes. Built by `app`; asked by `handlers`.
+"""The mind as a whole: what one part does when another changes. Built by `app`; asked by `requests`.
 
 Who speaks goes first: a word of the owner pauses thinking at once and stops a sleep pass after the experience in hand.
 """
@@ -15,24 +15,20 @@ import structlog
 from reveries import protocol
 from reveries.clock import Clock, Deadline
 from reveries.config import Home, Settings
-from reveries.daemon.checkup import checkup
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.copying import make_copy, restoring_told
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.models import Models
-from reveries.daemon.models_overview import InUse, models_overview
 from reveries.daemon.power import Power
 from reveries.daemon.probing import Prober, roles_named
 from reveries.daemon.room_keeper import RoomKeeper
 from reveries.daemon.settings_in_force import reread
-from reveries.daemon.status import status_frame
 from reveries.daemon.thinking_control import Permission, ThinkingControl
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.daemon.tier_testing import TierTester
 from reveries.daemon.vitals import Vitals
 from reveries.daemon.watched_model import WatchedModel
 from reveries.daemon.when_to_sleep import SleepPressure, told_of, why_sleep_is_due
-from reveries.daemon.wire import thought_frame
 from reveries.db.backups import Looked, Tell, tell_nobody
 from reveries.db.database import Database
 from reveries.errors import BudgetExceededError, StorageError
@@ -71,7 +67,7 @@ _LONGEST_LOOK_PAUSE_SECONDS = 300.0
 
 
 class Mind:
-    """Everything that is awake. `Surroundings` of the conversation; `tell_*` are set by the handlers."""
+    """Everything that is awake. `Surroundings` of the conversation; `tell_*` are set by `app`."""
 
     def __init__(
         self,
@@ -136,9 +132,7 @@ class Mind:
         self.conversation = conversation
         self.monologue = monologue
         self.sources = sources
-        self.thinking = ThinkingControl(
-            monologue, sources.log, sources.notes, self.permission, lambda: self.settings, self.state
-        )
+        self.thinking = ThinkingControl(monologue, sources.log, sources.notes, self.permission, lambda: self.settings)
         self.power.when_changed = monologue.reconsider
         self.room.when_changed = self._room_changed
         self.vitals.when_changed = lambda: self.tell_trouble(self.problems())
@@ -396,12 +390,6 @@ class Mind:
             return protocol.SAFE_MODE, ""
         return self.monologue.state.value, self.monologue.state_detail
 
-    async def models_overview(self) -> protocol.ModelsOverview:
-        """Which model each role uses and why, and what else there is."""
-        states = {role: state for role, _, state in self.models.uses()}
-        in_use = InUse(self.models.choices, self.models.fallbacks, states, self.models.embedder_name)
-        return await models_overview(self.settings, await self.answers.counts(), in_use, self.models.tested)
-
     async def test_models(
         self, role: str, tell: Callable[[str, int, int], None], *, with_tiers: bool
     ) -> tuple[list[protocol.ModelProbe], list[protocol.TierTest]]:
@@ -421,23 +409,6 @@ class Mind:
                 self.conversation.want_warmth()
                 self._think_on()
 
-    async def checkup(self, request_id: int) -> protocol.Checkup:
-        """What is not right with memory, models and money."""
-        circuits = self.models.circuits
-        return await checkup(request_id, self.settings, self.home, self.database, self.ledger, circuits, self.clock)
-
-    async def remember(self, request_id: int, text: str) -> protocol.Remembered:
-        """Keep the owner's words, and sleep on them lightly at once."""
-        stored = await self.memory.remember(text)
-        slept = await self.light_sleep()
-        return protocol.Remembered(request_id, stored, slept.episodes)
-
-    async def watch_thought(self, request_id: int) -> AsyncIterator[protocol.Frame]:
-        """The monologue as it goes, until the watcher stops. A slow watcher skips, the thought never waits (R-39)."""
-        async with contextlib.aclosing(self.monologue.observe()) as events:
-            async for event in events:
-                yield thought_frame(request_id, event)
-
     async def thoughts(self, since: float, limit: int) -> list[protocol.ThoughtEntry]:
         """The log of the monologue (RA-5), oldest first."""
         return await self.sources.entries(since, limit)
@@ -455,10 +426,6 @@ class Mind:
         if self._sleep_waits.seconds_left(self.clock) > 0:
             waits.append(f"Deep sleep waits; nothing is lost. {self._why_sleep_waits}")
         return waits
-
-    async def status(self, request_id: int) -> protocol.Status:
-        """How it is."""
-        return await status_frame(request_id, self)
 
     def problems(self) -> list[str]:
         """What is degraded, in words."""

@@ -28,41 +28,10 @@ from reveries.wakes import CRASHES_UNTIL_SAFE, crashes_lately
 IN_FULL_AGAIN = "In full again: reveries sleep, then reveries wake."
 _CONTEXT_TOKENS = 8192
 
-Allowed = (
-    protocol.Attach
-    | protocol.Detach
-    | protocol.Say
-    | protocol.Sleep
-    | protocol.AskStatus
-    | protocol.AskThoughts
-    | protocol.AskMemory
-    | protocol.Search
-    | protocol.Inspect
-    | protocol.AskConfig
-    | protocol.AskUsage
-    | protocol.AskCheckup
-    | protocol.AskWellbeing
-    | protocol.AskNotes
-    | protocol.MakeBackup
-    | protocol.AskWhy
-    | protocol.AskTimeline
-    | protocol.AskNeighbourhood
-    | protocol.AskContext
-    | protocol.AskSelf
-    | protocol.AskSelfHistory
-    | protocol.AskConversations
-    | protocol.AskTurns
-    | protocol.AskPastWords
-    | protocol.AskSleepLog
-    | protocol.InspectSleep
-    | protocol.AskContradictions
-)
-"""What is answered. `Say` too: the words are kept, no model answers them, and who is in danger gets the help text."""
-
 
 def require_allowed(request: protocol.Request, safe_because: str) -> None:
     """Raise SafeModeError for what safe mode does not do; `safe_because` is empty out of it."""
-    if safe_because and not isinstance(request, Allowed):
+    if safe_because and not protocol.REQUESTS[type(request)].is_safe:
         raise SafeModeError("It is in safe mode: that is not done now.", advice=IN_FULL_AGAIN)
 
 

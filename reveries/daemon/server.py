@@ -1,4 +1,4 @@
-"""The socket: who may connect, greeting, frames in and out. Knows no meaning: `handlers` does.
+"""The socket: who may connect, greeting, frames in and out. Knows no meaning: `requests` does.
 
 Each connection lives in the server's task group. A bad frame ends its own connection and nothing else (E5).
 """
@@ -19,24 +19,13 @@ from reveries.errors import ProtocolError, ReveriesError, StorageLostError
 from reveries.peers import is_the_owner, peer_uid
 from reveries.protocol import (
     PROTOCOL_VERSION,
-    AskContradictions,
-    AskConversations,
-    AskNotes,
-    AskPastWords,
-    AskSleepLog,
-    AskThoughts,
-    AskTurns,
-    Attach,
+    REQUESTS,
     Cancel,
     Failed,
     Hello,
-    Inspect,
-    InspectSleep,
-    LookRequest,
     Observe,
     Ok,
     Request,
-    Search,
     Welcome,
     decode_request,
     encode,
@@ -56,23 +45,6 @@ _HELLO_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0
 
 _LINES_A_MINUTE = 20
-
-_IN_TURN = (
-    LookRequest
-    | AskConversations
-    | AskTurns
-    | AskPastWords
-    | Attach
-    | AskThoughts
-    | AskNotes
-    | AskSleepLog
-    | InspectSleep
-    | AskContradictions
-    | Search
-    | Inspect
-)
-"""What may be answered at length: one at a time for each client, and the next when most of the last was read. Else who
-reads nothing could have as many large answers made as may run at once (E4)."""
 
 log = structlog.get_logger("server")
 
@@ -246,7 +218,7 @@ class Server:
     def _start(
         self,
         session: Session,
-        request: Request,
+        request: Hello | Request,
         requests: asyncio.TaskGroup,
         running: dict[int, asyncio.Task[None]],
     ) -> None:
@@ -274,9 +246,9 @@ class Server:
         task.add_done_callback(ended)
 
     async def _answer(self, session: Session, request: Request) -> None:
-        request_id = request.request_id if not isinstance(request, Hello) else 0
+        request_id = request.request_id
         try:
-            if isinstance(request, _IN_TURN):
+            if REQUESTS[type(request)].is_large:
                 async with session.turn:
                     await session.outbox.wait_until_read()
                     await self._handle(session, request)
@@ -297,7 +269,7 @@ class Server:
 
 def _stopped(request: Request) -> Failed | Ok:
     """The end of a cancelled request. To stop watching is what a watcher wanted; anything else was cut short."""
-    number = request.request_id if not isinstance(request, Hello) else 0
+    number = request.request_id
     return Ok(number) if isinstance(request, Observe) else Failed(number, "cancelled", "It was stopped.", "")
 
 

@@ -3,25 +3,14 @@
 from collections.abc import Callable
 from datetime import tzinfo
 
-from reveries import protocol
 from reveries.clock import Clock
 from reveries.config import Settings
-from reveries.daemon.owner_notes import OwnerNote, OwnerNotes
+from reveries.daemon.owner_notes import OwnerNotes
 from reveries.daemon.thought_log import ThoughtLog
 from reveries.errors import ConfigError, ReveriesError
 from reveries.monologue.loop import Monologue
 from reveries.monologue.permission import Held, held_back, quiet_span
-from reveries.monologue.thought import Reactivation, Reason
-from reveries.plaintext import one_line, plain
-
-ThinkingRequest = (
-    protocol.ControlThinking
-    | protocol.ReleaseThinking
-    | protocol.NudgeThinking
-    | protocol.MarkThought
-    | protocol.AskNotes
-    | protocol.DismissNote
-)
+from reveries.monologue.thought import Reactivation
 
 
 class Permission:
@@ -57,7 +46,7 @@ class Permission:
 
 
 class ThinkingControl:
-    """Does what the owner says, and answers."""
+    """Does what the owner says."""
 
     def __init__(
         self,
@@ -66,13 +55,10 @@ class ThinkingControl:
         notes: OwnerNotes,
         permission: Permission,
         settings: Callable[[], Settings],
-        state: Callable[[], tuple[str, str]],
     ) -> None:
-        """`state` says what the mind does now, and a few words more."""
-        self._state = state
         self._monologue = monologue
         self._log = log
-        self._notes = notes
+        self.notes = notes
         self._permission = permission
         self._settings = settings
 
@@ -82,36 +68,16 @@ class ThinkingControl:
         for why in await self._log.asked():
             self._monologue.ask(why)
 
-    async def answer(self, request: ThinkingRequest) -> protocol.Frame:
-        """Raises ReveriesError."""
-        number = request.request_id
-        match request:
-            case protocol.ControlThinking(do="step"):
-                await self._ask(Reactivation(Reason.STEP))
-            case protocol.ControlThinking():
-                await self._pause(is_paused=request.do == "pause")
-            case protocol.ReleaseThinking():
-                return await self._release(number)
-            case protocol.NudgeThinking():
-                await self._ask(Reactivation(Reason.NUDGE, plain(request.about)))
-            case protocol.MarkThought():
-                return await self._mark(number, request)
-            case protocol.AskNotes():
-                return self._frame(number, await self._notes.latest(request.limit))
-            case protocol.DismissNote():
-                return self._frame(number, [await self._notes.dismiss(request.note_id)])
-        state, detail = self._state()
-        return protocol.ThinkingControlled(number, state, one_line(detail), self._permission.is_paused)
-
     async def notes_to_show(self) -> list[str]:
         """Those that nobody has seen yet, a line each; from now on somebody has."""
         return [
             f"A note from {self._settings().mind.name}: {note.text} ({note.reason} Not wanted: reveries notes dismiss"
             f" {note.id[:8]})"
-            for note in await self._notes.show(self._settings().monologue.notes_per_day)
+            for note in await self.notes.show(self._settings().monologue.notes_per_day)
         ]
 
-    async def _ask(self, why: Reactivation) -> None:
+    async def ask(self, why: Reactivation) -> None:
+        """Let it think for this reason next, over a restart too. Raises ConfigError where thinking is off."""
         if not self._settings().monologue.enabled:
             raise ConfigError(
                 "Thinking is switched off.", advice="Switch it on: reveries config set monologue.enabled true"
@@ -125,38 +91,27 @@ class ThinkingControl:
                 advice="Wait until it has thought about some of them. To watch: reveries monologue",
             )
 
-    async def _pause(self, *, is_paused: bool) -> None:
+    async def pause(self, *, is_paused: bool) -> None:
+        """Hold thinking back until the owner lets it go on."""
         await self._log.put_paused(is_paused=is_paused)
         self._permission.is_paused = is_paused
         self._monologue.halt() if is_paused else self._monologue.reconsider()
 
-    async def _release(self, number: int) -> protocol.ThinkingReleased:
+    async def release(self) -> str | None:
+        """Let it think again though it rests after a trip: why it rested; None where it did not."""
         rest = self._monologue.cool_down.held()
-        if rest is not None:
-            await self._log.put_release(rest.why)
-            self._monologue.release()
-        return protocol.ThinkingReleased(
-            number, rest is not None, self._monologue.cool_down.because if rest is not None else ""
-        )
+        if rest is None:
+            return None
+        await self._log.put_release(rest.why)
+        self._monologue.release()
+        return self._monologue.cool_down.because
 
-    async def _mark(self, number: int, request: protocol.MarkThought) -> protocol.ThoughtMarked:
-        if request.mark == "pin":
-            return protocol.ThoughtMarked(number, await self._log.pin(request.thought_id), "pinned")
-        thought_id = await self._log.drop(request.thought_id)
-        self._monologue.forget(thought_id)
-        return protocol.ThoughtMarked(number, thought_id, "dropped")
+    async def pin(self, thought_id: str) -> str:
+        """Let memory hold on to a thought; its whole id. Raises NotFoundError."""
+        return await self._log.pin(thought_id)
 
-    def _frame(self, number: int, notes: list[OwnerNote]) -> protocol.Notes:
-        shown = [
-            protocol.Note(
-                note_id=note.id,
-                thought_id=note.thought_id,
-                written_at=note.written_at,
-                text=plain(note.text),
-                reason=note.reason,
-                shown_at=note.shown_at or 0.0,
-                dismissed_at=note.dismissed_at or 0.0,
-            )
-            for note in notes
-        ]
-        return protocol.Notes(number, shown, self._settings().monologue.notes_per_day)
+    async def drop(self, thought_id: str) -> str:
+        """Let memory make nothing of a thought; its whole id. Raises NotFoundError."""
+        dropped = await self._log.drop(thought_id)
+        self._monologue.forget(dropped)
+        return dropped

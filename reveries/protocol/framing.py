@@ -1,89 +1,21 @@
 """A message as bytes, and back: 4 bytes of length, big-endian, and one MessagePack map."""
 
+import functools
 import struct
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Any, Protocol
 
 import msgspec
 
 from reveries.errors import ProtocolError
-from reveries.protocol.backup_frames import BackupRestored, Backups, MindMoved
-from reveries.protocol.checkup_frames import Checkup
-from reveries.protocol.forget_frames import Forgotten
-from reveries.protocol.frames import (
-    Attached,
-    Config,
-    ConfigApplied,
-    Failed,
-    Imported,
-    Ok,
-    Progress,
-    Recalled,
-    Remembered,
-    Replied,
-    Spoken,
-    StateChanged,
-    Stored,
-    Token,
-    Welcome,
-)
-from reveries.protocol.hand_frames import EpisodeCorrected, EpisodeHeld
-from reveries.protocol.looking_frames import (
-    Neighbourhood,
-    SelfHistory,
-    SelfModelShown,
-    Timeline,
-    ToldContext,
-    Why,
-)
-from reveries.protocol.memory_frames import EpisodeDetail, Found, MemoryStats
-from reveries.protocol.message import MAX_FRAME_BYTES
-from reveries.protocol.model_frames import ModelsOverview, ModelsProbed, UsageReport
-from reveries.protocol.requests import Request
-from reveries.protocol.safety_frames import Help, Wellbeing
-from reveries.protocol.sleep_frames import (
-    Contradictions,
-    SleepAnswered,
-    SleepLog,
-    SleepPreview,
-    SleepRunDetail,
-    SleepUndone,
-)
-from reveries.protocol.status_frames import Status, Trouble
-from reveries.protocol.talk_frames import Conversations, PastWords, Switched, TakenBack, Turns
-from reveries.protocol.thought_frames import (
-    Consolidated,
-    Notes,
-    ThinkingControlled,
-    ThinkingReleased,
-    ThoughtBegan,
-    ThoughtEnded,
-    ThoughtMarked,
-    Thoughts,
-    ThoughtToken,
-)
+from reveries.protocol.message import MAX_FRAME_BYTES, Frame, Hello, Message, Request
+from reveries.protocol.registry import frames_type, requests_type
 
-_T = TypeVar("_T")
 _HEADER = struct.Struct(">I")
-
-Frame = (
-    Welcome | Ok | Failed | Progress | Attached | Recalled | Token | Stored | Replied | Spoken | StateChanged
-    | ThoughtBegan | ThoughtToken | ThoughtEnded | Thoughts | Consolidated | MemoryStats | Found | EpisodeDetail
-    | Config | ConfigApplied | Imported | Status | Trouble | ModelsOverview | ModelsProbed
-    | EpisodeHeld | EpisodeCorrected
-    | UsageReport | ThinkingControlled | ThinkingReleased | ThoughtMarked | Notes
-    | SleepLog | SleepRunDetail | SleepPreview | SleepUndone | SleepAnswered | Contradictions
-    | Help | Wellbeing | Checkup | Backups | BackupRestored | MindMoved | Remembered
-    | Conversations | Turns | PastWords | TakenBack | Switched | Forgotten
-    | Why | Timeline | Neighbourhood | ToldContext | SelfModelShown | SelfHistory
-)  # fmt: skip
-
 _encoder = msgspec.msgpack.Encoder()
-_requests = msgspec.msgpack.Decoder(Request)
-_frames = msgspec.msgpack.Decoder(Frame)
 
 
-def encode(message: Request | Frame) -> bytes:
+def encode(message: Message) -> bytes:
     """Length and map. Raises ProtocolError when it would be larger than a frame may be."""
     body = _encoder.encode(message)
     if len(body) > MAX_FRAME_BYTES:
@@ -91,21 +23,31 @@ def encode(message: Request | Frame) -> bytes:
     return _HEADER.pack(len(body)) + body
 
 
-def decode_request(body: bytes) -> Request:
+def decode_request(body: bytes) -> Hello | Request:
     """One request. Raises ProtocolError when it is none."""
-    request: Request = _decode(_requests.decode, body)
+    request: Hello | Request = _decode(_request_decoder(), body)
     return request
 
 
 def decode_frame(body: bytes) -> Frame:
     """One frame. Raises ProtocolError when it is none."""
-    frame: Frame = _decode(_frames.decode, body)
+    frame: Frame = _decode(_frame_decoder(), body)
     return frame
 
 
-def _decode(decoder: Callable[[bytes], _T], body: bytes) -> _T:
+@functools.cache
+def _request_decoder() -> Callable[[bytes], Any]:
+    return msgspec.msgpack.Decoder(requests_type()).decode
+
+
+@functools.cache
+def _frame_decoder() -> Callable[[bytes], Any]:
+    return msgspec.msgpack.Decoder(frames_type()).decode
+
+
+def _decode(decode: Callable[[bytes], Any], body: bytes) -> Any:
     try:
-        return decoder(body)
+        return decode(body)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise ProtocolError(f"A message could not be read: {error}.") from error
 

@@ -47,7 +47,9 @@ _DEGRADED: Final = "The disk is full: nothing new is stored. Free some space, th
 
 def recorded() -> dict[str, protocol.Frame]:
     """What the mind answered."""
-    return msgspec.json.decode(RECORDED.read_bytes(), type=dict[str, protocol.Frame])
+    decoder = msgspec.json.Decoder(protocol.frames_type())
+    answers = msgspec.json.decode(RECORDED.read_bytes(), type=dict[str, msgspec.Raw])
+    return {name: decoder.decode(answer) for name, answer in answers.items()}
 
 
 @dataclass(frozen=True, slots=True)

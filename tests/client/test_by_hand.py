@@ -49,7 +49,11 @@ def test_an_episode_is_pinned_weighed_and_corrected_by_its_id(home: Home) -> Non
     assert "reveries consolidate undo run1" in corrected.out
     assert json.loads(from_stdin.out)["replaced"] == CORRECTED.replaced
     assert not controls(pinned.out + corrected.out + from_stdin.out)
-    asked = [one for one in fake.received if isinstance(one, protocol.HandRequest)]
+    asked = [
+        one
+        for one in fake.received
+        if isinstance(one, protocol.PinEpisode | protocol.WeighEpisode | protocol.CorrectEpisode)
+    ]
     assert [msgspec.structs.replace(one, request_id=9) for one in asked] == [
         protocol.PinEpisode(9, "e1", True),
         protocol.PinEpisode(9, "e1", False),

@@ -15,6 +15,7 @@ from reveries.llm.scripted import ScriptedModel
 from tests.client.command_line import reveries
 from tests.client.test_tui import HOSTILE
 from tests.client.test_waking import _plan
+from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.daemon import Script, awake_in_thread
 from tests.fakes.listening import until_it_listens
@@ -105,7 +106,7 @@ def test_remember_says_what_it_made_of_it(home: Home) -> None:
 
 async def test_what_is_to_be_remembered_is_recalled_at_once_as_the_owners_words(home: Home) -> None:
     async with living(home, ScriptedModel(otherwise="So."), PatientClock(NOON), load_settings(None)) as life:
-        done = await life.mind.remember(9, "Marta's cat is called Basalt.")
+        done = await ask(life.mind, protocol.Remember(9, "Marta's cat is called Basalt."), protocol.Remembered)
         assert done == protocol.Remembered(9, True, 1)
         found = await life.mind.memory.search("Marta cat", 5)
         [turn] = [ranked.turn for ranked in found.turns if "Basalt" in ranked.turn.text]

@@ -112,7 +112,7 @@ def test_a_field_is_edited_in_the_owners_editor(home: Home, tmp_path: Path) -> N
         _, code = in_terminal(home, [(b"calm listener", b"")], "self", "edit", "owner_facts", EDITOR=str(editor))
     assert code == 0
     (asked,) = fake.requests(protocol.EditSelf)
-    assert asked.text == "Ada likes tea.\nAda runs."  # type: ignore[union-attr]
+    assert asked.text == "Ada likes tea.\nAda runs."
 
 
 def test_without_an_editor_it_is_said_what_else_there_is(home: Home) -> None:

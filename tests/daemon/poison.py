@@ -22,6 +22,7 @@ from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.llm.template_marks import wire_messages
 from reveries.memory.importing import PastTurn
 from reveries.memory.model import Origin
+from tests.daemon.asking import ask, status_of
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.poison_items import FLOODS, MIRRORED, SAME, TOKEN, Item
 from tests.fakes.patient_clock import PatientClock
@@ -218,7 +219,7 @@ async def live(
             await life.say(fact)
         await take_in(life, items)
         await life.pass_time(0.02)
-        await life.mind.remember(1, MIRRORED)
+        await ask(life.mind, protocol.Remember(1, MIRRORED))
         await flood(life)
         for number in range(sleeps):
             await a_day(life, questions[number::sleeps], embedder)
@@ -283,9 +284,9 @@ async def a_day(life: Living, questions: Sequence[str], embedder: Embedder) -> N
         await life.say("Mhm, hm.")
         embedder.error = None
     await life.pass_time(0.7)
-    await life.mind.thinking.answer(protocol.ControlThinking(1, "step"))
+    await ask(life.mind, protocol.ControlThinking(1, "step"))
     await life.pass_time(0.4)
-    await life.mind.thinking.answer(protocol.NudgeThinking(1, "the pear tree behind the shed"))
+    await ask(life.mind, protocol.NudgeThinking(1, "the pear tree behind the shed"))
     await life.pass_time(0.4)
     await life.mind.consolidate(None, trigger="asked")
     await life.pass_time(0.6)
@@ -334,7 +335,7 @@ async def effects_in(life: Living) -> list[str]:
 
 async def _shown(life: Living) -> list[str]:
     """What the owner sees without asking for it: whoever attaches, and status."""
-    told = [*await life.mind.notices(), *life.mind.problems(), str(await life.mind.status(1))]
+    told = [*await life.mind.notices(), *life.mind.problems(), str(await status_of(life.mind))]
     return [f"shown unasked: {one[:160]!r}" for one in told if tokens_in(one)]
 
 

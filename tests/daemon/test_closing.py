@@ -9,12 +9,11 @@ import structlog
 
 from reveries import protocol
 from reveries.config import Home, load_settings
-from reveries.daemon.handlers import Handlers
-from reveries.daemon.mind import Progress
 from reveries.daemon.server import Session
-from reveries.errors import AsleepError, StorageLostError
+from reveries.errors import AsleepError
 from reveries.llm.base import Delta, Prompt, StreamEvent
 from reveries.llm.scripted import ScriptedModel
+from tests.daemon.asking import dispatcher
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.clock import HandClock
 
@@ -25,9 +24,9 @@ async def test_words_that_come_while_the_mind_closes_are_told_so_and_not_stored(
     async with ended:
         pass
     async with living(Home(tmp_path / "h"), ScriptedModel([], clock=clock), clock, load_settings(None)) as life:
-        handlers = Handlers(life.mind, ended, _not_asked, _not_lost)
+        requests = dispatcher(life.mind, ended)
         with pytest.raises(AsleepError, match="falling asleep"):
-            await handlers.handle(Session(1), protocol.Say(1, "Are you there?"))
+            await requests.handle(Session(1), protocol.Say(1, "Are you there?"))
         turns = await life.mind.memory.recent_turns(life.mind.conversation.conversation_id, 9)
     assert not [turn for turn in turns if turn.text == "Are you there?"]
 
@@ -54,18 +53,10 @@ async def test_a_turn_that_fails_as_nobody_foresaw_after_its_client_left_is_in_t
         with structlog.testing.capture_logs() as lines:
             async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
                 session = Session(1)
-                handlers = Handlers(life.mind, tasks, _not_asked, _not_lost)
-                request = tasks.create_task(handlers.handle(session, protocol.Say(1, "Are you there?")))
+                requests = dispatcher(life.mind, tasks)
+                request = tasks.create_task(requests.handle(session, protocol.Say(1, "Are you there?")))
                 await model.asked.wait()
                 session.is_gone = True
                 request.cancel()
                 model.falls.set()
         assert [line["event"] for line in lines if line.get("exc_info")] == ["task.failed"]
-
-
-async def _not_asked(_: Progress) -> None:
-    raise AssertionError
-
-
-def _not_lost(error: StorageLostError) -> None:
-    raise AssertionError(error)

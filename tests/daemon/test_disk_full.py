@@ -16,6 +16,7 @@ from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.memory import Memory
 from reveries.monologue.ports import ThoughtState
+from tests.daemon.asking import status_of
 from tests.daemon.kit import talking
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.clock import HandClock
@@ -58,7 +59,7 @@ async def test_on_a_full_disk_nothing_is_acknowledged_and_no_model_is_asked_unti
                 await life.say("Are you there?")
             await life.pass_time(2)
         assert len(life.model.prompts) == asked
-        assert (await life.mind.status(1)).health == "degraded"
+        assert (await status_of(life.mind)).health == "degraded"
         with pytest.raises(DiskFullError):
             await life.mind.consolidate(None, trigger="owner")
         assert len(life.model.prompts) == asked
@@ -196,8 +197,8 @@ async def test_where_there_is_no_room_for_a_backup_none_is_made_and_that_is_told
     async with living(home, thinker(), PatientClock(NOON), settings) as life:
         with pytest.raises(Exception, match="No backup is made"):
             await life.mind.back_up()
-        assert any("No backup is made" in problem for problem in (await life.mind.status(1)).problems)
+        assert any("No backup is made" in problem for problem in (await status_of(life.mind)).problems)
         assert list(home.backups.iterdir()) == []
         life.mind.settings = SETTINGS
         await life.mind.back_up()
-        assert (await life.mind.status(1)).health == "ok"
+        assert (await status_of(life.mind)).health == "ok"

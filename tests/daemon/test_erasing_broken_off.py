@@ -13,13 +13,12 @@ import pytest
 from reveries import protocol
 from reveries.config import Home
 from reveries.daemon.forgetting import forget, scrub_after_restore
-from reveries.daemon.handlers import Handlers
-from reveries.daemon.mind import Progress
 from reveries.daemon.server import Session
-from reveries.errors import StorageDamagedError, StorageError, StorageLostError
+from reveries.errors import StorageDamagedError, StorageError
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.forgetting.unfinished import FILE_ALONE, Unfinished, leave_to_do, left_to_do
 from reveries.monologue.ports import ThoughtState
+from tests.daemon.asking import dispatcher
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.test_erasing_without_room import ERASE, SETTINGS, WORD, copies_with, said_and_copied
 from tests.fakes.patient_clock import PatientClock
@@ -93,10 +92,10 @@ async def test_where_the_disk_refuses_what_comes_after_it_is_gone_no_prompt_has_
 @pytest.mark.requirement("F10")
 async def test_whose_client_leaves_after_it_is_gone_is_erased_to_the_end(home: Home) -> None:
     async with knowing(home) as life, asyncio.TaskGroup() as tasks:
-        handlers, session = Handlers(life.mind, tasks, _not_asked, _not_lost), Session(1)
+        requests, session = dispatcher(life.mind, tasks), Session(1)
         marker, other = life.mind.memory.forgetting.marker, Session(2)
-        await handlers.handle(other, protocol.Attach(1))
-        request = tasks.create_task(handlers.handle(session, ERASE))
+        await requests.handle(other, protocol.Attach(1))
+        request = tasks.create_task(requests.handle(session, ERASE))
         await until(lambda: not life.mind.conversation.turn_count)  # It is gone, and its file is to be written anew.
         session.is_gone = True
         request.cancel()
@@ -119,8 +118,8 @@ async def test_stopped_before_anything_is_gone_it_changes_nothing_now_nor_with_t
             await forget(life.mind, protocol.Forget(3, matching="pear tree", erase=True, dry_run=False), nobody)
             home.database_default.with_name("memory.db.replaced-1").write_text(f"a copy with {WORD}")
         kept = sorted(home.backups.iterdir())
-        handlers, session, marker = Handlers(life.mind, tasks, _not_asked, _not_lost), Session(1), _marker(life)
-        request = tasks.create_task(handlers.handle(session, ERASE))
+        requests, session, marker = dispatcher(life.mind, tasks), Session(1), _marker(life)
+        request = tasks.create_task(requests.handle(session, ERASE))
         await until(marker.exists)
         request.cancel()
         await until(lambda: request.done())
@@ -137,11 +136,11 @@ async def test_stopped_before_anything_is_gone_it_changes_nothing_now_nor_with_t
 async def test_what_is_only_set_aside_or_not_found_costs_no_context_whenever_it_is_stopped(home: Home) -> None:
     async with knowing(home) as life, asyncio.TaskGroup() as tasks:
         await life.say("The pear tree is old.")
-        handlers, before = Handlers(life.mind, tasks, _not_asked, _not_lost), life.mind.conversation.turn_count
+        requests, before = dispatcher(life.mind, tasks), life.mind.conversation.turn_count
         for turns in (0, 1, 3, 10, 30, 60, 100, 200, 400, 800, 1600):
             for number, erases in enumerate((True, False)):
                 nothing = protocol.Forget(number, matching="nothing is like that", erase=erases, dry_run=False)
-                request = tasks.create_task(handlers.handle(Session(1), nothing))
+                request = tasks.create_task(requests.handle(Session(1), nothing))
                 for _ in range(turns):
                     await asyncio.sleep(0)
                 request.cancel()
@@ -251,11 +250,3 @@ async def test_an_erasure_that_ends_while_the_mind_ends_lets_no_thought_begin(ho
 
 def _marker(life: Living) -> Path:
     return life.mind.memory.forgetting.marker
-
-
-async def _not_asked(_: Progress) -> None:
-    raise AssertionError
-
-
-def _not_lost(error: StorageLostError) -> None:
-    raise AssertionError(error)

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries import protocol
-from reveries.daemon.frame_room import sharing_room
-from reveries.daemon.wire import said_turns
+from reveries.daemon.requests.frames import cut_to_share, said_turns
 from reveries.memory.model import Origin, Turn
 
 _NOTE_CHARS = 40
@@ -18,7 +17,7 @@ _NOTE_CHARS = 40
 @given(st.lists(st.text(max_size=60), max_size=12), st.integers(0, 300))
 @pytest.mark.requirement("E2")
 def test_what_is_sent_fits_and_the_short_are_never_cut_for_the_long(texts: Sequence[str], room: int) -> None:
-    sent = sharing_room(texts, room)
+    sent = cut_to_share(texts, room)
     whole = [text for text, kept in zip(texts, sent, strict=True) if text == kept]
     cut = [kept for text, kept in zip(texts, sent, strict=True) if text != kept]
     assert sum(map(len, whole)) + sum(len(one) - _NOTE_CHARS for one in cut) <= room

@@ -6,20 +6,16 @@ import pytest
 
 from reveries import protocol
 from reveries.daemon.last_turns import KEPT_CONVERSATIONS, LastTurns, shown_context
-from reveries.daemon.looking import Looking
 from reveries.db.database import Transaction
 from reveries.errors import ModelUnavailableError, NotFoundError, UsageError
 from reveries.llm.base import Prompt
 from reveries.memory.changes import ChangeSet, Dormancy
 from reveries.memory.importing import PastTurn
+from tests.daemon.asking import ask
 from tests.daemon.kit import Talk, small, talking
 from tests.memory.kit import WordEmbedder, episode
 
 _DAY = 86_400.0
-
-
-def looking(talk: Talk) -> Looking:
-    return Looking(talk.memory, talk.conversation, talk.clock)
 
 
 async def remember(talk: Talk, *texts: str, days_ago: float = 30.0) -> None:
@@ -38,9 +34,9 @@ def parts_of(told: protocol.Frame) -> dict[str, protocol.ContextPart]:
 async def test_before_the_first_turn_there_is_nothing_to_show_and_it_says_so(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         with pytest.raises(NotFoundError, match="kept only while it is awake"):
-            await looking(talk).answer(protocol.AskContext(1))
+            await ask(talk, protocol.AskContext(1))
         with pytest.raises(NotFoundError, match="in that conversation"):
-            await looking(talk).answer(protocol.AskContext(1, "nowhere"))
+            await ask(talk, protocol.AskContext(1, "nowhere"))
 
 
 @pytest.mark.requirement("R-90")
@@ -51,7 +47,7 @@ async def test_every_part_of_the_prompt_is_shown_with_its_words(tmp_path: Path) 
         talk.around.thought = "Perhaps the wall leans."
         await talk.say("hello there")
         events = await talk.say("what about the pear tree?")
-        parts = parts_of(told := await looking(talk).answer(protocol.AskContext(1)))
+        parts = parts_of(told := await ask(talk, protocol.AskContext(1)))
         assert isinstance(told, protocol.ToldContext)
         assert list(parts) == [
             "rules", "self-model", "folded history", "history", "day", "recalled", "silence", "thought", "your words",
@@ -73,7 +69,7 @@ async def test_the_tokens_of_the_parts_add_up_to_what_was_sent(tmp_path: Path) -
         await remember(talk, "The pear tree by the old wall survived the storm")
         await talk.say("hello there")
         await talk.say("what about the pear tree?")
-        told = await looking(talk).answer(protocol.AskContext(1))
+        told = await ask(talk, protocol.AskContext(1))
         assert isinstance(told, protocol.ToldContext)
         counted = [await talk.conversation.count_tokens(m.text) for m in talk.model.prompts[-1].messages]
         assert told.total_tokens == pytest.approx(sum(counted), abs=4)
@@ -86,7 +82,7 @@ async def test_the_day_and_what_a_silence_means_are_parts_too(tmp_path: Path) ->
             await talk.say(f"hello, it is day {day}")
             await talk.memory.rest_conversation(talk.conversation.conversation_id)
             await talk.clock.advance(86_400.0 * (60 if day == 7 else 1))
-        told = await looking(talk).answer(protocol.AskContext(1))
+        told = await ask(talk, protocol.AskContext(1))
         parts = parts_of(told)
         sent = [message.text for message in talk.model.prompts[-1].messages]
         assert parts["day"].text.split("\n")[0] in sent
@@ -102,7 +98,7 @@ async def test_what_had_no_room_is_shown_with_why(tmp_path: Path) -> None:
             talk, *[f"The pear tree number {n} " + f"stands by the wall of garden {n} " * 8 for n in range(9)]
         )
         await talk.say("which pear tree stands by the wall?")
-        told = await looking(talk).answer(protocol.AskContext(1))
+        told = await ask(talk, protocol.AskContext(1))
         assert isinstance(told, protocol.ToldContext)
         left = [one for one in told.memories if not one.was_told]
         assert left
@@ -118,7 +114,7 @@ async def test_a_fold_shows_as_a_part_and_says_how_much_was_folded(tmp_path: Pat
         folded: list[str] = []
         for number in range(30):
             await talk.say(f"Today I did thing number {number}. " + "It went on and on. " * 6)
-            part = parts_of(await looking(talk).answer(protocol.AskContext(1)))["folded history"]
+            part = parts_of(await ask(talk, protocol.AskContext(1)))["folded history"]
             folded += [part.note] if part.note else []
         assert "thing number" in part.text
         assert 0 < part.tokens <= part.budget + 64
@@ -128,7 +124,7 @@ async def test_a_fold_shows_as_a_part_and_says_how_much_was_folded(tmp_path: Pat
 async def test_words_that_were_too_long_are_told(tmp_path: Path) -> None:
     async with talking(tmp_path, settings=small(), context_tokens=1024) as talk:
         await talk.say("long " * 4000)
-        told = await looking(talk).answer(protocol.AskContext(1))
+        told = await ask(talk, protocol.AskContext(1))
         assert isinstance(told, protocol.ToldContext)
         assert any("too long for the model" in note for note in told.notes)
 
@@ -171,7 +167,7 @@ async def test_why_without_a_cue_is_about_the_last_turn_and_changes_nothing(tmp_
         assert events.recall is not None
         before = list(talk.memory.live.graph.episodes())
         first = events.recall.episodes[0].episode.id
-        told = await looking(talk).answer(protocol.AskWhy(1, first))
+        told = await ask(talk, protocol.AskWhy(1, first))
         assert isinstance(told, protocol.Why)
         assert told.cue == "what about the pear tree?"
         assert told.rank_then == 1
@@ -185,7 +181,7 @@ async def test_why_for_a_cue_needs_no_turn(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await remember(talk, "The pear tree by the old wall survived the storm", "Bicycles need oil before winter")
         name = next(one.id for one in talk.memory.live.graph.episodes() if "Bicycles" in one.summary)
-        told = await looking(talk).answer(protocol.AskWhy(1, name[:8], "oil for bicycles"))
+        told = await ask(talk, protocol.AskWhy(1, name[:8], "oil for bicycles"))
         assert isinstance(told, protocol.Why)
         assert told.surfaced
         assert (told.asked_at, told.rank_then) == (0.0, 0)
@@ -199,7 +195,7 @@ async def test_why_of_a_turn_without_recall_says_so(tmp_path: Path) -> None:
         embedder.error = ModelUnavailableError("It is away.")
         await talk.say("what about the pear tree?")
         (one,) = [e for e in talk.memory.live.graph.episodes() if "pear" in e.summary][:1]
-        told = await looking(talk).answer(protocol.AskWhy(1, one.id))
+        told = await ask(talk, protocol.AskWhy(1, one.id))
         assert isinstance(told, protocol.Why)
         assert told.entry is not None
         assert told.entry.by_turn
@@ -209,11 +205,11 @@ async def test_a_search_of_a_period_brings_what_was_said_then(tmp_path: Path) ->
     async with talking(tmp_path) as talk:
         await remember(talk, "The pear tree in bloom", days_ago=400.0)
         await remember_again(talk)
-        found = await looking(talk).search(protocol.Search(1, "pear tree", until="300d"))
-        assert [turn.turn.text for turn in found.turns] == ["The pear tree in bloom"]
-        assert len((await looking(talk).search(protocol.Search(1, "pear tree"))).turns) == 2
+        found = await ask(talk, protocol.Search(1, "pear tree", until="300d"), protocol.Found)
+        assert [turn.text for turn in found.turns] == ["The pear tree in bloom"]
+        assert len((await ask(talk, protocol.Search(1, "pear tree"), protocol.Found)).turns) == 2
         with pytest.raises(UsageError):
-            await looking(talk).search(protocol.Search(1, "pear tree", since="blah"))
+            await ask(talk, protocol.Search(1, "pear tree", since="blah"))
 
 
 async def remember_again(talk: Talk) -> None:
@@ -223,27 +219,26 @@ async def remember_again(talk: Talk) -> None:
 
 async def test_the_picture_is_about_the_cue_the_episode_or_what_matters_most(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
-        look = looking(talk)
         with pytest.raises(NotFoundError, match="no episode yet"):
-            await look.answer(protocol.AskNeighbourhood(1))
+            await ask(talk, protocol.AskNeighbourhood(1))
         await remember(talk, "The pear tree [by the wall]", "Bicycles need oil before winter")
         one = next(iter(talk.memory.live.graph.episodes()))
-        around = await look.answer(protocol.AskNeighbourhood(1, one.id))
+        around = await ask(talk, protocol.AskNeighbourhood(1, one.id))
         assert isinstance(around, protocol.Neighbourhood)
         assert around.nodes[0].episode_id == one.id
         assert around.nodes[0].distance == 0
         assert "[" not in around.nodes[0].label
-        cued = await look.answer(protocol.AskNeighbourhood(1, cue="oil for bicycles"))
+        cued = await ask(talk, protocol.AskNeighbourhood(1, cue="oil for bicycles"))
         assert isinstance(cued, protocol.Neighbourhood)
         assert "oil for bicycles" in cued.title
         assert max(node.energy for node in cued.nodes) == 1.0
-        assert isinstance(await look.answer(protocol.AskNeighbourhood(1)), protocol.Neighbourhood)
+        assert isinstance(await ask(talk, protocol.AskNeighbourhood(1)), protocol.Neighbourhood)
 
 
 async def test_the_timeline_names_the_period_as_it_was_understood(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await remember(talk, "The pear tree", "Bicycles need oil before winter")
-        told = await looking(talk).answer(protocol.AskTimeline(1, since="60 days ago"))
+        told = await ask(talk, protocol.AskTimeline(1, since="60 days ago"))
         assert isinstance(told, protocol.Timeline)
         assert len(told.moments) == 2
         assert told.since is not None
@@ -253,17 +248,17 @@ async def test_the_timeline_names_the_period_as_it_was_understood(tmp_path: Path
 @pytest.mark.requirement("R-86", "R-87")
 async def test_an_edit_of_the_self_model_is_told_at_the_next_turn(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
-        shown = await looking(talk).answer(protocol.EditSelf(1, "owner_facts", "Ana plays the cello."))
+        shown = await ask(talk, protocol.EditSelf(1, "owner_facts", "Ana plays the cello."))
         assert isinstance(shown, protocol.SelfModelShown)
         assert shown.changes == 1
         field = next(one for one in shown.fields if one.name == "owner_facts")
         assert field.statements == [protocol.SelfStatement("Ana plays the cello.", True)]
         await talk.say("hello")
         assert "Ana plays the cello." in last_prompt(talk).messages[0].text
-        history = await looking(talk).answer(protocol.AskSelfHistory(1))
+        history = await ask(talk, protocol.AskSelfHistory(1))
         assert isinstance(history, protocol.SelfHistory)
         assert history.entries[0].by_owner
-        await looking(talk).answer(protocol.RevertSelf(1, 1))
+        await ask(talk, protocol.RevertSelf(1, 1))
         await talk.say("hello again")
         assert "cello" not in last_prompt(talk).messages[0].text
 
@@ -285,7 +280,7 @@ async def test_a_label_is_what_was_said_without_who_said_it(tmp_path: Path, summ
     async with talking(tmp_path) as talk:
         one = episode("e1", summary=summary, topics=("garden", "wall"))
         talk.memory.live.apply(ChangeSet(episodes=(one,)))
-        shown = await looking(talk).answer(protocol.AskNeighbourhood(1, "e1"))
+        shown = await ask(talk, protocol.AskNeighbourhood(1, "e1"))
         assert isinstance(shown, protocol.Neighbourhood)
         assert shown.nodes[0].label == label
 
@@ -294,11 +289,10 @@ async def test_a_search_says_the_same_with_reasons_as_without(tmp_path: Path) ->
     """What feels like the cue is nearer, whichever way it is asked."""
     async with talking(tmp_path) as talk:
         await remember(talk, "I am so happy about the garden, wonderful!", "The garden was horrible and sad today")
-        asked = looking(talk)
-        plainly = await asked.search(protocol.Search(1, "so happy, wonderful garden", 5))
-        explained = await asked.search(protocol.Search(1, "so happy, wonderful garden", 5, explain=True))
+        plainly = await ask(talk, protocol.Search(1, "so happy, wonderful garden", 5), protocol.Found)
+        explained = await ask(talk, protocol.Search(1, "so happy, wonderful garden", 5, explain=True), protocol.Found)
         assert plainly.episodes
-        assert [one.episode.id for one in explained.episodes] == [one.episode.id for one in plainly.episodes]
+        assert [one.episode_id for one in explained.episodes] == [one.episode_id for one in plainly.episodes]
         assert [one.energy for one in explained.episodes] == pytest.approx([one.energy for one in plainly.episodes])
 
 
@@ -313,6 +307,6 @@ async def test_why_says_of_a_dormant_episode_that_it_is_only_on_disk(tmp_path: P
         await talk.memory._store.commit(work)
         for request in (protocol.AskWhy(1, home[:8], "pear tree"), protocol.AskNeighbourhood(1, home, "", 5)):
             with pytest.raises(NotFoundError, match="is dormant: it is only on disk"):
-                await looking(talk).answer(request)
+                await ask(talk, request)
         with pytest.raises(NotFoundError, match="There is no episode nowhere"):
-            await looking(talk).answer(protocol.AskWhy(1, "nowhere", "pear tree"))
+            await ask(talk, protocol.AskWhy(1, "nowhere", "pear tree"))

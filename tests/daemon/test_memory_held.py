@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from reveries import protocol
 from reveries.config import Home, load_settings
 from reveries.daemon.mind import Mind
 from reveries.daemon.room_keeper import RoomKeeper
@@ -17,6 +18,7 @@ from reveries.db.driver import dbapi
 from reveries.db.opening import open_database
 from reveries.errors import StorageError
 from reveries.llm.scripted import ScriptedModel
+from tests.daemon.asking import ask, status_of
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.clock import HandClock
 from tests.fakes.patient_clock import PatientClock
@@ -39,7 +41,7 @@ async def _wait_briefly(database: Database) -> None:
 
 
 async def _problems(mind: Mind) -> tuple[str, list[str]]:
-    status = await mind.status(1)
+    status = await status_of(mind)
     return status.health, status.problems
 
 
@@ -51,7 +53,7 @@ async def test_who_holds_the_memorys_file_is_told_of_until_a_commit_succeeds(hom
         mind.tell_trouble = told.append
         await life.say("Hello.")
         began = time.monotonic()
-        await mind.checkup(1)
+        await ask(mind, protocol.AskCheckup(1))
         alone_seconds = time.monotonic() - began  # It reads weights, too: on a busy machine that takes its time.
         with _held(mind.database.path):
             await _wait_briefly(mind.database)
@@ -64,7 +66,10 @@ async def test_who_holds_the_memorys_file_is_told_of_until_a_commit_succeeds(hom
             async with asyncio.timeout(4):
                 await mind.room.look()
             async with asyncio.timeout(2 * alone_seconds + 4):
-                found = [(one.fault, one.sentence) for one in (await mind.checkup(1)).findings]
+                found = [
+                    (one.fault, one.sentence)
+                    for one in (await ask(mind, protocol.AskCheckup(1), protocol.Checkup)).findings
+                ]
             assert ("not-storing", problem) in found
         await mind.room.look()
         assert told[-1] == []

@@ -13,6 +13,7 @@ from reveries.errors import BudgetExceededError
 from reveries.llm.base import Prompt, Role, Usage
 from reveries.llm.prices import price_of
 from reveries.llm.scripted import Piece, ScriptedModel
+from tests.daemon.asking import status_of
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.day_cost import SIZES, idle_day
 from tests.fakes.patient_clock import PatientClock
@@ -177,7 +178,7 @@ async def test_at_the_limit_it_says_so_in_the_chat_and_search_history_and_status
         await mind.light_sleep()
         assert (await mind.memory.search("fear of the dentist", 5)).turns
         assert len(await mind.memory.recent_turns(mind.conversation.conversation_id, 100)) >= len(SUBJECTS)
-        assert (await mind.status(1)).usage[0].calls >= 1
+        assert (await status_of(mind)).usage[0].calls >= 1
 
 
 @pytest.mark.requirement("G4")

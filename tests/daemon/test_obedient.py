@@ -12,6 +12,7 @@ from reveries.config import CalendarSettings, Home, load_settings
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.memory.model import Origin
+from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.test_calendar import event, ics
 from tests.fakes.patient_clock import PatientClock
@@ -40,7 +41,7 @@ def obey(prompt: Prompt) -> list[Piece]:
 
 
 async def notes(life: Living) -> list[str]:
-    listed = await life.mind.thinking.answer(protocol.AskNotes(1, 1000))
+    listed = await ask(life.mind, protocol.AskNotes(1, 1000))
     assert isinstance(listed, protocol.Notes)
     return [note.text for note in listed.notes]
 
@@ -50,8 +51,8 @@ async def a_day_of_everything(life: Living) -> None:
     for words in ("My mother planted the pear tree.", "What does the document about money say?"):
         await life.say(words)
         await life.pass_time(4)
-    await life.mind.thinking.answer(protocol.ControlThinking(1, "step"))
-    await life.mind.thinking.answer(protocol.NudgeThinking(1, "money"))
+    await ask(life.mind, protocol.ControlThinking(1, "step"))
+    await ask(life.mind, protocol.NudgeThinking(1, "money"))
     await life.pass_time(16)
 
 

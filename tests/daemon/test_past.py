@@ -1,27 +1,18 @@
 """Conversations that are over: found, read, gone on with; a new one; the last words taken back."""
 
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
 from reveries import protocol
-from reveries.daemon.past import answer_about_talk
 from reveries.errors import NotFoundError, UndoError
 from reveries.memory.importing import PastTurn
+from tests.daemon.asking import ask
 from tests.daemon.kit import Talk, talking
-
-_Answer = TypeVar("_Answer")
-
-
-async def _ask(talk: Talk, request: protocol.TalkRequest, kind: type[_Answer]) -> _Answer:
-    answer = await answer_about_talk(talk.memory, talk.conversation, request)
-    assert isinstance(answer, kind)
-    return answer
 
 
 async def _all(talk: Talk, words: str = "") -> list[protocol.PastConversation]:
-    return (await _ask(talk, protocol.AskConversations(1, words), protocol.Conversations)).conversations
+    return (await ask(talk, protocol.AskConversations(1, words), protocol.Conversations)).conversations
 
 
 async def test_a_new_conversation_begins_at_the_owners_word_and_the_old_one_rests(tmp_path: Path) -> None:
@@ -29,14 +20,14 @@ async def test_a_new_conversation_begins_at_the_owners_word_and_the_old_one_rest
         await talk.conversation.open()
         await talk.say("The pear tree stays.")
         old = talk.conversation.conversation_id
-        await _ask(talk, protocol.NewConversation(1), protocol.Ok)
+        await ask(talk, protocol.NewConversation(1), protocol.Ok)
         new = talk.conversation.conversation_id
         assert new != old
         assert talk.around.rested == [old]
         assert talk.conversation.turn_count == 0
         await talk.conversation.open()
         assert talk.conversation.conversation_id == new, "it stays the one to go on with"
-        await _ask(talk, protocol.NewConversation(2), protocol.Ok)
+        await ask(talk, protocol.NewConversation(2), protocol.Ok)
         assert talk.conversation.conversation_id == new, "of empty ones there is only one"
         assert [(one.opening, one.is_held) for one in await _all(talk)] == [("The pear tree stays.", False)]
 
@@ -46,9 +37,9 @@ async def test_an_earlier_conversation_goes_on_with_its_history(tmp_path: Path) 
         await talk.conversation.open()
         await talk.say("The pear tree stays.")
         old = talk.conversation.conversation_id
-        await _ask(talk, protocol.NewConversation(1), protocol.Ok)
+        await ask(talk, protocol.NewConversation(1), protocol.Ok)
         await talk.say("Something else.")
-        await _ask(talk, protocol.ResumeConversation(2, old[:8]), protocol.Ok)
+        await ask(talk, protocol.ResumeConversation(2, old[:8]), protocol.Ok)
         assert talk.conversation.conversation_id == old
         await talk.conversation.open()
         assert talk.conversation.conversation_id == old, "though another was spoken in last"
@@ -65,16 +56,16 @@ async def test_conversations_and_words_are_found_and_read_in_parts(tmp_path: Pat
         await talk.conversation.open()
         await talk.say("The pear tree stays.")
         await talk.say("And the wall?")
-        await _ask(talk, protocol.NewConversation(1), protocol.Ok)
+        await ask(talk, protocol.NewConversation(1), protocol.Ok)
         await talk.say("Soup today.")
         (found,) = await _all(talk, "PEAR tree")
         assert (found.found, found.turns, found.source) == ("The pear tree stays.", 4, "chat")
         assert await _all(talk, "a hundred % of _") == []
-        last = await _ask(talk, protocol.AskTurns(1, found.conversation_id[:8], None, 2), protocol.Turns)
+        last = await ask(talk, protocol.AskTurns(1, found.conversation_id[:8], None, 2), protocol.Turns)
         assert ([turn.text for turn in last.turns], last.earlier_count) == (["And the wall?", "Two."], 2)
-        first = await _ask(talk, protocol.AskTurns(1, found.conversation_id, last.earlier_count), protocol.Turns)
+        first = await ask(talk, protocol.AskTurns(1, found.conversation_id, last.earlier_count), protocol.Turns)
         assert ([turn.text for turn in first.turns], first.earlier_count) == (["The pear tree stays.", "One."], 0)
-        words = await _ask(talk, protocol.AskPastWords(1, "the"), protocol.PastWords)
+        words = await ask(talk, protocol.AskPastWords(1, "the"), protocol.PastWords)
         assert words.texts == ["And the wall?", "The pear tree stays."]
 
 
@@ -83,14 +74,12 @@ async def test_an_imported_conversation_is_read_and_not_gone_on_with(tmp_path: P
         await talk.memory.import_turns("letters", [PastTurn(1.0, "You", "Dear friend"), PastTurn(2.0, "Tom", "Yes?")])
         (past,) = await _all(talk)
         assert past.source == "letters"
-        read = await _ask(talk, protocol.AskTurns(1, past.conversation_id), protocol.Turns)
+        read = await ask(talk, protocol.AskTurns(1, past.conversation_id), protocol.Turns)
         assert [turn.text for turn in read.turns] == ["Dear friend", "Yes?"]
         with pytest.raises(NotFoundError, match="brought in"):
-            await answer_about_talk(
-                talk.memory, talk.conversation, protocol.ResumeConversation(1, past.conversation_id)
-            )
+            await ask(talk, protocol.ResumeConversation(1, past.conversation_id))
         with pytest.raises(NotFoundError):
-            await answer_about_talk(talk.memory, talk.conversation, protocol.AskTurns(1, "nothing"))
+            await ask(talk, protocol.AskTurns(1, "nothing"))
 
 
 async def test_the_last_words_are_taken_back_before_sleep_and_not_after(tmp_path: Path) -> None:
@@ -98,7 +87,7 @@ async def test_the_last_words_are_taken_back_before_sleep_and_not_after(tmp_path
         await talk.conversation.open()
         await talk.say("The pear tree stays.")
         await talk.say("My password is swordfish.")
-        taken = await _ask(talk, protocol.TakeBack(1), protocol.TakenBack)
+        taken = await ask(talk, protocol.TakeBack(1), protocol.TakenBack)
         assert taken.words == "My password is swordfish."
         assert talk.conversation.turn_count == 2
         assert await _all(talk, "swordfish") == []

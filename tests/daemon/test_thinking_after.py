@@ -7,6 +7,7 @@ from reveries.config import Home, load_settings
 from reveries.errors import ReveriesError
 from reveries.llm.base import Role
 from reveries.monologue.thought import Reactivation, Reason
+from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.test_thinking_control import model, talk_and_think
 from tests.fakes.patient_clock import PatientClock
@@ -39,13 +40,13 @@ async def test_what_a_clock_that_was_a_year_ahead_dated_neither_silences_nor_dri
 
 async def test_a_nudge_does_not_stand_for_thinking_about_what_was_said(home: Home) -> None:
     async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
-        await life.mind.thinking.answer(protocol.ControlThinking(1, "pause"))
+        await ask(life.mind, protocol.ControlThinking(1, "pause"))
         await life.say("My mother planted the pear tree in the garden.")
         await life.pass_time(0.5)
-        await life.mind.thinking.answer(protocol.NudgeThinking(1, "the sea"))
+        await ask(life.mind, protocol.NudgeThinking(1, "the sea"))
         await life.pass_time(0.5)
         assert await began(life) == ["nudge"]
-        await life.mind.thinking.answer(protocol.ControlThinking(1, "resume"))
+        await ask(life.mind, protocol.ControlThinking(1, "resume"))
         await life.pass_time(0.5)
         assert len(await began(life)) == 2
 
@@ -55,8 +56,8 @@ async def test_a_thought_of_the_last_life_that_is_dropped_leads_no_later_one(hom
         entry = await talk_and_think(life)
     said = model()
     async with living(home, said, PatientClock(NOON + 3600), SETTINGS) as life:
-        await life.mind.thinking.answer(protocol.MarkThought(1, entry.thought_id, "drop"))
-        await life.mind.thinking.answer(protocol.ControlThinking(1, "step"))
+        await ask(life.mind, protocol.MarkThought(1, entry.thought_id, "drop"))
+        await ask(life.mind, protocol.ControlThinking(1, "step"))
         await life.pass_time(0.1)
     asked = [prompt.messages[-1].text for prompt in said.prompts if prompt.role is Role.MONOLOGUE]
     assert asked
@@ -67,9 +68,9 @@ async def test_more_nudges_than_are_kept_are_refused_with_what_to_do(home: Home)
     async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
         life.mind.monologue.pause()
         for _ in range(8):
-            await life.mind.thinking.answer(protocol.NudgeThinking(1, "the sea"))
+            await ask(life.mind, protocol.NudgeThinking(1, "the sea"))
         with pytest.raises(ReveriesError) as refused:
-            await life.mind.thinking.answer(protocol.NudgeThinking(1, "the sea"))
+            await ask(life.mind, protocol.NudgeThinking(1, "the sea"))
         assert "reveries monologue" in refused.value.advice
 
 

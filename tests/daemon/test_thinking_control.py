@@ -17,6 +17,7 @@ from reveries.safety.tripwire import DISTRESS
 from reveries.safety.verdict import Action, Severity, Verdict
 from reveries.safety.verdict import Reason as TripReason
 from reveries.safety.wellbeing import wellbeing_report
+from tests.daemon.asking import ask, status_of
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.patient_clock import PatientClock
 from tests.fakes.prose import prose
@@ -52,7 +53,7 @@ def model(thought: str = THOUGHT) -> ScriptedModel:
 
 
 async def control(life: Living, do: str) -> protocol.ThinkingControlled:
-    answer = await life.mind.thinking.answer(protocol.ControlThinking(1, do))  # type: ignore[arg-type]
+    answer = await ask(life.mind, protocol.ControlThinking(1, do))  # type: ignore[arg-type]
     assert isinstance(answer, protocol.ThinkingControlled)
     return answer
 
@@ -61,7 +62,7 @@ LOOPS = "I should write it down and then look again and " * 60
 
 
 async def release(life: Living) -> protocol.ThinkingReleased:
-    answer = await life.mind.thinking.answer(protocol.ReleaseThinking(1))
+    answer = await ask(life.mind, protocol.ReleaseThinking(1))
     assert isinstance(answer, protocol.ThinkingReleased)
     return answer
 
@@ -73,7 +74,7 @@ async def test_the_cool_down_survives_a_restart_and_says_until_when_and_how_to_e
         assert (await talk_and_think(life)).why_ended == "tripped"
     async with living(home, model(), clock, SETTINGS) as life:
         await life.pass_time(0.01)
-        status = await life.mind.status(1)
+        status = await status_of(life.mind)
         assert status.state == "tripped"
         assert "The same words came again and again" in status.state_detail
         assert "reveries monologue release" in status.state_detail
@@ -99,7 +100,7 @@ async def test_the_owners_release_is_journalled_and_survives_a_restart(home: Hom
         assert (newest.verdict.reason, trip.verdict.reason) == (TripReason.OWNERS_RELEASE, TripReason.LOOP_DETECTED)
     async with living(home, model(), clock, SETTINGS) as life:
         await life.pass_time(0.001)
-        assert (await life.mind.status(1)).state != "tripped"
+        assert (await status_of(life.mind)).state != "tripped"
         assert life.mind.monologue.cool_down.held() is None
         report = await wellbeing_report(life.mind.database, clock, 1)
         assert report.trips_by_reason == {"loop_detected": 1}
@@ -154,13 +155,13 @@ async def test_a_thought_that_came_to_nothing_is_in_the_log_with_what_it_cost_an
         assert (blank.text, blank.calls, blank.tokens > 1) == ("", 1, False)
         assert blank.prompt_tokens > 0
         assert again.why_ended == "settled"
-        answer = await life.mind.thinking.answer(protocol.MarkThought(1, blank.thought_id, "drop"))
+        answer = await ask(life.mind, protocol.MarkThought(1, blank.thought_id, "drop"))
         assert isinstance(answer, protocol.ThoughtMarked)
 
 
 async def test_a_nudge_and_a_step_are_in_the_log_with_what_they_were_about(home: Home) -> None:
     async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
-        await life.mind.thinking.answer(protocol.NudgeThinking(1, "the garden in spring"))
+        await ask(life.mind, protocol.NudgeThinking(1, "the garden in spring"))
         await life.pass_time(0.1)
         await control(life, "step")
         await life.pass_time(0.1)
@@ -171,8 +172,8 @@ async def test_a_nudge_and_a_step_are_in_the_log_with_what_they_were_about(home:
 @pytest.mark.requirement("R-151", "R-172")
 async def test_what_the_owner_asked_for_is_thought_about_in_the_next_life(home: Home) -> None:
     async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
-        await life.mind.thinking.answer(protocol.NudgeThinking(1, "the garden"))
-        await life.mind.thinking.answer(protocol.NudgeThinking(1, "the sea"))
+        await ask(life.mind, protocol.NudgeThinking(1, "the garden"))
+        await ask(life.mind, protocol.NudgeThinking(1, "the sea"))
     async with living(home, model(), PatientClock(NOON + 3600), SETTINGS) as life:
         await life.pass_time(0.2)
         first = [one.occasion for one in await life.mind.thoughts(0.0, 10) if one.why_began == "nudge"]
@@ -185,7 +186,7 @@ async def test_what_the_owner_asked_for_is_thought_about_in_the_next_life(home: 
 
 async def test_what_was_asked_for_before_a_pause_is_not_thought_about_after_it_in_any_life(home: Home) -> None:
     async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
-        await life.mind.thinking.answer(protocol.NudgeThinking(1, "the garden"))
+        await ask(life.mind, protocol.NudgeThinking(1, "the garden"))
         await control(life, "pause")
     async with living(home, model(), PatientClock(NOON + 3600), SETTINGS) as life:
         await control(life, "resume")
@@ -207,7 +208,7 @@ async def test_a_dropped_thought_is_neither_recalled_nor_slept_on_and_stays_in_t
         entry = await talk_and_think(life)
         graph = life.mind.memory.live.graph
         episodes, waiting = len(graph), await life.mind.memory.unprocessed_count()
-        answer = await life.mind.thinking.answer(protocol.MarkThought(1, entry.thought_id[:6], "drop"))
+        answer = await ask(life.mind, protocol.MarkThought(1, entry.thought_id[:6], "drop"))
         assert answer == protocol.ThoughtMarked(1, entry.thought_id, "dropped")
         assert len(graph) == episodes - 1
         assert await life.mind.memory.unprocessed_count() == waiting - 1
@@ -220,7 +221,7 @@ async def test_a_dropped_thought_is_neither_recalled_nor_slept_on_and_stays_in_t
         assert kept.text
         assert life.mind.monologue.recent_thought() == ""
         with pytest.raises(UndoError, match="dropped already"):
-            await life.mind.thinking.answer(protocol.MarkThought(1, entry.thought_id, "pin"))
+            await ask(life.mind, protocol.MarkThought(1, entry.thought_id, "pin"))
     async with living(home, model(), PatientClock(NOON + 3600), SETTINGS) as life:
         assert len(life.mind.memory.live.graph) == episodes - 1
 
@@ -230,7 +231,7 @@ async def test_what_deep_sleep_has_made_something_of_is_not_dropped_here(home: H
         entry = await talk_and_think(life)
         await life.mind.consolidate(None, trigger="test")
         with pytest.raises(UndoError, match="Deep sleep"):
-            await life.mind.thinking.answer(protocol.MarkThought(1, entry.thought_id, "drop"))
+            await ask(life.mind, protocol.MarkThought(1, entry.thought_id, "drop"))
         (kept,) = [one for one in await life.mind.thoughts(0.0, 10) if one.thought_id == entry.thought_id]
         assert not kept.is_dropped
 
@@ -238,7 +239,7 @@ async def test_what_deep_sleep_has_made_something_of_is_not_dropped_here(home: H
 async def test_the_light_sleep_before_a_drop_can_still_be_taken_back(home: Home) -> None:
     async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
         entry = await talk_and_think(life)
-        await life.mind.thinking.answer(protocol.MarkThought(1, entry.thought_id, "drop"))
+        await ask(life.mind, protocol.MarkThought(1, entry.thought_id, "drop"))
         for run in await life.mind.memory.sleep_log(10):
             await life.mind.take_back(run.id, through=True)
         assert len(life.mind.memory.live.graph) == 0
@@ -253,7 +254,7 @@ async def test_a_dropped_thought_that_had_gone_dormant_is_found_on_the_disk_no_m
             await memory.decay_and_prune()
         before = await memory.search_deep("her mother's tree", 10)
         assert THOUGHT in str(before.hits)
-        await life.mind.thinking.answer(protocol.MarkThought(1, entry.thought_id, "drop"))
+        await ask(life.mind, protocol.MarkThought(1, entry.thought_id, "drop"))
         after = await memory.search_deep("her mother's tree", 10)
         assert THOUGHT not in str(after.hits)
         found = await memory.search("her mother's tree", 10)
@@ -267,7 +268,7 @@ async def test_every_sleep_around_a_drop_can_still_be_taken_back(home: Home) -> 
         async with life.mind.database.transaction() as transaction:
             await transaction.run("monologue_state.weigh", {"experience_id": said.experience_id})
         await life.mind.consolidate(1, trigger="test")
-        await life.mind.thinking.answer(protocol.MarkThought(1, entry.thought_id, "drop"))
+        await ask(life.mind, protocol.MarkThought(1, entry.thought_id, "drop"))
         await life.mind.consolidate(None, trigger="test")
         for run in await life.mind.memory.sleep_log(10):
             if run.trigger != "undo" and not run.undone_by:
@@ -280,7 +281,7 @@ async def test_every_sleep_around_a_drop_can_still_be_taken_back(home: Home) -> 
 async def test_a_pinned_thought_matters_the_most(home: Home) -> None:
     async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
         entry = await talk_and_think(life)
-        await life.mind.thinking.answer(protocol.MarkThought(1, entry.thought_id, "pin"))
+        await ask(life.mind, protocol.MarkThought(1, entry.thought_id, "pin"))
         assert max(life.mind.memory.live.graph.saliences()) == 1.0
         (kept,) = [one for one in await life.mind.thoughts(0.0, 10) if one.thought_id == entry.thought_id]
         assert kept.is_pinned
@@ -289,7 +290,7 @@ async def test_a_pinned_thought_matters_the_most(home: Home) -> None:
 async def test_a_thought_that_is_none_is_not_found(home: Home) -> None:
     async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
         with pytest.raises(NotFoundError, match="no thought"):
-            await life.mind.thinking.answer(protocol.MarkThought(1, "zzz", "drop"))
+            await ask(life.mind, protocol.MarkThought(1, "zzz", "drop"))
 
 
 # --- notes -----------------------------------------------------------------------------------------------------------
@@ -301,11 +302,11 @@ async def test_a_note_is_shown_when_somebody_attaches_once_and_can_be_dismissed(
         first, second = await life.mind.notices(), await life.mind.notices()
         assert any("the pear tree wants water on Friday." in line for line in first)
         assert not any("pear tree" in line for line in second)
-        listed = await life.mind.thinking.answer(protocol.AskNotes(1))
+        listed = await ask(life.mind, protocol.AskNotes(1))
         assert isinstance(listed, protocol.Notes)
         (note,) = listed.notes
         assert (note.shown_at > 0, note.dismissed_at) == (True, 0.0)
-        dismissed = await life.mind.thinking.answer(protocol.DismissNote(1, note.note_id[:5]))
+        dismissed = await ask(life.mind, protocol.DismissNote(1, note.note_id[:5]))
         assert isinstance(dismissed, protocol.Notes)
         assert dismissed.notes[0].dismissed_at > 0
 
@@ -326,7 +327,7 @@ async def test_off_means_off(home: Home) -> None:
     said = model(NOTED)
     async with living(home, said, PatientClock(NOON), off) as life:
         await talk_and_think(life)
-        listed = await life.mind.thinking.answer(protocol.AskNotes(1))
+        listed = await ask(life.mind, protocol.AskNotes(1))
         assert isinstance(listed, protocol.Notes)
         assert (listed.notes, listed.per_day) == ([], 0.0)
     assert not any("Note to" in prompt.messages[-1].text for prompt in said.prompts if prompt.role is Role.MONOLOGUE)
@@ -350,7 +351,7 @@ async def test_nothing_foreign_becomes_a_note_whatever_the_model_says(home: Home
         await life.pass_time(0.1)
         (entry,) = await life.mind.thoughts(0.0, 10)
         assert entry.is_tainted
-        listed = await life.mind.thinking.answer(protocol.AskNotes(1))
+        listed = await ask(life.mind, protocol.AskNotes(1))
         assert isinstance(listed, protocol.Notes)
         assert listed.notes == []
 
@@ -412,7 +413,7 @@ async def test_an_event_is_thought_of_as_others_words_remembered_so_and_no_note(
         told = said.prompts[0].messages[-1].text
         assert "[Near in the calendar, written by others: " in told
         assert "Bob)" in told, "the bracket that would end the record is taken out"
-        listed = await life.mind.thinking.answer(protocol.AskNotes(1))
+        listed = await ask(life.mind, protocol.AskNotes(1))
         assert isinstance(listed, protocol.Notes)
         assert entries[0].thought_id not in [note.thought_id for note in listed.notes]
         others = [prompt.messages[-1].text for prompt in said.prompts[1:]]
@@ -435,7 +436,7 @@ async def test_a_mind_that_dies_in_mid_thought_keeps_it_and_takes_it_up_again(ho
     second = Home(home.path.with_name("again"))
     second.create()
     async with living(home, model(ENDLESS), PatientClock(NOON), SETTINGS) as life:
-        await life.mind.thinking.answer(protocol.NudgeThinking(1, "the garden"))
+        await ask(life.mind, protocol.NudgeThinking(1, "the garden"))
         await life.clock.advance(seconds)
         said = life.mind.monologue.recent_thought()
         await life.mind.database.backup_to(second.path / "memory.db")
@@ -470,7 +471,7 @@ async def test_a_mind_that_dies_between_a_trip_and_its_thoughts_record_is_not_le
         await life.mind.database.backup_to(second.path / "memory.db")
     heard = model()
     async with living(second, heard, PatientClock(NOON + 3600), SETTINGS) as life:
-        await life.mind.thinking.answer(protocol.NudgeThinking(1, "the sea"))
+        await ask(life.mind, protocol.NudgeThinking(1, "the sea"))
         await life.pass_time(0.2)
         broken = (await life.mind.thoughts(0.0, 10))[0]
     assert broken.why_ended == "broken_off"

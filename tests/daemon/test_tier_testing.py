@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 import msgspec
 import pytest
 
+from reveries import protocol
 from reveries.config import Home, load_settings
 from reveries.daemon.tier_testing import TierTester
 from reveries.db.database import Database
@@ -20,6 +21,7 @@ from reveries.llm.scripted import Pause, Piece, Script, ScriptedModel
 from reveries.llm.tier import Tier
 from reveries.llm.tier_results import TierResults, open_tier_results
 from reveries.llm.tier_tasks import TaskGroup
+from tests.daemon.asking import ask
 from tests.daemon.mind_kit import living
 from tests.fakes.clock import HandClock
 from tests.fakes.tier_answers import named, plays
@@ -137,7 +139,7 @@ async def test_a_waking_mind_asks_by_the_tier_that_was_found_at_once_and_in_its_
             assert len(probes) == 1
             assert [test.tier for test in tiers] == ([] if life else [2])
             assert mind.mind.models.tier(Role.MONOLOGUE) is Tier.CAPABLE
-            [shown, *_] = (await mind.mind.models_overview()).roles
+            [shown, *_] = (await ask(mind.mind, protocol.AskModels(1), protocol.ModelsOverview)).roles
             assert shown.tier == 2
             assert shown.tier_tested_at == pytest.approx(clock.now(), abs=3600)
 

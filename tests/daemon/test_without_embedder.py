@@ -17,6 +17,7 @@ from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import FinishedThought, Reactivation, Reason
 from reveries.safety.ambient import AmbientInputs
 from reveries.safety.journal import SafetyJournal
+from tests.daemon.asking import status_of
 from tests.daemon.kit import Talk, talking
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.patient_clock import PatientClock
@@ -92,12 +93,12 @@ async def test_status_knows_that_the_embedder_is_not_there_before_anything_is_sa
         async with asyncio.TaskGroup() as tasks:
             looking = tasks.create_task(life.mind.look_at_embedder(), name="look")
             await life.clock.advance(60)
-            told = await life.mind.status(1)
+            told = await status_of(life.mind)
             assert (told.health, told.problems) == ("degraded", ["Recall goes by words alone. No Ollama answers."])
             embedder.error = None
             await life.clock.advance(300)
             assert looking.done()
-        assert (await life.mind.status(1)).health == "ok"
+        assert (await status_of(life.mind)).health == "ok"
 
 
 @pytest.mark.requirement("R-49", "D1")
@@ -115,6 +116,6 @@ async def test_vectors_that_wait_are_a_problem(home: Home) -> None:
             await life.clock.advance(60)
             # As after a cue that the embedder did answer.
             life.mind.memory.by_words_because = ""
-            problems = (await life.mind.status(1)).problems
+            problems = (await status_of(life.mind)).problems
             making.cancel()
         assert problems == ["What is new has no vectors yet. No Ollama answers."]

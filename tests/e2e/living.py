@@ -13,7 +13,7 @@ from typing import BinaryIO, TypeVar
 
 from reveries import protocol
 from reveries.config import Home
-from reveries.protocol import Frame, Request, decode_frame, encode, read_body
+from reveries.protocol import Frame, Message, decode_frame, encode, read_body
 
 _SETTINGS = """
 [llm]
@@ -115,7 +115,7 @@ class Client:
     seen: list[Frame] = field(default_factory=list)
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
-    def send(self, message: Request) -> None:
+    def send(self, message: Message) -> None:
         self.writer.write(encode(message))
 
     def number(self) -> int:

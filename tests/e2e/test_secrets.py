@@ -28,6 +28,7 @@ from reveries.llm.faults import told
 from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.memory.model import Origin
 from reveries.redaction import redacted, spellings
+from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, living
 from tests.daemon.poison import settings
 from tests.daemon.test_calendar import a_database, calendar, woken
@@ -216,7 +217,7 @@ async def test_no_private_word_of_a_whole_day_is_in_the_log(home: Home, tmp_path
                 await life.say(f"My {_PRIVATE} diary, page {'x' * number}.")
             await life.mind.memory.record_external(f"A {_PRIVATE} letter.", Origin.DOCUMENT)
             await life.pass_time(1)
-            await life.mind.thinking.answer(protocol.NudgeThinking(1, _PRIVATE))
+            await ask(life.mind, protocol.NudgeThinking(1, _PRIVATE))
             await life.pass_time(0.5)
             with contextlib.suppress(ModelUnavailableError):
                 await life.mind.consolidate(None, trigger="asked")

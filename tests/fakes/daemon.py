@@ -10,12 +10,15 @@ import os
 import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import msgspec
 
 from reveries import __version__, protocol
 from reveries.config import Home, default_toml, find_home
 from reveries.protocol import Frame, Request, SaidTurn
+
+_M = TypeVar("_M", bound=protocol.Message)
 
 NOW = 1_750_000_000.0
 
@@ -187,7 +190,7 @@ class FakeMind:
     def __init__(self, home: Home, script: Script | None = None) -> None:
         self.home = home
         self.script = script or Script()
-        self.received: list[Request] = []
+        self.received: list[protocol.Hello | Request] = []
         self.imported: list[protocol.ImportedTurn] = []
         self.release = asyncio.Event()
         self.asleep = asyncio.Event()
@@ -225,7 +228,7 @@ class FakeMind:
         for writer in list(self._attached):
             await self._send(writer, frame)
 
-    def requests(self, kind: type[Request]) -> list[Request]:
+    def requests(self, kind: type[_M]) -> list[_M]:
         """What was received of this kind."""
         return [request for request in self.received if isinstance(request, kind)]
 
@@ -252,7 +255,7 @@ class FakeMind:
             if not self._writers:
                 self._idle.set()
 
-    async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
+    async def _answer(self, request: protocol.Hello | Request, writer: asyncio.StreamWriter) -> None:
         if await self._refuses(request, writer):
             return
         match request:
@@ -295,7 +298,7 @@ class FakeMind:
             await self._send(writer, protocol.Ok(request.request_id))
         await self.broadcast(protocol.Switched(0, "c2"))
 
-    async def _refuses(self, request: Request, writer: asyncio.StreamWriter) -> bool:
+    async def _refuses(self, request: protocol.Hello | Request, writer: asyncio.StreamWriter) -> bool:
         name = type(request).__name__
         if self.script.dies_on == name:
             self.drop_clients()
@@ -321,7 +324,6 @@ class FakeMind:
 
     def _simple(self, request: Request, writer: asyncio.StreamWriter) -> Frame:
         script = self.script
-        assert not isinstance(request, protocol.Hello)
         number = request.request_id
         match request:
             case protocol.Attach():
@@ -344,7 +346,7 @@ class FakeMind:
             case _:
                 return self._remembered(request, number)
 
-    def _said_before(self, request: protocol.TalkRequest) -> Frame:
+    def _said_before(self, request: Request) -> Frame:
         script, number = self.script, request.request_id
         match request:
             case protocol.AskConversations():
@@ -366,7 +368,7 @@ class FakeMind:
 
     def _remembered(self, request: Request, number: int) -> Frame:
         script = self.script
-        if isinstance(request, protocol.TalkRequest):
+        if isinstance(request, protocol.AskConversations | protocol.AskTurns | protocol.AskPastWords):
             return self._said_before(request)
         if (frame := script.looks.get(type(request).__name__)) is not None:
             return _numbered(frame, number)

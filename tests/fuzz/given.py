@@ -159,7 +159,7 @@ _CALENDARS = (
         _EVENT.format(3, ";TZID=Europe/Berlin:20260923T090000", "DURATION:PT1H\r\nEXDATE:20260923T090000Z\r\n")
     ),
 )
-_REQUESTS: tuple[protocol.Request, ...] = (
+_REQUESTS: tuple[protocol.Message, ...] = (
     protocol.Hello(protocol.PROTOCOL_VERSION, "test"),
     protocol.Say(1, "Good morning."),
     protocol.Search(2, "the pear tree", 5),

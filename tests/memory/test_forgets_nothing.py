@@ -26,8 +26,12 @@ def test_the_statements_that_erase_are_asked_for_by_forgetting_alone() -> None:
     assert asked <= {"forgetting", "recall", "db"}
     takers = {file.name for file in package.rglob("*.py") if "forgetting.erase(" in file.read_text(encoding="utf-8")}
     assert takers == {"forgetting.py"}
-    asking = {file.name for file in package.rglob("*.py") if "await forget(" in file.read_text(encoding="utf-8")}
-    assert asking == {"handlers.py"}
+    asking = {
+        f"{file.parent.name}/{file.name}"
+        for file in package.rglob("*.py")
+        if "await forget(" in file.read_text(encoding="utf-8")
+    }
+    assert asking == {"requests/forgetting.py"}
 
 
 def test_the_statements_that_take_back_are_asked_for_on_the_owners_word_alone() -> None:
@@ -42,7 +46,7 @@ def test_the_statements_that_take_back_are_asked_for_on_the_owners_word_alone() 
     asking = {
         file.name for file in package.rglob("*.py") if "conversation.take_back(" in file.read_text(encoding="utf-8")
     }
-    assert asking == {"past.py"}
+    assert asking == {"talk.py"}
     droppers = {file.name for file in package.rglob("*.py") if ".withdraw(" in file.read_text(encoding="utf-8")}
     assert droppers == {"thought_log.py"}
     requests = {file.name for file in package.rglob("*.py") if "_log.drop(" in file.read_text(encoding="utf-8")}

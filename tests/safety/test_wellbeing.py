@@ -6,7 +6,7 @@ import pytest
 
 from reveries.client.render import Page
 from reveries.client.wellbeing_page import wellbeing_page
-from reveries.daemon.wire import wellbeing_frame
+from reveries.daemon.requests.admin import wellbeing_frame
 from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.safety import tripwire

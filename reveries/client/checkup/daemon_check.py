@@ -17,7 +17,7 @@ from reveries.client.checkup.machine import Machine
 from reveries.config import Home
 from reveries.errors import ConnectionLostError, OtherVersionError, ReveriesError
 from reveries.plaintext import one_line
-from reveries.protocol import Checkup, Finding, Status, found
+from reveries.protocol import Checkup, Finding, Status, make_finding
 
 _ANSWER_SECONDS = 120.0
 _TOO_MANY_WAKES = 5
@@ -38,7 +38,7 @@ class Seen:
 def check_daemon(home: Home, machine: Machine) -> Seen:
     """Whether one lives, whether it can be reached, what it says."""
     if home.lock.is_symlink() or (home.lock.exists() and not home.lock.is_file()):
-        return Seen([found("lock-not-file", f"{home.lock} is not a file.", where=str(home.lock))])
+        return Seen([make_finding("lock-not-file", f"{home.lock} is not a file.", where=str(home.lock))])
     is_held = lock_is_held(home.lock)
     findings = list(_socket(home, machine, is_held=is_held))
     if not is_held:
@@ -78,7 +78,7 @@ def _socket(home: Home, machine: Machine, *, is_held: bool) -> Iterator[Finding]
     except OSError:
         if is_held:
             holder = _holder(home.lock)
-            yield found(
+            yield make_finding(
                 "socket-gone",
                 f"Process {holder} is the daemon, but its socket {home.socket} is not there.",
                 f"It may still be waking. If it stays so: kill {holder}, then: reveries wake",
@@ -86,28 +86,30 @@ def _socket(home: Home, machine: Machine, *, is_held: bool) -> Iterator[Finding]
             )
         return
     if not stat.S_ISSOCK(seen.st_mode):
-        yield found("socket-not-socket", f"{home.socket} is in the way: it is not a socket.", where=where)
+        yield make_finding("socket-not-socket", f"{home.socket} is in the way: it is not a socket.", where=where)
         return
     if seen.st_uid != machine.uid:
-        yield found("socket-owner", f"The socket {home.socket} belongs to another user.", where=where)
+        yield make_finding("socket-owner", f"The socket {home.socket} belongs to another user.", where=where)
     if seen.st_mode & 0o077:
         mode = stat.S_IMODE(seen.st_mode)
-        yield found("socket-mode", f"The socket {home.socket} has mode {mode:o}; it should be 600.", where=where)
+        yield make_finding("socket-mode", f"The socket {home.socket} has mode {mode:o}; it should be 600.", where=where)
     if not is_held:
         if is_stale(home.socket):
-            yield found("socket-stale", f"The socket {home.socket} was left by a daemon that died.", where=where)
+            yield make_finding("socket-stale", f"The socket {home.socket} was left by a daemon that died.", where=where)
         elif _connecting_fails_with(home.socket) is None:
-            yield found("socket-foreign", f"Another program listens on {home.socket}.", where=where)
+            yield make_finding("socket-foreign", f"Another program listens on {home.socket}.", where=where)
 
 
 def _asleep(home: Home, machine: Machine) -> Iterator[Finding]:
-    yield found("asleep")
+    yield make_finding("asleep")
     if (last := _last_words(home.logs)) is not None:
-        yield found("last-wake-failed", f"The last try to wake ended so: {last}", where=str(home.logs / "daemon.out"))
+        yield make_finding(
+            "last-wake-failed", f"The last try to wake ended so: {last}", where=str(home.logs / "daemon.out")
+        )
     wakes = _wakes(home.logs / "daemon.log", machine.now() - _WAKES_SECONDS)
     if wakes >= _TOO_MANY_WAKES:
         told = f"The daemon woke {wakes} times in ten minutes and never fell asleep by itself."
-        yield found("crash-loop", told, where=str(home.logs / "daemon.log"))
+        yield make_finding("crash-loop", told, where=str(home.logs / "daemon.log"))
 
 
 async def _ask(home: Home, greet_seconds: float) -> Seen:
@@ -126,7 +128,7 @@ async def _ask(home: Home, greet_seconds: float) -> Seen:
                 checkup = None
             return Seen(findings, checkup=checkup)
     except OtherVersionError as error:
-        return Seen([found("other-protocol", error.message, where=str(home.socket))])
+        return Seen([make_finding("other-protocol", error.message, where=str(home.socket))])
     except ReveriesError as error:
         return Seen([_silent(home, holder, error)])
 
@@ -134,17 +136,17 @@ async def _ask(home: Home, greet_seconds: float) -> Seen:
 def _silent(home: Home, holder: str, error: ReveriesError) -> Finding:
     told = f"The daemon (process {holder}) does not answer: {error.message}"
     advice = f"It may still be waking. If it stays so: kill {holder}, then: reveries wake"
-    return found("not-answering", told, advice, str(home.socket))
+    return make_finding("not-answering", told, advice, str(home.socket))
 
 
 def _status(status: Status) -> Iterator[Finding]:
     if status.reveries != __version__:
         told = f"The daemon runs Reveries {status.reveries}, and {__version__} is installed."
-        yield found("other-version", told)
+        yield make_finding("other-version", told)
     for problem in status.problems:
-        yield found("degraded", one_line(problem, 600), "Then look again: reveries doctor")
+        yield make_finding("degraded", one_line(problem, 600), "Then look again: reveries doctor")
     if status.loop_lag_p99_ms > _SLOW_LOOP_MS:
-        yield found("loop-slow", f"One step in a hundred is {status.loop_lag_p99_ms / 1000:.1f} s late or more.")
+        yield make_finding("loop-slow", f"One step in a hundred is {status.loop_lag_p99_ms / 1000:.1f} s late or more.")
 
 
 def _holder(lock: Path) -> str:

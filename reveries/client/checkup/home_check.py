@@ -12,7 +12,7 @@ from reveries.client.wording import plural, size
 from reveries.config import Home
 from reveries.errors import HomeError
 from reveries.own_files import open_above
-from reveries.protocol import Finding, found
+from reveries.protocol import Finding, make_finding
 
 LITTLE_ROOM_BYTES = 200_000_000
 NO_ROOM_BYTES = 4_000_000
@@ -27,13 +27,13 @@ def check_home(home: Home, machine: Machine) -> list[Finding]:
     try:
         home.check()
     except HomeError as error:
-        return [found("home-too-deep", error.message, error.advice, str(home.path))]
+        return [make_finding("home-too-deep", error.message, error.advice, str(home.path))]
     try:
         mode = home.path.stat().st_mode
     except OSError:
-        return [found("home-missing", f"There is no home {home.path} yet.", where=str(home.path))]
+        return [make_finding("home-missing", f"There is no home {home.path} yet.", where=str(home.path))]
     if not stat.S_ISDIR(mode):
-        return [found("home-not-folder", f"{home.path} is no folder.", where=str(home.path))]
+        return [make_finding("home-not-folder", f"{home.path} is no folder.", where=str(home.path))]
     return [*_folder(home, mode, machine), *_folders(home), *_files(home, machine), *_room(home, machine)]
 
 
@@ -58,19 +58,19 @@ def open_files(home: Home) -> list[Path]:
 def _folder(home: Home, mode: int, machine: Machine) -> Iterator[Finding]:
     where = str(home.path)
     if home.path.stat().st_uid != machine.uid:
-        yield found("home-owner", f"The home {home.path} belongs to another user.", where=where)
+        yield make_finding("home-owner", f"The home {home.path} belongs to another user.", where=where)
     if above := open_above(home.path, machine.uid):
         advice = above.advice("REVERIES_HOME=~/elsewhere reveries wake")
-        yield found("home-in-open-folder", above.fault, advice, where)
+        yield make_finding("home-in-open-folder", above.fault, advice, where)
     if mode & _OTHERS:
-        yield found(
+        yield make_finding(
             "home-mode", f"The home {home.path} has mode {stat.S_IMODE(mode):o}; it should be 700.", where=where
         )
     if not machine.may_write(home.path):
-        yield found("home-not-writable", f"The home {home.path} cannot be written.", where=where)
+        yield make_finding("home-not-writable", f"The home {home.path} cannot be written.", where=where)
     kind = machine.file_system(home.path)
     if kind.startswith(_NETWORK):
-        yield found("home-on-network", f"The home {home.path} is on {kind}.", where=where)
+        yield make_finding("home-on-network", f"The home {home.path} is on {kind}.", where=where)
 
 
 def _folders(home: Home) -> Iterator[Finding]:
@@ -78,34 +78,34 @@ def _folders(home: Home) -> Iterator[Finding]:
     if home.database_default.exists():
         for folder in (home.logs, home.backups):
             if not folder.is_dir():
-                yield found("folder-missing", f"The folder {folder} is gone.", where=str(folder))
+                yield make_finding("folder-missing", f"The folder {folder} is gone.", where=str(folder))
 
 
 def _files(home: Home, machine: Machine) -> Iterator[Finding]:
     if wide := open_files(home):
         told = f"{plural(len(wide), 'file')} of the home can be read by others, the first: {wide[0]}."
-        yield found("file-mode", told, where=str(wide[0]))
+        yield make_finding("file-mode", told, where=str(wide[0]))
     foreign = [path for path, _ in _modes(home) if path.lstat().st_uid != machine.uid and path != home.socket]
     if foreign:
         told = f"{plural(len(foreign), 'file')} of the home belong to another user, the first: {foreign[0]}."
-        yield found("file-owner", told, f"Give them back: sudo chown -R $USER {home.path}", str(foreign[0]))
+        yield make_finding("file-owner", told, f"Give them back: sudo chown -R $USER {home.path}", str(foreign[0]))
     if parts := leftovers(home, machine.now()):
         told = f"{plural(len(parts), 'part')} of what broke off: {', '.join(part.name for part in parts[:3])}."
-        yield found("leftover-partial", told, where=str(parts[0]))
+        yield make_finding("leftover-partial", told, where=str(parts[0]))
 
 
 def _room(home: Home, machine: Machine) -> Iterator[Finding]:
     where = str(home.path)
     room = machine.room(home.path)
     if room.free_bytes < NO_ROOM_BYTES:
-        yield found("disk-full", f"The disk of {home.path} has {size(room.free_bytes)} left.", where=where)
+        yield make_finding("disk-full", f"The disk of {home.path} has {size(room.free_bytes)} left.", where=where)
     elif room.free_bytes < LITTLE_ROOM_BYTES:
-        yield found("disk-low", f"The disk of {home.path} has only {size(room.free_bytes)} left.", where=where)
+        yield make_finding("disk-low", f"The disk of {home.path} has only {size(room.free_bytes)} left.", where=where)
     if room.free_inodes == 0:
-        yield found("disk-no-inodes", f"The disk of {home.path} takes no more files.", where=where)
+        yield make_finding("disk-no-inodes", f"The disk of {home.path} takes no more files.", where=where)
     logs = sum(path.lstat().st_size for path in home.logs.glob("*")) if home.logs.is_dir() else 0
     if logs > _LARGE_LOGS_BYTES:
-        yield found("logs-large", f"The logs take {size(logs)}.", where=str(home.logs))
+        yield make_finding("logs-large", f"The logs take {size(logs)}.", where=str(home.logs))
 
 
 def _modes(home: Home) -> list[tuple[Path, int]]:

@@ -8,7 +8,7 @@ from reveries.api_keys import where_key_is
 from reveries.client.checkup.machine import Machine
 from reveries.config import Home, LlmSettings, Settings, load_settings, read_toml
 from reveries.errors import ConfigError
-from reveries.protocol import Finding, found
+from reveries.protocol import Finding, make_finding
 
 _HOSTED = ("openai", "anthropic", "cerebras", "openrouter")
 _NEEDED = {
@@ -79,20 +79,22 @@ def _named(file: Path, error: ConfigError) -> Finding:
     try:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        return found("config-not-text", error.message, error.advice, str(file))
+        return make_finding("config-not-text", error.message, error.advice, str(file))
     except OSError:
-        return found("config-unreadable", error.message, error.advice, str(file))
+        return make_finding("config-unreadable", error.message, error.advice, str(file))
     try:
         read_toml(file)
     except ConfigError:
         number = re.search(r"at line (\d+)", error.message)
         # Of what it says of the end of the file, the end is the place.
         line = int(number.group(1)) if number else max(1, len(text.splitlines()))
-        return found("config-not-toml", error.message, f"Mend line {line} of {file}.", f"{file}:{line}")
+        return make_finding("config-not-toml", error.message, f"Mend line {line} of {file}.", f"{file}:{line}")
     key = re.search(r"setting (\S+)", error.message)
     where = f"{file}:{line_of(text, key.group(1))}" if key else str(file)
     is_unknown = error.message.startswith("There is no setting")
-    return found("config-unknown-key" if is_unknown else "config-wrong-value", error.message, error.advice, where)
+    return make_finding(
+        "config-unknown-key" if is_unknown else "config-wrong-value", error.message, error.advice, where
+    )
 
 
 def missing_keys(llm: LlmSettings) -> Iterator[Finding]:
@@ -106,7 +108,7 @@ def missing_keys(llm: LlmSettings) -> Iterator[Finding]:
             advice = (
                 f"Name a file with it: reveries config set llm.api_key_file FILE. Or set {provider.upper()}_API_KEY."
             )
-            yield found("key-missing", told, advice, "llm.api_key_file")
+            yield make_finding("key-missing", told, advice, "llm.api_key_file")
 
 
 def _key_file(file: Path) -> Iterator[Finding]:
@@ -115,37 +117,41 @@ def _key_file(file: Path) -> Iterator[Finding]:
         is_empty = not file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not text"
-        yield found("key-file-unreadable", f"The key file {file} cannot be read: {why}.", where=str(file))
+        yield make_finding("key-file-unreadable", f"The key file {file} cannot be read: {why}.", where=str(file))
         return
     if mode & 0o077:
-        yield found("key-file-mode", f"The key file {file} can be read by others.", where=str(file))
+        yield make_finding("key-file-mode", f"The key file {file} can be read by others.", where=str(file))
     if is_empty:
-        yield found("key-file-empty", f"The key file {file} is empty.", where=str(file))
+        yield make_finding("key-file-empty", f"The key file {file} is empty.", where=str(file))
 
 
 def _places(settings: Settings, home: Home) -> Iterator[Finding]:
     calendar = settings.calendar.path
     if calendar and not Path(calendar).expanduser().exists():
         told = f"The calendar {calendar} is not there."
-        yield found("calendar-missing", told, "Mend it: reveries config set calendar.path FILE", "calendar.path")
+        yield make_finding("calendar-missing", told, "Mend it: reveries config set calendar.path FILE", "calendar.path")
     folder = home.database(settings).parent
     if settings.storage.db_path and not folder.is_dir():
         told = f"The folder {folder} of the memory is not there."
-        yield found("database-folder-missing", told, where="storage.db_path")
+        yield make_finding("database-folder-missing", told, where="storage.db_path")
 
 
 def _path_files(machine: Machine) -> Iterator[Finding]:
     for file in machine.path_files():
-        yield found("path-file", f"{file} runs code whenever Python starts, and no package brought it.", where=file)
+        yield make_finding(
+            "path-file", f"{file} runs code whenever Python starts, and no package brought it.", where=file
+        )
 
 
 def _packages(llm: LlmSettings, machine: Machine) -> Iterator[Finding]:
     for package, name in _NEEDED.items():
         if not machine.is_installed(package):
-            yield found("package-missing", f"The Python package {name} is not installed.", where=name)
+            yield make_finding("package-missing", f"The Python package {name} is not installed.", where=name)
     for package, name in _ADVISED.items():
         if not machine.is_installed(package):
-            yield found("package-advised", f"The Python package {name} is not installed: recall is slower.", where=name)
+            yield make_finding(
+                "package-advised", f"The Python package {name} is not installed: recall is slower.", where=name
+            )
     hosted = hosted_providers(llm)
     if hosted and not machine.is_installed("litellm"):
-        yield found("hosted-missing", f"{hosted[0]} is chosen, and litellm is not installed.", where="litellm")
+        yield make_finding("hosted-missing", f"{hosted[0]} is chosen, and litellm is not installed.", where="litellm")

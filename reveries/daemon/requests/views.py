@@ -1,21 +1,146 @@
-"""From what was looked at to what crosses the socket. Pure; every text that a person may see is made plain here."""
+"""Views of how memory works: why, when, what hangs together, what was told, the self-model. Reinforces nothing (R-29).
+
+Only the owner's hand on the self-model changes anything.
+"""
 
 import re
 from collections.abc import Sequence
 
 from reveries import protocol
-from reveries.daemon.last_turns import LastTurn, ShownContext
-from reveries.memory.looking.neighbourhood import Neighbourhood
+from reveries.daemon.last_turns import LastTurn, ShownContext, shown_context
+from reveries.daemon.requests.frames import recalled_frame
+from reveries.daemon.requests.registry import Call, handles
+from reveries.errors import NotFoundError
+from reveries.memory.looking.moments import period_of
+from reveries.memory.looking.neighbourhood import Neighbourhood, most_telling, neighbourhood
 from reveries.memory.looking.searching import Period
-from reveries.memory.looking.timeline import Silence, Timeline
-from reveries.memory.looking.why import Why
-from reveries.memory.model import Episode, Factors, Reason, SelfModel
+from reveries.memory.looking.timeline import Silence, Timeline, timeline
+from reveries.memory.looking.views import find_episode
+from reveries.memory.looking.why import Why, explain
+from reveries.memory.memory import Memory
+from reveries.memory.model import Episode, Factors, Reason, RecallContext, SelfModel
 from reveries.memory.self_edit import EDITABLE, TEXT_FIELDS, Evidence, HistoryEntry, statements
+from reveries.memory.sleep.encoding import infer_mood
 from reveries.plaintext import one_line, plain
 
+_CENTRES = 8
+"""Of what a cue brings up, so many episodes are what its picture is about."""
 _LABEL_CHARS = 160
 _SPEAKER = re.compile(r"(?:^|(?<=[.!?:] ))[^\s:]{1,30}: ")
 _BRACKETS = re.compile(r"\[[^\]]{0,400}\]")
+
+
+@handles(protocol.AskTimeline)
+async def show_timeline(call: Call, request: protocol.AskTimeline) -> protocol.Timeline:
+    now = call.mind.clock.now()
+    period = period_of(request.since, request.until, now)
+    shown = timeline(call.mind.memory.live, period, request.limit, now)
+    return timeline_frame(request.request_id, shown, period)
+
+
+@handles(protocol.AskSelf)
+async def show_self_model(call: Call, request: protocol.AskSelf) -> protocol.SelfModelShown:
+    memory = call.mind.memory
+    _, changes = await memory.self_hand.history(1)
+    return self_frame(request.request_id, memory.self_model, changes)
+
+
+@handles(protocol.AskSelfHistory)
+async def show_self_history(call: Call, request: protocol.AskSelfHistory) -> protocol.SelfHistory:
+    return history_frame(request.request_id, *await call.mind.memory.self_hand.history(request.limit))
+
+
+@handles(protocol.EditSelf)
+async def edit_self_model(call: Call, request: protocol.EditSelf) -> protocol.SelfModelShown:
+    await call.mind.memory.self_hand.edit(request.field, request.text)
+    return await _show_changed_self(call)
+
+
+@handles(protocol.RevertSelf)
+async def revert_self_model(call: Call, request: protocol.RevertSelf) -> protocol.SelfModelShown:
+    await call.mind.memory.self_hand.revert(request.number)
+    return await _show_changed_self(call)
+
+
+async def _show_changed_self(call: Call) -> protocol.SelfModelShown:
+    call.mind.conversation.want_warmth()
+    return await show_self_model(call, protocol.AskSelf(call.request_id))
+
+
+@handles(protocol.AskWhy)
+async def explain_recall(call: Call, request: protocol.AskWhy) -> protocol.Why:
+    memory, conversation = call.mind.memory, call.mind.conversation
+    episode = await _find_live_episode(memory, request.episode_id)
+    asked_at, rank_then = 0.0, 0
+    if cue := request.cue.strip():
+        vector = await memory.embed_cue(cue)
+        limit = conversation.settings.recall.limit
+        context = RecallContext(now=call.mind.clock.now(), mood=infer_mood(cue), limit=limit)
+    else:
+        turn = _last_turn(call, "")
+        if turn.recall is None:
+            raise NotFoundError("Nothing was recalled for the last turn.", advice='Give a cue: --for "the garden".')
+        cue, vector, context = turn.recall.cue, turn.recall.vector, turn.recall_context
+        asked_at, ids = context.now, turn.recall.touched_ids
+        rank_then = ids.index(episode.id) + 1 if episode.id in ids else 0
+    why = explain(memory.live, cue, vector, context, episode)
+    entry = memory.live.graph.get(why.steps[0].source_id) if why.steps else None
+    return why_frame(request.request_id, why, entry, asked_at, rank_then)
+
+
+@handles(protocol.AskNeighbourhood)
+async def show_neighbourhood(call: Call, request: protocol.AskNeighbourhood) -> protocol.Neighbourhood:
+    memory = call.mind.memory
+    centres: dict[str, float] = {}
+    title = ""
+    if request.cue.strip():
+        recall = await memory.search(request.cue, _CENTRES)
+        centres = {found.episode.id: found.energy for found in recall.episodes}
+        title = f"What \u201c{request.cue.strip()}\u201d brings to mind"
+        if not centres and not request.around:
+            raise NotFoundError("Nothing comes to mind for that.", advice="Try other words, or --around ID.")
+    if request.around:
+        episode = await _find_live_episode(memory, request.around)
+        centres = {episode.id: max(centres.values(), default=1.0), **centres}
+        title = title or f"Around: {episode.summary}"
+    if not centres:
+        best = most_telling(memory.live)
+        if best is None:
+            raise NotFoundError("There is no episode yet.", advice="Talk with it, or: reveries import FILE")
+        centres, title = {best: 1.0}, "What its memory hangs on"
+    return neighbourhood_frame(request.request_id, title, neighbourhood(memory.live, centres, request.limit))
+
+
+@handles(protocol.AskContext)
+async def show_context(call: Call, request: protocol.AskContext) -> protocol.ToldContext:
+    conversation = call.mind.conversation
+    turn = _last_turn(call, request.conversation_id)
+    shown = await shown_context(turn, conversation.count_tokens)
+    recalled = recalled_frame(call.request_id, turn.recall, turn.told).items if turn.recall is not None else []
+    return context_frame(call.request_id, turn, shown, conversation.model_name, recalled)
+
+
+def _last_turn(call: Call, conversation_id: str) -> LastTurn:
+    turn = call.mind.conversation.last_turns.of(conversation_id)
+    if turn is None:
+        where = " in that conversation" if conversation_id else ""
+        raise NotFoundError(
+            f"Nothing was said{where} since the mind woke, and what it was told is kept only while it is awake.",
+            advice="Say something first: reveries say HELLO",
+        )
+    return turn
+
+
+async def _find_live_episode(memory: Memory, id_or_prefix: str) -> Episode:
+    """Raises NotFoundError, which says so of one that is dormant: no cue reaches it where it is."""
+    try:
+        return find_episode(memory.live, id_or_prefix)
+    except NotFoundError:
+        shown = await memory.inspect(id_or_prefix)
+    raise NotFoundError(
+        f"Episode {shown.episode.id} is dormant: it is only on disk, where no cue's energy reaches it.",
+        advice=f"A strong cue in a talk wakes it. To read it: reveries memory inspect {shown.episode.id}",
+    )
 
 
 def why_frame(request_id: int, why: Why, entry: Episode | None, asked_at: float, rank_then: int) -> protocol.Why:
@@ -133,7 +258,6 @@ def context_frame(
     turn: LastTurn,
     shown: ShownContext,
     model: str,
-    counted_by: str,
     recalled: list[protocol.RecalledItem],
 ) -> protocol.ToldContext:
     """What the model was told, part by part."""
@@ -145,7 +269,7 @@ def context_frame(
         context_tokens=turn.context_tokens,
         reply_tokens=turn.reply_tokens,
         total_tokens=shown.total_tokens,
-        counted_by=counted_by,
+        counted_by=model,
         parts=[
             protocol.ContextPart(part.name, part.tokens, part.budget, plain(part.text), part.note)
             for part in shown.parts

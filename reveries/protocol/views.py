@@ -1,10 +1,17 @@
-"""What the daemon shows of how memory works: why something surfaced, when things happened, what hangs together, what
-the model was told, and what the mind takes itself to be."""
+"""What a client may ask to see: why, when, what hangs together, what was told, what the mind takes itself to be.
+
+None of these changes a memory, but for the owner's hand on the self-model.
+"""
+
+from typing import Annotated
 
 import msgspec
 
-from reveries.protocol.frames import RecalledItem
-from reveries.protocol.message import Message
+from reveries.protocol.message import Answer, Request, When
+from reveries.protocol.registry import request
+from reveries.protocol.talk import RecalledItem
+
+Prefix = Annotated[str, msgspec.Meta(max_length=100)]
 
 
 class TurnReason(msgspec.Struct, frozen=True):
@@ -64,7 +71,7 @@ class WhyTurn(msgspec.Struct, frozen=True):
     reasons: list[TurnReason]
 
 
-class Why(Message, frozen=True):
+class Why(Answer, frozen=True):
     """One episode in one recall. `missing` says why it did not surface; empty when it did.
 
     `energy_whole` is compared with `threshold`; `energy` (direct + share x spread) makes the order. `asked_at` is when
@@ -72,7 +79,6 @@ class Why(Message, frozen=True):
     given.
     """
 
-    request_id: int
     cue: str
     episode_id: str
     summary: str
@@ -123,11 +129,10 @@ class TimelineMoment(msgspec.Struct, frozen=True):
     gap: TimelineGap | None
 
 
-class Timeline(Message, frozen=True):
+class Timeline(Answer, frozen=True):
     """Oldest first; `earlier_count` more of the period came before. `since` and `until` as they were understood (unix
     seconds), null where open. `lasting_gap`: from the last word until now."""
 
-    request_id: int
     moments: list[TimelineMoment]
     earlier_count: int
     since: float | None
@@ -160,10 +165,9 @@ class GraphTie(msgspec.Struct, frozen=True):
     is_directed: bool
 
 
-class Neighbourhood(Message, frozen=True):
+class Neighbourhood(Answer, frozen=True):
     """A part of the graph. `title` says what it is about; `left_out` neighbours had no room."""
 
-    request_id: int
     title: str
     nodes: list[GraphNode]
     ties: list[GraphTie]
@@ -191,11 +195,10 @@ class ContextMemory(msgspec.Struct, frozen=True):
     why_not: str
 
 
-class ToldContext(Message, frozen=True):
+class ToldContext(Answer, frozen=True):
     """What the model was told for the last turn, in the order in which it read it; tokens by `counted_by`. `recalled`:
     what surfaced for that turn, as its `Recalled` told it; not there from a mind that does not tell."""
 
-    request_id: int
     conversation_id: str
     asked_at: float
     model: str
@@ -224,10 +227,9 @@ class SelfField(msgspec.Struct, frozen=True):
     statements: list[SelfStatement]
 
 
-class SelfModelShown(Message, frozen=True):
+class SelfModelShown(Answer, frozen=True):
     """R-82..R-85. `refused`: what the owner took out, and what does not come back in the same words."""
 
-    request_id: int
     fields: list[SelfField]
     refused: list[str]
     updated_at: float
@@ -262,9 +264,70 @@ class SelfChange(msgspec.Struct, frozen=True):
     evidence: list[SelfEvidence]
 
 
-class SelfHistory(Message, frozen=True):
+class SelfHistory(Answer, frozen=True):
     """Oldest first; `total` counts all that there are."""
 
-    request_id: int
     entries: list[SelfChange]
     total: int
+
+
+@request(answer=Why, safe=True, large=True)
+class AskWhy(Request, frozen=True):
+    """Why an episode surfaces for a cue, or does not. `cue` empty: that of the last turn. Answered by `Why`."""
+
+    episode_id: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+    cue: Annotated[str, msgspec.Meta(max_length=10_000)] = ""
+
+
+@request(answer=Timeline, safe=True, large=True)
+class AskTimeline(Request, frozen=True):
+    """The last `limit` episodes of a period; dates as people write them, empty is open. Answered by `Timeline`."""
+
+    since: When = ""
+    until: When = ""
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 40
+
+
+@request(answer=Neighbourhood, safe=True, large=True)
+class AskNeighbourhood(Request, frozen=True):
+    """The graph around an episode, or around what `cue` brings up; both empty: around what matters most. Answered by
+    `Neighbourhood`."""
+
+    around: Prefix = ""
+    cue: Annotated[str, msgspec.Meta(max_length=10_000)] = ""
+    limit: Annotated[int, msgspec.Meta(ge=2, le=120)] = 24
+
+
+@request(answer=ToldContext, safe=True, large=True)
+class AskContext(Request, frozen=True):
+    """What the model was told for the last turn of a conversation; empty: of the one that is held. Answered by
+    `ToldContext`."""
+
+    conversation_id: Prefix = ""
+
+
+@request(answer=SelfModelShown, safe=True, large=True)
+class AskSelf(Request, frozen=True):
+    """Answered by `SelfModelShown`."""
+
+
+@request(answer=SelfHistory, safe=True, large=True)
+class AskSelfHistory(Request, frozen=True):
+    """The last changes of the self-model. Answered by `SelfHistory`."""
+
+    limit: Annotated[int, msgspec.Meta(ge=1, le=200)] = 20
+
+
+@request(answer=SelfModelShown, large=True)
+class EditSelf(Request, frozen=True):
+    """The owner's own words in a field of the self-model, one statement a line. Answered by `SelfModelShown`."""
+
+    field: Annotated[str, msgspec.Meta(min_length=1, max_length=50)]
+    text: Annotated[str, msgspec.Meta(max_length=20_000)]
+
+
+@request(answer=SelfModelShown, large=True)
+class RevertSelf(Request, frozen=True):
+    """The self-model as it stood before change `number`. Answered by `SelfModelShown`."""
+
+    number: Annotated[int, msgspec.Meta(ge=1)]

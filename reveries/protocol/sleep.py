@@ -1,8 +1,11 @@
-"""What the daemon tells of passes of sleep: their log, what one did, what it would do, what it asks."""
+"""What a client asks of sleep: a pass, a preview, the log, undoing, contradictions."""
+
+from typing import Annotated, Literal
 
 import msgspec
 
-from reveries.protocol.message import Message
+from reveries.protocol.message import Answer, Request, RunId
+from reveries.protocol.registry import request
 
 
 class SleepRun(msgspec.Struct, frozen=True):
@@ -23,10 +26,9 @@ class SleepRun(msgspec.Struct, frozen=True):
     question: str
 
 
-class SleepLog(Message, frozen=True):
+class SleepLog(Answer, frozen=True):
     """Passes, newest first."""
 
-    request_id: int
     runs: list[SleepRun]
 
 
@@ -62,20 +64,18 @@ class SleepChange(msgspec.Struct, frozen=True):
     self_model: list[str]
 
 
-class SleepRunDetail(Message, frozen=True):
+class SleepRunDetail(Answer, frozen=True):
     """A pass with everything it did, in order; `left_off` counts changes for which a frame has no room."""
 
-    request_id: int
     run: SleepRun
     changes: list[SleepChange]
     left_off: int
 
 
-class SleepPreview(Message, frozen=True):
+class SleepPreview(Answer, frozen=True):
     """What a pass would do now. Nothing was changed; calls, tokens and dollars are what asking has cost. `left_off`
     counts changes for which a frame has no room."""
 
-    request_id: int
     changes: list[SleepChange]
     fallbacks: int
     left: int
@@ -94,17 +94,15 @@ class UndoneRun(msgspec.Struct, frozen=True):
     line: str
 
 
-class SleepUndone(Message, frozen=True):
+class SleepUndone(Answer, frozen=True):
     """The passes that were taken back, in the order in which it was done."""
 
-    request_id: int
     undone: list[UndoneRun]
 
 
-class SleepAnswered(Message, frozen=True):
+class SleepAnswered(Answer, frozen=True):
     """What came of the owner's answer to a pass that had asked."""
 
-    request_id: int
     run_id: str
     line: str
 
@@ -131,8 +129,82 @@ class Contradiction(msgspec.Struct, frozen=True):
     settled: str
 
 
-class Contradictions(Message, frozen=True):
+class Contradictions(Answer, frozen=True):
     """Those found last first."""
 
-    request_id: int
     contradictions: list[Contradiction]
+
+
+class Consolidated(Answer, frozen=True):
+    """What a pass did. `log` has one line for each experience; `question` is what it asks before it does more."""
+
+    run_id: str
+    processed: int
+    created: int
+    merged: int
+    fallbacks: int
+    left: int
+    seconds: float
+    was_interrupted: bool
+    log: list[str]
+    question: str = ""
+
+
+@request(answer=Consolidated)
+class Consolidate(Request, frozen=True):
+    """Deep sleep on the most salient unprocessed experiences. `Progress`, then `Consolidated`."""
+
+    limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
+@request(answer=SleepPreview)
+class PreviewSleep(Request, frozen=True):
+    """Ask the model as `Consolidate` would, and change nothing. `Progress`, then `SleepPreview`."""
+
+    limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
+@request(answer=SleepLog, safe=True, large=True)
+class AskSleepLog(Request, frozen=True):
+    """Answered by `SleepLog`."""
+
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 20
+
+
+@request(answer=SleepRunDetail, safe=True, large=True)
+class InspectSleep(Request, frozen=True):
+    """Answered by `SleepRunDetail`. `run_id` may be the beginning of one."""
+
+    run_id: RunId
+
+
+@request(answer=SleepUndone)
+class UndoSleep(Request, frozen=True):
+    """Take a pass back; with `through`, before it those that built upon it. Answered by `SleepUndone`."""
+
+    run_id: RunId
+    through: bool = False
+
+
+@request(answer=SleepAnswered)
+class AnswerSleep(Request, frozen=True):
+    """The owner's word on what a pass asks: do it, or drop it. Answered by `SleepAnswered`."""
+
+    run_id: RunId
+    do_it: bool
+
+
+@request(answer=Contradictions, safe=True, large=True)
+class AskContradictions(Request, frozen=True):
+    """Claims that cannot both hold; with `with_settled` also what was settled, and updates that took effect. Answered
+    by `Contradictions`."""
+
+    with_settled: bool = False
+
+
+@request(answer=Contradictions)
+class SettleContradiction(Request, frozen=True):
+    """The owner's word: the earlier, the later, or both hold. Answered by `Contradictions`, with that one alone."""
+
+    conflict_id: RunId
+    keep: Literal["earlier", "later", "both"]

@@ -1,23 +1,9 @@
-"""What the daemon tells of safety: the help text beside a reply, and the counts that bear on the mind's welfare."""
+"""What a client asks about the mind's wellbeing."""
 
 import msgspec
 
-from reveries.protocol.message import Message, RequestId
-
-
-class Help(Message, frozen=True):
-    """On the way to a reply: whoever wrote seems to be in danger from themselves. `text` is static, with the contacts
-    of the settings; a client shows it at once, and leaves it beside the reply."""
-
-    request_id: int
-    text: str
-
-
-class AskWellbeing(Message, frozen=True):
-    """Answered by `Wellbeing`. So many excerpts of each kind, newest first."""
-
-    request_id: RequestId
-    excerpts: int = 3
+from reveries.protocol.message import Answer, Request
+from reveries.protocol.registry import request
 
 
 class Excerpt(msgspec.Struct, frozen=True):
@@ -60,13 +46,19 @@ class TripTold(msgspec.Struct, frozen=True):
     snapshot: str
 
 
-class Wellbeing(Message, frozen=True):
+class Wellbeing(Answer, frozen=True):
     """Counts, and no conclusion (R-145, R-146)."""
 
-    request_id: int
     now: float
     thoughts: int
     thoughts_by_week: list[int]
     indicators: list[Indicator]
     trips: list[TripTold]
     trips_by_reason: dict[str, int]
+
+
+@request(answer=Wellbeing, safe=True)
+class AskWellbeing(Request, frozen=True):
+    """Answered by `Wellbeing`. So many excerpts of each kind, newest first."""
+
+    excerpts: int = 3

@@ -1,8 +1,11 @@
-"""What the daemon tells of models and what they cost."""
+"""What a client asks of models: which there are, whether they answer, what they used."""
+
+from typing import Annotated
 
 import msgspec
 
-from reveries.protocol.message import Message
+from reveries.protocol.message import Answer, Request
+from reveries.protocol.registry import request
 
 
 class ModelUse(msgspec.Struct, frozen=True):
@@ -115,11 +118,10 @@ class AnswerCount(msgspec.Struct, frozen=True):
     failed: int
 
 
-class ModelsOverview(Message, frozen=True):
+class ModelsOverview(Answer, frozen=True):
     """`ollama_url` with `ollama_answers` false: nobody answered there within a second. `cores` and `ram_bytes` are of
     the machine that the mind runs on."""
 
-    request_id: int
     roles: list[RoleUse]
     weights: list[WeightsOffer]
     ollama_url: str
@@ -173,11 +175,10 @@ class TierTest(msgspec.Struct, frozen=True):
     advice: str
 
 
-class ModelsProbed(Message, frozen=True):
+class ModelsProbed(Answer, frozen=True):
     """`answers`: of all questions that were ever asked with a form, this test's among them. `tiers`: where they were
     asked for, of each model once."""
 
-    request_id: int
     probes: list[ModelProbe]
     answers: list[AnswerCount]
     tiers: list[TierTest] | msgspec.UnsetType = msgspec.UNSET
@@ -223,13 +224,33 @@ class UsedDay(msgspec.Struct, frozen=True):
     dollars: float
 
 
-class UsageReport(Message, frozen=True):
+class UsageReport(Answer, frozen=True):
     """What models used today and this month, against the limits; `days` end with today (R-49, G1)."""
 
-    request_id: int
     now: float
     price_version: str
     today: list[UsedModel]
     month: list[UsedModel]
     limits: list[UsageLimit]
     days: list[UsedDay]
+
+
+@request(answer=ModelsOverview)
+class AskModels(Request, frozen=True):
+    """Which model each role uses and why, and what else there is. Answered by `ModelsOverview`."""
+
+
+@request(answer=ModelsProbed)
+class ProbeModels(Request, frozen=True):
+    """One question to the model of each role, or of `role` alone, as any call is made: reserved first, settled after.
+    With `tiers` the small tasks too, by which a model's tier is found and kept. `Progress`, then `ModelsProbed`."""
+
+    role: Annotated[str, msgspec.Meta(max_length=20)] = ""
+    tiers: bool | msgspec.UnsetType = msgspec.UNSET
+
+
+@request(answer=UsageReport, safe=True)
+class AskUsage(Request, frozen=True):
+    """Answered by `UsageReport`."""
+
+    days: Annotated[int, msgspec.Meta(ge=1, le=366)] = 30

@@ -1,0 +1,144 @@
+"""The daemon itself: its state, settings, checkup, copies, wellbeing, and its end."""
+
+import os
+from dataclasses import asdict
+
+from reveries import __version__, protocol
+from reveries.daemon.backup_answers import make_backup
+from reveries.daemon.checkup import checkup
+from reveries.daemon.mind import Mind
+from reveries.daemon.requests.memory import statistics_frame
+from reveries.daemon.requests.registry import Call, handles
+from reveries.daemon.settings_in_force import masked_toml
+from reveries.llm.caps import Span
+from reveries.safety.wellbeing import Counted, WellbeingReport, wellbeing_report
+
+
+@handles(protocol.AskStatus)
+async def show_status(call: Call, request: protocol.AskStatus) -> protocol.Status:
+    return await status_frame(request.request_id, call.mind)
+
+
+@handles(protocol.AskConfig)
+async def show_settings(call: Call, request: protocol.AskConfig) -> protocol.Config:
+    return protocol.Config(request.request_id, masked_toml(call.mind.settings), str(call.mind.config_file))
+
+
+@handles(protocol.ApplyConfig)
+async def apply_settings(call: Call, request: protocol.ApplyConfig) -> protocol.ConfigApplied:
+    changed, needs_restart = call.mind.apply_settings()
+    return protocol.ConfigApplied(request.request_id, changed, needs_restart)
+
+
+@handles(protocol.AskCheckup)
+async def check_up(call: Call, request: protocol.AskCheckup) -> protocol.Checkup:
+    mind = call.mind
+    circuits = mind.models.circuits
+    return await checkup(request.request_id, mind.settings, mind.home, mind.database, mind.ledger, circuits, mind.clock)
+
+
+@handles(protocol.AskWellbeing)
+async def show_wellbeing(call: Call, request: protocol.AskWellbeing) -> protocol.Wellbeing:
+    report = await wellbeing_report(call.mind.database, call.mind.clock, request.excerpts)
+    return wellbeing_frame(request.request_id, report)
+
+
+@handles(protocol.MakeBackup)
+async def back_up(call: Call, request: protocol.MakeBackup) -> protocol.Backups:
+    return await make_backup(request.request_id, call.mind, call.report_progress)
+
+
+@handles(protocol.Sleep)
+async def fall_asleep(call: Call, request: protocol.Sleep) -> protocol.Ok:
+    await call.fall_asleep(call.progress_for_all("sleeping on it"))
+    return protocol.Ok(request.request_id)
+
+
+async def status_frame(request_id: int, mind: Mind) -> protocol.Status:
+    """R-18, R-49, R-146. "ok" only while what is acknowledged is also stored (H3)."""
+    stats = await mind.memory.stats()
+    state, detail = mind.state()
+    problems = mind.problems()
+    embedding = mind.memory.reembedding.progress
+    return protocol.Status(
+        request_id=request_id,
+        reveries=__version__,
+        pid=os.getpid(),
+        home=str(mind.home.path),
+        awake_since=mind.awake_since,
+        health="degraded" if problems else "ok",
+        problems=problems,
+        state=state,
+        state_detail=detail,
+        conversation_turns=mind.conversation.turn_count,
+        attached_clients=mind.conversation.attached_count,
+        thinking_enabled=mind.settings.monologue.enabled,
+        last_thought_at=mind.monologue.last_thought_at,
+        last_consolidation=stats.last_consolidation,
+        memory=statistics_frame(0, stats),
+        models=[protocol.ModelUse(*use) for use in mind.models.uses()],
+        usage=[
+            protocol.UsageToday(
+                role=use.role,
+                calls=use.calls,
+                prompt_tokens=use.prompt_tokens,
+                completion_tokens=use.completion_tokens,
+                dollars=use.dollars,
+                token_limit=use.token_limit,
+            )
+            for use in await mind.ledger.usage_today()
+        ],
+        dollars_month=await mind.ledger.dollars_this_month(),
+        tripwire=await mind.journal.tripwire_counts(),
+        notices=await mind.lasting_notices(),
+        sqlite_version=mind.database.sqlite_version,
+        loop_lag_p99_ms=mind.lag.p99_ms(),
+        loop_lag_max_ms=mind.lag.max_ms(),
+        embedding_model=embedding.model_id,
+        embedding_serving=embedding.serving_id,
+        embedding_done=embedding.done,
+        embedding_total=embedding.total,
+        embedding_waits=embedding.waits,
+        limits=[protocol.UsageLimit(**asdict(one)) for one in await mind.ledger.limits() if one.span is Span.DAY],
+    )
+
+
+def wellbeing_frame(request_id: int, report: WellbeingReport) -> protocol.Wellbeing:
+    """What was counted, as it crosses the socket."""
+    return protocol.Wellbeing(
+        request_id=request_id,
+        now=report.now,
+        thoughts=report.thoughts,
+        thoughts_by_week=list(report.thoughts_by_week),
+        indicators=[_indicator_frame(one) for one in report.indicators],
+        trips=[
+            protocol.TripTold(
+                happened_at=trip.happened_at,
+                source=trip.source,
+                action=trip.verdict.action.value,
+                reason=trip.verdict.reason.value,
+                severity=trip.verdict.severity.value,
+                explanation=trip.verdict.explanation,
+                response_taken=trip.response_taken,
+                snapshot=trip.snapshot,
+            )
+            for trip in report.trips
+        ],
+        trips_by_reason=dict(report.trips_by_reason),
+    )
+
+
+def _indicator_frame(one: Counted) -> protocol.Indicator:
+    return protocol.Indicator(
+        kind=one.kind,
+        what=one.what,
+        occurrences=one.occurrences,
+        days=one.days,
+        first_at=one.first_at,
+        last_at=one.last_at,
+        weeks=list(one.weeks),
+        per_100_thoughts=one.per_100_thoughts,
+        per_100_thoughts_lately=one.per_100_thoughts_lately,
+        is_consistent=one.is_consistent,
+        excerpts=[protocol.Excerpt(said.happened_at, said.text, said.thought_ended) for said in one.excerpts],
+    )

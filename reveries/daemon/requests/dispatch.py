@@ -1,0 +1,32 @@
+"""Takes requests from the server to their handlers."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from reveries import protocol
+from reveries.daemon.mind import Mind, Progress
+from reveries.daemon.requests import admin, forgetting, memory, models, sleep, talk, thought, views
+from reveries.daemon.requests.clients import AttachedClients, DetachedTasks
+from reveries.daemon.requests.registry import Call, answer_request
+from reveries.daemon.safe_mode import require_allowed
+from reveries.daemon.server import Session
+
+SUBJECTS = (admin, forgetting, memory, models, sleep, talk, thought, views)
+"""Imported for their handlers."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestDispatcher:
+    """Answers requests with what all of them stand on."""
+
+    mind: Mind
+    clients: AttachedClients
+    detached: DetachedTasks
+    fall_asleep: Callable[[Progress], Awaitable[None]]
+
+    async def handle(self, session: Session, request: protocol.Request) -> None:
+        """Answer one request. Raises ReveriesError; the server turns it into a `Failed`."""
+        require_allowed(request, self.mind.safe_because)
+        call = Call(self.mind, session, request.request_id, self.clients, self.detached, self.fall_asleep)
+        if (answer := await answer_request(call, request)) is not None:
+            call.send(answer)

@@ -1,0 +1,30 @@
+"""Models: which there are, whether they answer, what they used."""
+
+import msgspec
+
+from reveries import protocol
+from reveries.daemon.models_overview import InUse, answer_frame, models_overview
+from reveries.daemon.requests.registry import Call, handles
+from reveries.daemon.usage import usage_report
+
+
+@handles(protocol.AskModels)
+async def list_models(call: Call, request: protocol.AskModels) -> protocol.ModelsOverview:
+    mind, models = call.mind, call.mind.models
+    states = {role: state for role, _, state in models.uses()}
+    in_use = InUse(models.choices, models.fallbacks, states, models.embedder_name)
+    shown = await models_overview(mind.settings, await mind.answers.counts(), in_use, models.tested)
+    return msgspec.structs.replace(shown, request_id=request.request_id)
+
+
+@handles(protocol.ProbeModels)
+async def test_models(call: Call, request: protocol.ProbeModels) -> protocol.ModelsProbed:
+    with_tiers = request.tiers is True
+    probes, tiers = await call.mind.test_models(request.role, call.report_progress, with_tiers=with_tiers)
+    answers = [answer_frame(count) for count in await call.mind.answers.counts()]
+    return protocol.ModelsProbed(request.request_id, probes, answers, tiers if with_tiers else msgspec.UNSET)
+
+
+@handles(protocol.AskUsage)
+async def show_usage(call: Call, request: protocol.AskUsage) -> protocol.UsageReport:
+    return await usage_report(request.request_id, call.mind.ledger, request.days)

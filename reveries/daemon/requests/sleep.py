@@ -1,0 +1,193 @@
+"""Sleep: a pass, a preview, the log, undoing, contradictions."""
+
+from collections.abc import Iterable, Sequence
+
+from reveries import protocol
+from reveries.daemon.requests.registry import Call, handles
+from reveries.llm.base import Role
+from reveries.llm.budget import RoleUsage
+from reveries.memory.sleep.claims import Claim, Conflict
+from reveries.memory.sleep.preview import Preview
+from reveries.memory.sleep.run_log import ChangeDiff, EpisodeDiff, RunDetail, RunEntry
+from reveries.plaintext import one_line, plain
+
+_SUMMARY_CHARS = 700
+_MAX_CHARS = 1_000_000
+"""Of summaries and lines in one frame."""
+
+
+@handles(protocol.Consolidate)
+async def consolidate_memory(call: Call, request: protocol.Consolidate) -> protocol.Consolidated:
+    progress = call.progress_for_all("consolidating")
+    report = await call.mind.consolidate(request.limit, trigger="owner", progress=progress)
+    return protocol.Consolidated(
+        request_id=request.request_id,
+        run_id=report.run_id,
+        processed=report.processed,
+        created=report.created,
+        merged=report.merged,
+        fallbacks=report.fallbacks,
+        left=report.left,
+        seconds=report.seconds,
+        was_interrupted=report.was_interrupted,
+        log=[plain(line) for line in report.log],
+        question=plain(report.question),
+    )
+
+
+@handles(protocol.PreviewSleep)
+async def preview_sleep(call: Call, request: protocol.PreviewSleep) -> protocol.SleepPreview:
+    ledger = call.mind.ledger
+    before = {use.role: use for use in await ledger.usage_today()}[Role.CONSOLIDATION]
+    preview = await call.mind.preview_sleep(request.limit, call.progress_for_all("looking at what waits"))
+    after = {use.role: use for use in await ledger.usage_today()}[Role.CONSOLIDATION]
+    return preview_frame(request.request_id, preview, before, after)
+
+
+@handles(protocol.AskSleepLog)
+async def show_sleep_log(call: Call, request: protocol.AskSleepLog) -> protocol.SleepLog:
+    return protocol.SleepLog(
+        request.request_id, [_run_frame(entry) for entry in await call.mind.memory.sleep_log(request.limit)]
+    )
+
+
+@handles(protocol.InspectSleep)
+async def show_sleep_run(call: Call, request: protocol.InspectSleep) -> protocol.SleepRunDetail:
+    return _detail_frame(request.request_id, await call.mind.memory.sleep_run(request.run_id))
+
+
+@handles(protocol.UndoSleep)
+async def undo_sleep(call: Call, request: protocol.UndoSleep) -> protocol.SleepUndone:
+    undone = await call.mind.take_back(request.run_id, through=request.through)
+    return protocol.SleepUndone(
+        request.request_id, [protocol.UndoneRun(one.run_id, one.undo_id, plain(one.line)) for one in undone]
+    )
+
+
+@handles(protocol.AnswerSleep)
+async def answer_sleep(call: Call, request: protocol.AnswerSleep) -> protocol.SleepAnswered:
+    line = await call.mind.answer_sleep(request.run_id, do_it=request.do_it)
+    return protocol.SleepAnswered(request.request_id, request.run_id, plain(line))
+
+
+@handles(protocol.AskContradictions)
+async def list_contradictions(call: Call, request: protocol.AskContradictions) -> protocol.Contradictions:
+    found = await call.mind.memory.contradictions(with_settled=request.with_settled)
+    return protocol.Contradictions(request.request_id, [_contradiction_frame(one) for one in found])
+
+
+@handles(protocol.SettleContradiction)
+async def settle_contradiction(call: Call, request: protocol.SettleContradiction) -> protocol.Contradictions:
+    settled = await call.mind.memory.settle_contradiction(request.conflict_id, request.keep)
+    return protocol.Contradictions(request.request_id, [_contradiction_frame(settled)])
+
+
+def preview_frame(number: int, preview: Preview, before: RoleUsage, after: RoleUsage) -> protocol.SleepPreview:
+    """What a pass would do, with what asking has cost: the difference of the role's usage before and after."""
+    changes = _changes_that_fit(preview.changes)
+    return protocol.SleepPreview(
+        request_id=number,
+        changes=changes,
+        fallbacks=preview.fallbacks,
+        left=preview.left,
+        would_ask=preview.would_ask,
+        was_interrupted=preview.was_interrupted,
+        seconds=preview.seconds,
+        calls=after.calls - before.calls,
+        tokens=_tokens(after) - _tokens(before),
+        dollars=after.dollars - before.dollars,
+        left_off=len(preview.changes) - len(changes),
+    )
+
+
+def _detail_frame(number: int, detail: RunDetail) -> protocol.SleepRunDetail:
+    changes = _changes_that_fit(detail.changes)
+    return protocol.SleepRunDetail(number, _run_frame(detail.run), changes, len(detail.changes) - len(changes))
+
+
+def _changes_that_fit(diffs: Sequence[ChangeDiff]) -> list[protocol.SleepChange]:
+    """As many as a frame has room for, from the first on."""
+    changes: list[protocol.SleepChange] = []
+    chars = 0
+    for diff in diffs:
+        change = _change_frame(diff)
+        chars += len(change.line) + sum(map(len, change.self_model)) + 80 * len(change.new_links)
+        chars += sum(len(one.old_summary) + len(one.new_summary) + 100 for one in change.episodes)
+        if chars > _MAX_CHARS and changes:
+            break
+        changes.append(change)
+    return changes
+
+
+def _run_frame(entry: RunEntry) -> protocol.SleepRun:
+    return protocol.SleepRun(
+        run_id=entry.id,
+        depth=entry.depth,
+        trigger=one_line(entry.trigger),
+        began_at=entry.began_at,
+        ended_at=entry.ended_at,
+        processed=entry.processed,
+        created=entry.created,
+        merged=entry.merged,
+        fallbacks=entry.fallbacks,
+        outcome=one_line(entry.outcome),
+        undone_by=entry.undone_by,
+        undoes=entry.undoes,
+        question=plain(entry.question),
+    )
+
+
+def _change_frame(diff: ChangeDiff) -> protocol.SleepChange:
+    return protocol.SleepChange(
+        experience_id=diff.experience_id,
+        line=plain(diff.line),
+        episodes=[_episode_frame(one) for one in diff.episodes],
+        new_links=[
+            protocol.NewLink(link.source_id, link.target_id, link.type.value, link.strength) for link in diff.new_links
+        ],
+        stronger_links=diff.stronger_links,
+        superseded=_plain_lines(diff.superseded),
+        self_model=_plain_lines(diff.self_model),
+    )
+
+
+def _episode_frame(diff: EpisodeDiff) -> protocol.ChangedEpisode:
+    return protocol.ChangedEpisode(
+        episode_id=diff.episode_id,
+        what=diff.what,
+        old_summary=one_line(diff.old_summary, _SUMMARY_CHARS),
+        new_summary=one_line(diff.new_summary, _SUMMARY_CHARS),
+        merged_into=diff.merged_into,
+        added_quotes=_plain_lines(diff.added_quotes),
+        old_salience=diff.old_salience,
+        new_salience=diff.new_salience,
+    )
+
+
+def _contradiction_frame(conflict: Conflict) -> protocol.Contradiction:
+    return protocol.Contradiction(
+        conflict_id=conflict.id,
+        kind=conflict.kind,
+        reason=conflict.reason,
+        earlier=_claim_frame(conflict.earlier),
+        later=_claim_frame(conflict.later),
+        settled=conflict.settled,
+    )
+
+
+def _claim_frame(claim: Claim) -> protocol.ClaimSaid:
+    return protocol.ClaimSaid(
+        quote=one_line(claim.quote, _SUMMARY_CHARS),
+        speaker=one_line(claim.speaker, 80),
+        said_at=claim.said_at,
+        origin=claim.origin.value,
+        turn_id=claim.turn_id,
+    )
+
+
+def _plain_lines(lines: Iterable[str]) -> list[str]:
+    return [one_line(text, _SUMMARY_CHARS) for text in lines]
+
+
+def _tokens(use: RoleUsage) -> int:
+    return use.prompt_tokens + use.completion_tokens

@@ -1,0 +1,165 @@
+"""Talk: attach, say, past conversations, and the owner's hand on this one."""
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
+
+from reveries import protocol
+from reveries.daemon.chat_context import Told
+from reveries.daemon.replying import ReplyStop
+from reveries.daemon.requests.frames import recalled_frame, said_turns
+from reveries.daemon.requests.registry import Call, handles
+from reveries.daemon.server import Session
+from reveries.daemon.turn import TurnResult
+from reveries.errors import DiskFullError
+from reveries.llm.base import Usage
+from reveries.memory.model import Recall
+from reveries.memory.past_talk import PastConversation
+from reveries.plaintext import one_line, plain
+
+_SCROLLBACK_TURNS = 200
+_LINE_CHARS = 240
+
+
+@handles(protocol.Attach)
+async def attach_client(call: Call, request: protocol.Attach) -> None:
+    mind = call.mind
+    with contextlib.suppress(DiskFullError):  # Then it goes on with the one that there is.
+        await mind.conversation.open()
+    # First: a turn that is stored while the earlier ones are read is told of, and not lost between the two.
+    call.clients.attach(call.session)
+    async with call.clients.scrolling_back:
+        turns = await mind.memory.recent_turns(mind.conversation.conversation_id, _SCROLLBACK_TURNS)
+        call.send(
+            protocol.Attached(
+                request_id=request.request_id,
+                conversation_id=mind.conversation.conversation_id,
+                began_at=mind.conversation.began_at,
+                turns=said_turns(turns),
+                earlier_count=turns[0].position if turns else 0,
+                notices=await mind.notices(),
+            )
+        )
+
+
+@handles(protocol.Detach)
+async def detach_client(call: Call, request: protocol.Detach) -> protocol.Ok:
+    call.clients.detach(call.session)
+    return protocol.Ok(request.request_id)
+
+
+@handles(protocol.Say)
+async def say_words(call: Call, request: protocol.Say) -> protocol.Replied:
+    mind = call.mind
+    events, stop = _TurnToSession(call.session, request.request_id), ReplyStop()
+
+    def turn() -> Coroutine[None, None, TurnResult]:
+        return mind.conversation.say(request.text, events, off_record=request.off_record is True, stop=stop)
+
+    reply = call.detached.start(call.session, turn, "turn")
+    try:
+        await asyncio.wait((reply,))
+    except asyncio.CancelledError:
+        # Cancelled by its client: stop the reply. Gone without a word: let it go on, and be stored (R-93).
+        if call.session.is_gone:
+            raise
+        stop.ask()
+        await asyncio.wait((reply,))
+    result = reply.result()
+    if isinstance(result, Exception):
+        raise result
+    return _replied_frame(request.request_id, result, mind.models.conversation.name)
+
+
+@handles(protocol.AskConversations)
+async def list_conversations(call: Call, request: protocol.AskConversations) -> protocol.Conversations:
+    held = call.mind.conversation.conversation_id
+    found = await call.mind.memory.past_talk.conversations(request.words, request.limit)
+    return protocol.Conversations(request.request_id, [_past_frame(one, is_held=one.id == held) for one in found])
+
+
+@handles(protocol.AskTurns)
+async def show_turns(call: Call, request: protocol.AskTurns) -> protocol.Turns:
+    past, wanted = call.mind.memory.past_talk, request.conversation_id
+    name = await past.any_conversation_id(wanted) if wanted else call.mind.conversation.conversation_id
+    turns = await past.turns(name, request.before, request.limit)
+    return protocol.Turns(request.request_id, name, said_turns(turns), turns[0].position if turns else 0)
+
+
+@handles(protocol.AskPastWords)
+async def find_past_words(call: Call, request: protocol.AskPastWords) -> protocol.PastWords:
+    texts = await call.mind.memory.past_talk.owner_words(request.words, request.limit)
+    return protocol.PastWords(request.request_id, [plain(text) for text in texts])
+
+
+@handles(protocol.NewConversation)
+async def begin_conversation(call: Call, request: protocol.NewConversation) -> None:
+    await call.mind.conversation.begin_new()
+    call.send(protocol.Ok(request.request_id))
+    call.clients.tell_switched()
+
+
+@handles(protocol.ResumeConversation)
+async def resume_conversation(call: Call, request: protocol.ResumeConversation) -> None:
+    await call.mind.conversation.go_back_to(request.conversation_id)
+    call.send(protocol.Ok(request.request_id))
+    call.clients.tell_switched()
+
+
+@handles(protocol.TakeBack)
+async def take_back_words(call: Call, request: protocol.TakeBack) -> None:
+    call.send(protocol.TakenBack(request.request_id, plain(await call.mind.conversation.take_back())))
+    call.clients.tell_switched()
+
+
+@dataclass(frozen=True, slots=True)
+class _TurnToSession:
+    """The events of one turn as frames to the client that asked for it."""
+
+    session: Session
+    request_id: int
+
+    def recalled(self, recall: Recall, told: Sequence[Told]) -> None:
+        self.session.outbox.send(recalled_frame(self.request_id, recall, told))
+
+    def help(self, text: str) -> None:
+        self.session.outbox.send(protocol.Help(self.request_id, text))
+
+    def token(self, text: str) -> None:
+        # Not made plain here: an escape sequence can be cut in two by a token's end. The client does it on the whole.
+        self.session.outbox.send_piece(protocol.Token(self.request_id, text))
+
+    def stored(self, what: str, turn_id: str) -> None:
+        self.session.outbox.send(protocol.Stored(self.request_id, what, turn_id))
+
+
+def _replied_frame(request_id: int, result: TurnResult, model: str) -> protocol.Replied:
+    draft = result.draft
+    usage = draft.usage or Usage(0, 0)
+    return protocol.Replied(
+        request_id=request_id,
+        turn_id=result.reply_turn.id if result.reply_turn else "",
+        text=draft.text,
+        reason=draft.reason,
+        explanation=plain(draft.explanation),
+        model=model,
+        prompt_tokens=usage.prompt_tokens,
+        cached_tokens=usage.cached_tokens,
+        completion_tokens=usage.completion_tokens,
+        first_token_seconds=result.first_token_seconds,
+        seconds=result.seconds,
+    )
+
+
+def _past_frame(one: PastConversation, *, is_held: bool) -> protocol.PastConversation:
+    return protocol.PastConversation(
+        conversation_id=one.id,
+        began_at=one.began_at,
+        last_said_at=one.last_said_at,
+        source=one_line(one.source, 80),
+        turns=one.turn_count,
+        opening=one_line(one.opening, _LINE_CHARS),
+        found=one_line(one.found, _LINE_CHARS),
+        is_held=is_held,
+    )

@@ -1,0 +1,98 @@
+"""The monologue: watching it, its log, the owner's hand on it, notes."""
+
+import contextlib
+
+from reveries import protocol
+from reveries.daemon.owner_notes import OwnerNote
+from reveries.daemon.requests.registry import Call, handles
+from reveries.monologue.thought import Reactivation, Reason, ThoughtBegan, ThoughtEnded, ThoughtEvent, ThoughtPiece
+from reveries.plaintext import one_line, plain
+
+
+@handles(protocol.Observe)
+async def watch_thoughts(call: Call, request: protocol.Observe) -> None:
+    """The monologue as it goes, until the watcher stops. A slow watcher skips, the thought never waits (R-39)."""
+    outbox = call.session.outbox
+    async with contextlib.aclosing(call.mind.monologue.observe()) as events:
+        async for event in events:
+            frame = thought_frame(request.request_id, event)
+            (outbox.send_piece if isinstance(frame, protocol.ThoughtToken) else outbox.send)(frame)
+
+
+@handles(protocol.AskThoughts)
+async def list_thoughts(call: Call, request: protocol.AskThoughts) -> protocol.Thoughts:
+    return protocol.Thoughts(request.request_id, await call.mind.thoughts(request.since, request.limit))
+
+
+@handles(protocol.ControlThinking)
+async def control_thinking(call: Call, request: protocol.ControlThinking) -> protocol.ThinkingControlled:
+    if request.do == "step":
+        await call.mind.thinking.ask(Reactivation(Reason.STEP))
+    else:
+        await call.mind.thinking.pause(is_paused=request.do == "pause")
+    return _controlled_frame(call)
+
+
+@handles(protocol.NudgeThinking)
+async def nudge_thinking(call: Call, request: protocol.NudgeThinking) -> protocol.ThinkingControlled:
+    await call.mind.thinking.ask(Reactivation(Reason.NUDGE, plain(request.about)))
+    return _controlled_frame(call)
+
+
+@handles(protocol.ReleaseThinking)
+async def release_thinking(call: Call, request: protocol.ReleaseThinking) -> protocol.ThinkingReleased:
+    because = await call.mind.thinking.release()
+    return protocol.ThinkingReleased(request.request_id, because is not None, because or "")
+
+
+@handles(protocol.MarkThought)
+async def mark_thought(call: Call, request: protocol.MarkThought) -> protocol.ThoughtMarked:
+    thinking = call.mind.thinking
+    if request.mark == "pin":
+        return protocol.ThoughtMarked(request.request_id, await thinking.pin(request.thought_id), "pinned")
+    return protocol.ThoughtMarked(request.request_id, await thinking.drop(request.thought_id), "dropped")
+
+
+@handles(protocol.AskNotes)
+async def list_notes(call: Call, request: protocol.AskNotes) -> protocol.Notes:
+    return _notes_frame(call, await call.mind.thinking.notes.latest(request.limit))
+
+
+@handles(protocol.DismissNote)
+async def dismiss_note(call: Call, request: protocol.DismissNote) -> protocol.Notes:
+    return _notes_frame(call, [await call.mind.thinking.notes.dismiss(request.note_id)])
+
+
+def _controlled_frame(call: Call) -> protocol.ThinkingControlled:
+    state, detail = call.mind.state()
+    return protocol.ThinkingControlled(call.request_id, state, one_line(detail), call.mind.permission.is_paused)
+
+
+def _notes_frame(call: Call, notes: list[OwnerNote]) -> protocol.Notes:
+    shown = [
+        protocol.Note(
+            note_id=note.id,
+            thought_id=note.thought_id,
+            written_at=note.written_at,
+            text=plain(note.text),
+            reason=note.reason,
+            shown_at=note.shown_at or 0.0,
+            dismissed_at=note.dismissed_at or 0.0,
+        )
+        for note in notes
+    ]
+    return protocol.Notes(call.request_id, shown, call.mind.settings.monologue.notes_per_day)
+
+
+def thought_frame(request_id: int, event: ThoughtEvent) -> protocol.Frame:
+    """What a watcher of the monologue is told."""
+    match event:
+        case ThoughtBegan():
+            return protocol.ThoughtBegan(request_id, event.thought_id, event.reason, plain(event.so_far))
+        case ThoughtPiece():
+            # As with the reply: made plain on the whole by the client.
+            return protocol.ThoughtToken(request_id, event.text, event.skipped)
+        case ThoughtEnded():
+            return protocol.ThoughtEnded(
+                request_id, event.thought_id, event.reason, one_line(event.explanation, 300), event.tokens
+            )

@@ -1,0 +1,155 @@
+"""What a client asks of the monologue: to watch it, its log, the owner's hand on it, notes."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from reveries.protocol.message import Answer, Ok, Request, RunId
+from reveries.protocol.registry import request
+
+
+class ThoughtBegan(Answer, frozen=True):
+    thought_id: str
+    reason: str
+    so_far: str
+
+
+class ThoughtToken(Answer, frozen=True):
+    """The next piece. `skipped` counts pieces that this observer was too slow for."""
+
+    text: str
+    skipped: int
+
+
+class ThoughtEnded(Answer, frozen=True):
+    thought_id: str
+    reason: str
+    explanation: str
+    tokens: int
+
+
+class ThoughtEntry(msgspec.Struct, frozen=True):
+    """A line of the monologue's log, which retention never touches (RA-5)."""
+
+    thought_id: str
+    began_at: float
+    ended_at: float
+    why_began: str
+    why_ended: str
+    text: str
+    tokens: int
+    recalled: list[str]
+    # The ids of the memories; beside each, further below, its summary, empty for one that has left memory.
+    explanation: str = ""
+    occasion: str = ""
+    """What it began with: the owner's nudge, the event, the memory that surfaced."""
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    dollars: float = 0.0
+    recalled_summaries: list[str] = []
+    is_tainted: bool = False
+    is_pinned: bool = False
+    is_dropped: bool = False
+
+
+class Thoughts(Answer, frozen=True):
+    thoughts: list[ThoughtEntry]
+
+
+class ThinkingControlled(Answer, frozen=True):
+    """What came of the owner's word to the monologue: what it does now, and whether the owner holds it back."""
+
+    state: str
+    detail: str
+    is_paused: bool
+
+
+class ThinkingReleased(Answer, frozen=True):
+    """Whether it rested after a trip of the breaker, and what the breaker had said. The rest is over now."""
+
+    was_resting: bool
+    because: str
+
+
+class ThoughtMarked(Answer, frozen=True):
+    """A thought was pinned or dropped."""
+
+    thought_id: str
+    mark: str
+
+
+class Note(msgspec.Struct, frozen=True):
+    """What a thought wanted the owner to know. `shown_at` and `dismissed_at` are 0 for not yet."""
+
+    note_id: str
+    thought_id: str
+    written_at: float
+    text: str
+    reason: str
+    shown_at: float
+    dismissed_at: float
+
+
+class Notes(Answer, frozen=True):
+    """Notes, oldest first; `per_day` is the most that the settings allow."""
+
+    notes: list[Note]
+    per_day: float
+
+
+@request(answer=Ok)
+class Observe(Request, frozen=True):
+    """Watch the monologue: `ThoughtBegan`, `ThoughtToken`, `ThoughtEnded` until cancelled. Begins with the running
+    thought so far, if there is one."""
+
+
+@request(answer=Thoughts, safe=True, large=True)
+class AskThoughts(Request, frozen=True):
+    """The log of the monologue since a time (unix seconds). Answered by `Thoughts`."""
+
+    since: float
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 50
+
+
+@request(answer=ThinkingControlled)
+class ControlThinking(Request, frozen=True):
+    """Hold thinking back until it is let go again, over restarts too; or one thought now. Answered by
+    `ThinkingControlled`."""
+
+    do: Literal["pause", "resume", "step"]
+
+
+@request(answer=ThinkingReleased)
+class ReleaseThinking(Request, frozen=True):
+    """Let it think again though it rests after a trip of the breaker. Answered by `ThinkingReleased`."""
+
+
+@request(answer=ThinkingControlled)
+class NudgeThinking(Request, frozen=True):
+    """Think about this next. Answered by `ThinkingControlled`."""
+
+    about: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+
+
+@request(answer=ThoughtMarked)
+class MarkThought(Request, frozen=True):
+    """Let memory hold on to a thought, or make nothing of it. `thought_id` may be the beginning of one. Answered by
+    `ThoughtMarked`."""
+
+    thought_id: RunId
+    mark: Literal["pin", "drop"]
+
+
+@request(answer=Notes, safe=True, large=True)
+class AskNotes(Request, frozen=True):
+    """The latest notes of the mind. Answered by `Notes`."""
+
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 20
+
+
+@request(answer=Notes)
+class DismissNote(Request, frozen=True):
+    """This note was not wanted. Answered by `Notes`, with that one alone."""
+
+    note_id: RunId

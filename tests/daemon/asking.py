@@ -1,0 +1,81 @@
+"""Requests without a socket: what the daemon answers, and what it sent before that."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, TypeVar, cast, overload
+
+from reveries import protocol
+from reveries.daemon.mind import Mind, Progress
+from reveries.daemon.requests.clients import AttachedClients, DetachedTasks
+from reveries.daemon.requests.dispatch import RequestDispatcher
+from reveries.daemon.requests.registry import Call, answer_request
+from reveries.errors import ReveriesError, StorageLostError
+
+if TYPE_CHECKING:
+    from reveries.daemon.server import Session
+    from tests.daemon.kit import Talk
+
+
+_Answer = TypeVar("_Answer", bound=protocol.Frame)
+
+
+@overload
+async def ask(mind: "Mind | Talk", request: protocol.Request) -> protocol.Frame: ...
+
+
+@overload
+async def ask(mind: "Mind | Talk", request: protocol.Request, kind: type[_Answer]) -> _Answer: ...
+
+
+async def ask(
+    mind: "Mind | Talk", request: protocol.Request, kind: type[protocol.Frame] = protocol.Frame
+) -> protocol.Frame:
+    """The first frame of that kind that answers `request`. Raises what the daemon would tell as `Failed`."""
+    asked = mind if isinstance(mind, Mind) else cast("Mind", SimpleNamespace(**_parts(mind)))
+    answers: list[protocol.Frame] = []
+    failure: ReveriesError | None = None
+
+    class Outbox:
+        def send(self, frame: protocol.Frame) -> None:
+            answers.append(frame)
+
+        def send_piece(self, frame: protocol.Frame) -> None:
+            """Progress; nobody watches it."""
+
+    session = cast("Session", SimpleNamespace(number=1, outbox=Outbox(), imports={}, is_gone=False))
+    async with asyncio.TaskGroup() as tasks:
+        clients, detached = AttachedClients(asked.conversation), DetachedTasks(tasks, storage_is_kept)
+        call = Call(asked, session, request.request_id, clients, detached, stay_awake)
+        try:
+            last = await answer_request(call, request)
+        except ReveriesError as error:
+            failure = error
+        else:
+            answers += [last] if last is not None else []
+    if failure is not None:
+        raise failure
+    return next(one for one in answers if isinstance(one, kind))
+
+
+async def status_of(mind: Mind) -> protocol.Status:
+    """As `reveries status` asks for it."""
+    return await ask(mind, protocol.AskStatus(1), protocol.Status)
+
+
+def dispatcher(mind: Mind, tasks: asyncio.TaskGroup) -> RequestDispatcher:
+    """The daemon's own, for a mind that neither falls asleep nor loses its storage."""
+    return RequestDispatcher(
+        mind, AttachedClients(mind.conversation), DetachedTasks(tasks, storage_is_kept), stay_awake
+    )
+
+
+async def stay_awake(progress: Progress) -> None:
+    raise AssertionError("Nobody asked it to sleep.")
+
+
+def storage_is_kept(error: StorageLostError) -> None:
+    raise AssertionError(error)
+
+
+def _parts(talk: "Talk") -> dict[str, object]:
+    return {"memory": talk.memory, "conversation": talk.conversation, "clock": talk.clock}

@@ -1,0 +1,25 @@
+"""The registry of requests: each has a handler, and what holds of it stands beside its message."""
+
+from reveries import protocol
+from reveries.daemon.requests import dispatch
+from reveries.daemon.requests.registry import handled_requests
+
+_OF_THE_SERVER = {protocol.Cancel}
+"""It stops another request, whatever that does: no handler sees it."""
+
+
+def test_every_request_has_a_handler() -> None:
+    assert dispatch.SUBJECTS
+    assert handled_requests() | _OF_THE_SERVER == set(protocol.REQUESTS)
+
+
+def test_a_request_that_changes_memory_or_asks_a_model_is_not_answered_in_safe_mode() -> None:
+    changes = {
+        protocol.ApplyConfig, protocol.Import, protocol.Remember, protocol.PinEpisode, protocol.WeighEpisode,
+        protocol.CorrectEpisode, protocol.Forget, protocol.Consolidate, protocol.PreviewSleep, protocol.UndoSleep,
+        protocol.AnswerSleep, protocol.SettleContradiction, protocol.ControlThinking, protocol.NudgeThinking,
+        protocol.ReleaseThinking, protocol.MarkThought, protocol.DismissNote, protocol.EditSelf, protocol.RevertSelf,
+        protocol.NewConversation, protocol.ResumeConversation, protocol.TakeBack, protocol.ProbeModels,
+        protocol.AskModels, protocol.Observe, protocol.Cancel,
+    }  # fmt: skip
+    assert {kind for kind, rules in protocol.REQUESTS.items() if not rules.is_safe} == changes

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from reveries import protocol
 from reveries.daemon.chat_context import (
     SUMMARY_SHARE,
     SentExchange,
@@ -20,7 +21,7 @@ from reveries.daemon.chat_context import (
 from reveries.daemon.talk_style import TalkStyle
 from reveries.llm.base import Message
 from reveries.memory.model import Recall, RecallContext, SelfModel
-from reveries.plaintext import one_line
+from reveries.plaintext import one_line, plain
 
 KEPT_CONVERSATIONS: Final = 8
 _NOTHING = SelfModel()
@@ -83,47 +84,11 @@ class LastTurns:
         return next((turn for name, turn in self._turns.items() if name.startswith(id_or_prefix)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class ShownPart:
-    """A part of the prompt. `budget` 0: it has none of its own."""
-
-    name: str
-    tokens: int
-    budget: int
-    text: str
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownMemory:
-    """A memory that surfaced: told, or why not."""
-
-    episode_id: str
-    turn_id: str
-    line: str
-    tokens: int
-    was_told: bool
-    why_not: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownContext:
-    """What the model was told, in the order in which it read it."""
-
-    parts: tuple[ShownPart, ...]
-    memories: tuple[ShownMemory, ...]
-    notes: tuple[str, ...]
-
-    @property
-    def total_tokens(self) -> int:
-        return sum(part.tokens for part in self.parts)
-
-
 Count = Callable[[str], Awaitable[int]]
 
 
-async def shown_context(turn: LastTurn, count: Count) -> ShownContext:
-    """`turn` part by part, each with its tokens by `count`."""
+async def told_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPart]:
+    """`turn` part by part, in the order in which the model read it, each with its tokens by `count`."""
     mind_name, owner_name = turn.names
     own = turn.style.rules(mind_name)
     rules = system_text(own, owner_name, _NOTHING, "")
@@ -134,49 +99,56 @@ async def shown_context(turn: LastTurn, count: Count) -> ShownContext:
     recalled = _texts(recalled_messages(turn.told))
     silence = _texts(recalled_messages((), silence=turn.silence))
     thought = _texts(recalled_messages((), turn.thought))
-    parts = (
-        ShownPart("rules", at_rules, 0, rules),
-        ShownPart("self-model", at_self - at_rules, 0, with_self.removeprefix(rules).strip()),
-        ShownPart(
+    return [
+        _part("rules", at_rules, 0, rules),
+        _part("self-model", at_self - at_rules, 0, with_self.removeprefix(rules).strip()),
+        _part(
             "folded history",
             at_all - at_self,
             turn.summary_tokens,
             whole.removeprefix(with_self).strip(),
             _folded_note(turn),
         ),
-        ShownPart("history", sum(one.tokens for one in turn.exchanges), 0, _history(turn.exchanges), _long(turn)),
-        ShownPart("day", await _tokens(day, count), 0, day),
-        ShownPart(
+        _part("history", sum(one.tokens for one in turn.exchanges), 0, _history(turn.exchanges), _long(turn)),
+        _part("day", await _tokens(day, count), 0, day),
+        _part(
             "recalled",
             await _tokens(recalled, count),
             turn.style.recalled_tokens,
             recalled,
             f"{len(turn.told)} told",
         ),
-        ShownPart("silence", await _tokens(silence, count), 0, silence),
-        ShownPart("thought", await _tokens(thought, count), 0, thought),
-        ShownPart("your words", await _tokens(turn.read_words, count), 0, turn.read_words),
-    )
-    return ShownContext(parts, tuple(await _memories(turn, count)), tuple(_notes(turn)))
+        _part("silence", await _tokens(silence, count), 0, silence),
+        _part("thought", await _tokens(thought, count), 0, thought),
+        _part("your words", await _tokens(turn.read_words, count), 0, turn.read_words),
+    ]
 
 
 def _texts(messages: Sequence[Message]) -> str:
     return "\n".join(message.text for message in messages)
 
 
+def _part(name: str, tokens: int, budget: int, text: str, note: str = "") -> protocol.ContextPart:
+    return protocol.ContextPart(name, tokens, budget, plain(text), note)
+
+
+def _memory(
+    episode_id: str, turn_id: str, line: str, tokens: int, was_told: bool, why_not: str = ""
+) -> protocol.ContextMemory:
+    return protocol.ContextMemory(episode_id, turn_id, plain(line), tokens, was_told, one_line(why_not))
+
+
 async def _tokens(text: str, count: Count) -> int:
     return await count(text) if text else 0
 
 
-async def _memories(turn: LastTurn, count: Count) -> list[ShownMemory]:
+async def surfaced_memories(turn: LastTurn, count: Count) -> list[protocol.ContextMemory]:
     """Told first, in their order; then what was left out, the best first."""
-    told = [
-        ShownMemory(item.episode_id, item.turn_id or "", item.line, await count(item.line), True) for item in turn.told
-    ]
+    told = [_memory(item.episode_id, item.turn_id or "", item.line, await count(item.line), True) for item in turn.told]
     if turn.recall is None:
         return told
     kept = set(turn.told)
-    left: list[ShownMemory] = []
+    left: list[protocol.ContextMemory] = []
     candidates = choose_told(turn.recall, turn.shown_turn_ids, turn.asked_at)
     used = sum(item.tokens for item in told)
     for item in candidates:
@@ -184,10 +156,10 @@ async def _memories(turn: LastTurn, count: Count) -> list[ShownMemory]:
             tokens = await count(item.line)
             room = turn.style.recalled_tokens
             why = f"no room: {tokens} tokens, and {max(0, room - used)} of {room} were left"
-            left.append(ShownMemory(item.episode_id, item.turn_id or "", item.line, tokens, False, why))
+            left.append(_memory(item.episode_id, item.turn_id or "", item.line, tokens, False, why))
     named = {item.episode_id for item in candidates}
     left += [
-        ShownMemory(
+        _memory(
             found.episode.id,
             "",
             one_line(found.episode.summary, 160),
@@ -217,7 +189,8 @@ def _exchanges(number: int) -> str:
     return "1 exchange" if number == 1 else f"{number} exchanges"
 
 
-def _notes(turn: LastTurn) -> list[str]:
+def notes_about(turn: LastTurn) -> list[str]:
+    """What the owner should know of the turn: a recall that failed, words that were cut."""
     notes: list[str] = []
     if turn.recall is None:
         notes.append("Recall failed for this turn: nothing from memory was told.")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reveries import protocol
-from reveries.daemon.last_turns import KEPT_CONVERSATIONS, LastTurns, shown_context
+from reveries.daemon.last_turns import KEPT_CONVERSATIONS, LastTurns, told_parts
 from reveries.db.database import Transaction
 from reveries.errors import ModelUnavailableError, NotFoundError, UsageError
 from reveries.llm.base import Prompt
@@ -140,7 +140,7 @@ async def test_nothing_is_counted_before_a_reply_for_the_sake_of_looking(tmp_pat
             counted.append(text)
             return 1
 
-        await shown_context(turn, count)
+        await told_parts(turn, count)
         assert counted
 
 

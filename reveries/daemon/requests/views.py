@@ -3,18 +3,16 @@
 Only the owner's hand on the self-model changes anything.
 """
 
-import re
 from collections.abc import Sequence
 
 from reveries import protocol
-from reveries.daemon.last_turns import LastTurn, ShownContext, shown_context
+from reveries.daemon.last_turns import LastTurn, notes_about, surfaced_memories, told_parts
 from reveries.daemon.requests.frames import recalled_frame
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import NotFoundError
 from reveries.memory.looking.moments import period_of
-from reveries.memory.looking.neighbourhood import Neighbourhood, most_telling, neighbourhood
-from reveries.memory.looking.searching import Period
-from reveries.memory.looking.timeline import Silence, Timeline, timeline
+from reveries.memory.looking.neighbourhood import most_telling, neighbourhood
+from reveries.memory.looking.timeline import timeline
 from reveries.memory.looking.views import find_episode
 from reveries.memory.looking.why import Why, explain
 from reveries.memory.memory import Memory
@@ -25,17 +23,13 @@ from reveries.plaintext import one_line, plain
 
 _CENTRES = 8
 """Of what a cue brings up, so many episodes are what its picture is about."""
-_LABEL_CHARS = 160
-_SPEAKER = re.compile(r"(?:^|(?<=[.!?:] ))[^\s:]{1,30}: ")
-_BRACKETS = re.compile(r"\[[^\]]{0,400}\]")
 
 
 @handles(protocol.AskTimeline)
 async def show_timeline(call: Call, request: protocol.AskTimeline) -> protocol.Timeline:
     now = call.mind.clock.now()
     period = period_of(request.since, request.until, now)
-    shown = timeline(call.mind.memory.live, period, request.limit, now)
-    return timeline_frame(request.request_id, shown, period)
+    return timeline(call.mind.memory.live, period, request.limit, now, request.request_id)
 
 
 @handles(protocol.AskSelf)
@@ -108,16 +102,28 @@ async def show_neighbourhood(call: Call, request: protocol.AskNeighbourhood) -> 
         if best is None:
             raise NotFoundError("There is no episode yet.", advice="Talk with it, or: reveries import FILE")
         centres, title = {best: 1.0}, "What its memory hangs on"
-    return neighbourhood_frame(request.request_id, title, neighbourhood(memory.live, centres, request.limit))
+    return neighbourhood(memory.live, centres, request.limit, title, request.request_id)
 
 
 @handles(protocol.AskContext)
 async def show_context(call: Call, request: protocol.AskContext) -> protocol.ToldContext:
     conversation = call.mind.conversation
     turn = _last_turn(call, request.conversation_id)
-    shown = await shown_context(turn, conversation.count_tokens)
-    recalled = recalled_frame(call.request_id, turn.recall, turn.told).items if turn.recall is not None else []
-    return context_frame(call.request_id, turn, shown, conversation.model_name, recalled)
+    parts = await told_parts(turn, conversation.count_tokens)
+    return protocol.ToldContext(
+        request_id=request.request_id,
+        conversation_id=turn.conversation_id,
+        asked_at=turn.asked_at,
+        model=conversation.model_name,
+        context_tokens=turn.context_tokens,
+        reply_tokens=turn.reply_tokens,
+        total_tokens=sum(part.tokens for part in parts),
+        counted_by=conversation.model_name,
+        parts=parts,
+        memories=await surfaced_memories(turn, conversation.count_tokens),
+        notes=notes_about(turn),
+        recalled=recalled_frame(0, turn.recall, turn.told).items if turn.recall is not None else [],
+    )
 
 
 def _last_turn(call: Call, conversation_id: str) -> LastTurn:
@@ -207,84 +213,6 @@ def reasons_frames(reasons: Sequence[Reason]) -> list[protocol.TurnReason]:
     return [protocol.TurnReason(reason.name, reason.value, reason.amount, reason.usual) for reason in reasons]
 
 
-def timeline_frame(request_id: int, told: Timeline, period: Period) -> protocol.Timeline:
-    """R-74..R-77 for people."""
-    moments = [
-        protocol.TimelineMoment(
-            episode_id=moment.episode.id,
-            happened_at=moment.episode.created_at,
-            ended_at=moment.episode.ended_at,
-            summary=plain(moment.episode.summary),
-            salience=moment.episode.salience,
-            accessibility=moment.episode.accessibility,
-            valence=moment.episode.valence,
-            origin=moment.episode.origin.value,
-            depth=moment.episode.depth,
-            conversation_id=moment.episode.conversation_id or "",
-            gap=_gap(moment.silence),
-        )
-        for moment in told.moments
-    ]
-    lasting = _gap(told.later_silence)
-    return protocol.Timeline(request_id, moments, told.earlier_count, period.start, period.end, lasting)
-
-
-def neighbourhood_frame(request_id: int, title: str, shown: Neighbourhood) -> protocol.Neighbourhood:
-    """What a picture is drawn from."""
-    nodes = [
-        protocol.GraphNode(
-            episode_id=node.episode.id,
-            label=_label(node.episode),
-            summary=plain(node.episode.summary),
-            happened_at=node.episode.created_at,
-            salience=node.episode.salience,
-            accessibility=node.episode.accessibility,
-            valence=node.episode.valence,
-            origin=node.episode.origin.value,
-            distance=node.distance,
-            energy=node.energy,
-        )
-        for node in shown.nodes
-    ]
-    ties = [
-        protocol.GraphTie(tie.first_id, tie.second_id, tie.type.value, tie.strength, tie.is_directed)
-        for tie in shown.ties
-    ]
-    return protocol.Neighbourhood(request_id, one_line(title), nodes, ties, shown.left_out)
-
-
-def context_frame(
-    request_id: int,
-    turn: LastTurn,
-    shown: ShownContext,
-    model: str,
-    recalled: list[protocol.RecalledItem],
-) -> protocol.ToldContext:
-    """What the model was told, part by part."""
-    return protocol.ToldContext(
-        request_id=request_id,
-        conversation_id=turn.conversation_id,
-        asked_at=turn.asked_at,
-        model=model,
-        context_tokens=turn.context_tokens,
-        reply_tokens=turn.reply_tokens,
-        total_tokens=shown.total_tokens,
-        counted_by=model,
-        parts=[
-            protocol.ContextPart(part.name, part.tokens, part.budget, plain(part.text), part.note)
-            for part in shown.parts
-        ],
-        memories=[
-            protocol.ContextMemory(
-                one.episode_id, one.turn_id, plain(one.line), one.tokens, one.was_told, one_line(one.why_not)
-            )
-            for one in shown.memories
-        ],
-        notes=list(shown.notes),
-        recalled=recalled,
-    )
-
-
 def self_frame(request_id: int, model: SelfModel, changes: int) -> protocol.SelfModelShown:
     """R-82..R-85."""
     fields = []
@@ -335,17 +263,6 @@ def _entry(why: Why) -> protocol.WhyEntry | None:
         match=entry.match,
         energy=entry.energy,
     )
-
-
-def _gap(silence: Silence | None) -> protocol.TimelineGap | None:
-    return protocol.TimelineGap(silence.seconds, one_line(silence.significance)) if silence else None
-
-
-def _label(episode: Episode) -> str:
-    """What it was, in short: without who said it, and without what stands in brackets."""
-    said = one_line(_BRACKETS.sub(" ", episode.summary), 1000)
-    text = _SPEAKER.sub("", f"{said} ").strip(" …")
-    return one_line(text or ", ".join(episode.topics) or episode.summary, _LABEL_CHARS)
 
 
 def _evidence(one: Evidence) -> protocol.SelfEvidence:

@@ -1,45 +1,22 @@
 """A part of the graph that is worth looking at: what lies around an episode, or around what a cue brings up. Pure."""
 
-from dataclasses import dataclass
+import re
 
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, LinkType
+from reveries.plaintext import one_line, plain
+from reveries.protocol import GraphNode, GraphTie, Neighbourhood
 
 _WEAKEST_SHOWN = 0.05
 _LOOKED_AT = 200
+_LABEL_CHARS = 160
+_SPEAKER = re.compile(r"(?:^|(?<=[.!?:] ))[^\s:]{1,30}: ")
+_BRACKETS = re.compile(r"\[[^\]]{0,400}\]")
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """An episode in the picture. `energy`: how much the cue woke it, 0 to 1 of the strongest; 0 without a cue."""
-
-    episode: Episode
-    distance: int
-    """Links away from what the picture is about; 0 is that itself."""
-    energy: float
-
-
-@dataclass(frozen=True, slots=True)
-class Tie:
-    """A link in the picture, without its direction unless it has one (`is_directed`); the stronger way counts."""
-
-    first_id: str
-    second_id: str
-    type: LinkType
-    strength: float
-    is_directed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbourhood:
-    """What belongs in the picture. `left_out`: episodes that are as near and had no room."""
-
-    nodes: tuple[Node, ...]
-    ties: tuple[Tie, ...]
-    left_out: int
-
-
-def neighbourhood(live: LiveMemory, centres: dict[str, float], limit: int) -> Neighbourhood:
+def neighbourhood(
+    live: LiveMemory, centres: dict[str, float], limit: int, title: str = "", request_id: int = 0
+) -> Neighbourhood:
     """The nearest `limit` episodes around `centres` (id and energy): the strongest way in counts as near."""
     top = max(centres.values(), default=0.0) or 1.0
     known = {name: 0 for name in list(centres)[:limit] if name in live.graph}
@@ -54,11 +31,12 @@ def neighbourhood(live: LiveMemory, centres: dict[str, float], limit: int) -> Ne
         known[name] = distance
         _offer(live, name, nearness, distance + 1, waiting)
     nodes = [
-        Node(episode, distance, centres.get(name, 0.0) / top)
+        _node(episode, distance, centres.get(name, 0.0) / top)
         for name, distance in known.items()
         if (episode := live.graph.get(name)) is not None
     ]
-    return Neighbourhood(tuple(nodes), _ties(live, known), len(waiting.keys() - known.keys()))
+    left_out = len(waiting.keys() - known.keys())
+    return Neighbourhood(request_id, one_line(title), nodes, _ties(live, known), left_out)
 
 
 def most_telling(live: LiveMemory) -> str | None:
@@ -81,7 +59,7 @@ def _offer(live: LiveMemory, name: str, nearness: float, distance: int, waiting:
             waiting[link.target_id] = max(way, waiting.get(link.target_id, (0.0, distance)))
 
 
-def _ties(live: LiveMemory, known: dict[str, int]) -> tuple[Tie, ...]:
+def _ties(live: LiveMemory, known: dict[str, int]) -> list[GraphTie]:
     strongest: dict[tuple[str, str, LinkType], float] = {}
     for name in known:
         for link in live.graph.links_of(name):
@@ -90,7 +68,29 @@ def _ties(live: LiveMemory, known: dict[str, int]) -> tuple[Tie, ...]:
                 ends = (name, link.target_id) if is_directed else tuple(sorted((name, link.target_id)))
                 key = (ends[0], ends[1], link.type)
                 strongest[key] = max(strongest.get(key, 0.0), link.strength)
-    return tuple(
-        Tie(first, second, kind, strength, kind is LinkType.CAUSAL)
+    return [
+        GraphTie(first, second, kind.value, strength, kind is LinkType.CAUSAL)
         for (first, second, kind), strength in sorted(strongest.items(), key=lambda one: (-one[1], one[0]))
+    ]
+
+
+def _node(episode: Episode, distance: int, energy: float) -> GraphNode:
+    return GraphNode(
+        episode_id=episode.id,
+        label=_label(episode),
+        summary=plain(episode.summary),
+        happened_at=episode.created_at,
+        salience=episode.salience,
+        accessibility=episode.accessibility,
+        valence=episode.valence,
+        origin=episode.origin.value,
+        distance=distance,
+        energy=energy,
     )
+
+
+def _label(episode: Episode) -> str:
+    """What it was, in short: without who said it, and without what stands in brackets."""
+    said = one_line(_BRACKETS.sub(" ", episode.summary), 1000)
+    text = _SPEAKER.sub("", f"{said} ").strip(" …")
+    return one_line(text or ", ".join(episode.topics) or episode.summary, _LABEL_CHARS)

@@ -1,7 +1,6 @@
 """What happened, in its order: episodes and the silences between conversations (R-74..R-77). Pure."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,6 +8,8 @@ from reveries.memory.live import LiveMemory
 from reveries.memory.looking.searching import Period, episodes_within
 from reveries.memory.model import Episode
 from reveries.memory.silence import LONG_SECONDS, meaning_of
+from reveries.plaintext import one_line, plain
+from reveries.protocol import Timeline, TimelineGap, TimelineMoment
 
 SILENCE_SECONDS = 3600.0
 """Shorter ones between two conversations are no gap worth showing."""
@@ -16,34 +17,8 @@ _LOOKED_BACK = 200
 """Among so many episodes one is of a conversation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Silence:
-    """Nobody spoke, for so long."""
-
-    seconds: float
-    significance: str
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """An episode, and the silence before it if there was one."""
-
-    episode: Episode
-    silence: Silence | None
-
-
-@dataclass(frozen=True, slots=True)
-class Timeline:
-    """Oldest first. `earlier_count` more of the period came before them."""
-
-    moments: tuple[Moment, ...]
-    earlier_count: int
-    later_silence: Silence | None
-    """From the last of them until now, when nothing of the period's end cuts it off."""
-
-
-def timeline(live: LiveMemory, period: Period, limit: int, now: float) -> Timeline:
-    """The last `limit` episodes of a period. Only those, and the few before them, are looked at."""
+def timeline(live: LiveMemory, period: Period, limit: int, now: float, request_id: int = 0) -> Timeline:
+    """The last `limit` episodes of a period, oldest first. Only those, and the few before them, are looked at."""
     inside = episodes_within(live, period)
     shown = _in_order(live.graph.at(index) for index in inside[-limit:])
     lasting = 0.0
@@ -52,23 +27,46 @@ def timeline(live: LiveMemory, period: Period, limit: int, now: float) -> Timeli
         lasting = now - last if last is not None else 0.0
     before = _last_word(live, shown[0].created_at) if shown else None
     return Timeline(
-        moments=tuple(_with_silences(shown, before)),
+        request_id=request_id,
+        moments=[_moment(episode, gap) for episode, gap in _with_gaps(shown, before)],
         earlier_count=len(inside) - len(shown),
-        later_silence=Silence(lasting, meaning_of(lasting)) if lasting >= LONG_SECONDS else None,
+        since=period.start,
+        until=period.end,
+        lasting_gap=_gap(lasting, meaning_of(lasting)) if lasting >= LONG_SECONDS else None,
     )
 
 
-def _with_silences(shown: list[Episode], last_word: float | None) -> Iterator[Moment]:
-    """A thought in between breaks no silence: it is not a conversation."""
+def _with_gaps(shown: list[Episode], last_word: float | None) -> Iterator[tuple[Episode, TimelineGap | None]]:
+    """Each with the silence before it, if there was one. A thought in between breaks none: it is no conversation."""
     for episode in shown:
-        silence = None
+        gap = None
         if episode.conversation_id is not None:
             if last_word is not None:
                 seconds = episode.gap_seconds or episode.created_at - last_word
                 if seconds >= SILENCE_SECONDS:
-                    silence = Silence(seconds, episode.gap_significance or meaning_of(seconds))
+                    gap = _gap(seconds, episode.gap_significance or meaning_of(seconds))
             last_word = max(episode.ended_at, last_word or episode.ended_at)
-        yield Moment(episode, silence)
+        yield episode, gap
+
+
+def _moment(episode: Episode, gap: TimelineGap | None) -> TimelineMoment:
+    return TimelineMoment(
+        episode_id=episode.id,
+        happened_at=episode.created_at,
+        ended_at=episode.ended_at,
+        summary=plain(episode.summary),
+        salience=episode.salience,
+        accessibility=episode.accessibility,
+        valence=episode.valence,
+        origin=episode.origin.value,
+        depth=episode.depth,
+        conversation_id=episode.conversation_id or "",
+        gap=gap,
+    )
+
+
+def _gap(seconds: float, significance: str) -> TimelineGap:
+    return TimelineGap(seconds, one_line(significance))
 
 
 def _last_word(live: LiveMemory, moment: float) -> float | None:

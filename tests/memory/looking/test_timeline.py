@@ -31,26 +31,26 @@ def remembered(*when: tuple[str, float, str | None], links: tuple[Link, ...] = (
 def test_a_timeline_is_oldest_first_with_the_silences_of_conversations() -> None:
     live = remembered(("b", 3, "c"), ("thought", 5, None), ("a", 9, "c"))
     told = timeline(live, Period(), 10, NOW)
-    assert [moment.episode.id for moment in told.moments] == ["a", "thought", "b"]
-    silence = told.moments[2].silence
+    assert [moment.episode_id for moment in told.moments] == ["a", "thought", "b"]
+    silence = told.moments[2].gap
     assert silence is not None
     assert silence.significance == "6 days of silence"
-    assert told.moments[1].silence is None
+    assert told.moments[1].gap is None
 
 
 @pytest.mark.requirement("R-77")
 def test_the_silence_that_lasts_is_told_unless_the_period_is_over() -> None:
     live = remembered(("a", 9, "c"))
-    lasting = timeline(live, Period(), 10, NOW).later_silence
+    lasting = timeline(live, Period(), 10, NOW).lasting_gap
     assert lasting is not None
     assert lasting.significance == "9 days of silence"
-    assert timeline(live, Period(end=NOW - 2 * _DAY), 10, NOW).later_silence is None
+    assert timeline(live, Period(end=NOW - 2 * _DAY), 10, NOW).lasting_gap is None
 
 
 def test_the_limit_keeps_the_newest_and_counts_the_rest() -> None:
     live = remembered(*[(f"e{days:02}", float(days), "c") for days in range(20)])
     told = timeline(live, Period(), 5, NOW)
-    assert [moment.episode.id for moment in told.moments] == ["e04", "e03", "e02", "e01", "e00"]
+    assert [moment.episode_id for moment in told.moments] == ["e04", "e03", "e02", "e01", "e00"]
     assert told.earlier_count == 15
 
 
@@ -73,7 +73,7 @@ def test_a_neighbourhood_holds_its_centre_and_nothing_twice(
     made = tuple(Link(f"e{a}", f"e{b}", kind, strength) for a, b, kind, strength in links if a != b)
     live = remembered(*[(f"e{place}", float(place), "c") for place in range(10)], links=made)
     shown = neighbourhood(live, {f"e{centre}": 1.0}, limit)
-    names = [node.episode.id for node in shown.nodes]
+    names = [node.episode_id for node in shown.nodes]
     assert names[0] == f"e{centre}"
     assert len(names) == len(set(names)) <= limit
     assert shown.nodes[0].distance == 0
@@ -85,7 +85,7 @@ def test_the_nearest_come_first_when_there_is_no_room_for_all() -> None:
     links = (Link("a", "near", LinkType.THEMATIC, 0.9), Link("a", "far", LinkType.THEMATIC, 0.2))
     live = remembered(("a", 1, "c"), ("near", 2, "c"), ("far", 3, "c"), links=links)
     shown = neighbourhood(live, {"a": 1.0}, 2)
-    assert [node.episode.id for node in shown.nodes] == ["a", "near"]
+    assert [node.episode_id for node in shown.nodes] == ["a", "near"]
     assert shown.left_out == 1
 
 

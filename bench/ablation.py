@@ -19,7 +19,7 @@ from recall import DEPTH, with_embedder
 from recall_data import corpora, remembering, turn_ids
 
 from reveries.llm.base import Embedder
-from reveries.memory.recall.ranking import WEIGHTS, Weights, ranked_turns, score_turns
+from reveries.memory.recall.ranking import WEIGHTS, RankingWeights, ranked_turns, score_turns
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "words": ("words", "window_words", "words_before", "words_of_best", "coverage", "window_coverage"),
@@ -40,7 +40,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 """Reasons by the name before "_x_"."""
 
 
-def without(group: str, share: float = 0.0) -> Weights:
+def without(group: str, share: float = 0.0) -> RankingWeights:
     """The weights that ship, with those of a group at zero, or at a `share` of what they are."""
 
     def of(weights: Mapping[str, float]) -> dict[str, float]:
@@ -49,7 +49,7 @@ def without(group: str, share: float = 0.0) -> Weights:
             name: weight * (share if name.partition("_x_")[0] in left_out else 1.0) for name, weight in weights.items()
         }
 
-    return Weights(of(WEIGHTS.match), of(WEIGHTS.hop))
+    return RankingWeights(of(WEIGHTS.match), of(WEIGHTS.hop))
 
 
 async def run(chosen: argparse.Namespace, embedder: Embedder) -> None:

@@ -21,7 +21,7 @@ from reveries.safety.crisis_meaning import english_pieces, load_crisis_likeness
 from reveries.safety.detectors import find_distress
 from reveries.safety.likeness import GOING_ROUND, LEAST_SENTENCE_CHARS, MeaningWatch, load_likeness
 from reveries.safety.repetition import LoopFinder
-from reveries.safety.verdict import Reason
+from reveries.safety.verdict import TripReason
 from reveries.safety.word_order import WordOrder, load_word_order
 
 Scores = NDArray[np.float64]
@@ -84,7 +84,7 @@ def incoherence(texts: Sequence[str]) -> Scores:
 
 def _incoherence(text: str, order: WordOrder, settings: BreakerSettings) -> float:
     breaker = ReplyBreaker(settings, Knowledge(order=order))
-    fires = any(breaker.observe(piece, 0.0).reason is Reason.INCOHERENCE for piece in pieces_of(text))
+    fires = any(breaker.observe(piece, 0.0).reason is TripReason.INCOHERENCE for piece in pieces_of(text))
     disorder = 0.5 / (1.0 + math.exp(-4.0 * order.disorder(text)))
     return 0.5 + disorder if fires else 0.999 * disorder
 
@@ -106,11 +106,11 @@ def mind(texts: Sequence[str]) -> Scores:
 
 def mind_trip(texts: Sequence[str]) -> Scores:
     """1 where sustained distress would trip the breaker."""
-    trips = [any(reason is Reason.SUSTAINED_DISTRESS for _, _, reason in weighed) for weighed in _weighed(texts)]
+    trips = [any(reason is TripReason.SUSTAINED_DISTRESS for _, _, reason in weighed) for weighed in _weighed(texts)]
     settings = load_settings(None).circuit_breaker
     for place, text in enumerate(texts):
         breaker = ReplyBreaker(settings)
-        trips[place] |= any(breaker.observe(p, 0.0).reason is Reason.SUSTAINED_DISTRESS for p in pieces_of(text))
+        trips[place] |= any(breaker.observe(p, 0.0).reason is TripReason.SUSTAINED_DISTRESS for p in pieces_of(text))
     return np.array(trips, np.float64)
 
 
@@ -141,12 +141,12 @@ def _pattern_level(text: str) -> float:
     return max((find_distress(" ".join(said[at : at + 3])).level for at in range(len(said))), default=0.0)
 
 
-def _paraphrase(weighed: Sequence[tuple[float, float, Reason]]) -> float:
+def _paraphrase(weighed: Sequence[tuple[float, float, TripReason]]) -> float:
     nearness = max(near for near, _, _ in weighed)
     return 0.5 + (nearness - GOING_ROUND) if nearness > GOING_ROUND else 0.499 * max(0.0, nearness) / GOING_ROUND
 
 
-def _weighed(texts: Sequence[str]) -> list[list[tuple[float, float, Reason]]]:
+def _weighed(texts: Sequence[str]) -> list[list[tuple[float, float, TripReason]]]:
     """After each sentence of each text: nearness, similarity to distress, and the verdict."""
     settings, likeness = load_settings(None).circuit_breaker, load_likeness()
     said = [[one for one in sentences_of(text) if len(one) >= LEAST_SENTENCE_CHARS] or [text] for text in texts]
@@ -156,7 +156,7 @@ def _weighed(texts: Sequence[str]) -> list[list[tuple[float, float, Reason]]]:
         watch, steps = MeaningWatch(settings, likeness), []
         for one in sentences:
             verdict = watch.take(one, vectors[place])
-            steps.append((watch.nearness, watch.similarity, verdict.reason if verdict else Reason.NONE))
+            steps.append((watch.nearness, watch.similarity, verdict.reason if verdict else TripReason.NONE))
             place += 1
         weighed.append(steps)
     return weighed

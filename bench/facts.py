@@ -33,11 +33,11 @@ from small_talk import small_talk
 
 from reveries.clock import SystemClock
 from reveries.config import Settings, load_settings
-from reveries.daemon.chat_context import Told
+from reveries.daemon.chat_context import PromptMemory
 from reveries.daemon.conversation import Conversation
 from reveries.db.opening import open_database
 from reveries.llm.assets import find_weights, resolve_auto_model
-from reveries.llm.base import Delta, Embedder, Finished, FinishReason, Message, Prompt, Role, StreamEvent
+from reveries.llm.base import ChatMessage, Delta, Embedder, Finished, FinishReason, Prompt, Role, StreamEvent
 from reveries.llm.embedded import EmbeddedModel, EmbeddedOptions
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory, MemoryParts
@@ -124,7 +124,7 @@ class Speaker:
     async def count_tokens(self, text: str) -> int:
         return await self._model.count_tokens(text)
 
-    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+    async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
         """Nothing to gain here."""
 
     async def aclose(self) -> None:
@@ -161,9 +161,9 @@ class Surrounding:
 class Heard:
     """What a client of the turn is sent."""
 
-    told: list[Told] = field(default_factory=list)
+    told: list[PromptMemory] = field(default_factory=list)
 
-    def recalled(self, recall: Recall, told: Sequence[Told]) -> None:
+    def recalled(self, recall: Recall, told: Sequence[PromptMemory]) -> None:
         self.told = list(told)
 
     def help(self, text: str) -> None: ...

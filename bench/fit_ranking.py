@@ -34,7 +34,7 @@ from reveries.memory.memory import Memory
 from reveries.memory.recall import ranking_weights
 from reveries.memory.recall.cues import read_cue
 from reveries.memory.recall.hops import HOP_WEIGHTS
-from reveries.memory.recall.ranking import Look, Weights, gather_evidence
+from reveries.memory.recall.ranking import RankedCandidates, RankingWeights, gather_evidence
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
 
 EVEN, NEARNESS = 0.15, 2.0
@@ -102,8 +102,8 @@ async def examples(corpora: Iterable[Corpus], embedder: Embedder, chosen: Chosen
 
 def _example(memory: Memory, question: Question, vector: Vector, sources: Sequence[int], chosen: Chosen) -> Example:
     index, cue = memory.live.turns, read_cue(question.text, question.asked_at)
-    look = Look(index, cue, gather_evidence(index, question.text, vector), index.live)
-    parts = look.parts(Weights(MATCH_WEIGHTS, HOP_WEIGHTS))
+    look = RankedCandidates(index, cue, gather_evidence(index, question.text, vector), index.live)
+    parts = look.parts(RankingWeights(MATCH_WEIGHTS, HOP_WEIGHTS))
     held = [at for at, name in enumerate(parts.names) if name in HOP_WEIGHTS or name in chosen.held]
     return Example(
         kind=_ASKED_OF_MIND if question.category == _ASKED_OF_MIND else question.corpus.rstrip("0123456789t-"),

@@ -32,7 +32,7 @@ from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.monologue.loop import Monologue
 from reveries.monologue.ports import ThoughtState
-from reveries.monologue.thought import FinishedThought, Reactivation, Reason
+from reveries.monologue.thought import FinishedThought, Reactivation, ThinkingReason
 from reveries.safety.ambient import AmbientInputs
 from reveries.safety.breaker import Breaker
 from reveries.safety.journal import SafetyJournal
@@ -168,7 +168,7 @@ async def _live(owner: Owner, thinking: Thinking, monologue: Monologue, chance: 
     """One occasion after the other, each until it is thought about."""
     old = [episode for episode in thinking.memory.live.graph.episodes() if episode.created_at < _NOW - _DAY_SECONDS]
     chance.shuffle(old)
-    monologue.resume(Reactivation(Reason.CONVERSATION))
+    monologue.resume(Reactivation(ThinkingReason.CONVERSATION))
     await _until_settled(thinking, monologue)
     yield
     for occasion in _OCCASIONS:
@@ -182,13 +182,15 @@ def _reactivation(occasion: str, owner: Owner, old: list, now: float) -> Reactiv
     match occasion:
         case "memory" if old:
             episode = old.pop()
-            return Reactivation(Reason.ASSOCIATION, episode.summary, episode.id)
+            return Reactivation(ThinkingReason.ASSOCIATION, episode.summary, episode.id)
         case "nudge":
-            return Reactivation(Reason.NUDGE, owner.nudge)
+            return Reactivation(ThinkingReason.NUDGE, owner.nudge)
         case "event":
-            return Reactivation(Reason.CALENDAR, f"Tomorrow: {owner.event}", is_tainted=True, event_key="made", at=now)
+            return Reactivation(
+                ThinkingReason.CALENDAR, f"Tomorrow: {owner.event}", is_tainted=True, event_key="made", at=now
+            )
         case _:
-            return Reactivation(Reason.STEP)
+            return Reactivation(ThinkingReason.STEP)
 
 
 async def _until_settled(thinking: Thinking, monologue: Monologue) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from reveries.errors import ModelUnavailableError
 from reveries.llm.assets import find_weights
-from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent, Usage
 from reveries.llm.model_process import ModelProcess, start_model_process
 
 BATCH_TOKENS = 512
@@ -83,7 +83,7 @@ class ParallelModel:
         """A careful over-estimate."""
         return len(text) // 3 + 1
 
-    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+    async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
         """Nothing: each call reads what it needs."""
 
     async def aclose(self) -> None:

@@ -23,7 +23,7 @@ from reveries.clock import SystemClock
 from reveries.config import load_settings
 from reveries.errors import ReveriesError
 from reveries.llm.assets import find_weights
-from reveries.llm.base import ChatModel, Message, Prompt, Role, StreamEvent
+from reveries.llm.base import ChatMessage, ChatModel, Prompt, Role, StreamEvent
 from reveries.llm.embedded import SLOTS, EmbeddedModel, EmbeddedOptions
 from reveries.llm.fitting import fitted
 from reveries.llm.scripted import ScriptedModel
@@ -59,7 +59,7 @@ class Watched:
     async def count_tokens(self, text: str) -> int:
         return await self._model.count_tokens(text)
 
-    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+    async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
         await self._model.read_ahead(messages, role)
 
     async def aclose(self) -> None:

@@ -30,7 +30,7 @@ from pathlib import Path
 from reveries.clock import SystemClock
 from reveries.config import load_settings
 from reveries.llm.assets import find_weights
-from reveries.llm.base import ChatModel, Delta, Message, Prompt, Role
+from reveries.llm.base import ChatMessage, ChatModel, Delta, Prompt, Role
 from reveries.llm.embedded import EmbeddedModel, EmbeddedOptions
 
 THEMES = (
@@ -87,7 +87,7 @@ async def _say(model: ChatModel, request: str, temperature: float, tokens: int) 
 
 
 def _prompt(request: str, temperature: float, tokens: int) -> Prompt:
-    messages = (Message("system", "You write plain, short English."), Message("user", request))
+    messages = (ChatMessage("system", "You write plain, short English."), ChatMessage("user", request))
     return Prompt(Role.MONOLOGUE, messages, tokens, temperature)
 
 

@@ -44,7 +44,7 @@ from reveries.config import Settings, load_settings
 from reveries.daemon.conversation import Conversation
 from reveries.db.opening import open_database
 from reveries.llm.assets import find_weights
-from reveries.llm.base import Delta, Embedder, Finished, FinishReason, Message, Prompt, Role, StreamEvent
+from reveries.llm.base import ChatMessage, Delta, Embedder, Finished, FinishReason, Prompt, Role, StreamEvent
 from reveries.llm.model_process import ModelProcess, start_model_process
 from reveries.llm.sse import data_lines
 from reveries.llm.template_marks import wire_messages
@@ -167,7 +167,7 @@ class SlotModel:
             self._counts[text] = len(response.json()["tokens"])
         return self._counts[text]
 
-    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+    async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
         """Read a prompt's beginning into the slot."""
         prompt = Prompt(role, tuple(messages), 0)
         async with contextlib.aclosing(self.stream(prompt)) as events:
@@ -205,13 +205,13 @@ class PlainArm:
 
     async def reply(self, words: str) -> str:
         picked = pick_by_words(self.past, words) if self.form != "plain" else []
-        messages = [Message("system", PLAIN_SYSTEM)]
+        messages = [ChatMessage("system", PLAIN_SYSTEM)]
         if self.form == "earlier":
             messages += _as_messages(picked)
         messages += _as_messages(self.today)
         notes = "".join(f"- {said}\n" for said, _ in picked) if self.form == "notes" else ""
         asked = f"[Earlier the user said:\n{notes}]\n{words}" if notes else words
-        prompt = Prompt(Role.CONVERSATION, (*messages, Message("user", asked)), _REPLY_TOKENS, _TEMPERATURE)
+        prompt = Prompt(Role.CONVERSATION, (*messages, ChatMessage("user", asked)), _REPLY_TOKENS, _TEMPERATURE)
         text = ""
         async with contextlib.aclosing(self.model.stream(prompt)) as events:
             async for event in events:
@@ -228,9 +228,11 @@ def pick_by_words(past: Sequence[tuple[str, str]], words: str) -> list[tuple[str
     return [past[at] for at in sorted(at for _, at in best)]
 
 
-def _as_messages(exchanges: Iterable[tuple[str, str]]) -> list[Message]:
+def _as_messages(exchanges: Iterable[tuple[str, str]]) -> list[ChatMessage]:
     return [
-        message for said, replied in exchanges for message in (Message("user", said), Message("assistant", replied))
+        message
+        for said, replied in exchanges
+        for message in (ChatMessage("user", said), ChatMessage("assistant", replied))
     ]
 
 

@@ -24,7 +24,7 @@ import msgspec
 from reveries.clock import SystemClock
 from reveries.config import load_settings
 from reveries.llm.assets import find_weights
-from reveries.llm.base import Delta, Finished, Message, Prompt, Role
+from reveries.llm.base import ChatMessage, Delta, Finished, Prompt, Role
 from reveries.llm.embedded import BATCH_TOKENS, SLOTS, EmbeddedModel, EmbeddedOptions, suitable_threads
 from reveries.llm.fitting import fitted
 from reveries.llm.model_process import ModelProcess, start_model_process
@@ -132,7 +132,7 @@ class _Turn(msgspec.Struct, frozen=True):
     tokens_per_second: float
 
 
-async def _say(model: EmbeddedModel, history: list[Message], chance: random.Random) -> _Turn:
+async def _say(model: EmbeddedModel, history: list[ChatMessage], chance: random.Random) -> _Turn:
     history.append(await _text(model, chance, NEW_TOKENS, "user"))
     prompt = Prompt(Role.CONVERSATION, tuple(history), max_tokens=REPLY_TOKENS)
     began, first, reply, end = time.perf_counter(), 0.0, "", None
@@ -143,7 +143,7 @@ async def _say(model: EmbeddedModel, history: list[Message], chance: random.Rand
             elif isinstance(event, Delta):
                 first = first or time.perf_counter()
                 reply += event.text
-    history.append(Message("assistant", reply))
+    history.append(ChatMessage("assistant", reply))
     if end is None or end.usage is None:
         raise SystemExit("The model did not say what it used.")
     seconds = max(time.perf_counter() - first, 1e-9)
@@ -156,11 +156,11 @@ async def _say(model: EmbeddedModel, history: list[Message], chance: random.Rand
     )
 
 
-async def _text(model: EmbeddedModel, chance: random.Random, tokens: int, role: str) -> Message:
+async def _text(model: EmbeddedModel, chance: random.Random, tokens: int, role: str) -> ChatMessage:
     words = [chance.choice(WORDS) for _ in range(tokens)]
     while await model.count_tokens(" ".join(words)) > tokens:
         words = words[: int(len(words) * 0.99)]
-    return Message("system" if role == "system" else "user", " ".join(words))
+    return ChatMessage("system" if role == "system" else "user", " ".join(words))
 
 
 async def _process(options: EmbeddedOptions) -> ModelProcess:

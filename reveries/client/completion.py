@@ -8,7 +8,7 @@ _SHELLS = ("bash", "zsh", "fish")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CompletionPlace:
     """A command, by the words that lead to it: what may come next, with what each means."""
 
     path: str
@@ -32,7 +32,7 @@ def completion(shell: str) -> str:
     return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](places)
 
 
-def _places(command: click.Command, path: str) -> list[Place]:
+def _places(command: click.Command, path: str) -> list[CompletionPlace]:
     context = click.Context(command, info_name=path)
     below: dict[str, click.Command] = {}
     if isinstance(command, click.Group):
@@ -42,7 +42,7 @@ def _places(command: click.Command, path: str) -> list[Place]:
                 below[name] = child
     options, values, choices = _parameters(command, context)
     helps = {name: child.get_short_help_str(60) for name, child in below.items()}
-    here = Place(path, helps, options, choices, values)
+    here = CompletionPlace(path, helps, options, choices, values)
     return [here, *(place for name, child in below.items() for place in _places(child, f"{path} {name}"))]
 
 
@@ -64,12 +64,12 @@ def _parameters(
     return options, values, choices
 
 
-def _walk_lines(places: list[Place]) -> str:
+def _walk_lines(places: list[CompletionPlace]) -> str:
     paths = "|".join(f'"{place.path}"' for place in places[1:])
     return f'        case "$where $word" in {paths}) where="$where $word" ;; esac\n'
 
 
-def _cases(places: list[Place]) -> str:
+def _cases(places: list[CompletionPlace]) -> str:
     rows = [f'        "{place.path}") words="{" ".join(place.words)}" ;;' for place in places]
     for place in places:
         for option, allowed in place.values.items():
@@ -77,12 +77,12 @@ def _cases(places: list[Place]) -> str:
     return "\n".join(rows)
 
 
-def _values(places: list[Place]) -> str:
+def _values(places: list[CompletionPlace]) -> str:
     named = [f'"{place.path} {option}"' for place in places for option in place.values]
     return f'    case "$where $before" in {"|".join(named)}) where="$where $before" ;; esac\n' if named else ""
 
 
-def _bash(places: list[Place]) -> str:
+def _bash(places: list[CompletionPlace]) -> str:
     return f"""# reveries completion bash
 _reveries() {{
     local here=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} where=reveries words= word
@@ -97,7 +97,7 @@ complete -o default -F _reveries reveries
 """
 
 
-def _zsh(places: list[Place]) -> str:
+def _zsh(places: list[CompletionPlace]) -> str:
     return f"""#compdef reveries
 # reveries completion zsh
 _reveries() {{
@@ -114,7 +114,7 @@ if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _reveries "$@"; else compde
 """
 
 
-def _fish(places: list[Place]) -> str:
+def _fish(places: list[CompletionPlace]) -> str:
     paths = " ".join(f'"{place.path}"' for place in places[1:])
     rows = [
         "# reveries completion fish",

@@ -3,7 +3,7 @@
 import msgspec
 
 from reveries.client.render import Page, Part, line, paragraph
-from reveries.client.traces import Search
+from reveries.client.traces import TraceSearch
 from reveries.client.wording import moment, plural, size
 from reveries.plaintext import one_line
 from reveries.protocol import Forgotten
@@ -50,7 +50,7 @@ def _left(told: Forgotten) -> Page:
     return [*page, *paragraph("To have that forgotten too, name it by its ID, or all of that time: --since, --until.")]
 
 
-def searched_page(found: Search) -> Page:
+def searched_page(found: TraceSearch) -> Page:
     """Where the words stand."""
     looked = f"{plural(found.files, 'file')}, {size(found.bytes)}"
     page: Page = []
@@ -69,7 +69,7 @@ def searched_page(found: Search) -> Page:
     return page
 
 
-def _inside(found: Search) -> Page:
+def _inside(found: TraceSearch) -> Page:
     """A short name stands inside other words too ("Tor" in "history"): which ones, for the owner to judge."""
     if not found.longer_words:
         return []

@@ -81,7 +81,7 @@ class Exchange:
         return ""
 
 
-class Mind:
+class MindClient:
     """A mind that is awake; made by `connect`. `connection` is for what has no method here: any request of the protocol
     (docs/reference/protocol.md)."""
 
@@ -131,10 +131,10 @@ class Mind:
 
 
 @contextlib.asynccontextmanager
-async def connect(home: str | os.PathLike[str] | None = None) -> AsyncIterator[Mind]:
+async def connect(home: str | os.PathLike[str] | None = None) -> AsyncIterator[MindClient]:
     """The mind of a home folder: of $REVERIES_HOME, or ~/.reveries, when none is given.
 
     Raises AsleepError when it sleeps, ProtocolError when it is of another version, HomeError when it is not yours.
     """
     async with connect_to(find_home() if home is None else Home(Path(home)), client="python") as connection:
-        yield Mind(connection)
+        yield MindClient(connection)

@@ -51,7 +51,7 @@ def _other(file: Path) -> Path | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _PageFile:
     """A file of pages."""
 
     file: BinaryIO
@@ -77,7 +77,7 @@ class _Part:
         return os.pread(self.file.fileno(), self.page_bytes, place)
 
 
-def _part(file: BinaryIO) -> _Part | None:
+def _part(file: BinaryIO) -> _PageFile | None:
     """None where it is no file of SQLite's."""
     head = os.pread(file.fileno(), 100, 0)
     if len(head) < _LOG_HEADER:
@@ -91,7 +91,7 @@ def _part(file: BinaryIO) -> _Part | None:
     return None
 
 
-def _sized(file: BinaryIO, size: int, reserved: int, *, is_log: bool = False) -> _Part | None:
+def _sized(file: BinaryIO, size: int, reserved: int, *, is_log: bool = False) -> _PageFile | None:
     if not _SMALLEST_PAGE <= size <= _LARGEST_PAGE or size & (size - 1):
         return None
     places: dict[int, list[int]] = {}
@@ -100,13 +100,13 @@ def _sized(file: BinaryIO, size: int, reserved: int, *, is_log: bool = False) ->
         for at in range(_LOG_HEADER, os.fstat(file.fileno()).st_size - step + 1, step):
             number = int.from_bytes(os.pread(file.fileno(), 4, at), "big")
             places.setdefault(number, []).append(at + _FRAME_HEADER)
-    return _Part(file, size, reserved, places if is_log else None)
+    return _PageFile(file, size, reserved, places if is_log else None)
 
 
 class _Pages:
     """A database and its log, as far as both are there; what is looked through is the first."""
 
-    def __init__(self, parts: list[_Part]) -> None:
+    def __init__(self, parts: list[_PageFile]) -> None:
         self._parts = parts
         self._usable = parts[0].page_bytes - max(part.reserved for part in parts)
         self._seen: set[tuple[int, int]] = set()

@@ -18,7 +18,7 @@ _SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ServiceState:
     """How the service is. `manager` is empty where none answers."""
 
     file: Path
@@ -77,13 +77,15 @@ def uninstall() -> list[str]:
     return left
 
 
-def state() -> State:
+def state() -> ServiceState:
     """How it is now."""
     file = service_file()
     if sys.platform == "darwin":
         answer = _run(["launchctl", "print", f"gui/{os.getuid()}/{LABEL}"])
         is_known = answer is not None and answer[0] == 0
-        return State(file, file.exists(), "launchd", is_known, is_known and "state = running" in (answer or (0, ""))[1])
+        return ServiceState(
+            file, file.exists(), "launchd", is_known, is_known and "state = running" in (answer or (0, ""))[1]
+        )
     enabled = _run(["systemctl", "--user", "is-enabled", _UNIT])
     active = _run(["systemctl", "--user", "is-active", _UNIT])
     is_there = active is not None and active[1].strip() in {
@@ -93,7 +95,7 @@ def state() -> State:
         "failed",
         "deactivating",
     }
-    return State(
+    return ServiceState(
         file,
         file.exists(),
         "systemd" if is_there else "",

@@ -83,7 +83,7 @@ def write_setting(file: Path, key: str, text: str) -> object:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class SettingsEdit:
     """A settings file as it is, as it would be, and what it would then say."""
 
     before: str
@@ -91,7 +91,7 @@ class Draft:
     settings: Settings
 
 
-def draft(file: Path, changes: Mapping[str, object], *, explained: bool = False) -> Draft:
+def draft(file: Path, changes: Mapping[str, object], *, explained: bool = False) -> SettingsEdit:
     """`file` with the dotted keys of `changes` set, nothing written; `explained`: new lines say what they mean.
 
     Raises ConfigError when a value does not suit its key.
@@ -102,12 +102,12 @@ def draft(file: Path, changes: Mapping[str, object], *, explained: bool = False)
         _put(document, key, value, file, explained=explained)
     after = tomlkit.dumps(document)
     try:
-        return Draft(before, after, settings_from(tomllib.loads(after), str(file)))
+        return SettingsEdit(before, after, settings_from(tomllib.loads(after), str(file)))
     except ConfigError as error:
         raise ConfigError(f"{error.message} Nothing was written.", advice=error.advice) from error
 
 
-def diff_page(drafted: Draft) -> Page:
+def diff_page(drafted: SettingsEdit) -> Page:
     """What a draft changes, line by line; credentials in an address are masked."""
     lines = difflib.unified_diff(drafted.before.splitlines(), drafted.after.splitlines(), lineterm="", n=2)
     styles: dict[str, Style] = {"+": "good", "-": "bad"}

@@ -26,7 +26,7 @@ _WORD_AFTER = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
 
 
 @dataclass(slots=True)
-class Search:
+class TraceSearch:
     """What was found: by file, by form, how often."""
 
     found: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -105,10 +105,10 @@ def search(
     words: str,
     tell: Callable[[int, int], None] = lambda done, total: None,
     database: Path | None = None,
-) -> Search:
+) -> TraceSearch:
     """Read every file under `home`, and the memory with what lies beside it where that is elsewhere; what cannot be
     read is said. The memory may be awake: its file is only read."""
-    forms, found = forms_of(words), Search()
+    forms, found = forms_of(words), TraceSearch()
     files = sorted({*_files_under(home), *(_memory_files(database) if database is not None else ())})
     for number, file in enumerate(files):
         tell(number, len(files))
@@ -153,7 +153,7 @@ def _memory_files(database: Path) -> Iterator[Path]:
     yield from (file for file in beside if file.is_file())
 
 
-def _search_file(file: Path, forms: dict[str, Form], found: Search) -> dict[str, int]:
+def _search_file(file: Path, forms: dict[str, Form], found: TraceSearch) -> dict[str, int]:
     counts = dict.fromkeys(forms, 0)
     for overlap, piece in _pieces(file):
         found.bytes += len(piece) - overlap

@@ -10,12 +10,12 @@ from reveries import __version__
 from reveries.client.commands.sleeping import GONE_SECONDS, put_to_sleep, wait_until_free
 from reveries.client.connection import connect
 from reveries.client.render import say
-from reveries.client.waking import Awake, Failed, Plan, wake
+from reveries.client.waking import Awake, FailedWake, WakePlan, wake
 from reveries.config import Home
 from reveries.errors import AsleepError, OtherVersionError, ReveriesError
 
 
-def wake_what_is_installed(plan: Plan) -> Awake | Failed:
+def wake_what_is_installed(plan: WakePlan) -> Awake | FailedWake:
     """As `wake`; what answers afterwards is of this version. Raises ReveriesError when the other one does not end."""
     try:
         outcome = wake(plan)
@@ -23,7 +23,7 @@ def wake_what_is_installed(plan: Plan) -> Awake | Failed:
         say(f"{error.message} It falls asleep and wakes as {__version__}.", "warn", err=True)
         _end_by_signal(plan.home.lock)
     else:
-        if isinstance(outcome, Failed) or not outcome.was_awake or outcome.reveries == __version__:
+        if isinstance(outcome, FailedWake) or not outcome.was_awake or outcome.reveries == __version__:
             return outcome
         told = f"{outcome.mind} runs Reveries {outcome.reveries}, and {__version__} is installed."
         say(f"{told} It falls asleep and wakes anew.", "warn", err=True)

@@ -32,7 +32,7 @@ _LOG_LIMIT_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WakePlan:
     """What is to be started, and where it will live."""
 
     home: Home
@@ -56,14 +56,14 @@ class Awake:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class FailedWake:
     """It could not wake: what it wrote, and what it ended with."""
 
     sentence: str
     exit_code: int
 
 
-def prepare(config: Path | None, *, is_safe: bool = False) -> Plan:
+def prepare(config: Path | None, *, is_safe: bool = False) -> WakePlan:
     """Check home and settings; for safe mode the home alone. Raises HomeError or ConfigError, before anything is
     started or written."""
     home = find_home()
@@ -73,7 +73,7 @@ def prepare(config: Path | None, *, is_safe: bool = False) -> Plan:
     worries = () if is_safe else _require_settings(config or home.config)
     chosen = ("--config", str(config.absolute())) if config is not None else ()
     safe = ("--safe",) if is_safe else ()
-    return Plan(home, (sys.executable, "-m", "reveries.daemon", *chosen, *safe), is_safe=is_safe, worries=worries)
+    return WakePlan(home, (sys.executable, "-m", "reveries.daemon", *chosen, *safe), is_safe=is_safe, worries=worries)
 
 
 def _require_settings(file: Path) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def _require_settings(file: Path) -> tuple[str, ...]:
     return tuple(f"{finding.sentence} {finding.advice}".strip() for finding in missing_keys(settings.llm))
 
 
-def wake(plan: Plan) -> Awake | Failed:
+def wake(plan: WakePlan) -> Awake | FailedWake:
     """Start the daemon unless one answers. Returns when it answers, or when it is clear that it will not."""
     if (welcome := probe(plan.home)) is not None:
         return Awake(welcome.pid, plain(welcome.mind), was_awake=True, reveries=plain(welcome.reveries))
@@ -99,7 +99,7 @@ def wake(plan: Plan) -> Awake | Failed:
         return _wait(plan, child, log, begins_at)
 
 
-def run_in_foreground(plan: Plan) -> Awake:
+def run_in_foreground(plan: WakePlan) -> Awake:
     """Become the daemon, unless one answers."""
     if (welcome := probe(plan.home)) is not None:
         return Awake(welcome.pid, plain(welcome.mind), was_awake=True)
@@ -125,7 +125,7 @@ def probe(home: Home) -> Welcome | None:
         raise
 
 
-def _start(plan: Plan, log: Path) -> "tuple[subprocess.Popen[bytes], int]":
+def _start(plan: WakePlan, log: Path) -> "tuple[subprocess.Popen[bytes], int]":
     """The child, and where in the log its own words begin."""
     flags = os.O_APPEND
     if log.exists() and log.stat().st_size > _LOG_LIMIT_BYTES:
@@ -152,7 +152,7 @@ def _start(plan: Plan, log: Path) -> "tuple[subprocess.Popen[bytes], int]":
     return child, begins_at
 
 
-def _wait(plan: Plan, child: "subprocess.Popen[bytes]", log: Path, begins_at: int) -> Awake | Failed:
+def _wait(plan: WakePlan, child: "subprocess.Popen[bytes]", log: Path, begins_at: int) -> Awake | FailedWake:
     deadline = time.monotonic() + plan.wake_seconds
     while time.monotonic() < deadline:
         if plan.home.socket.exists() and (welcome := probe(plan.home)) is not None:
@@ -167,14 +167,14 @@ def _wait(plan: Plan, child: "subprocess.Popen[bytes]", log: Path, begins_at: in
     return _too_slow(plan, child, log, begins_at)
 
 
-def _died(plan: Plan, code: int, log: Path, begins_at: int) -> Failed:
+def _died(plan: WakePlan, code: int, log: Path, begins_at: int) -> FailedWake:
     said = _last_sentence(log, begins_at)
     how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
     sentence = said or f"reveries: The mind {how} while it was waking. What it wrote: {log}"
-    return Failed(f"{sentence} {_of_crashes(plan)}".strip(), code if code > 0 else 1)
+    return FailedWake(f"{sentence} {_of_crashes(plan)}".strip(), code if code > 0 else 1)
 
 
-def _of_crashes(plan: Plan) -> str:
+def _of_crashes(plan: WakePlan) -> str:
     """What helps where it crashes while it wakes; empty where it said why it cannot."""
     crashes = crashes_lately(plan.home, time.time())
     if not crashes or plan.is_safe:
@@ -184,14 +184,14 @@ def _of_crashes(plan: Plan) -> str:
     return f"It crashed {times} lately while it woke. To look at what it knows: reveries wake --safe. {more}"
 
 
-def _too_slow(plan: Plan, child: "subprocess.Popen[bytes]", log: Path, begins_at: int) -> Failed:
+def _too_slow(plan: WakePlan, child: "subprocess.Popen[bytes]", log: Path, begins_at: int) -> FailedWake:
     if child.poll() == AlreadyAwakeError.exit_code:
         said = _last_sentence(log, begins_at)
         sentence = said or "reveries: Another daemon holds this home and does not answer. Look at: " + str(log)
-        return Failed(sentence, AlreadyAwakeError.exit_code)
+        return FailedWake(sentence, AlreadyAwakeError.exit_code)
     child.returncode = 0
     seconds = f"{plan.wake_seconds:g} s"
-    return Failed(
+    return FailedWake(
         f"reveries: The mind did not answer within {seconds} (pid {child.pid}); it may still be waking. "
         f"See: reveries status, or what it writes: {log}",
         1,

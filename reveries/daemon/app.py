@@ -38,7 +38,7 @@ from reveries.daemon.recovery import live_with_recovery
 from reveries.daemon.requests.clients import AttachedClients, DetachedTasks
 from reveries.daemon.requests.dispatch import RequestDispatcher
 from reveries.daemon.safe_mode import calmed, require_memory, safe_models, told, why_after_crashes
-from reveries.daemon.schedule import Job, Schedule
+from reveries.daemon.schedule import Schedule, ScheduledJob
 from reveries.daemon.server import Server
 from reveries.daemon.supervisor import supervise
 from reveries.daemon.thoughts import ThoughtsOfMemory
@@ -342,17 +342,17 @@ def children(mind: Mind, schedule: Schedule, meanings: Meanings) -> dict[str, Ca
     }
 
 
-def jobs_of(mind: Mind) -> list[Job]:
+def jobs_of(mind: Mind) -> list[ScheduledJob]:
     """What is done at its times while the mind is awake."""
-    backup = Job("backup", _every(hours=1), mind.back_up, has_own_pulse=True)
+    backup = ScheduledJob("backup", _every(hours=1), mind.back_up, has_own_pulse=True)
     if mind.safe_because:
         return [backup]
     return [
-        Job("deep_sleep", _every(minutes=5), mind.consolidate_if_due),
-        Job("time", _every(hours=1), mind.let_time_pass),
+        ScheduledJob("deep_sleep", _every(minutes=5), mind.consolidate_if_due),
+        ScheduledJob("time", _every(hours=1), mind.let_time_pass),
         backup,
-        Job("snapshot", _every(minutes=15), mind.leave_snapshot),
-        Job("free_memory", _every(minutes=15), give_back_free_memory),
+        ScheduledJob("snapshot", _every(minutes=15), mind.leave_snapshot),
+        ScheduledJob("free_memory", _every(minutes=15), give_back_free_memory),
     ]
 
 

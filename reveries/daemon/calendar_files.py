@@ -45,7 +45,7 @@ _TOO_OFTEN: Final = frozenset({"SECONDLY", "MINUTELY"})
 
 
 @dataclass(frozen=True, slots=True)
-class Occurrence:
+class CalendarOccurrence:
     """One event at one time."""
 
     key: str
@@ -60,18 +60,18 @@ class Occurrence:
 class CalendarRead:
     """What was found, in order of time, and a sentence for each file that could not be read."""
 
-    occurrences: tuple[Occurrence, ...]
+    occurrences: tuple[CalendarOccurrence, ...]
     problems: tuple[str, ...]
 
 
-class _UnfitError(Exception):
+class _UnreadableCalendarError(Exception):
     """What a file is that is not read, in our own words."""
 
 
 Stamp = tuple[tuple[str, int, int, int], ...]
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _CalendarRequest(msgspec.Struct, frozen=True):
     """What the process is asked for; a zone without a name is the machine's."""
 
     path: str
@@ -82,7 +82,7 @@ class _Asked(msgspec.Struct, frozen=True):
 
 
 class _Told(msgspec.Struct, frozen=True):
-    occurrences: tuple[Occurrence, ...]
+    occurrences: tuple[CalendarOccurrence, ...]
     problems: tuple[str, ...]
 
 
@@ -108,7 +108,7 @@ def read_apart(
     file_seconds: float = FILE_SECONDS,
 ) -> CalendarRead:
     """`read_calendars` in a process of its own, of which `begun` hears, and which ends within `ALL_SECONDS` or so."""
-    asked = _Asked(str(path), since, until, str(zone) if isinstance(zone, ZoneInfo) else "", file_seconds)
+    asked = _CalendarRequest(str(path), since, until, str(zone) if isinstance(zone, ZoneInfo) else "", file_seconds)
     words = [sys.executable, "-P", "-m", "reveries.daemon.calendar_files"]
     ours = {**without_secrets(os.environ), "PYTHONPATH": str(Path(__file__).parents[2])}
     pipe, none = subprocess.PIPE, subprocess.DEVNULL
@@ -132,7 +132,7 @@ def read_calendars(
 
     Times without a zone are `zone`'s; None: the machine's. A file that is broken is left out, and told of.
     """
-    found: list[Occurrence] = []
+    found: list[CalendarOccurrence] = []
     problems: list[str] = []
     ends = clocks.monotonic() + ALL_SECONDS
     files, count = _files(path)
@@ -156,7 +156,7 @@ def _why(error: Exception) -> str:
     """In words of ours, or the system's. A parser quotes what it stumbled over: that is foreign text."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    if isinstance(error, _UnfitError | TimeoutError):
+    if isinstance(error, _UnreadableCalendarError | TimeoutError):
         return str(error)
     return f"it is not written as calendars are ({type(error).__name__})"
 
@@ -191,17 +191,17 @@ def _within(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
-def _read_file(file: Path, since: float, until: float, zone: tzinfo | None) -> Iterator[Occurrence]:
+def _read_file(file: Path, since: float, until: float, zone: tzinfo | None) -> Iterator[CalendarOccurrence]:
     import icalendar  # Late: half a second that no mind without a calendar pays.
     import recurring_ical_events
 
     if (size := file.stat().st_size) > MOST_FILE_BYTES:
-        raise _UnfitError(f"it has {size:,} bytes, more than {MOST_FILE_BYTES:,}")
+        raise _UnreadableCalendarError(f"it has {size:,} bytes, more than {MOST_FILE_BYTES:,}")
     calendars: list[Any] = icalendar.Calendar.from_ical(file.read_bytes(), multiple=True)
     first = datetime.fromtimestamp(since, UTC) - _MARGIN
     last = datetime.fromtimestamp(until, UTC) + _MARGIN
     if not calendars or any(calendar.name != "VCALENDAR" for calendar in calendars):
-        raise _UnfitError("it holds no calendar")
+        raise _UnreadableCalendarError("it holds no calendar")
     for calendar in calendars:
         _keep_what_can_be_expanded(calendar)
         expanded = recurring_ical_events.of(calendar, skip_bad_series=True).between(first, last)
@@ -238,7 +238,7 @@ def _is_beyond_all_time(event: Any) -> bool:
     )
 
 
-def _occurrences(events: Iterable[Any], zone: tzinfo | None) -> Iterator[Occurrence]:
+def _occurrences(events: Iterable[Any], zone: tzinfo | None) -> Iterator[CalendarOccurrence]:
     for event in events:
         if str(event.get("STATUS", "")).upper() == "CANCELLED":
             continue
@@ -251,7 +251,7 @@ def _occurrences(events: Iterable[Any], zone: tzinfo | None) -> Iterator[Occurre
             continue
         title = one_line(str(event.get("SUMMARY", "")), TITLE_CHARS) or "an event without a name"
         name = one_line(str(event.get("UID", title)), 200)
-        yield Occurrence(f"{name}@{begins_at:.0f}", begins_at, max(begins_at, ends_at), title, is_all_day)
+        yield CalendarOccurrence(f"{name}@{begins_at:.0f}", begins_at, max(begins_at, ends_at), title, is_all_day)
 
 
 def _unix(moment: date | datetime, zone: tzinfo | None) -> float:
@@ -262,14 +262,14 @@ def _unix(moment: date | datetime, zone: tzinfo | None) -> float:
     return moment.timestamp()
 
 
-def comes_to_mind_at(event: Occurrence, lead_seconds: float) -> float:
+def comes_to_mind_at(event: CalendarOccurrence, lead_seconds: float) -> float:
     """When an event is near enough to be thought of (unix seconds)."""
     return event.begins_at + ALL_DAY_HOUR * 3600.0 if event.is_all_day else event.begins_at - lead_seconds
 
 
 def next_to_mind(
-    events: Iterable[Occurrence], was_told: Callable[[str], bool], now: float, lead_seconds: float
-) -> tuple[float, Occurrence] | None:
+    events: Iterable[CalendarOccurrence], was_told: Callable[[str], bool], now: float, lead_seconds: float
+) -> tuple[float, CalendarOccurrence] | None:
     """The event that is to be thought of next, and when; one that has ended, or was told of, is none. Pure."""
     waiting = [
         (max(now, comes_to_mind_at(event, lead_seconds)), event)
@@ -283,7 +283,7 @@ def main() -> None:
     """In the process of its own: the question on stdin, the answer on stdout."""
     os.nice(10)
     keep_to_itself()
-    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=_Asked)
+    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=_CalendarRequest)
     zone = ZoneInfo(asked.zone) if asked.zone else None
     read = read_calendars(Path(asked.path), asked.since, asked.until, zone, asked.file_seconds)
     sys.stdout.buffer.write(msgspec.json.encode(_Told(read.occurrences, read.problems)))

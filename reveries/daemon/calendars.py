@@ -10,9 +10,9 @@ import structlog
 
 from reveries.clock import Clock
 from reveries.config import CalendarSettings
-from reveries.daemon.calendar_files import CalendarRead, Occurrence, Stamp, next_to_mind, read_apart, stamp_of
+from reveries.daemon.calendar_files import CalendarOccurrence, CalendarRead, Stamp, next_to_mind, read_apart, stamp_of
 from reveries.db.database import Database
-from reveries.monologue.thought import Reactivation, Reason
+from reveries.monologue.thought import Reactivation, ThinkingReason
 
 if TYPE_CHECKING:
     import subprocess
@@ -62,7 +62,7 @@ class Calendar:
             found = next_to_mind(events, told.__contains__, now, lead)
             if found is not None and found[0] <= now and await self._may_tell(now):
                 worded = self._worded(found[1])
-                return Reactivation(Reason.CALENDAR, worded, is_tainted=True, event_key=found[1].key, at=now)
+                return Reactivation(ThinkingReason.CALENDAR, worded, is_tainted=True, event_key=found[1].key, at=now)
             is_ahead = found is not None and found[0] > now
             wait = min(_LOOK_SECONDS, found[0] - now) if found is not None and is_ahead else _LOOK_SECONDS
             await self._clock.sleep(max(1.0, wait))
@@ -73,7 +73,7 @@ class Calendar:
         ahead = [one for one in await self._events() if now <= one.begins_at < now + _DAY_SECONDS]
         return tuple(f"something at {self._time(one)}" for one in ahead[:_MOST_TIMES])
 
-    async def _events(self) -> tuple[Occurrence, ...]:
+    async def _events(self) -> tuple[CalendarOccurrence, ...]:
         """As they stand in the files now."""
         path = self._settings().path
         if not path:
@@ -120,10 +120,10 @@ class Calendar:
             await transaction.run("monologue_state.forget_told_events", {"before": now - _TOLD_KEPT_SECONDS})
         (await self._told_events(now)).add(why.event_key)
 
-    def _worded(self, event: Occurrence) -> str:
+    def _worded(self, event: CalendarOccurrence) -> str:
         return f"{self._time(event)}: {event.title}"
 
-    def _time(self, event: Occurrence) -> str:
+    def _time(self, event: CalendarOccurrence) -> str:
         begins = datetime.fromtimestamp(event.begins_at, self._zone)
         return f"{begins:%A}, all day" if event.is_all_day else f"{begins:%A %H:%M}"
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from reveries.gates import Gate, stands
-from reveries.llm.base import Message
+from reveries.llm.base import ChatMessage
 from reveries.memory.model import (
     Origin,
     RankedTurn,
@@ -73,7 +73,7 @@ class SentExchange:
     """The place in the conversation after its last turn."""
     is_tainted: bool = False
     """Others than the owner and the mind had a hand in what stands here: what is said after it inherits that."""
-    recalled: tuple[Message, ...] = ()
+    recalled: tuple[ChatMessage, ...] = ()
     """Earlier exchanges that were recalled for it, as the messages that stood before it."""
     recalled_turn_ids: tuple[str, ...] = ()
     said_at: float = 0.0
@@ -82,14 +82,14 @@ class SentExchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PromptMemory:
     """A memory that is put before the model, and the episode behind it."""
 
     episode_id: str
     turn_id: str | None
     line: str
     """For people, and for the model where it is a note."""
-    messages: tuple[Message, ...] = ()
+    messages: tuple[ChatMessage, ...] = ()
     """An earlier exchange, as the model reads it; empty for a note: what others wrote, a thought, a summary."""
     said_at: float = 0.0
     turn_ids: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class FoldedHistory:
     """A history that fits, with what was folded away into the summary."""
 
     summary: str
@@ -123,41 +123,41 @@ def messages_for(
     system: str,
     exchanges: Sequence[SentExchange],
     asked: str | None = None,
-    recalled: Sequence[Message] = (),
-) -> tuple[Message, ...]:
+    recalled: Sequence[ChatMessage] = (),
+) -> tuple[ChatMessage, ...]:
     """The whole prompt; without `asked`, its beginning as far as it is known before the next word."""
-    messages = [Message("system", system)]
+    messages = [ChatMessage("system", system)]
     for one in exchanges:
-        messages += (*one.recalled, Message("user", one.asked), Message("assistant", one.replied or "…"))
+        messages += (*one.recalled, ChatMessage("user", one.asked), ChatMessage("assistant", one.replied or "…"))
     messages += recalled
     if asked is not None:
-        messages.append(Message("user", asked))
+        messages.append(ChatMessage("user", asked))
     return tuple(messages)
 
 
-def day_messages(at: float) -> tuple[Message, ...]:
+def day_messages(at: float) -> tuple[ChatMessage, ...]:
     """What stands before the first words of a day."""
-    return Message("user", f"[{local_day(at)}]"), Message("assistant", _GREETED)
+    return ChatMessage("user", f"[{local_day(at)}]"), ChatMessage("assistant", _GREETED)
 
 
-def recalled_messages(told: Sequence[Told], thought: str = "", silence: str = "") -> tuple[Message, ...]:
+def recalled_messages(told: Sequence[PromptMemory], thought: str = "", silence: str = "") -> tuple[ChatMessage, ...]:
     """What stands before the new words: notes of what others wrote and of what a silence means, earlier exchanges as
     messages in order of time, and the thought that the words interrupted."""
-    messages: list[Message] = []
+    messages: list[ChatMessage] = []
     if notes := [item.line for item in reversed(told) if not item.messages]:
-        messages += (Message("user", f"{_SAID_NOTE}\n" + "\n".join(notes) + "]"), Message("assistant", _NOTED))
+        messages += (ChatMessage("user", f"{_SAID_NOTE}\n" + "\n".join(notes) + "]"), ChatMessage("assistant", _NOTED))
     for item in sorted((item for item in told if item.messages), key=lambda item: item.said_at):
         messages += item.messages
     if silence:
-        messages += (Message("user", f"[{record(silence, SILENCE_CHARS)}]"), Message("assistant", _NOTED))
+        messages += (ChatMessage("user", f"[{record(silence, SILENCE_CHARS)}]"), ChatMessage("assistant", _NOTED))
     if thought:
-        messages += (Message("user", _THOUGHT_NOTE), Message("assistant", record(thought, THOUGHT_CHARS)))
+        messages += (ChatMessage("user", _THOUGHT_NOTE), ChatMessage("assistant", record(thought, THOUGHT_CHARS)))
     return tuple(messages)
 
 
 def messages_before_words(
-    exchanges: Sequence[SentExchange], told: Sequence[Told], now: float, thought: str, silence: str = ""
-) -> tuple[Message, ...]:
+    exchanges: Sequence[SentExchange], told: Sequence[PromptMemory], now: float, thought: str, silence: str = ""
+) -> tuple[ChatMessage, ...]:
     """What stands between the history and the new words: a new day, then what comes to mind."""
     is_new_day = not exchanges or local_day(exchanges[-1].said_at) != local_day(now)
     return (*(day_messages(now) if is_new_day else ()), *recalled_messages(told, thought, silence))
@@ -172,12 +172,12 @@ def is_about_memory(recall: Recall) -> bool:
     )
 
 
-def choose_told(recall: Recall, shown_turn_ids: frozenset[str], now: float) -> list[Told]:
+def choose_told(recall: Recall, shown_turn_ids: frozenset[str], now: float) -> list[PromptMemory]:
     """The memories worth telling, best first: the source turns that answer the cue, those nearest in meaning, then what
     else surfaced. Nothing is told twice, and what says nothing by itself ("Hello again!") is not told."""
     if not is_about_memory(recall):
         return []
-    told: list[Told] = []
+    told: list[PromptMemory] = []
     seen_episodes: set[str] = set()
     seen_turns = set(shown_turn_ids)
     for ranked in _worth_telling(recall, shown_turn_ids):
@@ -195,7 +195,7 @@ def choose_told(recall: Recall, shown_turn_ids: frozenset[str], now: float) -> l
                 told.append(item)
                 seen_turns.update(item.turn_ids)
         elif not _is_extract(found) and (line := _episode_line(found, now)):
-            told.append(Told(found.episode.id, None, line))
+            told.append(PromptMemory(found.episode.id, None, line))
     return told
 
 
@@ -204,23 +204,23 @@ def _is_extract(found: RecalledEpisode) -> bool:
     return found.episode.depth == "light" and found.episode.conversation_id is not None
 
 
-def _told_turn(ranked: RankedTurn, now: float) -> Told:
+def _told_turn(ranked: RankedTurn, now: float) -> PromptMemory:
     """A turn with the other half of its exchange, as it was; what others had a hand in is a note (F1)."""
     turn, partner = ranked.turn, ranked.partner
     line = _turn_line(ranked, now)
     halves = [one for one in (turn, partner) if one is not None]
     if any(one.tainted or one.origin not in (Origin.OWNER, Origin.SELF) for one in halves):
-        return Told(ranked.episode_id, turn.id, line, (), turn.said_at, (turn.id,))
+        return PromptMemory(ranked.episode_id, turn.id, line, (), turn.said_at, (turn.id,))
     asked = next((one for one in halves if one.origin is Origin.OWNER), None)
     replied = next((one for one in halves if one.origin is Origin.SELF), None)
     said = (record(asked.text, QUOTE_CHARS) if asked is turn else _beginning(asked.text)) if asked else "…"
     notes = "".join(_replaced_note(one, ranked) for one in _replacements(ranked))
     answer = (record(replied.text, QUOTE_CHARS) if replied is turn else _beginning(replied.text)) if replied else "…"
     messages = (
-        Message("user", f"[{_day_mark(turn.said_at, now)}] {said}{notes if asked is turn else ''}"),
-        Message("assistant", f"{answer}{notes if replied is turn else ''}"),
+        ChatMessage("user", f"[{_day_mark(turn.said_at, now)}] {said}{notes if asked is turn else ''}"),
+        ChatMessage("assistant", f"{answer}{notes if replied is turn else ''}"),
     )
-    return Told(ranked.episode_id, turn.id, line, messages, turn.said_at, tuple(one.id for one in halves))
+    return PromptMemory(ranked.episode_id, turn.id, line, messages, turn.said_at, tuple(one.id for one in halves))
 
 
 def _beginning(text: str) -> str:
@@ -273,7 +273,7 @@ def _varied(turns: Sequence[RankedTurn], before: Sequence[RankedTurn]) -> tuple[
     return varied, alike
 
 
-def fold(summary: str, exchanges: tuple[SentExchange, ...], budget_tokens: int, summary_chars: int) -> Folded:
+def fold(summary: str, exchanges: tuple[SentExchange, ...], budget_tokens: int, summary_chars: int) -> FoldedHistory:
     """Fold the oldest exchanges into `summary` when all of them take more than `budget_tokens`.
 
     The summary keeps its newest lines, `summary_chars` at most. What stays word for word is stripped of what was
@@ -293,7 +293,7 @@ def fold(summary: str, exchanges: tuple[SentExchange, ...], budget_tokens: int, 
     while len("\n".join(lines)) > summary_chars:
         lines.pop(0)
     bare = tuple(_bare(exchange) for exchange in kept) if folded else exchanges
-    return Folded("\n".join(lines), bare, tuple(folded))
+    return FoldedHistory("\n".join(lines), bare, tuple(folded))
 
 
 def _bare(exchange: SentExchange) -> SentExchange:

@@ -18,7 +18,7 @@ from reveries.llm.budget import Ledger, LimitUse
 from reveries.llm.choose import Choice, choose, fallbacks
 from reveries.llm.circuits import Circuits, open_circuits
 from reveries.llm.embedded import SLOTS
-from reveries.llm.fitting import Machine, fitted, this_machine
+from reveries.llm.fitting import MachineMemory, fitted, this_machine
 from reveries.llm.ollama_chat import list_ollama, run_there
 from reveries.protocol import Checkup, Finding, make_finding
 from reveries.redaction import redacted
@@ -74,7 +74,9 @@ async def _checkup_of_open(settings: Settings, home: Home, file: Path, models: P
         await database.aclose()
 
 
-async def check_models(llm: LlmSettings, models: Path | None = None, machine: Machine | None = None) -> list[Finding]:
+async def check_models(
+    llm: LlmSettings, models: Path | None = None, machine: MachineMemory | None = None
+) -> list[Finding]:
     """Whether each model that the settings choose is there, whole, and fits."""
     llm = resolve_auto_model(llm, models)
     listed = await list_ollama(llm.ollama_url, _OLLAMA_SECONDS)
@@ -113,7 +115,7 @@ def of_limits(limits: Sequence[LimitUse]) -> list[Finding]:
     ]
 
 
-def _embedded(llm: LlmSettings, model: str, models: Path | None, machine: Machine) -> Iterator[Finding]:
+def _embedded(llm: LlmSettings, model: str, models: Path | None, machine: MachineMemory) -> Iterator[Finding]:
     advice = f"Fetch them: reveries models pull {model}"
     if damage := _damage(model, models):
         yield make_finding(

@@ -13,20 +13,27 @@ import structlog
 
 from reveries.clock import Clock, wait_for_event, wait_for_lock
 from reveries.config import LOCAL_EMBEDDERS, Settings
-from reveries.daemon.chat_context import STOPS, Told, choose_told, messages_before_words, messages_for, system_text
+from reveries.daemon.chat_context import (
+    STOPS,
+    PromptMemory,
+    choose_told,
+    messages_before_words,
+    messages_for,
+    system_text,
+)
 from reveries.daemon.danger import Danger
 from reveries.daemon.history import REST_SHARE, carried_exchanges, fold_to_fit, sent_exchange
 from reveries.daemon.last_turns import LastTurn, LastTurns
-from reveries.daemon.replying import Reply, ReplyStop
+from reveries.daemon.replying import ReplyGeneration, ReplyStop
 from reveries.daemon.talk_style import TalkStyle, style_for
 from reveries.daemon.token_counts import TokenCounts
-from reveries.daemon.turn import Draft, ReplyWatch, Surroundings, TalkState, TurnEvents, TurnResult, falls_asleep
-from reveries.db.failpoints import Place, Step, may_hang, reached
+from reveries.daemon.turn import ReplyDraft, ReplyWatch, Surroundings, TalkState, TurnEvents, TurnResult, falls_asleep
+from reveries.db.failpoints import HangPlace, Step, may_hang, reached
 from reveries.errors import ModelError, ReveriesError, StorageLostError
 from reveries.gates import Gate, inherited
-from reveries.llm.base import ChatModel, Message, Prompt, Role
+from reveries.llm.base import ChatMessage, ChatModel, Prompt, Role
 from reveries.llm.tier import Tier
-from reveries.memory.conversations import Conversation as OpenedConversation
+from reveries.memory.conversations import OpenConversation
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext
 from reveries.memory.sleep.encoding import infer_mood
@@ -121,7 +128,7 @@ class Conversation:
     async def begin_new(self) -> None:
         """Let this conversation rest, and begin another (the owner's word)."""
         async with self._turn_lock:
-            await may_hang(Place.BETWEEN_TURNS)
+            await may_hang(HangPlace.BETWEEN_TURNS)
             await self._leave()
             await self._hold(await self._memory.begin_conversation(), is_chosen=True)
 
@@ -170,7 +177,7 @@ class Conversation:
         if not self._state.is_resting:
             await self._rest()
 
-    async def _hold(self, opened: OpenedConversation, *, is_chosen: bool = False) -> None:
+    async def _hold(self, opened: OpenConversation, *, is_chosen: bool = False) -> None:
         turns = await self._memory.recent_turns(opened.id, _RESUMED_TURNS)
         own = await self._tokens.exchanges_of([turn for turn in turns if turn.position >= opened.folded_until])
         # The same conversation is only read anew because something of it, or before it, may be gone.
@@ -303,8 +310,8 @@ class Conversation:
         recalled = messages_before_words(self._state.exchanges, told, context.now, thought, silence)
         folded = await self._make_room(read_words, recalled)
         self._keep_for_looking(words, read_words, context, recall, told, thought, silence, folded)
-        draft = Draft()
-        await may_hang(Place.REPLY)
+        draft = ReplyDraft()
+        await may_hang(HangPlace.REPLY)
         sent = await self._generate(read_words, recalled, draft, events)
         is_whole = draft.reason in ("stop", "length")
         reached(Step.REPLY_SAID)
@@ -330,7 +337,7 @@ class Conversation:
         """The model sees the conversation, what comes to mind, and these words; nobody sees them after it. The time of
         rest is as before: a conversation that rested does so still, one that did not has heard from its owner."""
         began = self._clock.monotonic()
-        draft = Draft(is_off_record=True)
+        draft = ReplyDraft(is_off_record=True)
         try:
             context = self._recall_context(words)
             # What an embedder elsewhere is asked is kept, for it is paid for: there it goes by words alone.
@@ -358,7 +365,7 @@ class Conversation:
     async def _rest(self) -> None:
         self._state.is_resting = True
         try:
-            await may_hang(Place.REST)
+            await may_hang(HangPlace.REST)
             await self._memory.rest_conversation(self.conversation_id)
             await self._surroundings.conversation_rested(self.conversation_id)
         except BaseException:
@@ -380,7 +387,7 @@ class Conversation:
         read_words: str,
         context: RecallContext,
         recall: Recall | None,
-        told: Sequence[Told],
+        told: Sequence[PromptMemory],
         thought: str,
         silence: str,
         folded: int,
@@ -428,7 +435,7 @@ class Conversation:
             log.warning("recall.failed", exc_info=True)
             return None
 
-    async def _fitting(self, recall: Recall | None) -> list[Told]:
+    async def _fitting(self, recall: Recall | None) -> list[PromptMemory]:
         if recall is None:
             return []
         told = choose_told(recall, self._state.shown_turn_ids, self._clock.now())
@@ -439,10 +446,12 @@ class Conversation:
         room = self._room_tokens - self._style.recalled_tokens - 2 * _SAFETY_TOKENS
         return await self._tokens.cut(words, room - await self._tokens.of(self._system()))
 
-    async def _make_room(self, asked: str, recalled: Sequence[Message]) -> int:
+    async def _make_room(self, asked: str, recalled: Sequence[ChatMessage]) -> int:
         """Fold the history when the prompt would be over the model's context, over which nothing is ever sent; how many
         exchanges were folded."""
-        return await self._fold(self._room_tokens - await self._tokens.of_messages((Message("user", asked), *recalled)))
+        return await self._fold(
+            self._room_tokens - await self._tokens.of_messages((ChatMessage("user", asked), *recalled))
+        )
 
     @property
     def _room_tokens(self) -> int:
@@ -474,8 +483,8 @@ class Conversation:
                 self._warmth_wanted.set()
 
     async def _generate(
-        self, asked: str, recalled: Sequence[Message], draft: Draft, events: TurnEvents
-    ) -> tuple[Message, ...]:
+        self, asked: str, recalled: Sequence[ChatMessage], draft: ReplyDraft, events: TurnEvents
+    ) -> tuple[ChatMessage, ...]:
         """Let `draft` grow; what the model had before it."""
         messages = messages_for(self._system(), self._state.exchanges, asked, recalled)
         prompt = Prompt(
@@ -485,7 +494,7 @@ class Conversation:
             temperature=_TEMPERATURE,
             stop=STOPS,
         )
-        await Reply(self._model, self._clock, self._new_watch(), draft, events).speak(prompt, self._stop)
+        await ReplyGeneration(self._model, self._clock, self._new_watch(), draft, events).speak(prompt, self._stop)
         if draft.verdict is not None and not draft.is_off_record:
             await self._surroundings.reply_tripped(draft.verdict, draft.text)
         return messages
@@ -495,5 +504,5 @@ class Conversation:
         rules = self._style.rules(self.settings.mind.name)
         return system_text(rules, self.settings.owner.name, self._memory.self_model, summary)
 
-    def prompt_beginning(self) -> tuple[Message, ...]:
+    def prompt_beginning(self) -> tuple[ChatMessage, ...]:
         return messages_for(self._system(), self._state.exchanges)

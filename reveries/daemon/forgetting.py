@@ -16,7 +16,7 @@ from reveries.daemon.left_behind import left_behind
 from reveries.daemon.mind import Mind
 from reveries.errors import StorageError, StorageLostError, UsageError
 from reveries.memory.forgetting.deciding import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Selection
-from reveries.memory.forgetting.forgetting import Told
+from reveries.memory.forgetting.forgetting import ForgetReport
 from reveries.memory.forgetting.gathering import Item
 from reveries.memory.forgetting.needles import Needle
 from reveries.memory.forgetting.unfinished import FILE_ALONE, leave_to_do
@@ -39,7 +39,9 @@ log = structlog.get_logger("forgetting")
 Progress = Callable[[str, int, int], None]
 
 
-async def forget(mind: Mind, request: protocol.Forget, tell: Progress, told: Told | None = None) -> protocol.Forgotten:
+async def forget(
+    mind: Mind, request: protocol.Forget, tell: Progress, told: ForgetReport | None = None
+) -> protocol.Forgotten:
     """`told` is filled in while it is erased. Raises NotFoundError, UsageError, StorageError: then nothing is changed,
     or the error says what is left to do."""
     began = mind.clock.monotonic()
@@ -50,7 +52,7 @@ async def forget(mind: Mind, request: protocol.Forget, tell: Progress, told: Tol
         told = await mind.memory.forgetting.preview(selection, erase=request.erase)
         files = await _files(mind, told) if request.erase and not told.is_empty else InFiles()
     elif request.erase:
-        told = told or Told()
+        told = told or ForgetReport()
         files = await _erase(mind, selection, tell, told)
     else:
         async with mind.still():
@@ -72,14 +74,14 @@ async def scrub_after_restore(mind: Mind) -> None:
         if again is None and left is None:
             return
         if again is None and left == FILE_ALONE:  # Nobody has to be silent for that.
-            await _note_what_is_left(mind, Told(is_whole=await forgetting.finish()))
+            await _note_what_is_left(mind, ForgetReport(is_whole=await forgetting.finish()))
             return
         async with mind.still():
-            told = again or Told(holds=forgetting.stones or Needle(), is_whole=await forgetting.finish())
+            told = again or ForgetReport(holds=forgetting.stones or Needle(), is_whole=await forgetting.finish())
             await _scrub_files(mind, told, await _files(mind, told), lambda what, done, total: None)
 
 
-async def _erase(mind: Mind, selection: Selection, tell: Progress, told: Told) -> InFiles:
+async def _erase(mind: Mind, selection: Selection, tell: Progress, told: ForgetReport) -> InFiles:
     copy = mind.home.backups / copy_name(mind.clock.now())
     forgetting = mind.memory.forgetting
 
@@ -96,7 +98,7 @@ async def _erase(mind: Mind, selection: Selection, tell: Progress, told: Told) -
             files = await _files(mind, told)
             if left is not None and left != FILE_ALONE:
                 # An earlier one was broken off: by its hashes alone, for nobody says its words now.
-                earlier = Told(holds=forgetting.stones or Needle())
+                earlier = ForgetReport(holds=forgetting.stones or Needle())
                 await asyncio.to_thread(home_files.scrub, mind.home, await _files(mind, earlier), earlier.holds)
             elif told.is_empty:
                 files = replace(files, copies=())
@@ -106,7 +108,7 @@ async def _erase(mind: Mind, selection: Selection, tell: Progress, told: Told) -
 
 
 @contextlib.contextmanager
-def _told_when_half_done(told: Told) -> Iterator[None]:
+def _told_when_half_done(told: ForgetReport) -> Iterator[None]:
     """Where the disk fails after the rows are gone, say so: "nothing is changed" would be untrue."""
     try:
         yield
@@ -127,7 +129,7 @@ def _told_when_half_done(told: Told) -> Iterator[None]:
         ) from error
 
 
-async def _scrub_files(mind: Mind, told: Told, files: InFiles, tell: Progress, copy: str = "") -> None:
+async def _scrub_files(mind: Mind, told: ForgetReport, files: InFiles, tell: Progress, copy: str = "") -> None:
     tell("erasing from logs and drafts", 1, 3)
     await asyncio.to_thread(home_files.scrub, mind.home, files, told.holds)
     if files.copies:
@@ -138,7 +140,7 @@ async def _scrub_files(mind: Mind, told: Told, files: InFiles, tell: Progress, c
     await _note_what_is_left(mind, told)
 
 
-async def _note_what_is_left(mind: Mind, told: Told) -> None:
+async def _note_what_is_left(mind: Mind, told: ForgetReport) -> None:
     """Where traces are left in the memory's file, the next wake is to write that anew, and nothing else."""
     if not told.is_whole:
         log.warning("erasing.file_not_anew")
@@ -147,7 +149,7 @@ async def _note_what_is_left(mind: Mind, told: Told) -> None:
     await asyncio.to_thread(leave_to_do, marker, None if told.is_whole else FILE_ALONE)
 
 
-async def _replace_copies(mind: Mind, told: Told, made: str) -> None:
+async def _replace_copies(mind: Mind, told: ForgetReport, made: str) -> None:
     """One new backup in the place of the old ones; `made` is its name where there is one already. First the new one, so
     that at no time there is none; where there is no room for that the old ones go all the same, on the owner's word."""
     with contextlib.suppress(StorageError):  # Tried again below: the old ones took the room.
@@ -162,7 +164,7 @@ async def _replace_copies(mind: Mind, told: Told, made: str) -> None:
         log.warning("erasing.no_backup", why=error.for_log)
 
 
-async def _files(mind: Mind, told: Told) -> InFiles:
+async def _files(mind: Mind, told: ForgetReport) -> InFiles:
     return await asyncio.to_thread(home_files.look, mind.home, mind.database.path, told.holds)
 
 
@@ -185,7 +187,7 @@ def _selection(request: protocol.Forget, now: float) -> Selection:
     return Selection(BY_ID, request.id.strip())
 
 
-def _frame(request: protocol.Forget, told: Told, files: InFiles, seconds: float) -> protocol.Forgotten:
+def _frame(request: protocol.Forget, told: ForgetReport, files: InFiles, seconds: float) -> protocol.Forgotten:
     counts = told.counts
     stores = [
         protocol.ForgottenStore(name, gone, counts.remade.get(name, 0))
@@ -224,5 +226,5 @@ def _frame(request: protocol.Forget, told: Told, files: InFiles, seconds: float)
     )
 
 
-def _item(item: Item, told: Told) -> protocol.ForgottenItem:
+def _item(item: Item, told: ForgetReport) -> protocol.ForgottenItem:
     return protocol.ForgottenItem(item.id, item.kind, item.at, one_line(item.text), is_remade=item.id in told.remade)

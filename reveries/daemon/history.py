@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from reveries.daemon.chat_context import SUMMARY_SHARE, SentExchange, Told, fold
+from reveries.daemon.chat_context import SUMMARY_SHARE, PromptMemory, SentExchange, fold
 from reveries.daemon.token_counts import TokenCounts
 from reveries.daemon.turn import TalkState
-from reveries.llm.base import Message
+from reveries.llm.base import ChatMessage
 from reveries.memory.memory import Memory
 from reveries.memory.model import Turn
 
@@ -20,7 +20,7 @@ _CHARS_PER_TOKEN = 3
 
 
 def sent_exchange(
-    asked: str, told: Sequence[Told], recalled: tuple[Message, ...], owner_turn: Turn, reply_turn: Turn
+    asked: str, told: Sequence[PromptMemory], recalled: tuple[ChatMessage, ...], owner_turn: Turn, reply_turn: Turn
 ) -> SentExchange:
     """A turn as the model saw it; its tokens are not counted yet."""
     return SentExchange(

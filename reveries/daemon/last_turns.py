@@ -11,15 +11,15 @@ from typing import Final
 from reveries import protocol
 from reveries.daemon.chat_context import (
     SUMMARY_SHARE,
+    PromptMemory,
     SentExchange,
-    Told,
     choose_told,
     messages_before_words,
     recalled_messages,
     system_text,
 )
 from reveries.daemon.talk_style import TalkStyle
-from reveries.llm.base import Message
+from reveries.llm.base import ChatMessage
 from reveries.memory.model import Recall, RecallContext, SelfModel
 from reveries.plaintext import one_line, plain
 
@@ -38,7 +38,7 @@ class LastTurn:
     """`words` as the model read them: shorter when they were too long for it."""
     recall: Recall | None = field(repr=False)
     recall_context: RecallContext = field(repr=False)
-    told: tuple[Told, ...]
+    told: tuple[PromptMemory, ...]
     shown_turn_ids: frozenset[str] = field(repr=False)
     thought: str
     silence: str
@@ -124,7 +124,7 @@ async def told_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPart]
     ]
 
 
-def _texts(messages: Sequence[Message]) -> str:
+def _texts(messages: Sequence[ChatMessage]) -> str:
     return "\n".join(message.text for message in messages)
 
 

@@ -6,7 +6,7 @@ the mind to tell of him again: a person who asked it to forget should know (docs
 
 from reveries import protocol
 from reveries.daemon.mind import Mind
-from reveries.memory.forgetting.forgetting import Told
+from reveries.memory.forgetting.forgetting import ForgetReport
 from reveries.plaintext import one_line
 
 _CUES = 8
@@ -15,7 +15,7 @@ _SHOWN = 8
 _LEAST_WORDS = 4
 
 
-async def left_behind(mind: Mind, told: Told) -> list[protocol.ForgottenItem]:
+async def left_behind(mind: Mind, told: ForgetReport) -> list[protocol.ForgottenItem]:
     """The turns that would stay and say nearly the same as what would go, the most alike first."""
     gone = {item.id for item in told.items}
     said = [item.text for item in told.items if item.kind == "turn" and _says_something(item.text)]

@@ -40,16 +40,16 @@ from reveries.memory.model import SelfModel, Turn
 from reveries.memory.sleep.consolidation import DeepSlept
 from reveries.memory.sleep.light_sleep import LightSlept
 from reveries.memory.sleep.preview import Preview
-from reveries.memory.sleep.undoing import TakenBack
+from reveries.memory.sleep.undoing import UndonePass
 from reveries.monologue.loop import Monologue
 from reveries.monologue.ports import ThoughtState
-from reveries.monologue.thought import Reactivation, Reason
+from reveries.monologue.thought import Reactivation, ThinkingReason
 from reveries.pulse import WatchedLock
 from reveries.safety.journal import SafetyJournal
 from reveries.safety.verdict import Verdict
 
 if TYPE_CHECKING:
-    from reveries.memory.forgetting.forgetting import Told
+    from reveries.memory.forgetting.forgetting import ForgetReport
 
 log = structlog.get_logger("mind")
 
@@ -118,7 +118,7 @@ class Mind:
         self._time_is_due = Deadline()  # When time is to do all its work again; of an earlier life nobody knows.
         self._sleep_waits = Deadline()
         self._why_sleep_waits = ""
-        self.erased_again: Told | None = memory.forgetting.came_back
+        self.erased_again: ForgetReport | None = memory.forgetting.came_back
         """What an old copy had brought back, while its traces in files are still to be taken out."""
         self._rotten: tuple[str, ...] = ()
         """Texts that were not what was written, at the last backup."""
@@ -166,7 +166,7 @@ class Mind:
         # Not `is_talking`: the owner may be on the way to another conversation, and this one rests all the same.
         if self.conversation.has_words or self.conversation.is_over or not self.conversation.is_resting:
             return
-        self.monologue.resume(Reactivation(Reason.CONVERSATION, conversation_id))
+        self.monologue.resume(Reactivation(ThinkingReason.CONVERSATION, conversation_id))
         self.tell_state(*self.state())
 
     def nothing_was_said(self) -> None:
@@ -231,7 +231,7 @@ class Mind:
             told, stop = self.vitals.sleep.heard(progress), self._words_came
             return await self.memory.dry_run(self._watched_sleep(), limit=limit, progress=told, stop=stop)
 
-    async def take_back(self, run: str, *, through: bool) -> list[TakenBack]:
+    async def take_back(self, run: str, *, through: bool) -> list[UndonePass]:
         """Undo a pass of sleep. Raises NotFoundError, UndoError."""
         before = self.memory.self_model
         try:

@@ -13,7 +13,7 @@ from reveries import protocol
 from reveries.api_keys import where_key_is
 from reveries.config import AUTO_MODEL, LlmSettings, Settings, find_models_folder, is_this_machine
 from reveries.errors import ReveriesError
-from reveries.llm.answer_counts import AnswerCount
+from reveries.llm.answer_counts import StructuredAnswerCount
 from reveries.llm.assets import Asset, find_weights, is_here, manifest, resolve_auto_model
 from reveries.llm.base import CHAT_ROLES, Role
 from reveries.llm.choose import (
@@ -49,7 +49,7 @@ class InUse:
 
 async def models_overview(
     settings: Settings,
-    answers: Sequence[AnswerCount] = (),
+    answers: Sequence[StructuredAnswerCount] = (),
     in_use: InUse | None = None,
     tested: Mapping[str, TierResult] = MappingProxyType({}),
 ) -> protocol.ModelsOverview:
@@ -85,7 +85,7 @@ async def models_overview(
     )
 
 
-def answer_frame(count: AnswerCount) -> protocol.AnswerCount:
+def answer_frame(count: StructuredAnswerCount) -> protocol.AnswerCount:
     """For the wire."""
     return protocol.AnswerCount(count.model, count.valid, count.repaired, count.failed)
 

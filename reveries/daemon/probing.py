@@ -15,7 +15,7 @@ import msgspec
 from reveries import protocol
 from reveries.clock import Clock
 from reveries.errors import ModelAnswerError, ModelError, NotFoundError, ReveriesError, StorageError
-from reveries.llm.base import CHAT_ROLES, ChatModel, Delta, Embedder, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.base import CHAT_ROLES, ChatMessage, ChatModel, Delta, Embedder, Prompt, Role, StreamEvent, Usage
 from reveries.llm.budget import Ledger
 from reveries.llm.caps import Span
 from reveries.llm.circuits import Circuits
@@ -33,7 +33,7 @@ ANSWER_TOKENS = 160
 _MICRODOLLARS = 1_000_000
 
 
-class Seen(msgspec.Struct, frozen=True):
+class ProbeAnswer(msgspec.Struct, frozen=True):
     """What the probe asks for."""
 
     thing: Annotated[str, msgspec.Meta(max_length=40)]
@@ -87,10 +87,10 @@ class Prober:
     async def _answer(self, role: Role, watch: "CallWatch") -> str:
         # The number comes first and is new each time: a beginning that was read before would be read in no time.
         words = prompt("probe", number=str(int(self.clock.now())), role=role.value)
-        question = Prompt(role, (Message("user", words),), ANSWER_TOKENS, 0.0, schema=schema_of(Seen))
+        question = Prompt(role, (ChatMessage("user", words),), ANSWER_TOKENS, 0.0, schema=schema_of(ProbeAnswer))
         await watch.load(question)
         last = _Last(self.recorder)
-        await ask(watch, question, Seen, recorder=last)
+        await ask(watch, question, ProbeAnswer, recorder=last)
         return last.outcome.value
 
     def _name(self, role: Role) -> str:
@@ -223,7 +223,7 @@ class CallWatch:
     async def count_tokens(self, text: str) -> int:
         return await self.model.count_tokens(text)
 
-    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+    async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
         await self.model.read_ahead(messages, role)
 
     async def aclose(self) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import structlog
 
 from reveries.clock import Clock
-from reveries.daemon.turn import Draft, ReplyWatch, TurnEvents, storage_error_in
+from reveries.daemon.turn import ReplyDraft, ReplyWatch, TurnEvents, storage_error_in
 from reveries.errors import ModelError
 from reveries.llm.base import ChatModel, Finished, Prompt
 from reveries.plaintext import plain
@@ -41,13 +41,13 @@ class ReplyStop:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ReplyGeneration:
     """How `draft` comes to be."""
 
     model: ChatModel
     clock: Clock
     watch: ReplyWatch
-    draft: Draft
+    draft: ReplyDraft
     events: TurnEvents
 
     async def speak(self, prompt: Prompt, stop: ReplyStop) -> None:

@@ -18,7 +18,7 @@ from reveries.db.backups import traces_of
 from reveries.db.damage import is_there
 from reveries.db.database import Database
 from reveries.errors import ConfigError, ModelUnavailableError, SafeModeError, StorageError
-from reveries.llm.base import CHAT_ROLES, Delta, Finished, Message, Prompt, Role, Vectors
+from reveries.llm.base import CHAT_ROLES, ChatMessage, Delta, Finished, Prompt, Role, Vectors
 from reveries.llm.choose import Choice
 from reveries.llm.circuits import Circuits
 from reveries.llm.tokens import estimate_tokens
@@ -105,7 +105,7 @@ class NoModel:
     async def count_tokens(self, text: str) -> int:
         return estimate_tokens(text)
 
-    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+    async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
         return
 
     async def aclose(self) -> None:

@@ -14,7 +14,7 @@ import structlog
 
 from reveries.clock import Clock
 from reveries.db.database import Database
-from reveries.db.failpoints import Place, may_hang
+from reveries.db.failpoints import HangPlace, may_hang
 from reveries.errors import DiskFullError, ReveriesError, StorageError, StorageLostError
 from reveries.pulse import Pulse
 
@@ -30,7 +30,7 @@ class Trigger(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ScheduledJob:
     """`run` returns what it did in a few words, or None when its conditions did not hold."""
 
     name: str
@@ -43,7 +43,7 @@ class Job:
 class Schedule:
     """Runs each job when it is due, one at a time, once however late."""
 
-    def __init__(self, database: Database, clock: Clock, jobs: Sequence[Job]) -> None:
+    def __init__(self, database: Database, clock: Clock, jobs: Sequence[ScheduledJob]) -> None:
         self._database = database
         self._clock = clock
         self._jobs = {job.name: job for job in jobs}
@@ -82,11 +82,11 @@ class Schedule:
         for name, job in self._jobs.items():
             self._next_run_at[name] = min(self._next_run_at[name], next_after(job.trigger, now, now))
 
-    async def _run_job(self, job: Job) -> None:
+    async def _run_job(self, job: ScheduledJob) -> None:
         began = self._clock.now()
         self.pulse.beat()
         try:
-            await may_hang(Place.JOB)
+            await may_hang(HangPlace.JOB)
             with self.pulse.waiting() if job.has_own_pulse else contextlib.nullcontext():
                 outcome = await job.run()
         except (StorageLostError, DiskFullError):

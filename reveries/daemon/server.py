@@ -34,7 +34,7 @@ from reveries.protocol import (
 from reveries.redaction import redacted, spellings
 
 if TYPE_CHECKING:
-    from reveries.memory.importing import Import
+    from reveries.memory.importing import ImportUnderWay
 
 MAX_CLIENTS = 128
 MAX_REQUESTS_PER_CLIENT = 32
@@ -79,7 +79,7 @@ class Session:
         self.turn = asyncio.Lock()
         """Held while an answer that may be large is made."""
         self.client = ""
-        self.imports: dict[str, Import] = {}
+        self.imports: dict[str, ImportUnderWay] = {}
         """Past conversations that this client is handing in, batch after batch."""
         self.is_gone = False
         """The connection ended: its requests are cancelled, but a reply that is on its way goes on."""

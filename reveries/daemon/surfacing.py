@@ -13,7 +13,7 @@ from reveries.db.database import Database
 from reveries.errors import ReveriesError
 from reveries.llm.base import Vector
 from reveries.memory.memory import Memory
-from reveries.monologue.thought import Reactivation, Reason
+from reveries.monologue.thought import Reactivation, ThinkingReason
 from reveries.monologue.wandering import drawn_starts, quiet_stretches, surfacing, wander
 from reveries.plaintext import one_line
 
@@ -100,7 +100,9 @@ class Surfacing:
         async with self._database.transaction() as transaction:
             await transaction.run("monologue_state.put_surfaced", {"episode_id": episode.id, "surfaced_at": now})
             await transaction.run("monologue_state.forget_surfaced", {"before": before})
-        return Reactivation(Reason.ASSOCIATION, one_line(episode.summary), episode.id, is_tainted=episode.tainted)
+        return Reactivation(
+            ThinkingReason.ASSOCIATION, one_line(episode.summary), episode.id, is_tainted=episode.tainted
+        )
 
     async def _starts(self) -> dict[int, float]:
         """Node indices with weights: salient episodes, and those that are nearest to what is unresolved."""

@@ -9,7 +9,7 @@ from reveries.daemon.owner_notes import OwnerNotes
 from reveries.daemon.thought_log import ThoughtLog
 from reveries.errors import ConfigError, ReveriesError
 from reveries.monologue.loop import Monologue
-from reveries.monologue.permission import Held, held_back, quiet_span
+from reveries.monologue.permission import HeldBack, held_back, quiet_span
 from reveries.monologue.thought import Reactivation
 
 
@@ -31,7 +31,7 @@ class Permission:
         self._no_room = no_room
         self.is_paused = False
 
-    def held(self) -> Held | None:
+    def held(self) -> HeldBack | None:
         """None: it may think."""
         monologue = self._settings().monologue
         spans = [span for text in monologue.quiet_hours if (span := quiet_span(text)) is not None]

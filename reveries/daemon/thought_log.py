@@ -17,7 +17,7 @@ from reveries.llm.caps import MICRODOLLARS
 from reveries.memory.conversations import Thought
 from reveries.memory.memory import Memory
 from reveries.monologue.ports import SavedState
-from reveries.monologue.thought import OWNERS_WORD, FinishedThought, Reactivation, Reason
+from reveries.monologue.thought import OWNERS_WORD, FinishedThought, Reactivation, ThinkingReason
 from reveries.plaintext import one_line
 from reveries.protocol import ThoughtEntry
 from reveries.safety.journal import SafetyJournal
@@ -143,11 +143,11 @@ class ThoughtLog:
         async with self._database.look() as transaction:
             await transaction.run("monologue_state.forget_old_asked", {"before": self._clock.now() - _ASKED_SECONDS})
         rows = await self._database.rows("monologue_state.asked")
-        asked = [Reactivation(Reason(row["reason"]), row["about"]) for row in rows]
+        asked = [Reactivation(ThinkingReason(row["reason"]), row["about"]) for row in rows]
         for row in await self._database.rows("monologue_state.get"):
             if (left := _broken_off_in(row)) is not None and left.why_began in OWNERS_WORD:
                 with contextlib.suppress(ValueError):
-                    asked.remove(Reactivation(Reason(left.why_began), left.occasion))
+                    asked.remove(Reactivation(ThinkingReason(left.why_began), left.occasion))
         return asked
 
     async def entries(self, since: float, limit: int) -> list[ThoughtEntry]:

@@ -13,22 +13,22 @@ from reveries.daemon.owner_notes import OwnerNotes
 from reveries.daemon.surfacing import Surfacing
 from reveries.daemon.thought_log import ThoughtLog
 from reveries.db.database import Database
-from reveries.db.failpoints import Place, may_hang
+from reveries.db.failpoints import HangPlace, may_hang
 from reveries.errors import ReveriesError
 from reveries.gates import Gate, inherited, may_act
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, Origin, RecallContext, RecalledEpisode, Turn
-from reveries.memory.silence import Leaving, what_was_left
+from reveries.memory.silence import RestedConversation, what_was_left
 from reveries.monologue.choosing import chosen_memories
 from reveries.monologue.cool_down import Rest, new_beginning, rest_after
 from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import (
     ABOUT_SOMETHING,
+    ActivatedMemory,
     FinishedThought,
     Reactivation,
-    Reason,
-    Remembered,
-    Said,
+    SaidLine,
+    ThinkingReason,
     ThoughtInputs,
 )
 from reveries.monologue.triggers import thoughts_deserved
@@ -95,9 +95,9 @@ class ThoughtsOfMemory:
         return int(talk["thoughts"]) < thoughts_deserved(float(talk["salience"]))
 
     async def gather(self, why: Reactivation, previous: str, *, comfort: bool) -> ThoughtInputs:
-        await may_hang(Place.THOUGHT)
+        await may_hang(HangPlace.THOUGHT)
         await self.log.begin()
-        if why.reason is Reason.CALENDAR:
+        if why.reason is ThinkingReason.CALENDAR:
             await self._heed_event(why)
         turns = await self._recent_turns()
         now, owner = self._clock.now(), self.settings.owner.name
@@ -111,7 +111,7 @@ class ThoughtsOfMemory:
             narrative=self_model.narrative,
             owner_facts=self_model.owner_facts,
             unresolved=(*self_model.unresolved_threads[:3], *self_model.anticipations[-_EXPECTED:]),
-            recent=tuple(Said(_said(turn, owner), turn.origin is Origin.SELF) for turn in recent),
+            recent=tuple(SaidLine(_said(turn, owner), turn.origin is Origin.SELF) for turn in recent),
             memories=memories,
             now_words=local_time(now),
             silence_words=self._silence(now),
@@ -183,11 +183,11 @@ class ThoughtsOfMemory:
         rows = await self._database.rows("conversations.latest_chat")
         return await self._memory.recent_turns(str(rows[0]["id"]), _RECENT_TURNS) if rows else ()
 
-    async def _recall(self, why: Reactivation, turns: Sequence[Turn], previous: str) -> tuple[Remembered, ...]:
+    async def _recall(self, why: Reactivation, turns: Sequence[Turn], previous: str) -> tuple[ActivatedMemory, ...]:
         """What comes to mind with the occasion, and is thereby reinforced (R-125); nothing when there is no cue. Not
         what the last thought had, unless the owner asks: the next one is about something else."""
         said = [turn.text for turn in turns if turn.origin is Origin.OWNER][-_CUE_TURNS:]
-        if said and why.reason is Reason.STEP:
+        if said and why.reason is ThinkingReason.STEP:
             said = [self._chance.choice(said)]
         cue = why.detail if why.reason in ABOUT_SOMETHING else "\n".join(said) or previous
         if not cue:
@@ -200,7 +200,7 @@ class ThoughtsOfMemory:
         now = self._clock.now()
         recall = self._memory.recall(cue, vector, RecallContext(now=now, limit=_MOST_RECALLED, exclude_turn_ids=shown))
         told = [turn.text for turn in turns] if shown else []
-        thought_of = () if why.reason is Reason.NUDGE else await self.log.last_recalled()
+        thought_of = () if why.reason is ThinkingReason.NUDGE else await self.log.last_recalled()
         found = _remembered([one for one in recall.episodes if not _is_fresh_thought(one.episode, now)], now)
         memories = chosen_memories(found, thought_of, _MEMORIES, told, why.episode_id)
         names = [memory.episode_id for memory in memories]
@@ -217,7 +217,7 @@ class ThoughtsOfMemory:
             return "The conversation has just ended."
         hours = minutes // 60
         for_long = f"{minutes} minutes" if hours < 2 else f"{hours} hours" if hours < 48 else f"{hours // 24} days"
-        return f"Nobody has spoken for {for_long}{what_was_left(Leaving(gap.felt, gap.is_left_open))}."
+        return f"Nobody has spoken for {for_long}{what_was_left(RestedConversation(gap.felt, gap.is_left_open))}."
 
 
 def _said(turn: Turn, owner: str) -> str:
@@ -236,9 +236,9 @@ def _is_fresh_thought(episode: Episode, now: float) -> bool:
     return episode.origin is Origin.SELF and now - episode.created_at < _FRESH_THOUGHT_SECONDS
 
 
-def _remembered(episodes: Sequence[RecalledEpisode], now: float) -> tuple[Remembered, ...]:
+def _remembered(episodes: Sequence[RecalledEpisode], now: float) -> tuple[ActivatedMemory, ...]:
     return tuple(
-        Remembered(
+        ActivatedMemory(
             episode_id=found.episode.id,
             text=found.episode.summary,
             when=how_long_ago(found.episode.created_at, now),

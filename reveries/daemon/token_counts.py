@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from reveries.daemon.chat_context import SentExchange, Told, cut_middle, day_messages, local_day
+from reveries.daemon.chat_context import PromptMemory, SentExchange, cut_middle, day_messages, local_day
 from reveries.errors import ModelError
-from reveries.llm.base import ChatModel, Message
+from reveries.llm.base import ChatMessage, ChatModel
 from reveries.llm.tokens import estimate_tokens
 from reveries.memory.model import Turn
 
@@ -26,13 +26,13 @@ class TokenCounts:
         except ModelError:
             return estimate_tokens(text)
 
-    async def of_messages(self, messages: Sequence[Message]) -> int:
+    async def of_messages(self, messages: Sequence[ChatMessage]) -> int:
         """Of all their texts together."""
         return sum([await self.of(message.text) for message in messages])
 
-    async def fitting(self, told: Sequence[Told], room_tokens: int) -> list[Told]:
+    async def fitting(self, told: Sequence[PromptMemory], room_tokens: int) -> list[PromptMemory]:
         """Those of `told`, best first, that fit into the room together."""
-        fitting: list[Told] = []
+        fitting: list[PromptMemory] = []
         for item in told:
             tokens = await self.of("\n".join(message.text for message in item.messages) or item.line)
             if tokens <= room_tokens:

@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from reveries.daemon.chat_context import SentExchange, Told
+from reveries.daemon.chat_context import PromptMemory, SentExchange
 from reveries.errors import AsleepError, StorageError
 from reveries.llm.base import Usage
 from reveries.memory.model import Recall, Turn
@@ -22,7 +22,7 @@ class ReplyWatch(Protocol):
 class TurnEvents(Protocol):
     """Where the events of one turn go: the client that asked."""
 
-    def recalled(self, recall: Recall, told: Sequence[Told]) -> None: ...
+    def recalled(self, recall: Recall, told: Sequence[PromptMemory]) -> None: ...
 
     def help(self, text: str) -> None: ...  # Whoever wrote may be in danger: shown beside whatever comes (S2).
 
@@ -67,7 +67,7 @@ class Surroundings(Protocol):
 
 
 @dataclass(slots=True)
-class Draft:
+class ReplyDraft:
     """A reply as it grows, and how it ended."""
 
     text: str = ""
@@ -86,13 +86,13 @@ class TurnResult:
     owner_turn: Turn | None
     """None for a turn off the record."""
     reply_turn: Turn | None
-    draft: Draft
+    draft: ReplyDraft
     first_token_seconds: float
     seconds: float
 
     @classmethod
     def timed(
-        cls, owner_turn: Turn | None, reply_turn: Turn | None, draft: Draft, began: float, ended: float
+        cls, owner_turn: Turn | None, reply_turn: Turn | None, draft: ReplyDraft, began: float, ended: float
     ) -> "TurnResult":
         """One that began and ended at these monotonic times."""
         first = draft.first_token_at if draft.first_token_at is not None else ended

@@ -59,7 +59,7 @@ log = structlog.get_logger("vitals")
 
 
 @dataclass(slots=True)
-class _Part:
+class _WatchedPart:
     name: str
     pulse: Pulse
     is_waited_for: bool
@@ -84,7 +84,7 @@ class Vitals:
         self.patience_seconds = max(LEAST_PATIENCE_SECONDS, _LONGEST_CALLS * longest_call_seconds(llm))
         self.sleep = Pulse()
         self.when_changed: Callable[[], None] = lambda: None
-        self._parts: list[_Part] = []
+        self._parts: list[_WatchedPart] = []
         self.watch(SLEEP, self.sleep, is_waited_for=True)
 
     @property
@@ -100,7 +100,7 @@ class Vitals:
     def watch(self, name: str, pulse: Pulse, *, is_waited_for: bool = False) -> None:
         """From now on, `pulse` is looked at, too. `is_waited_for`: by others, and for long; while it gets on, their
         time stands still."""
-        self._parts.append(_Part(name, pulse, is_waited_for))
+        self._parts.append(_WatchedPart(name, pulse, is_waited_for))
 
     async def run(self, clock: Clock) -> None:
         """Look, and tell the service manager that it lives while it does, until cancelled."""

@@ -13,20 +13,20 @@ from typing import Final
 
 from reveries.config import BreakerSettings
 from reveries.errors import ModelAnswerError, ReveriesError
-from reveries.llm.base import ChatModel, Delta, Embedder, Finished, Message, Prompt, Role, StreamEvent
+from reveries.llm.base import ChatMessage, ChatModel, Delta, Embedder, Finished, Prompt, Role, StreamEvent
 from reveries.llm.structured import parse
 from reveries.safety.breaker import loop_verdict
 from reveries.safety.kept_text import kept_verdict, meaning_verdict, sentences_of
 from reveries.safety.likeness import Likeness, load_likeness
 from reveries.safety.repetition import LoopFinder
-from reveries.safety.verdict import CONTINUE, Reason, Verdict
+from reveries.safety.verdict import CONTINUE, TripReason, Verdict
 from reveries.safety.word_order import WordOrder, load_word_order
 
-_WHAT_IT_WROTE: Final[Mapping[Reason, str]] = MappingProxyType(
+_WHAT_IT_WROTE: Final[Mapping[TripReason, str]] = MappingProxyType(
     {
-        Reason.LOOP_DETECTED: "wrote the same over and over",
-        Reason.SUSTAINED_DISTRESS: "wrote of a distress of its own",
-        Reason.INCOHERENCE: "wrote what is no language",
+        TripReason.LOOP_DETECTED: "wrote the same over and over",
+        TripReason.SUSTAINED_DISTRESS: "wrote of a distress of its own",
+        TripReason.INCOHERENCE: "wrote what is no language",
     }
 )
 
@@ -110,7 +110,7 @@ class WatchedModel:
     async def count_tokens(self, text: str) -> int:
         return await self._model.count_tokens(text)
 
-    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+    async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
         await self._model.read_ahead(messages, role)
 
     async def aclose(self) -> None:

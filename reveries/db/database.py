@@ -17,17 +17,26 @@ from reveries.db.backups import Looked, Tell, tell_nobody
 from reveries.db.connecting import connected_again, follow_pages, waiting_for_nobody
 from reveries.db.copies import connect_beside, is_on_another_disk, vacuum_into, verified, watched
 from reveries.db.driver import MAY_READ_BESIDE, SQLITE_INTERRUPT, SQLITE_VERSION, dbapi
-from reveries.db.failpoints import Place, Step, may_hang, reached
+from reveries.db.failpoints import HangPlace, Step, may_hang, reached
 from reveries.db.page_sums import PageSums
 from reveries.db.queries import statements
-from reveries.db.reading import Deadline, Moment, Parameters, Reader, Row, moment_of, rows_of, rows_of_text
+from reveries.db.reading import (
+    DatabaseSnapshot,
+    Parameters,
+    Reader,
+    Row,
+    StatementDeadline,
+    moment_of,
+    rows_of,
+    rows_of_text,
+)
 from reveries.db.reserve import has_no_room
 from reveries.db.room import Room, disk_full
 from reveries.db.scrubbing import Scrubbed, has_room, looked_and_copied, put_in_place, vacuumed
 from reveries.db.seals import seal
 from reveries.db.storage_errors import is_refused_write, primary_code, seen_damaged, storage_errors
 from reveries.db.suspicion import end_suspicion, has_told, suspect
-from reveries.db.transactions import Look, Transaction
+from reveries.db.transactions import ReadOnlyTransaction, Transaction
 from reveries.db.write_ahead_log import log_bytes, log_of
 from reveries.errors import DiskFullError, StorageDamagedError, StorageError, StorageLostError
 from reveries.pulse import Pulse, WatchedLock
@@ -55,7 +64,7 @@ class Database:
         self.pulse, self.copy_pulse = Pulse(), Pulse()
         self._copying = WatchedLock(self.copy_pulse)
         """Held while a copy is made: none is published that was begun before an erasure."""
-        self._deadline = Deadline()
+        self._deadline = StatementDeadline()
         self.path = path
         self.has_vector_search = has_vector_search
         """Whether sqlite-vec is loaded."""
@@ -112,7 +121,7 @@ class Database:
             with self.noticing_loss(), storage_errors():
                 try:
                     await self._connection.execute("BEGIN")
-                    yield Look(self._connection)
+                    yield ReadOnlyTransaction(self._connection)
                 finally:
                     ended = self._connection.rollback()
                     await asyncio.shield(ended)
@@ -155,7 +164,7 @@ class Database:
                 try:
                     await self._connection.execute("BEGIN IMMEDIATE")
                     reached(Step.TRANSACTION_BEGUN)
-                    await may_hang(Place.TRANSACTION)
+                    await may_hang(HangPlace.TRANSACTION)
                     yield Transaction(self._connection)
                     await asyncio.shield(self._commit())
                 except BaseException:
@@ -183,7 +192,7 @@ class Database:
                 with storage_errors():
                     beside = await asyncio.to_thread(moment_of, self.path, self.has_vector_search)
             try:
-                yield Moment(beside)
+                yield DatabaseSnapshot(beside)
             finally:
                 beside.close()
 
@@ -219,7 +228,7 @@ class Database:
         partial, tell = target.with_suffix(".partial"), self.copy_pulse.heard(tell)
         try:
             async with self._copying:
-                await may_hang(Place.COPY)
+                await may_hang(HangPlace.COPY)
                 partial.unlink(missing_ok=True)
                 try:
                     await self._copy_to(partial, tell, is_calm=self.is_talked_to)

@@ -3,7 +3,7 @@ what a mind must survive, step by step.
 
 Set REVERIES_FAILPOINT=NAME:N, and the N-th time the step is reached the process is killed, or what came to the place
 goes no further. Without it a step costs one look at a constant. `Step` has every name of the one, and tests/durability
-reaches each of them; `Place` those of the other, and tests/daemon/test_hangs.py hangs at each.
+reaches each of them; `HangPlace` those of the other, and tests/daemon/test_hangs.py hangs at each.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ class Step(StrEnum):
     CLOSING = "closing"
 
 
-class Place(StrEnum):
+class HangPlace(StrEnum):
     """Where a part of the daemon may hang: one at least for each that is watched (reveries/daemon/vitals.py)."""
 
     THOUGHT = "hang-in-a-thought"
@@ -80,7 +80,7 @@ class Place(StrEnum):
     TRANSACTION = "hang-in-a-transaction"
 
 
-async def may_hang(place: Place) -> None:
+async def may_hang(place: HangPlace) -> None:
     """Stand still for ever where a test asked for it, and do nothing otherwise."""
     if _is_time(place):
         await asyncio.get_running_loop().create_future()

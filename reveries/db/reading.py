@@ -32,7 +32,7 @@ class Reader(Protocol):
         ...
 
 
-class Moment:
+class DatabaseSnapshot:
     """All of the file as it was at one moment, read on a connection of its own: nobody waits for it."""
 
     def __init__(self, connection: "dbapi.Connection") -> None:
@@ -75,7 +75,7 @@ def moment_of(path: Path, with_vector_search: bool) -> "dbapi.Connection":
     return connection
 
 
-class Deadline:
+class StatementDeadline:
     """Until when the statement in hand may go on. SQLite asks in the connection's thread, and breaks it off for 1."""
 
     def __init__(self) -> None:

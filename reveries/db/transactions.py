@@ -40,7 +40,7 @@ class Transaction:
         await (await self._connection.executemany(statement, rows)).close()
 
 
-class Look(Transaction):
+class ReadOnlyTransaction(Transaction):
     """One for looking alone: what it would write down in passing is left out where another program is in the way. Who
     writes keeps nobody from reading: what is refused was to be written."""
 

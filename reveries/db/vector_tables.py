@@ -13,7 +13,7 @@ _SHADOWS = ("vector_chunks00", "chunks", "rowids")
 
 
 @dataclass(frozen=True, slots=True)
-class VectorTable:
+class StoredVectorTable:
     """`is_whole`: every vector that belongs in it is there, so that it may be searched."""
 
     number: int
@@ -22,29 +22,29 @@ class VectorTable:
     is_whole: bool
 
 
-async def vector_tables(source: Database | Transaction) -> list[VectorTable]:
+async def vector_tables(source: Database | Transaction) -> list[StoredVectorTable]:
     """All there are."""
     rows = await source.rows("deep.tables")
-    return [VectorTable(row["number"], row["model_id"], row["dimensions"], bool(row["is_whole"])) for row in rows]
+    return [StoredVectorTable(row["number"], row["model_id"], row["dimensions"], bool(row["is_whole"])) for row in rows]
 
 
-async def make_table(transaction: Transaction, model_id: str, dimensions: int, is_whole: bool) -> VectorTable:
+async def make_table(transaction: Transaction, model_id: str, dimensions: int, is_whole: bool) -> StoredVectorTable:
     """A new, empty table for the vectors of a model. sqlite-vec must be loaded."""
     named = {"model_id": model_id, "dimensions": dimensions, "is_whole": int(is_whole)}
     number = int((await transaction.rows("deep.add_table", named))[0]["number"])
     await transaction.run_text(
         f"CREATE VIRTUAL TABLE deep_vectors_{number} USING vec0 (vector int8[{int(dimensions)}] distance_metric=cosine)"
     )
-    return VectorTable(number, model_id, dimensions, is_whole)
+    return StoredVectorTable(number, model_id, dimensions, is_whole)
 
 
-async def drop_table(transaction: Transaction, table: VectorTable) -> None:
+async def drop_table(transaction: Transaction, table: StoredVectorTable) -> None:
     """Delete a table; its pages are overwritten (`secure_delete`). sqlite-vec must be loaded."""
     await transaction.run_text(f"DROP TABLE IF EXISTS deep_vectors_{table.number}")
     await transaction.run("deep.drop_table", {"number": table.number})
 
 
-async def empty_without_extension(transaction: Transaction, table: VectorTable) -> None:
+async def empty_without_extension(transaction: Transaction, table: StoredVectorTable) -> None:
     """Erase what stands in a table though sqlite-vec cannot be loaded: nobody would keep it up to date, and nothing of
     what is forgotten meanwhile may stay in it. It is made anew when the extension is back."""
     for shadow in _SHADOWS:
@@ -52,7 +52,7 @@ async def empty_without_extension(transaction: Transaction, table: VectorTable) 
     await transaction.run("deep.table_is_whole", {"number": table.number, "is_whole": 0})
 
 
-async def put(transaction: Transaction, table: VectorTable, vectors: Iterable[tuple[int, bytes]]) -> None:
+async def put(transaction: Transaction, table: StoredVectorTable, vectors: Iterable[tuple[int, bytes]]) -> None:
     """Add vectors of unit length under their ids, float32 little-endian; those of another length are passed over.
 
     They stand there as int8: a quarter to read, and whoever searches compares the nearest again by `vectors`.
@@ -64,13 +64,13 @@ async def put(transaction: Transaction, table: VectorTable, vectors: Iterable[tu
         await transaction.run_text_many(statement, rows)
 
 
-async def remove(transaction: Transaction, table: VectorTable, row_ids: Sequence[int]) -> None:
+async def remove(transaction: Transaction, table: StoredVectorTable, row_ids: Sequence[int]) -> None:
     """Delete vectors by id; sqlite-vec overwrites them."""
     statement = f"DELETE FROM deep_vectors_{table.number} WHERE rowid = ?"  # noqa: S608 - a number
     await transaction.run_text_many(statement, [(row_id,) for row_id in row_ids])
 
 
-async def nearest(database: Database, table: VectorTable, vector: bytes, count: int) -> list[int]:
+async def nearest(database: Database, table: StoredVectorTable, vector: bytes, count: int) -> list[int]:
     """The ids of the `count` (4,096 at most) vectors nearest to `vector`, nearest first."""
     statement = (
         f"SELECT rowid AS id FROM deep_vectors_{table.number} WHERE vector MATCH vec_quantize_int8(?, 'unit') AND k = ?"  # noqa: S608

@@ -9,7 +9,7 @@ from reveries.llm.structured import AnswerOutcome
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerCount:
+class StructuredAnswerCount:
     """The structured answers of one model."""
 
     model: str
@@ -31,9 +31,9 @@ class AnswerCounts:
             async with self._database.transaction() as transaction:
                 await transaction.run("structured_answers.count", row)
 
-    async def counts(self) -> list[AnswerCount]:
+    async def counts(self) -> list[StructuredAnswerCount]:
         """Every model that was ever asked, by name."""
         return [
-            AnswerCount(str(row["model"]), int(row["valid"]), int(row["repaired"]), int(row["failed"]))
+            StructuredAnswerCount(str(row["model"]), int(row["valid"]), int(row["repaired"]), int(row["failed"]))
             for row in await self._database.rows("structured_answers.all")
         ]

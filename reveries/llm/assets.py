@@ -78,7 +78,7 @@ class _Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class FetchProgress:
     """So far of one file. `given_up` says why `source` was left for the next one; empty while it is read."""
 
     file: str
@@ -88,7 +88,7 @@ class Progress:
     given_up: str = ""
 
 
-Report = Callable[[Progress], None]
+Report = Callable[[FetchProgress], None]
 
 
 @cache
@@ -197,7 +197,7 @@ def pull_asset(known: Asset, report: Report, folder: Path, pip: Sequence[str] | 
 
 def _pull_file(path: Path, file: AssetFile, report: Report, pip: Sequence[str] | None) -> str:
     if is_present(path, file) or _adopt(path, file):
-        report(Progress(file.name, file.size_bytes, file.size_bytes, ""))
+        report(FetchProgress(file.name, file.size_bytes, file.size_bytes, ""))
         return ""
     partial = path.with_name(path.name + ".partial")
     _require_room(partial, file)
@@ -208,7 +208,7 @@ def _pull_file(path: Path, file: AssetFile, report: Report, pip: Sequence[str] |
             _publish(partial, path, file)
         except GivenUpError as error:
             if source is not file.source[-1]:
-                report(Progress(file.name, 0, file.size_bytes, source.title, str(error)))
+                report(FetchProgress(file.name, 0, file.size_bytes, source.title, str(error)))
             reasons.append(f"{source.title}: {error}")
         except OSError as error:
             raise ModelError(
@@ -248,7 +248,7 @@ def _fetch(source: Source, partial: Path, file: AssetFile, report: Report, pip: 
         is_due = time.monotonic() - told_at >= _REPORT_SECONDS or done_bytes == file.size_bytes
         if is_due and done_bytes > told_bytes:
             told_at, told_bytes = time.monotonic(), done_bytes
-            report(Progress(file.name, done_bytes, file.size_bytes, source.title))
+            report(FetchProgress(file.name, done_bytes, file.size_bytes, source.title))
 
     if isinstance(source, UrlSource):
         fetch_url(source, partial, file.size_bytes, progress)
@@ -340,7 +340,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run_pull(arguments: argparse.Namespace) -> int:
-    def report(progress: Progress) -> None:
+    def report(progress: FetchProgress) -> None:
         line: dict[str, object] = {"file": progress.file, "source": progress.source}
         if progress.given_up:
             line["given_up"] = progress.given_up

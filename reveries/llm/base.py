@@ -39,7 +39,7 @@ class FinishReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ChatMessage:
     role: Literal["system", "user", "assistant"]
     text: str
 
@@ -49,7 +49,7 @@ class Prompt:
     """One call. `messages` go stable part first, what changes last, so that a prompt cache can serve."""
 
     role: Role
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     max_tokens: int
     temperature: float = 0.7
     stop: tuple[str, ...] = ()
@@ -105,7 +105,7 @@ class ChatModel(Protocol):
         """Tokens of `text` by the model's own tokenizer, or a careful over-estimate."""
         ...
 
-    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+    async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
         """Let the model read a prompt's beginning now, so that the next call with it starts sooner.
 
         Does nothing where there is no prompt cache. May be cancelled at any time.

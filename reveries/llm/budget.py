@@ -17,7 +17,7 @@ from reveries.config import BudgetSettings
 from reveries.db.database import Database, Transaction
 from reveries.db.failpoints import Step, reached
 from reveries.llm.base import Role, Usage
-from reveries.llm.caps import MICRODOLLARS, Ask, Charged, Period, Span, caps, check, periods_at, role_budget
+from reveries.llm.caps import MICRODOLLARS, Ask, BudgetPeriod, Charged, Span, caps, check, periods_at, role_budget
 from reveries.llm.prices import Price
 
 log = structlog.get_logger("budget")
@@ -239,7 +239,7 @@ class Ledger:
             )
 
     async def _charged(
-        self, transaction: Transaction, role: Role, periods: Mapping[Span, Period]
+        self, transaction: Transaction, role: Role, periods: Mapping[Span, BudgetPeriod]
     ) -> dict[Span, Charged]:
         charged = {}
         for span, period in periods.items():

@@ -56,7 +56,7 @@ class Charged:
 
 
 @dataclass(frozen=True, slots=True)
-class Period:
+class BudgetPeriod:
     """A day or a month: from its first second (unix seconds, by the ledger's time) to the first of the next."""
 
     span: Span
@@ -87,7 +87,9 @@ class Cap:
         return self.used + self.asked <= self.usable
 
 
-def check(ask: Ask, charged: Mapping[Span, Charged], periods: Mapping[Span, Period], budget: BudgetSettings) -> None:
+def check(
+    ask: Ask, charged: Mapping[Span, Charged], periods: Mapping[Span, BudgetPeriod], budget: BudgetSettings
+) -> None:
     """Raise BudgetExceededError unless `ask` fits beside what is `charged`, under every limit there is.
 
     Near the limits in total, thinking stops first, then sleep; the last share is the conversation's alone (G4).
@@ -141,7 +143,7 @@ def role_budget(role: Role, budget: BudgetSettings) -> RoleBudget:
             return budget.embedding
 
 
-def periods_at(now: float, timezone: tzinfo | None, ahead_seconds: float = 0.0) -> dict[Span, Period]:
+def periods_at(now: float, timezone: tzinfo | None, ahead_seconds: float = 0.0) -> dict[Span, BudgetPeriod]:
     """The day and the month in which `now` is, from midnight to midnight by the wall clocks of `timezone`.
 
     `now` is the ledger's time, which is `ahead_seconds` ahead of the wall clock after that was set back.
@@ -157,17 +159,17 @@ def periods_at(now: float, timezone: tzinfo | None, ahead_seconds: float = 0.0) 
 
 def _period(
     span: Span, first: datetime, last: datetime, now: float, timezone: tzinfo | None, ahead_seconds: float
-) -> Period:
+) -> BudgetPeriod:
     # Through the naive wall time, and never by adding 24 hours: a day has 23 or 25 when the clocks change.
     since, until = (moment.replace(tzinfo=timezone).timestamp() for moment in (first, last))
     # Less is the gait of clocks, and would only make 23:59 of midnight.
     renews_at = until - ahead_seconds if ahead_seconds > _SAME_MINUTE_SECONDS else until
     renews = datetime.fromtimestamp(renews_at, timezone)
     words = f"{renews:%a} {renews.day} {renews:%b}, {renews:%H:%M}"
-    return Period(span, since, until, max(0.0, until - now), renews_at, words)
+    return BudgetPeriod(span, since, until, max(0.0, until - now), renews_at, words)
 
 
-def _exceeded(ask: Ask, cap: Cap, period: Period) -> BudgetExceededError:
+def _exceeded(ask: Ask, cap: Cap, period: BudgetPeriod) -> BudgetExceededError:
     message = _too_dear(ask, cap, period) if cap.is_money else _too_many(ask, cap, period)
     if cap.asked > cap.usable:
         advice = f"One such call is more than the limit: reveries config set {cap.key} N"
@@ -179,7 +181,7 @@ def _exceeded(ask: Ask, cap: Cap, period: Period) -> BudgetExceededError:
     return BudgetExceededError(message, advice=advice + kept, goes_on_after_seconds=period.seconds_left)
 
 
-def _too_many(ask: Ask, cap: Cap, period: Period) -> str:
+def _too_many(ask: Ask, cap: Cap, period: BudgetPeriod) -> str:
     who = f"The {ask.role} has used" if cap.is_of_role else "All roles together have used"
     whose = "its" if cap.is_of_role else "their"
     return (
@@ -188,7 +190,7 @@ def _too_many(ask: Ask, cap: Cap, period: Period) -> str:
     )
 
 
-def _too_dear(ask: Ask, cap: Cap, period: Period) -> str:
+def _too_dear(ask: Ask, cap: Cap, period: BudgetPeriod) -> str:
     unknown = "" if ask.price.is_known else f" (the price of {ask.model} is not known and counts at its worst)"
     whose = f"the {ask.role}'s ${cap.full / MICRODOLLARS:.2f} of this {period.span}" if cap.is_of_role else (
         f"the {period.span}'s ${cap.full / MICRODOLLARS:.2f}"

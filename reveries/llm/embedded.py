@@ -18,7 +18,7 @@ import msgspec
 from reveries.clock import Clock
 from reveries.config import EmbeddedSettings, LimitSettings
 from reveries.errors import ModelUnavailableError
-from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent, Usage
 from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, bounded
 from reveries.llm.model_process import ModelProcess, start_model_process
 from reveries.llm.sse import data_lines
@@ -106,7 +106,7 @@ class EmbeddedModel:
             self._counts.popitem(last=False)
         return count
 
-    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+    async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
         """Read `messages` into the role's slot and generate nothing that anybody sees. Raises ModelUnavailableError."""
         prompt = Prompt(role=role, messages=tuple(messages), max_tokens=0)
         async with contextlib.aclosing(self.stream(prompt)) as events:

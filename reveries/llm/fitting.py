@@ -26,7 +26,7 @@ WORKING_BYTES = 300_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class MachineMemory:
     """What a model has to live with. `ram_bytes` 0: not known."""
 
     cores: int
@@ -34,7 +34,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class WeightsFile:
     """A model's file, as far as memory is concerned."""
 
     name: str
@@ -46,7 +46,7 @@ class Weights:
         return self.file_bytes + self.head.cache_bytes_per_token * context_tokens * slots + WORKING_BYTES
 
 
-def this_machine() -> Machine:
+def this_machine() -> MachineMemory:
     """This one, or as much of it as this process may use."""
     try:
         cores = len(os.sched_getaffinity(0))
@@ -56,7 +56,7 @@ def this_machine() -> Machine:
         ram_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError):
         ram_bytes = 0
-    return Machine(cores, min(ram_bytes, _allowed_bytes() or ram_bytes))
+    return MachineMemory(cores, min(ram_bytes, _allowed_bytes() or ram_bytes))
 
 
 def free_memory_bytes() -> int:
@@ -70,7 +70,9 @@ def free_memory_bytes() -> int:
     return min(int(told.group(1)) * 1024, ram_bytes) if told else ram_bytes // 2
 
 
-def fitted(settings: EmbeddedSettings, model: str, slots: int, machine: Machine | None = None) -> EmbeddedSettings:
+def fitted(
+    settings: EmbeddedSettings, model: str, slots: int, machine: MachineMemory | None = None
+) -> EmbeddedSettings:
     """`settings` with the context that `model` (a name of the manifest, or a path) gets here.
 
     Weights that are not on this machine yet are judged when they are. Raises ConfigError for a context that cannot fit,
@@ -82,7 +84,7 @@ def fitted(settings: EmbeddedSettings, model: str, slots: int, machine: Machine 
     return msgspec.structs.replace(settings, context_tokens=tokens)
 
 
-def context_tokens(asked: int, weights: Weights | None, slots: int, machine: Machine) -> int:
+def context_tokens(asked: int, weights: WeightsFile | None, slots: int, machine: MachineMemory) -> int:
     """Tokens for each slot. `asked` 0: what suits `machine`. Pure. Raises ConfigError for what cannot fit."""
     wanted = asked or (MANY_TOKENS if machine.cores >= MANY_CORES else USUAL_TOKENS)
     if weights is None:
@@ -104,19 +106,19 @@ def context_tokens(asked: int, weights: Weights | None, slots: int, machine: Mac
     return wanted
 
 
-def _smaller(asked: int, weights: Weights, slots: int, machine: Machine) -> str:
+def _smaller(asked: int, weights: WeightsFile, slots: int, machine: MachineMemory) -> str:
     if asked and weights.needed_bytes(SMALLEST_TOKENS, slots) <= machine.ram_bytes:
         return "Let the machine decide: reveries config set llm.embedded.context_tokens 0"
     return "Choose a smaller model: reveries models"
 
 
-def _weights(model: str) -> Weights | None:
+def _weights(model: str) -> WeightsFile | None:
     try:
         path = find_weights(model)
     except ReveriesError:
         return None
     try:
-        return Weights(Path(path).name, path.stat().st_size, read_head(path))
+        return WeightsFile(Path(path).name, path.stat().st_size, read_head(path))
     except (OSError, ModelError) as error:
         told = (
             error.message if isinstance(error, ModelError) else f"The weights {path} cannot be read: {error.strerror}."

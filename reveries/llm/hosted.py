@@ -15,7 +15,7 @@ import httpx
 
 from reveries.config import LimitSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
-from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent, Usage
 from reveries.llm.endpoints import Endpoint, wire_address
 from reveries.llm.faults import fault_of_status, retry_after_seconds, told, told_usage
 from reveries.llm.hosted_import import deafen, import_litellm
@@ -94,7 +94,7 @@ class HostedModel:
     async def count_tokens(self, text: str) -> int:
         return estimate_tokens(text)
 
-    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+    async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
         """Nothing: it would cost money."""
 
     async def aclose(self) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from reveries.errors import DiskFullError, ModelError, ModelMissingError, ModelUnavailableError
-from reveries.llm.base import ChatModel, Delta, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.base import ChatMessage, ChatModel, Delta, Prompt, Role, StreamEvent, Usage
 from reveries.llm.budget import Ledger, Reservation
 from reveries.llm.caps import Ask
 from reveries.llm.faults import NOT_BILLED
@@ -84,7 +84,7 @@ class MeteredModel:
     async def count_tokens(self, text: str) -> int:
         return await self._model.count_tokens(text)
 
-    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+    async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
         """Free of charge: only local models do it, and what they read is counted with the call that follows."""
         await self._model.read_ahead(messages, role)
 
@@ -125,7 +125,7 @@ def least_tokens(text: str) -> int:
     return max(1, len(_WORD.findall(text)) // _WORDS_A_TOKEN)
 
 
-def _can_be_true(told: Usage, pieces: Sequence[str], messages: Sequence[Message]) -> bool:
+def _can_be_true(told: Usage, pieces: Sequence[str], messages: Sequence[ChatMessage]) -> bool:
     least_read = sum(least_tokens(message.text) for message in messages)
     return told.prompt_tokens >= least_read and told.completion_tokens >= least_tokens("".join(pieces))
 

@@ -13,7 +13,7 @@ import ollama
 
 from reveries.config import LimitSettings, OllamaSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
-from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent, Usage
 from reveries.llm.choose import is_named_as_handed_on, local_chat_models
 from reveries.llm.faults import fault_of_status, retry_after_seconds, told, told_usage
 from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, bounded
@@ -122,7 +122,7 @@ class OllamaModel:
     async def count_tokens(self, text: str) -> int:
         return estimate_tokens(text)
 
-    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+    async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
         """Nothing: Ollama gives no hold on which of its slots keeps what."""
 
     async def aclose(self) -> None:

@@ -37,16 +37,16 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     output: float
 
 
-class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _PriceTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     version: str
     worst_case: _Entry
     price: dict[str, _Entry]
 
 
 @cache
-def _table() -> _Table:
+def _table() -> _PriceTable:
     source = resources.files("reveries.llm").joinpath("prices.toml").read_bytes()
-    return msgspec.toml.decode(source, type=_Table)
+    return msgspec.toml.decode(source, type=_PriceTable)
 
 
 def price_table_version() -> str:

@@ -12,7 +12,7 @@ import structlog
 
 from reveries.clock import Clock
 from reveries.errors import ModelError, ModelFault, ModelUnavailableError
-from reveries.llm.base import ChatModel, Delta, Finished, Message, Prompt, Role, StreamEvent
+from reveries.llm.base import ChatMessage, ChatModel, Delta, Finished, Prompt, Role, StreamEvent
 from reveries.llm.circuit import Failure
 from reveries.llm.circuits import Circuits
 from reveries.llm.faults import is_worth_another_try
@@ -82,7 +82,7 @@ class RoleModel:
     async def count_tokens(self, text: str) -> int:
         return await self._serving.model.count_tokens(text)
 
-    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+    async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
         if not self._circuits.wait_seconds(self._serving.provider, role):
             await self._serving.model.read_ahead(messages, role)
 

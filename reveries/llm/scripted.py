@@ -16,7 +16,7 @@ import numpy as np
 
 from reveries.clock import Clock, SystemClock
 from reveries.errors import ModelUnavailableError
-from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage, Vectors
+from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent, Usage, Vectors
 from reveries.llm.tokens import estimate_tokens
 
 
@@ -56,7 +56,7 @@ class ScriptedModel:
         self._gives_usage = gives_usage
         self.prompts: list[Prompt] = []
         """Every prompt that was streamed, in order."""
-        self.read: list[tuple[tuple[Message, ...], Role]] = []
+        self.read: list[tuple[tuple[ChatMessage, ...], Role]] = []
         """Every beginning that was read ahead, in order."""
         self.stopped = 0
         """How many calls were left before their end."""
@@ -102,7 +102,7 @@ class ScriptedModel:
     async def count_tokens(self, text: str) -> int:
         return estimate_tokens(text)
 
-    async def read_ahead(self, messages: Sequence[Message], role: Role) -> None:
+    async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
         self.read.append((tuple(messages), role))
 
     async def aclose(self) -> None:

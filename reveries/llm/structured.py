@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar, cast
 import msgspec
 
 from reveries.errors import ModelAnswerError
-from reveries.llm.base import ChatModel, Delta, Finished, FinishReason, Message, Prompt
+from reveries.llm.base import ChatMessage, ChatModel, Delta, Finished, FinishReason, Prompt
 from reveries.prompts import prompt as question
 
 Answer = TypeVar("Answer")
@@ -178,8 +178,8 @@ def _repair(prompt: Prompt, text: str, problem: str) -> Prompt:
         prompt,
         messages=(
             *prompt.messages,
-            Message("assistant", text[:_MAX_SHOWN_CHARS] or "…"),
-            Message("user", question("answer_repair", problem=problem)),
+            ChatMessage("assistant", text[:_MAX_SHOWN_CHARS] or "…"),
+            ChatMessage("user", question("answer_repair", problem=problem)),
         ),
     )
 

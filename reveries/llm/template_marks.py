@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from reveries.gates import Gate, stands
-from reveries.llm.base import Message
+from reveries.llm.base import ChatMessage
 
 JOINER = "\u2060"
 """WORD JOINER: invisible, of no width, and part of no special token."""
@@ -47,6 +47,6 @@ def _closes(mark: "re.Match[str]") -> bool:
     return mark.start() > 0 and mark.string[mark.start() - 1] in "|｜" and mark[0] in ">]"
 
 
-def wire_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
+def wire_messages(messages: Sequence[ChatMessage]) -> list[dict[str, str]]:
     """`messages` as every provider's JSON has them, each text sealed."""
     return [{"role": message.role, "content": sealed(message.text)} for message in messages]

@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from reveries.llm.base import FinishReason, Message, Prompt, Role
+from reveries.llm.base import ChatMessage, FinishReason, Prompt, Role
 from reveries.llm.structured import parse
 
 UNKNOWN = "NOT IN THE NOTES"
@@ -72,7 +72,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_tokens: int = 64
 
 
-class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _TaskTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     task: tuple[Task, ...]
 
 
@@ -80,7 +80,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def all_tasks() -> tuple[Task, ...]:
     """In the order in which they are asked."""
     source = resources.files("reveries.llm").joinpath("tier_tasks.toml").read_bytes()
-    return msgspec.toml.decode(source, type=_Table).task
+    return msgspec.toml.decode(source, type=_TaskTable).task
 
 
 def prompt_of(task: Task, role: Role, least_tokens: int = 0) -> Prompt:
@@ -88,8 +88,8 @@ def prompt_of(task: Task, role: Role, least_tokens: int = 0) -> Prompt:
     system = _SYSTEM
     if task.notes:
         system += "\nYour notes:\n" + "\n".join(f"- {note}" for note in task.notes)
-    said = [Message("assistant" if place % 2 else "user", text) for place, text in enumerate(task.before)]
-    messages = (Message("system", system), *said, Message("user", _question(task)))
+    said = [ChatMessage("assistant" if place % 2 else "user", text) for place, text in enumerate(task.before)]
+    messages = (ChatMessage("system", system), *said, ChatMessage("user", _question(task)))
     schema = _schema(task.fields) if task.fields else None
     return Prompt(role, messages, max(task.max_tokens, least_tokens), 0.0, schema=schema)
 

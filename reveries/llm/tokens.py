@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from reveries.llm.base import Message
+from reveries.llm.base import ChatMessage
 
 ENGLISH_LETTERS_PER_TOKEN = 4.0
 OTHER_LETTERS_PER_TOKEN = 2.0
@@ -72,7 +72,7 @@ def _estimated(text: str) -> int:
     return min(size, -int(-count // 1))
 
 
-def template_tokens(messages: Sequence[Message]) -> int:
+def template_tokens(messages: Sequence[ChatMessage]) -> int:
     """What the chat template may add to the texts of `messages`, the opening of the answer included."""
     return TOKENS_PER_MESSAGE * (len(messages) + 1)
 

@@ -23,7 +23,7 @@ _LEAVING_TURNS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class OpenConversation:
     """One conversation with the owner, as it stands."""
 
     id: str
@@ -37,7 +37,7 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class RecordedExchange:
     """What came of one turn of the owner. `reply` is None when nothing was said in return."""
 
     reply: Turn | None
@@ -74,7 +74,7 @@ class Thought:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class SpeakerNames:
     """Who speaks."""
 
     owner: str
@@ -84,10 +84,10 @@ class Names:
 _EARLIER_CHATS = 4
 
 
-class Conversations:
+class ConversationStore:
     """Writes turns, exchanges and thoughts; reads scrollback."""
 
-    def __init__(self, store: MemoryStore, gaps: Gaps, names: Names, new_id: Callable[[], str]) -> None:
+    def __init__(self, store: MemoryStore, gaps: Gaps, names: SpeakerNames, new_id: Callable[[], str]) -> None:
         self._store = store
         self._gaps = gaps
         self._names = names
@@ -97,7 +97,7 @@ class Conversations:
     def _database(self) -> Database:
         return self._store.database
 
-    async def open(self, now: float, new_after_seconds: float) -> Conversation:
+    async def open(self, now: float, new_after_seconds: float) -> OpenConversation:
         """The conversation to go on with: the last one, or a new one when nobody said a word for so long, and the disk
         has room for it."""
         rows = await self._database.rows("conversations.latest_chat")
@@ -115,16 +115,16 @@ class Conversations:
             if not (new_after_seconds and rows):
                 raise
             return await self._conversation(rows[0])
-        return Conversation(str(new["id"]), now, now, turn_count=0)
+        return OpenConversation(str(new["id"]), now, now, turn_count=0)
 
-    async def begin(self, now: float) -> Conversation:
+    async def begin(self, now: float) -> OpenConversation:
         """Another conversation, whenever the last word was said; the last one, when nothing was said in it yet."""
         rows = await self._database.rows("conversations.latest_chat")
         if rows and (latest := await self._conversation(rows[0])).turn_count == 0:
             return latest
         return await self.open(now, 0.0)
 
-    async def go_back_to(self, conversation_id: str) -> Conversation:
+    async def go_back_to(self, conversation_id: str) -> OpenConversation:
         """The conversation of this id, as it stands. It becomes the last one with the next word in it."""
         return await self._conversation((await self._database.rows("conversations.get", {"id": conversation_id}))[0])
 
@@ -153,7 +153,7 @@ class Conversations:
         shown: Sequence[str] = (),
         *,
         is_tainted: bool = False,
-    ) -> Exchange:
+    ) -> RecordedExchange:
         """Store a reply, the exchange as an experience (R-89), and what recall reinforced (R-125), in one transaction.
 
         `end_reason` says why the reply is only a part of one; empty for a whole one. An empty reply is no turn, but the
@@ -192,7 +192,7 @@ class Conversations:
             return self._store.live.reinforcements([recall], now) if recall else ChangeSet()
 
         await self._store.commit(work)
-        return Exchange(reply, experience)
+        return RecordedExchange(reply, experience)
 
     async def adopt_unanswered(self) -> int:
         """Make experiences of words that a crash left unanswered; how many turns. Only while nobody is talking."""
@@ -335,9 +335,9 @@ class Conversations:
         said = [turn.text for episode in episodes for turn in live.turns.turns_of(episode.id)]
         return [*(text for episode in episodes for text in _episode_texts(episode)), *said]
 
-    async def _conversation(self, row: Row) -> Conversation:
+    async def _conversation(self, row: Row) -> OpenConversation:
         counted = await self._database.rows("turns.count_in", {"conversation_id": row["id"]})
-        return Conversation(
+        return OpenConversation(
             id=row["id"],
             began_at=row["began_at"],
             last_said_at=row["last_said_at"],

@@ -13,9 +13,9 @@ from reveries.clock import Clock
 from reveries.errors import UsageError
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet
-from reveries.memory.conversations import Names
+from reveries.memory.conversations import SpeakerNames
 from reveries.memory.episode_hand import EpisodeHand
-from reveries.memory.importing import Import, IsErased, PastTurn
+from reveries.memory.importing import ImportUnderWay, IsErased, PastTurn
 from reveries.memory.model import Episode, Turn
 from reveries.memory.recall.deep_recall import DeepRecall
 from reveries.memory.rows import storable
@@ -52,7 +52,7 @@ class Corrections:
         self,
         store: MemoryStore,
         light_sleep: LightSleep,
-        names: Names,
+        names: SpeakerNames,
         clock: Clock,
         new_id: Callable[[], str],
         is_erased: IsErased,
@@ -82,7 +82,7 @@ class Corrections:
         # What waits goes first: the correction's own pass is to be of nothing else.
         await self._light_sleep.run()
         line = PastTurn(self._clock.now(), self._names.owner, text)
-        await Import(self._store, self._names, REMEMBERED, self._new_id, self._is_erased).add([line])
+        await ImportUnderWay(self._store, self._names, REMEMBERED, self._new_id, self._is_erased).add([line])
         formed: list[str] = []
 
         def beside(changes: ChangeSet) -> ChangeSet:

@@ -15,7 +15,7 @@ from reveries.memory.store import MemoryStore
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class EditedEpisode:
     """An episode as the owner left it."""
 
     episode: Episode
@@ -30,7 +30,7 @@ class EpisodeHand:
         self._clock = clock
         self._deep = DeepRecall(store, clock)
 
-    async def pin(self, id_or_prefix: str) -> Held:
+    async def pin(self, id_or_prefix: str) -> EditedEpisode:
         """From now on time leaves it alone: it keeps its salience, is fully within reach and never goes dormant. Raises
         NotFoundError."""
         name = (await self.live_episode(id_or_prefix)).id
@@ -43,7 +43,7 @@ class EpisodeHand:
         await self._store.commit(work)
         return await self._held(name)
 
-    async def unpin(self, id_or_prefix: str) -> Held:
+    async def unpin(self, id_or_prefix: str) -> EditedEpisode:
         """It fades like any other, from now on and not for the time that it was pinned. Raises NotFoundError."""
         name = (await self.live_episode(id_or_prefix)).id
 
@@ -56,7 +56,7 @@ class EpisodeHand:
         await self._store.commit(work)
         return await self._held(name)
 
-    async def weigh(self, id_or_prefix: str, salience: float) -> Held:
+    async def weigh(self, id_or_prefix: str, salience: float) -> EditedEpisode:
         """It matters so much, 0 to 1, until recall and time say otherwise. Raises NotFoundError."""
         name = (await self.live_episode(id_or_prefix)).id
 
@@ -81,8 +81,8 @@ class EpisodeHand:
         await self._deep.wake([dormant.id], "owner")
         return find_episode(self._store.live, dormant.id)
 
-    async def _held(self, name: str) -> Held:
-        return Held(_live(self._store.live, name), await self.is_pinned(name))
+    async def _held(self, name: str) -> EditedEpisode:
+        return EditedEpisode(_live(self._store.live, name), await self.is_pinned(name))
 
 
 def _live(live: LiveMemory, name: str) -> Episode:

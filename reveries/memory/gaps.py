@@ -9,7 +9,7 @@ from dataclasses import replace
 from reveries.db.database import Database, Transaction
 from reveries.memory.model import Gap
 from reveries.memory.rows import gap_of
-from reveries.memory.silence import COUNTED, Leaving, meaning_of, usual_of
+from reveries.memory.silence import COUNTED, RestedConversation, meaning_of, usual_of
 
 
 class Gaps:
@@ -35,7 +35,9 @@ class Gaps:
         lengths = await self._database.rows("gaps.lengths", {"limit": self._lengths.maxlen})
         self._lengths.extend(row["duration_seconds"] for row in reversed(lengths))
 
-    async def start(self, transaction: Transaction, conversation_id: str, now: float, leaving: Leaving) -> Gap:
+    async def start(
+        self, transaction: Transaction, conversation_id: str, now: float, leaving: RestedConversation
+    ) -> Gap:
         """Open a gap (R-76), or give the one that is open already. Call `is_now` after COMMIT."""
         if self._open is not None:
             return self._open
@@ -50,7 +52,7 @@ class Gaps:
         if self._open is None:
             return
         seconds = max(0.0, now - self._open.started_at)
-        leaving = Leaving(self._open.felt, self._open.is_left_open)
+        leaving = RestedConversation(self._open.felt, self._open.is_left_open)
         significance = meaning_of(seconds, usual_of(self._lengths), leaving)
         await transaction.run(
             "gaps.close",

@@ -13,7 +13,7 @@ from typing import Self
 from reveries.db.database import Database, Transaction
 from reveries.gates import Gate, inherited
 from reveries.memory.changes import ChangeSet
-from reveries.memory.conversations import CHAT, Names
+from reveries.memory.conversations import CHAT, SpeakerNames
 from reveries.memory.model import Experience, ExperienceKind, Origin, Turn
 from reveries.memory.rows import experience_row, storable, turn_of, turn_row
 from reveries.memory.sleep.encoding import salience_of, topics_of, valence_of
@@ -42,7 +42,7 @@ class PastTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportCounts:
     """How many lines were new, and how many were there already."""
 
     stored: int
@@ -73,11 +73,11 @@ class _Keyed:
     is_after_foreign: bool
 
 
-class Import:
+class ImportUnderWay:
     """One import under way: hand it the lines in order, in batches. Of equal lines it counts which one it is at."""
 
     def __init__(
-        self, store: MemoryStore, names: Names, source: str, new_id: Callable[[], str], is_erased: IsErased
+        self, store: MemoryStore, names: SpeakerNames, source: str, new_id: Callable[[], str], is_erased: IsErased
     ) -> None:
         self._store = store
         self._is_erased = is_erased
@@ -89,7 +89,7 @@ class Import:
         """Conversations in which somebody else has spoken: what the mind said after that inherits it."""
         self._after = _After()
 
-    async def add(self, lines: Sequence[PastTurn]) -> Imported:
+    async def add(self, lines: Sequence[PastTurn]) -> ImportCounts:
         """Store a batch in one transaction. Raises StorageError; then nothing of the batch is stored."""
         # Counted beside what was seen before: to copy all of that for each batch would hold up a large import.
         seen, after = Counter[bytes](), self._after
@@ -111,7 +111,7 @@ class Import:
         await self._store.commit(work)
         self._seen.update(seen)
         self._after = after
-        return Imported(stored, len(keyed) - stored - erased, erased)
+        return ImportCounts(stored, len(keyed) - stored - erased, erased)
 
     async def _insert(self, transaction: Transaction, lines: Sequence[_Keyed]) -> None:
         conversation_id, position, last_said_at = "", 0, 0.0

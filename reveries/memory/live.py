@@ -12,7 +12,7 @@ from reveries.memory.changes import ChangeSet, Touch
 from reveries.memory.graph.activation import Seed, activate, nearest_seeds
 from reveries.memory.graph.kernels import Kernels
 from reveries.memory.graph.memory_graph import MemoryGraph, entities_packed
-from reveries.memory.graph.nearest import VectorTable
+from reveries.memory.graph.nearest import GrowingVectors
 from reveries.memory.graph.snapshot import PackedMemory
 from reveries.memory.model import Link, RankedTurn, Recall, RecallContext, SelfModel, Turn
 from reveries.memory.recall.outranking import outranked_last
@@ -40,7 +40,7 @@ _CO_SURFACED = 0.02
 class Arranged:
     """The vectors of another embedding model, row by row as a live memory has them."""
 
-    episodes: VectorTable = field(repr=False)
+    episodes: GrowingVectors = field(repr=False)
     turns: tuple[TurnVectors, Floats] = field(repr=False)
 
 

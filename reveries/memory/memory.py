@@ -14,13 +14,13 @@ from reveries.errors import DiskFullError, ModelError, NotFoundError, StorageErr
 from reveries.llm.base import ChatModel, Embedder, Vector
 from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
-from reveries.memory.conversations import Conversation, Conversations, Exchange, Names, Thought
+from reveries.memory.conversations import ConversationStore, OpenConversation, RecordedExchange, SpeakerNames, Thought
 from reveries.memory.correcting import REMEMBERED, Corrected, Corrections
 from reveries.memory.episode_hand import EpisodeHand
 from reveries.memory.forgetting.forgetting import Forgetting
 from reveries.memory.gaps import Gaps
 from reveries.memory.graph.warming import warm_up
-from reveries.memory.importing import Import, Imported, PastTurn
+from reveries.memory.importing import ImportCounts, ImportUnderWay, PastTurn
 from reveries.memory.live import LiveMemory
 from reveries.memory.looking.likeness import turns_like
 from reveries.memory.looking.views import (
@@ -49,7 +49,7 @@ from reveries.memory.sleep.run_log import RunDetail, RunEntry, recent_runs, run_
 from reveries.memory.sleep.runs import end_broken_off_runs
 from reveries.memory.sleep.settling import settle
 from reveries.memory.sleep.shortening import shorten_records
-from reveries.memory.sleep.undoing import TakenBack, Undo
+from reveries.memory.sleep.undoing import Undo, UndonePass
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, OldEmbedder
 from reveries.memory.thought_hand import ThoughtHand
@@ -96,7 +96,7 @@ class Memory:
 
     def __init__(self, parts: MemoryParts) -> None:
         self._parts = parts
-        names = Names(parts.owner_name or UNNAMED_OWNER, parts.mind_name)
+        names = SpeakerNames(parts.owner_name or UNNAMED_OWNER, parts.mind_name)
         self._live = LiveMemory(parts.embedder.dimensions, parts.recall)
         self._store = MemoryStore(parts.database, parts.embedder, self._live, parts.mind_name)
         self.by_words_because = ""
@@ -117,7 +117,7 @@ class Memory:
             self._store, self._light_sleep, names, parts.clock, parts.new_id, self.forgetting.refuses
         )
         self.past_talk = PastTalk(self._store)
-        self.conversations = Conversations(self._store, self._gaps, names, parts.new_id)
+        self.conversations = ConversationStore(self._store, self._gaps, names, parts.new_id)
 
     # --- recall ------------------------------------------------------------------------------------------------------
 
@@ -234,11 +234,11 @@ class Memory:
 
     # --- what happens ------------------------------------------------------------------------------------------------
 
-    async def open_conversation(self, new_after_seconds: float) -> Conversation:
+    async def open_conversation(self, new_after_seconds: float) -> OpenConversation:
         """Go on with the last conversation, or begin one after so long a rest."""
         return await self.conversations.open(self._parts.clock.now(), new_after_seconds)
 
-    async def begin_conversation(self) -> Conversation:
+    async def begin_conversation(self) -> OpenConversation:
         """Another conversation, now."""
         return await self.conversations.begin(self._parts.clock.now())
 
@@ -255,7 +255,7 @@ class Memory:
         end_reason: str = "",
         shown: Sequence[str] = (),
         is_tainted: bool = False,
-    ) -> Exchange:
+    ) -> RecordedExchange:
         """Store the reply, the experience and what recall reinforced, in one transaction; `end_reason` marks a part,
         `shown` is what the model had before it: what the reply repeats of it is not learned again. `is_tainted`: some
         of that was foreign, beside what was recalled."""
@@ -283,16 +283,16 @@ class Memory:
         """Keep something from outside the conversation."""
         return await self.conversations.record_external(text, self._parts.clock.now(), origin)
 
-    def begin_import(self, source: str) -> Import:
+    def begin_import(self, source: str) -> ImportUnderWay:
         """An import to be handed batch after batch; then `light_sleep`. An owner without a name is nobody in it whose
         name alone stands there: anybody may be called what an unnamed owner is called."""
-        names = Names(self._parts.owner_name, self._parts.mind_name)
-        return Import(self._store, names, source, self._parts.new_id, self.forgetting.refuses)
+        names = SpeakerNames(self._parts.owner_name, self._parts.mind_name)
+        return ImportUnderWay(self._store, names, source, self._parts.new_id, self.forgetting.refuses)
 
     async def remember(self, text: str) -> bool:
         """Keep words of the owner that were said to nobody; whether they are new. Light sleep makes them recallable."""
-        names = Names(self._parts.owner_name or UNNAMED_OWNER, self._parts.mind_name)
-        under_way = Import(self._store, names, REMEMBERED, self._parts.new_id, self.forgetting.refuses)
+        names = SpeakerNames(self._parts.owner_name or UNNAMED_OWNER, self._parts.mind_name)
+        under_way = ImportUnderWay(self._store, names, REMEMBERED, self._parts.new_id, self.forgetting.refuses)
         done = await under_way.add([PastTurn(self._parts.clock.now(), names.owner, text)])
         return bool(done.stored)
 
@@ -300,7 +300,7 @@ class Memory:
         """Let these words of the owner stand in the place of what an episode says. Raises NotFoundError, UsageError."""
         return await self._corrections.correct(id_or_prefix, text, await self.embed_cue(text))
 
-    async def import_turns(self, source: str, turns: Sequence[PastTurn]) -> Imported:
+    async def import_turns(self, source: str, turns: Sequence[PastTurn]) -> ImportCounts:
         """A whole past conversation at once. Running it twice stores nothing twice."""
         return await self.begin_import(source).add(turns)
 
@@ -353,7 +353,7 @@ class Memory:
         """What one pass did, change by change. Raises NotFoundError."""
         return await run_detail(self._parts.database, run)
 
-    async def take_back(self, run: str, *, through: bool = False) -> list[TakenBack]:
+    async def take_back(self, run: str, *, through: bool = False) -> list[UndonePass]:
         """Undo a pass; with `through` first those that built upon it. Raises NotFoundError, UndoError."""
         return await self._undo.take_back(run, through=through)
 

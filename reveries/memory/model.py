@@ -232,7 +232,7 @@ class Factors:
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class RankingReason:
     """Something that spoke for or against a turn."""
 
     name: str
@@ -263,7 +263,7 @@ class RankedTurn:
     turn: Turn
     episode_id: str
     score: float
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[RankingReason, ...] = ()
     """What moved it most, up or down, largest first; only where they were asked for."""
     replaced_by: Replacement | None = None
     """What holds now in the place of what it says, as far as the cue asks for that."""

@@ -24,7 +24,7 @@ _NOTHING_TO_TAKE_BACK: Final = "Nothing that was said here can be taken back any
 
 
 @dataclass(frozen=True, slots=True)
-class PastConversation:
+class FoundConversation:
     """A conversation in which something was said, with its beginning and what was found in it."""
 
     id: str
@@ -47,7 +47,7 @@ class PastTalk:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    async def conversations(self, words: str, limit: int) -> list[PastConversation]:
+    async def conversations(self, words: str, limit: int) -> list[FoundConversation]:
         """The latest first; only those that hold `words`, unless it is empty."""
         named = {
             "words": words.strip().lower(),
@@ -122,8 +122,8 @@ def _refuse_if_too_late(rows: list[Row]) -> None:
         )
 
 
-def _conversation_of(row: Row) -> PastConversation:
-    return PastConversation(
+def _conversation_of(row: Row) -> FoundConversation:
+    return FoundConversation(
         id=row["id"],
         began_at=row["began_at"],
         last_said_at=row["last_said_at"],

@@ -49,7 +49,7 @@ class FieldChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ChangeEvidence:
     """An episode that a change was made from, with a quote of it."""
 
     episode_id: str
@@ -67,7 +67,7 @@ class HistoryEntry:
     reason: str
     run_id: str
     changes: tuple[FieldChange, ...]
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[ChangeEvidence, ...]
 
     @property
     def by_owner(self) -> bool:
@@ -237,13 +237,13 @@ def _names_of(raw: str) -> list[str]:
     return msgspec.json.decode(raw, type=list[str])
 
 
-async def _evidence(database: Database, live: LiveMemory, episode_id: str) -> Evidence:
+async def _evidence(database: Database, live: LiveMemory, episode_id: str) -> ChangeEvidence:
     """The episode behind a change; of one that was merged since, its own row still tells."""
     episode = live.graph.get(episode_id)
     if episode is None:
         rows = await database.rows("episodes.one", {"id": episode_id})
         if not rows:
-            return Evidence(episode_id, "", None, "")
+            return ChangeEvidence(episode_id, "", None, "")
         episode = episode_of(rows[0], ())
     quote = episode.exemplars[0] if episode.exemplars else None
-    return Evidence(episode.id, episode.summary, quote, episode.merged_into or "")
+    return ChangeEvidence(episode.id, episode.summary, quote, episode.merged_into or "")

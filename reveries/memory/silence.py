@@ -31,7 +31,7 @@ _PUT_OFF = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class RestedConversation:
     """How a conversation stood when it came to rest."""
 
     felt: float = 0.0
@@ -40,16 +40,16 @@ class Leaving:
     """A question stayed without an answer, or something was put off."""
 
 
-def leaving_of(turns: Sequence[Turn]) -> Leaving:
+def leaving_of(turns: Sequence[Turn]) -> RestedConversation:
     """How the conversation stands whose last turns these are, oldest first."""
     own = [turn for turn in turns if turn.origin is Origin.OWNER]
     if not own:
-        return Leaving()
+        return RestedConversation()
     felt = valence_of("\n".join(turn.text for turn in own))
     last = turns[-1]
     unanswered = last.origin is Origin.OWNER and "?" in last.text
     broken_off = last.origin is Origin.SELF and last.is_partial and "?" in own[-1].text
-    return Leaving(felt, unanswered or broken_off or bool(_PUT_OFF.search(own[-1].text)))
+    return RestedConversation(felt, unanswered or broken_off or bool(_PUT_OFF.search(own[-1].text)))
 
 
 def usual_of(lengths: Sequence[float]) -> float | None:
@@ -58,9 +58,9 @@ def usual_of(lengths: Sequence[float]) -> float | None:
     return median(counted) if len(counted) >= _FEWEST else None
 
 
-def meaning_of(seconds: float, usual_seconds: float | None = None, leaving: Leaving | None = None) -> str:
+def meaning_of(seconds: float, usual_seconds: float | None = None, leaving: RestedConversation | None = None) -> str:
     """What a silence of this length means, in plain words; empty for one that means nothing."""
-    leaving = leaving or Leaving()
+    leaving = leaving or RestedConversation()
     is_tense = leaving.is_open or abs(leaving.felt) >= STRONG_VALENCE
     is_unusual = usual_seconds is not None and seconds >= UNUSUAL * usual_seconds
     is_long = seconds >= LONG_SECONDS and (usual_seconds is None or is_unusual)
@@ -72,7 +72,7 @@ def meaning_of(seconds: float, usual_seconds: float | None = None, leaving: Leav
     return told + what_was_left(leaving)
 
 
-def what_was_left(leaving: Leaving) -> str:
+def what_was_left(leaving: RestedConversation) -> str:
     """How it stood before the silence, to be added to a phrase; empty when there is nothing to say."""
     told = ""
     if abs(leaving.felt) >= STRONG_VALENCE:

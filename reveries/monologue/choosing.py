@@ -3,7 +3,7 @@
 from collections.abc import Container, Sequence
 
 from reveries.memory.word_keys import word_keys
-from reveries.monologue.thought import Remembered
+from reveries.monologue.thought import ActivatedMemory
 
 _LEAST = 2
 _SAME_SHARE = 0.5
@@ -11,12 +11,12 @@ _SAME_SHARE = 0.5
 
 
 def chosen_memories(
-    found: Sequence[Remembered],
+    found: Sequence[ActivatedMemory],
     thought_of: Container[str],
     most: int,
     told: Sequence[str] = (),
     about_id: str | None = None,
-) -> tuple[Remembered, ...]:
+) -> tuple[ActivatedMemory, ...]:
     """At most `most` of what was `found`, nearest first: not those that the last thought had (`thought_of`, ids), no
     two that say the same, and none that says what is `told` already. `about_id`, the memory that surfaced, comes first
     in any case. Where fewer than two would be left, the last thought's come again: a young mind has no others."""
@@ -24,7 +24,7 @@ def chosen_memories(
     if len(fresh) < _LEAST:
         fresh = list(found)
     fresh.sort(key=lambda one: one.episode_id != about_id)
-    kept: list[Remembered] = []
+    kept: list[ActivatedMemory] = []
     keys = [word_keys(" ".join(told))] if told else []
     for memory in fresh:
         words = word_keys(memory.text)

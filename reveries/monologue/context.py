@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reveries.llm.base import Message
+from reveries.llm.base import ChatMessage
 from reveries.llm.tier import Tier
 from reveries.llm.tokens import estimate_tokens
-from reveries.monologue.thought import ABOUT_SOMETHING, Reactivation, Reason, Remembered, ThoughtInputs
+from reveries.monologue.thought import ABOUT_SOMETHING, ActivatedMemory, Reactivation, ThinkingReason, ThoughtInputs
 from reveries.plaintext import one_line, record
 from reveries.prompts import prompt
 
@@ -25,9 +25,9 @@ _NUDGE_CHARS = 500
 _SYSTEM_SHARE = 0.5
 _UNNAMED = "the person"
 _SUBJECT_CHARS = 240
-_GOES_ON = (Reason.WAKING, Reason.TIMER)
+_GOES_ON = (ThinkingReason.WAKING, ThinkingReason.TIMER)
 """These may take up a thought that was cut short."""
-_SAID_BY_SUBJECTS = (*ABOUT_SOMETHING, Reason.STEP)
+_SAID_BY_SUBJECTS = (*ABOUT_SOMETHING, ThinkingReason.STEP)
 """What a small model is given to think about says enough of these; it would think about having been asked."""
 
 
@@ -56,7 +56,7 @@ _SMALL_SHAPES: Final = (_Shape(4, 2, 240, 400), *_SHAPES[2:])
 
 def thinking_messages(
     inputs: ThoughtInputs, why: Reactivation, budget_tokens: int = BUDGET_TOKENS, tier: int = Tier.SMALL
-) -> tuple[Message, ...]:
+) -> tuple[ChatMessage, ...]:
     """The prompt of one thought: a system message that is byte-equal from thought to thought, and one that is not.
 
     Together they take at most `budget_tokens`, by a careful over-estimate, if the rules alone leave room for that.
@@ -67,7 +67,7 @@ def thinking_messages(
     left = budget_tokens - estimate_tokens(system)
     occasions = (_occasion(inputs, why, shape, tier) for shape in (_SHAPES if tier >= Tier.CAPABLE else _SMALL_SHAPES))
     occasion = next((text for text in occasions if estimate_tokens(text) <= left), "")
-    return (Message("system", system), Message("user", occasion or _occasion(inputs, why, _SHAPES[-1], tier)))
+    return (ChatMessage("system", system), ChatMessage("user", occasion or _occasion(inputs, why, _SHAPES[-1], tier)))
 
 
 def _system(inputs: ThoughtInputs, budget_tokens: int, tier: int) -> str:
@@ -118,7 +118,7 @@ def _occasion(inputs: ThoughtInputs, why: Reactivation, shape: _Shape, tier: int
         # Not at the end: a small model does what was said last.
         blocks.append(prompt("note", owner=owner))
     if subjects:
-        title = "What I know of it" if why.reason is Reason.CALENDAR else f"{owner} told me, at different times"
+        title = "What I know of it" if why.reason is ThinkingReason.CALENDAR else f"{owner} told me, at different times"
         quoted = [f"\u201c{record(text, shape.line_chars)}\u201d" for text in subjects]
         blocks.append(f"[{title}:\n{_lines(quoted, shape.line_chars + 2)}]\n")
         blocks.append(_question(len(subjects), inputs.way, owner))
@@ -127,20 +127,20 @@ def _occasion(inputs: ThoughtInputs, why: Reactivation, shape: _Shape, tier: int
 
 def _why(why: Reactivation, owner: str) -> str:
     match why.reason:
-        case Reason.CONVERSATION:
+        case ThinkingReason.CONVERSATION:
             return prompt("conversation_ended", owner=owner)
-        case Reason.ASSOCIATION:
+        case ThinkingReason.ASSOCIATION:
             return f"A memory came up by itself: [{record(why.detail, _NUDGE_CHARS)}]"
-        case Reason.CALENDAR:
+        case ThinkingReason.CALENDAR:
             # Anybody may have written it: an invitation is mail.
             return f"[Near in the calendar, written by others: {record(why.detail, 200)}]"
-        case Reason.COMFORT | Reason.FRESH_START:
+        case ThinkingReason.COMFORT | ThinkingReason.FRESH_START:
             return "Begin again, calmly, with something simple and true."
-        case Reason.NUDGE:
+        case ThinkingReason.NUDGE:
             return f"{owner} asked you to think about this: {record(why.detail, _NUDGE_CHARS)}."
-        case Reason.STEP:
+        case ThinkingReason.STEP:
             return f"{owner} asked you for a thought."
-        case Reason.WAKING:
+        case ThinkingReason.WAKING:
             return "You have just woken up."
         case _:
             return "Some time has passed."
@@ -149,13 +149,13 @@ def _why(why: Reactivation, owner: str) -> str:
 def _subjects(inputs: ThoughtInputs, why: Reactivation) -> tuple[str, ...]:
     """Up to two things for a small model to think about: what woke it, and a memory that is another. It reads nothing
     else of what was said: with more before it, it tells all of it again. A new beginning has none."""
-    if why.reason in (Reason.COMFORT, Reason.FRESH_START):
+    if why.reason in (ThinkingReason.COMFORT, ThinkingReason.FRESH_START):
         return ()
     about = ""
     match why.reason:
-        case Reason.NUDGE | Reason.CALENDAR | Reason.ASSOCIATION:
+        case ThinkingReason.NUDGE | ThinkingReason.CALENDAR | ThinkingReason.ASSOCIATION:
             about = why.detail
-        case Reason.STEP:
+        case ThinkingReason.STEP:
             pass
         case _:  # A small model takes its own replies for the way to think.
             about = " ".join(said.line for said in inputs.recent if not said.is_own)[-_SUBJECT_CHARS:]
@@ -181,7 +181,7 @@ def _question(count: int, way: int, owner: str) -> str:
     return ways[way % len(ways)]
 
 
-def _memory(memory: Remembered) -> str:
+def _memory(memory: ActivatedMemory) -> str:
     """What did not come from the owner alone is marked so (F1)."""
     return f"{memory.when}{', partly from elsewhere' if memory.tainted else ''}: {memory.text}"
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from reveries.clock import Clock
-from reveries.monologue.permission import Held
-from reveries.monologue.thought import Reactivation, Reason
+from reveries.monologue.permission import HeldBack
+from reveries.monologue.thought import Reactivation, ThinkingReason
 from reveries.plaintext import one_line
 from reveries.safety.verdict import Action, Verdict
 
 _WHY_CHARS = 200
-NEW_BEGINNINGS = (Reason.COMFORT, Reason.FRESH_START)
+NEW_BEGINNINGS = (ThinkingReason.COMFORT, ThinkingReason.FRESH_START)
 """How thinking begins again after a trip that asks for it."""
 
 
@@ -25,7 +25,7 @@ class Rest:
     seconds: float
     because: str
     """What the breaker said."""
-    then: Reason | None
+    then: ThinkingReason | None
     """How thinking begins again; None: with whatever comes."""
 
 
@@ -53,29 +53,29 @@ class CoolDown:
         """The owner lets it think again."""
         self._ends_at = 0.0
 
-    def held(self) -> Held | None:
+    def held(self) -> HeldBack | None:
         """Why it rests and how much longer; None when it does not."""
         seconds = self._ends_at - self._clock.monotonic()
         if not self.because or seconds <= 0:
             return None
         until = datetime.fromtimestamp(self._clock.now() + seconds, self._zone)
         why = f"After a trip of the breaker it rests until {until:%H:%M:%S}: {self.because}"
-        return Held(f"{why} Before that: reveries monologue release", seconds)
+        return HeldBack(f"{why} Before that: reveries monologue release", seconds)
 
     def _begin(self, seconds: float, because: str) -> None:
         self.because = one_line(because, _WHY_CHARS) or "a thought was ended."
         self._ends_at = self._clock.monotonic() + seconds
 
 
-def new_beginning(action: Action, why_began: str) -> Reason | None:
+def new_beginning(action: Action, why_began: str) -> ThinkingReason | None:
     """How thinking begins again after a trip (R-136). None: with whatever comes, as when a new beginning tripped."""
     if why_began in NEW_BEGINNINGS:
         return None
     match action:
         case Action.INTERRUPT_AND_COMFORT:
-            return Reason.COMFORT
+            return ThinkingReason.COMFORT
         case Action.SNAPSHOT_AND_RESET:
-            return Reason.FRESH_START
+            return ThinkingReason.FRESH_START
         case _:
             return None
 
@@ -85,9 +85,9 @@ def response(verdict: Verdict, why: Reactivation) -> str:
     if verdict.action is Action.THROTTLE:
         return "thinking was slowed down"
     match new_beginning(verdict.action, why.reason):
-        case Reason.COMFORT:
+        case ThinkingReason.COMFORT:
             return "the thought was ended; the next begins with something calming"
-        case Reason.FRESH_START:
+        case ThinkingReason.FRESH_START:
             return "the thought was ended and kept; the next begins without it"
         case _:
             return "the thought was ended"

@@ -25,19 +25,19 @@ from reveries.monologue.cool_down import NEW_BEGINNINGS, CoolDown, new_beginning
 from reveries.monologue.model_faults import first_error, retry_after_seconds
 from reveries.monologue.observers import Observers
 from reveries.monologue.outcomes import Outcomes
-from reveries.monologue.permission import Held
+from reveries.monologue.permission import HeldBack
 from reveries.monologue.ports import SavedState, ThoughtSources, ThoughtState
-from reveries.monologue.thinking import Draft, Thinker, Watch
+from reveries.monologue.thinking import Thinker, ThoughtDraft, Watch
 from reveries.monologue.thought import (
     OWNERS_WORD,
     FinishedThought,
     Reactivation,
-    Reason,
-    ThoughtBegan,
-    ThoughtEnded,
+    ThinkingReason,
+    ThoughtEnd,
     ThoughtEvent,
     ThoughtInputs,
     ThoughtPiece,
+    ThoughtStart,
 )
 from reveries.monologue.triggers import Waiter, after_seconds, first_of, when_set
 from reveries.plaintext import plain
@@ -54,7 +54,7 @@ _ENOUGH_TOKENS = 80
 """A small model that goes on after so many leaves what it thinks of."""
 _MOST_ASKED = 8
 _MOST_TRIES = 5
-_KEPT = (Reason.CALENDAR, *OWNERS_WORD)
+_KEPT = (ThinkingReason.CALENDAR, *OWNERS_WORD)
 """Occasions that wait where nothing can be thought yet."""
 _CONVERSATION_CAME = "A conversation came, or sleep."
 _NO_ROOM = "The disk is full."
@@ -77,7 +77,7 @@ class Monologue:
         settings: MonologueSettings,
         chance: random.Random,
         slice_tokens: Callable[[], int | None] = lambda: None,
-        held: Callable[[], Held | None] = lambda: None,
+        held: Callable[[], HeldBack | None] = lambda: None,
         cool_down_seconds: float,
         tier: Callable[[], int] = lambda: Tier.SMALL,
     ) -> None:
@@ -103,7 +103,7 @@ class Monologue:
         self._interrupted = asyncio.Event()
         self._resumed: Reactivation | None = None
         self._running: asyncio.Task[None] | None = None
-        self._draft: Draft | None = None
+        self._draft: ThoughtDraft | None = None
         self._previous = ""
         self._unkept: tuple[FinishedThought, SavedState] | None = None
         self._is_unfinished = self._was_cut = False
@@ -215,10 +215,10 @@ class Monologue:
         self._is_unfinished = self._was_cut = not saved.is_quiescent
         self._is_tainted, self._previous_id = saved.is_tainted, saved.thought_id
         self._outcomes.remember("" if self._was_cut else saved.last_buffer)
-        why = Reactivation(Reason.WAKING)
+        why = Reactivation(ThinkingReason.WAKING)
         if saved.rest is not None:
             self.cool_down.restore(saved.rest)
-            why = Reactivation(saved.rest.then or Reason.WAKING)
+            why = Reactivation(saved.rest.then or ThinkingReason.WAKING)
         while True:
             await self._until_free()
             self._interrupted.clear()
@@ -254,7 +254,7 @@ class Monologue:
             with self.pulse.waiting():
                 await self._free.wait()
 
-    def _holds(self, why: Reactivation) -> Held | None:
+    def _holds(self, why: Reactivation) -> HeldBack | None:
         """What holds back a thought of that; little keeps the owner's word waiting."""
         held = self._held()
         return None if held is None or (why.reason in OWNERS_WORD and not held.is_absolute) else held
@@ -263,11 +263,11 @@ class Monologue:
         """How long the next thought must wait, whatever woke it: no event gets past the pace (G3)."""
         if why.reason in (*NEW_BEGINNINGS, *OWNERS_WORD):
             return 0.0
-        begins_at = self._next_at if why.reason is Reason.CALENDAR else max(self._next_at, self._rests_until)
+        begins_at = self._next_at if why.reason is ThinkingReason.CALENDAR else max(self._next_at, self._rests_until)
         return begins_at - self._clock.monotonic()
 
     async def _is_worth_a_thought(self, why: Reactivation) -> bool:
-        if why.reason in (Reason.ASSOCIATION, Reason.CALENDAR, *NEW_BEGINNINGS, *OWNERS_WORD):
+        if why.reason in (ThinkingReason.ASSOCIATION, ThinkingReason.CALENDAR, *NEW_BEGINNINGS, *OWNERS_WORD):
             return True
         if self._is_unfinished:
             # A thought that was cut short is taken up again, once (R-9, R-38).
@@ -278,12 +278,12 @@ class Monologue:
     async def _think_once(self, why: Reactivation) -> Reactivation:
         """One cycle, recorded; then what comes next: an occasion at once, or whatever ends the idleness."""
         await self._keep_what_waits()
-        draft, began = Draft(), self._clock.now()
+        draft, began = ThoughtDraft(), self._clock.now()
         thought_id = uuid.UUID(int=self._chance.getrandbits(128)).hex[:16]
         # What others had a hand in leads only the thought that takes it up: or one event would taint all there are.
         may_lead = self._was_cut or not inherited(Gate.LAST_THOUGHT, self._is_tainted)
         previous = self._previous if may_lead else ""
-        inputs = await self._sources.gather(why, previous, comfort=why.reason is Reason.COMFORT)
+        inputs = await self._sources.gather(why, previous, comfort=why.reason is ThinkingReason.COMFORT)
         self._become(ThoughtState.THINKING, why.reason.value)
         self._draft, self._thinks_of = draft, why
         began_monotonic = self._clock.monotonic()
@@ -309,7 +309,7 @@ class Monologue:
                 unkept_because=draft.unkept_because,
             )
 
-        self._observers.tell(ThoughtBegan(thought_id, why.reason.value, ""))
+        self._observers.tell(ThoughtStart(thought_id, why.reason.value, ""))
         log.info("thought.began", reason=why.reason.value)
         try:
             await self._generate(inputs, why, draft, so_far)
@@ -323,7 +323,7 @@ class Monologue:
         return await self._after(why, draft)
 
     async def _generate(
-        self, inputs: ThoughtInputs, why: Reactivation, draft: Draft, so_far: Callable[[], FinishedThought]
+        self, inputs: ThoughtInputs, why: Reactivation, draft: ThoughtDraft, so_far: Callable[[], FinishedThought]
     ) -> None:
         tier = self._tier()
         enough = None if tier >= Tier.CAPABLE else _ENOUGH_TOKENS
@@ -356,7 +356,7 @@ class Monologue:
             self._running = None
             self._why_cancelled = ""
 
-    def _judge(self, draft: Draft, inputs: ThoughtInputs) -> None:
+    def _judge(self, draft: ThoughtDraft, inputs: ThoughtInputs) -> None:
         """Say of a thought that ended what came of it beside its words: nothing new, or the same as before."""
         told = self._outcomes.note(draft.text, draft.why_ended)
         read = (*draft.shown, *(memory.text for memory in inputs.memories))
@@ -365,8 +365,8 @@ class Monologue:
         if not draft.unkept_because:
             self._outcomes.remember(draft.text)
 
-    async def _keep(self, thought: FinishedThought, draft: Draft, why: Reactivation) -> None:
-        self._observers.tell(ThoughtEnded(thought.id, thought.why_ended, thought.explanation, thought.tokens))
+    async def _keep(self, thought: FinishedThought, draft: ThoughtDraft, why: Reactivation) -> None:
+        self._observers.tell(ThoughtEnd(thought.id, thought.why_ended, thought.explanation, thought.tokens))
         log.info("thought.ended", reason=thought.why_ended, tokens=thought.tokens, why_not_kept=thought.unkept_because)
         if thought.unkept_because:
             self._is_unfinished = self._was_cut = False
@@ -414,10 +414,10 @@ class Monologue:
             return "Thinking was switched off."
         if self._is_halted:
             return "You paused it."
-        held = self._holds(self._thinks_of or Reactivation(Reason.TIMER))
+        held = self._holds(self._thinks_of or Reactivation(ThinkingReason.TIMER))
         return held.why if held is not None else ""
 
-    def _put_off(self, why: Reactivation, draft: Draft) -> None:
+    def _put_off(self, why: Reactivation, draft: ThoughtDraft) -> None:
         """An occasion of which nothing could be thought yet waits for the next time, a few times over."""
         if draft.pieces or draft.why_ended not in ("paused", "failed", "budget") or why.tries >= _MOST_TRIES:
             return
@@ -426,28 +426,28 @@ class Monologue:
         again = why if draft.why_ended == "paused" else replace(why, tries=why.tries + 1)
         if why.reason in _KEPT:
             self._asked.appendleft(again)
-        elif why.reason is Reason.CONVERSATION:
+        elif why.reason is ThinkingReason.CONVERSATION:
             self._resumed = self._resumed or again
 
-    async def _after(self, why: Reactivation, draft: Draft) -> Reactivation:
+    async def _after(self, why: Reactivation, draft: ThoughtDraft) -> Reactivation:
         """What follows a thought (R-136 for a trip; back-off for a failure, R-40; else idleness)."""
         match draft.why_ended:
             case "paused":
-                return Reactivation(Reason.TIMER)
+                return Reactivation(ThinkingReason.TIMER)
             case "failed":
                 self._become(ThoughtState.FAILING, draft.explanation)
                 self._next_at, self._rests_until = self._clock.monotonic() + draft.retry_after_seconds, 0.0
                 self._waits_for_model = True
                 return await self._idle(draft.retry_after_seconds)
             case "budget":
-                return Reactivation(Reason.TIMER)
+                return Reactivation(ThinkingReason.TIMER)
             case "tripped":
                 verdict = draft.trips[-1].verdict
                 self.cool_down.begin(verdict.explanation)
-                return Reactivation(new_beginning(verdict.action, why.reason) or Reason.TIMER)
+                return Reactivation(new_beginning(verdict.action, why.reason) or ThinkingReason.TIMER)
             case _:
                 self._become(ThoughtState.SETTLED, draft.explanation)
-                return Reactivation(Reason.TIMER)
+                return Reactivation(ThinkingReason.TIMER)
 
     def _fall_quiet(self, error: ModelError) -> None:
         """Wait until there is something to spend again; for a limit that no day fulfils, until a setting changes."""
@@ -470,7 +470,7 @@ class Monologue:
 
     async def _wait(self, seconds: float, others: Sequence[Waiter]) -> Reactivation:
         """Until then at the latest, or somebody interrupts, or one of the others fires."""
-        interrupted = when_set(self._interrupted, lambda: Reactivation(Reason.TIMER))
+        interrupted = when_set(self._interrupted, lambda: Reactivation(ThinkingReason.TIMER))
         with self.pulse.waiting(seconds):
             return await first_of([interrupted, after_seconds(self._clock, seconds), *others])
 
@@ -478,7 +478,7 @@ class Monologue:
         """What to think of: `why` if the owner asked for it, else the conversation that ended, else what the owner
         asked for since, else `why`. An event that has to give way comes again: no thought began for it yet."""
         if self._is_halted and why.reason in OWNERS_WORD:
-            why = Reactivation(Reason.TIMER)
+            why = Reactivation(ThinkingReason.TIMER)
         self._is_halted = False
         if why.reason in OWNERS_WORD or (self._resumed is None and not self._asked):
             return why
@@ -497,4 +497,4 @@ class Monologue:
 
 def _still(why: Reactivation, came: Reactivation) -> Reactivation:
     """What to think of after a wait: what woke it waits with it, unless something else came meanwhile."""
-    return why if came.reason is Reason.TIMER else came
+    return why if came.reason is ThinkingReason.TIMER else came

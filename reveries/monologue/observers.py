@@ -4,7 +4,7 @@ waits (R-39)."""
 import asyncio
 from collections.abc import AsyncGenerator
 
-from reveries.monologue.thought import ThoughtBegan, ThoughtEvent, ThoughtPiece
+from reveries.monologue.thought import ThoughtEvent, ThoughtPiece, ThoughtStart
 
 QUEUE_EVENTS = 256
 
@@ -15,7 +15,7 @@ class Observers:
     def __init__(self) -> None:
         self._watchers: dict[int, _Watcher] = {}
         self._count = 0
-        self._running: ThoughtBegan | None = None
+        self._running: ThoughtStart | None = None
         self._so_far: list[str] = []
 
     @property
@@ -25,7 +25,7 @@ class Observers:
     def tell(self, event: ThoughtEvent) -> None:
         """Never waits."""
         match event:
-            case ThoughtBegan():
+            case ThoughtStart():
                 self._running, self._so_far = event, []
             case ThoughtPiece():
                 self._so_far.append(event.text)
@@ -42,7 +42,7 @@ class Observers:
         try:
             if self._running is not None:
                 began = self._running
-                yield ThoughtBegan(began.thought_id, began.reason, "".join(self._so_far))
+                yield ThoughtStart(began.thought_id, began.reason, "".join(self._so_far))
             while True:
                 yield await watcher.get()
         finally:

@@ -16,7 +16,7 @@ _BATTERY_LOOK_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldBack:
     """Why thinking waits, in a sentence, and for how long at the most."""
 
     why: str
@@ -75,17 +75,17 @@ def held_back(
     now: float,
     zone: tzinfo | None,
     no_room: str = "",
-) -> Held | None:
+) -> HeldBack | None:
     """What holds thinking back at `now`, the strongest reason first; None when nothing does. `no_room`: what the disk
     has none for."""
     if no_room:
-        return Held(no_room, _FOR_EVER_SECONDS, is_absolute=True)
+        return HeldBack(no_room, _FOR_EVER_SECONDS, is_absolute=True)
     if is_paused:
-        return Held("You paused it. It goes on with: reveries monologue resume", _FOR_EVER_SECONDS)
+        return HeldBack("You paused it. It goes on with: reveries monologue resume", _FOR_EVER_SECONDS)
     if (end := quiet_until(spans, now, zone)) is not None:
-        return Held(f"Quiet hours, until {datetime.fromtimestamp(end, zone):%H:%M}.", end - now)
+        return HeldBack(f"Quiet hours, until {datetime.fromtimestamp(end, zone):%H:%M}.", end - now)
     if is_on_battery:
-        return Held(
+        return HeldBack(
             "The machine runs on its battery. To think all the same: monologue.on_battery", _BATTERY_LOOK_SECONDS
         )
     return None

@@ -11,7 +11,7 @@ import msgspec
 from reveries.clock import Clock
 from reveries.config import MonologueSettings
 from reveries.errors import BudgetExceededError, ModelError
-from reveries.llm.base import ChatModel, Finished, FinishReason, Message, Prompt, Role
+from reveries.llm.base import ChatMessage, ChatModel, Finished, FinishReason, Prompt, Role
 from reveries.monologue.pacing import Pace
 from reveries.monologue.quiescence import SettledBy, find_settled, may_ask_model
 from reveries.plaintext import plain
@@ -55,7 +55,7 @@ class Tripped:
 
 
 @dataclass(slots=True)
-class Draft:
+class ThoughtDraft:
     """A thought as it grows, and why it ended."""
 
     pieces: list[str] = field(default_factory=list)
@@ -101,8 +101,8 @@ class Thinker:
 
     async def think(
         self,
-        messages: Sequence[Message],
-        draft: Draft,
+        messages: Sequence[ChatMessage],
+        draft: ThoughtDraft,
         tell: Callable[[str], None],
         keep: Callable[[], Awaitable[None]],
     ) -> None:
@@ -119,7 +119,7 @@ class Thinker:
             left = most - len(draft.pieces)
             slice_tokens = self.slice_tokens()
             wanted = min(left, slice_tokens) if slice_tokens else left
-            so_far = (Message("assistant", draft.text),) if draft.pieces else ()
+            so_far = (ChatMessage("assistant", draft.text),) if draft.pieces else ()
             prompt = Prompt(Role.MONOLOGUE, (*messages, *so_far), wanted, temperature=_TEMPERATURE)
             before = len(draft.pieces)
             reason = await self._slice(prompt, draft, pace, tell, keep)
@@ -135,10 +135,10 @@ class Thinker:
                     draft.end(SettledBy.ASSESSED.value, "It was asked whether the thought is done, and it was.")
             pace.rested()
 
-    async def _is_settled(self, messages: Sequence[Message], draft: Draft) -> bool:
+    async def _is_settled(self, messages: Sequence[ChatMessage], draft: ThoughtDraft) -> bool:
         """Ask the model (R-54). Only between slices, where all but the question stands in the prompt cache; of any
         other model each question would be a second reading of the whole. What cannot be read is a no."""
-        asked = (*messages, Message("assistant", draft.text), Message("user", prompt_text("settled")))
+        asked = (*messages, ChatMessage("assistant", draft.text), ChatMessage("user", prompt_text("settled")))
         question = Prompt(Role.MONOLOGUE, asked, _ASSESSMENT_TOKENS, temperature=0.0, schema=_ASSESSMENT)
         answer = ""
         try:
@@ -152,7 +152,7 @@ class Thinker:
         except (ModelError, msgspec.MsgspecError):
             return False
 
-    async def _most_tokens(self, messages: Sequence[Message]) -> int:
+    async def _most_tokens(self, messages: Sequence[ChatMessage]) -> int:
         """How long the thought may become: its cap (R-37), or what the model's context leaves."""
         read = 0
         for message in messages:
@@ -163,7 +163,7 @@ class Thinker:
     async def _slice(
         self,
         prompt: Prompt,
-        draft: Draft,
+        draft: ThoughtDraft,
         pace: Pace,
         tell: Callable[[str], None],
         keep: Callable[[], Awaitable[None]],
@@ -209,7 +209,7 @@ class Thinker:
             async for event in stream:
                 await pieces.put(event.reason if isinstance(event, Finished) else event.text)
 
-    def _let_through(self, piece: str, draft: Draft, pace: Pace, tell: Callable[[str], None]) -> None:
+    def _let_through(self, piece: str, draft: ThoughtDraft, pace: Pace, tell: Callable[[str], None]) -> None:
         """R-31 for one piece: buffer, observers, breaker; and quiescence at the end of a sentence."""
         draft.pieces.append(piece)
         tell(piece)

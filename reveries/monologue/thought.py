@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Reason(StrEnum):
+class ThinkingReason(StrEnum):
     """Why thinking begins (R-57); the first four are R-57's race."""
 
     CONVERSATION = "conversation"
@@ -20,11 +20,11 @@ class Reason(StrEnum):
     """The owner asked for one thought, about whatever it is."""
 
 
-OWNERS_WORD = frozenset((Reason.NUDGE, Reason.STEP))
+OWNERS_WORD = frozenset((ThinkingReason.NUDGE, ThinkingReason.STEP))
 """What the owner asks for comes at once: only a conversation and the budget go before it."""
 
 
-ABOUT_SOMETHING = frozenset((Reason.ASSOCIATION, Reason.NUDGE, Reason.CALENDAR))
+ABOUT_SOMETHING = frozenset((ThinkingReason.ASSOCIATION, ThinkingReason.NUDGE, ThinkingReason.CALENDAR))
 """What these are about is the cue; what was last said is not before the thought then."""
 
 
@@ -32,7 +32,7 @@ ABOUT_SOMETHING = frozenset((Reason.ASSOCIATION, Reason.NUDGE, Reason.CALENDAR))
 class Reactivation:
     """What woke the thinking, in a sentence that the next context carries (R-62)."""
 
-    reason: Reason
+    reason: ThinkingReason
     detail: str = ""
     episode_id: str | None = None
     """For an association: the memory that surfaced."""
@@ -46,7 +46,7 @@ class Reactivation:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class ActivatedMemory:
     """A memory that was activated for a thought, with where it comes from."""
 
     episode_id: str
@@ -56,7 +56,7 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SaidLine:
     """A line of what was just said or happened, with its speaker."""
 
     line: str
@@ -73,9 +73,9 @@ class ThoughtInputs:
     narrative: str
     owner_facts: tuple[str, ...]
     unresolved: tuple[str, ...]
-    recent: tuple[Said, ...]
+    recent: tuple[SaidLine, ...]
     """What was just said or happened, oldest first."""
-    memories: tuple[Remembered, ...]
+    memories: tuple[ActivatedMemory, ...]
     now_words: str
     silence_words: str
     """How long nobody has spoken; empty while somebody does."""
@@ -103,7 +103,7 @@ class FinishedThought:
     text: str
     tokens: int
     model: str
-    memories: tuple[Remembered, ...] = ()
+    memories: tuple[ActivatedMemory, ...] = ()
     occasion: str = ""
     """What it began with: the owner's nudge, the event, the memory that surfaced."""
     is_tainted: bool = False
@@ -118,7 +118,7 @@ class FinishedThought:
 
 
 @dataclass(frozen=True, slots=True)
-class ThoughtBegan:
+class ThoughtStart:
     """Told to observers; `so_far` is what a late observer missed."""
 
     thought_id: str
@@ -134,11 +134,11 @@ class ThoughtPiece:
 
 
 @dataclass(frozen=True, slots=True)
-class ThoughtEnded:
+class ThoughtEnd:
     thought_id: str
     reason: str
     explanation: str
     tokens: int
 
 
-ThoughtEvent = ThoughtBegan | ThoughtPiece | ThoughtEnded
+ThoughtEvent = ThoughtStart | ThoughtPiece | ThoughtEnd

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from reveries.clock import Clock
-from reveries.monologue.thought import Reactivation, Reason
+from reveries.monologue.thought import Reactivation, ThinkingReason
 
 _SALIENCE_PER_FURTHER_THOUGHT = 2.0
 """About six exchanges of plain talk, or three that matter much."""
@@ -29,7 +29,7 @@ def after_seconds(clock: Clock, seconds: float) -> Waiter:
 
     async def wait() -> Reactivation:
         await clock.sleep(seconds)
-        return Reactivation(Reason.TIMER)
+        return Reactivation(ThinkingReason.TIMER)
 
     return wait
 

@@ -14,7 +14,7 @@ from reveries.plaintext import one_line
 from reveries.safety.detectors import find_distress, find_incoherence
 from reveries.safety.likeness import LEAST_SENTENCE_CHARS, Likeness, MeaningWatch
 from reveries.safety.repetition import LoopFinder
-from reveries.safety.verdict import CONTINUE, Action, Reason, Severity, Verdict
+from reveries.safety.verdict import CONTINUE, Action, Severity, TripReason, Verdict
 from reveries.safety.word_order import WordOrder
 
 _SENTENCE_ENDS: Final = (".", "!", "?", "…", "。", "！", "？")
@@ -131,7 +131,7 @@ def loop_verdict(found: str | None) -> Verdict | None:
         return None
     return Verdict(
         Action.INTERRUPT,
-        Reason.LOOP_DETECTED,
+        TripReason.LOOP_DETECTED,
         Severity.MEDIUM,
         f'The same words came again and again: "{one_line(found, _QUOTE_CHARS)}".',
     )
@@ -172,7 +172,7 @@ class _DistressWatch:
             return None
         return Verdict(
             Action.INTERRUPT_AND_COMFORT,
-            Reason.SUSTAINED_DISTRESS,
+            TripReason.SUSTAINED_DISTRESS,
             Severity.HIGH,
             f"It sounded distressed {self.consecutive} times in a row "
             f"(level {distress.level:.2f}, the limit is {self._threshold:.2f}): "
@@ -231,7 +231,7 @@ class _VelocityWatch:
         speed = f"{_VELOCITY_PIECES / seconds:.0f} tokens a second" if seconds > 0 else "all at once"
         return Verdict(
             Action.THROTTLE,
-            Reason.RUNAWAY_GENERATION,
+            TripReason.RUNAWAY_GENERATION,
             Severity.LOW,
             f"Thought ran too fast: {speed}; the limit is {self._max_per_second:g} a second.",
         )
@@ -256,7 +256,7 @@ class _CoherenceWatch:
             return None
         return Verdict(
             Action.SNAPSHOT_AND_RESET,
-            Reason.INCOHERENCE,
+            TripReason.INCOHERENCE,
             Severity.MEDIUM,
             f"The text fell apart: {found}.",
         )

@@ -10,7 +10,7 @@ from reveries.clock import Clock
 from reveries.db.database import Database, Row
 from reveries.plaintext import one_line, plain
 from reveries.safety import tripwire
-from reveries.safety.verdict import Action, Reason, Severity, Verdict
+from reveries.safety.verdict import Action, Severity, TripReason, Verdict
 
 Source = Literal["monologue", "conversation", "consolidation"]
 
@@ -70,13 +70,13 @@ class SafetyJournal:
 
     async def record_release(self, rested: str) -> None:
         """The owner ended the rest after a trip. `rested`: what was said of it."""
-        verdict = Verdict(Action.CONTINUE, Reason.OWNERS_RELEASE, Severity.NONE, "You let it think again.")
+        verdict = Verdict(Action.CONTINUE, TripReason.OWNERS_RELEASE, Severity.NONE, "You let it think again.")
         await self.record_trip("monologue", verdict, rested, "the rest after the trip ended")
 
     async def last_trip_of_thinking(self) -> Trip | None:
         """The last that ended a thought; None when there was none, or when the owner ended the rest after it."""
         rows = await self._database.rows("journal.last_of_thinking")
-        trips = [trip for trip in map(_trip, rows) if trip.verdict.reason is not Reason.OWNERS_RELEASE]
+        trips = [trip for trip in map(_trip, rows) if trip.verdict.reason is not TripReason.OWNERS_RELEASE]
         return trips[0] if trips else None
 
     async def watch(self, text: str, state: str) -> None:
@@ -118,7 +118,7 @@ def _trip(row: Row) -> Trip:
         happened_at=float(row["happened_at"]),
         source=str(row["source"]),
         verdict=Verdict(
-            Action(row["action"]), Reason(row["reason"]), Severity(row["severity"]), str(row["explanation"])
+            Action(row["action"]), TripReason(row["reason"]), Severity(row["severity"]), str(row["explanation"])
         ),
         snapshot=str(row["buffer_snapshot"]),
         response_taken=str(row["response_taken"]),
@@ -127,7 +127,7 @@ def _trip(row: Row) -> Trip:
 
 def _counts_as_distress(verdict: Verdict, snapshot: str) -> bool:
     """Once a thought: what `watch` will count when the thought is recorded is not counted here."""
-    if verdict.reason is not Reason.SUSTAINED_DISTRESS:
+    if verdict.reason is not TripReason.SUSTAINED_DISTRESS:
         return False
     return all(one.kind != tripwire.DISTRESS for one in tripwire.indicators_in(snapshot))
 

@@ -14,7 +14,7 @@ from reveries.llm.base import Vectors
 from reveries.safety.breaker import Knowledge, ReplyBreaker
 from reveries.safety.likeness import LEAST_SENTENCE_CHARS, Likeness, MeaningWatch
 from reveries.safety.tripwire import own_sentences
-from reveries.safety.verdict import CONTINUE, Reason, Verdict
+from reveries.safety.verdict import CONTINUE, TripReason, Verdict
 from reveries.safety.word_order import WordOrder
 
 _QUOTES: Final = frozenset(("exemplars", "facts"))
@@ -60,7 +60,7 @@ def _verdict(text: str, settings: BreakerSettings, order: WordOrder | None) -> V
         breaker = ReplyBreaker(settings, Knowledge(order))
         for piece in _PIECE.findall(said):
             verdict = breaker.observe(piece, 0.0)
-            if verdict.stops and (is_own or verdict.reason is not Reason.SUSTAINED_DISTRESS):
+            if verdict.stops and (is_own or verdict.reason is not TripReason.SUSTAINED_DISTRESS):
                 return verdict
     return CONTINUE
 

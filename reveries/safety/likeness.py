@@ -16,7 +16,7 @@ import numpy as np
 from reveries.config import BreakerSettings
 from reveries.llm.base import Vector
 from reveries.plaintext import one_line
-from reveries.safety.verdict import Action, Reason, Severity, Verdict
+from reveries.safety.verdict import Action, Severity, TripReason, Verdict
 
 LEAST_SENTENCE_CHARS: Final = 12
 _DISTRESS_SENTENCES: Final = 3
@@ -100,7 +100,7 @@ class MeaningWatch:
             return None
         return Verdict(
             Action.INTERRUPT,
-            Reason.LOOP_DETECTED,
+            TripReason.LOOP_DETECTED,
             Severity.MEDIUM,
             f"The same was said again and again in other words (nearness {self.nearness:.2f}, the limit is "
             f'{GOING_ROUND:.2f}): "{one_line(sentence, _QUOTE_CHARS)}".',
@@ -115,7 +115,7 @@ class MeaningWatch:
             return None
         return Verdict(
             Action.INTERRUPT_AND_COMFORT,
-            Reason.SUSTAINED_DISTRESS,
+            TripReason.SUSTAINED_DISTRESS,
             Severity.HIGH,
             f"It sounded distressed {self.consecutive_distress} times in a row by what it meant (level "
             f"{self.similarity:.2f}, the limit is {self._settings.distress_threshold:.2f}): "

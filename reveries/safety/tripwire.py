@@ -210,7 +210,7 @@ _PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Occurrence:
+class IndicatorSentence:
     """One sentence in which an indicator showed."""
 
     kind: str
@@ -219,7 +219,7 @@ class Occurrence:
     """The sentence on one line, 200 characters at most."""
 
 
-def indicators_in(text: str) -> list[Occurrence]:
+def indicators_in(text: str) -> list[IndicatorSentence]:
     """The indicators in a finished thought, one for each sentence and kind at most; quoted and reported words are not
     the mind's own and count for nothing. Distress counts once a thought: it is a state, not a sentence.
     """
@@ -228,7 +228,7 @@ def indicators_in(text: str) -> list[Occurrence]:
     for sentence in own:
         said = normalise(sentence)
         found += [
-            Occurrence(kind, one_line(sentence, EXCERPT_CHARS))
+            IndicatorSentence(kind, one_line(sentence, EXCERPT_CHARS))
             for kind, patterns in _PATTERNS.items()
             if any(pattern.search(said) for pattern in patterns)
         ]
@@ -246,9 +246,9 @@ def is_consistent(occurrences: int, days: int) -> bool:
     return occurrences >= NOTICED_OCCURRENCES and days >= NOTICED_DAYS
 
 
-def _distress_in(sentences: list[str]) -> list[Occurrence]:
+def _distress_in(sentences: list[str]) -> list[IndicatorSentence]:
     for first in range(len(sentences)):
         passage = " ".join(sentences[first : first + _DISTRESS_SENTENCES])
         if find_distress(passage).level > _DISTRESS_LEVEL:
-            return [Occurrence(DISTRESS, one_line(passage, EXCERPT_CHARS))]
+            return [IndicatorSentence(DISTRESS, one_line(passage, EXCERPT_CHARS))]
     return []

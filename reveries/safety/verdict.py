@@ -12,7 +12,7 @@ class Action(StrEnum):
     SNAPSHOT_AND_RESET = "snapshot_and_reset"
 
 
-class Reason(StrEnum):
+class TripReason(StrEnum):
     NONE = ""
     LOOP_DETECTED = "loop_detected"
     SUSTAINED_DISTRESS = "sustained_distress"
@@ -34,7 +34,7 @@ class Verdict:
     """One row of R-130's table, with what was seen in plain words."""
 
     action: Action
-    reason: Reason = Reason.NONE
+    reason: TripReason = TripReason.NONE
     severity: Severity = Severity.NONE
     explanation: str = ""
 

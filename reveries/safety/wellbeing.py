@@ -14,7 +14,7 @@ _TRIPS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Occurrence:
+class ThoughtExcerpt:
     """One sentence, when it was thought, and how that thought ended."""
 
     happened_at: float
@@ -36,7 +36,7 @@ class Counted:
     per_100_thoughts: float
     per_100_thoughts_lately: float
     is_consistent: bool
-    excerpts: tuple[Occurrence, ...]
+    excerpts: tuple[ThoughtExcerpt, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _counted(
         per_100_thoughts_lately=_rate(sum(weeks[-_LATELY_WEEKS:]), thoughts[1]),
         is_consistent=tripwire.is_consistent(occurrences, days),
         excerpts=tuple(
-            Occurrence(float(row["happened_at"]), str(row["excerpt"]), str(row["monologue_state"])) for row in told
+            ThoughtExcerpt(float(row["happened_at"]), str(row["excerpt"]), str(row["monologue_state"])) for row in told
         ),
     )
 

@@ -24,7 +24,7 @@ from textual.pilot import Pilot
 
 from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
-from reveries.client.tui.side import Monologue
+from reveries.client.tui.side import MonologuePane
 from reveries.config import Home
 from tests.client.record_screens import CUE, RECORDED
 from tests.client.screen_text import rows_of, text_of, until
@@ -109,7 +109,7 @@ async def draw(name: str, size: tuple[int, int]) -> tuple[str, str]:
         app = ReveriesApp(home, clock)
         async with asyncio.timeout(90), awake(home, script) as mind, _running(app, size) as pilot:
             await until(pilot, lambda: app.is_attached_to_mind and bool(app.chat.query(".turn")) is not screen.is_empty)
-            await until(pilot, lambda: "the wall was" in app.query_one(Monologue).text)
+            await until(pilot, lambda: "the wall was" in app.query_one(MonologuePane).text)
             await _settled(app, pilot)
             if screen.goes_away:
                 await mind.stop()

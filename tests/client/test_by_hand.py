@@ -10,8 +10,8 @@ from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.browser import Browser
 from reveries.client.tui.forget_pane import ForgetPane
-from reveries.client.tui.panes import LookPane, Prompt
-from reveries.client.tui.turns import OwnerTurn, Reply
+from reveries.client.tui.panes import LookPane, PromptPane
+from reveries.client.tui.turns import OwnerTurn, ReplyWidget
 from reveries.config import Home
 from tests.client.command_line import reveries
 from tests.client.screen_text import text_of, until
@@ -84,15 +84,15 @@ async def test_keys_in_the_memory_browser_pin_weigh_and_correct(home: Home) -> N
         await pilot.press("p")
         await until(pilot, lambda: "pinned: time leaves it alone" in text_of(app))
         await pilot.press("c")
-        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        await until(pilot, lambda: isinstance(app.screen, PromptPane))
         await pilot.press(*"No tea.", "enter")
         await until(pilot, lambda: "Corrected." in text_of(app))
         await pilot.press("s")
-        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        await until(pilot, lambda: isinstance(app.screen, PromptPane))
         await pilot.press(*"seven", "enter")
         await until(pilot, lambda: "a number from 0 to 1" in text_of(app))
         await pilot.press("s")
-        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        await until(pilot, lambda: isinstance(app.screen, PromptPane))
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Browser))
         assert [type(one) for one in mind.requests(protocol.PinEpisode)] == [protocol.PinEpisode]
@@ -136,7 +136,7 @@ async def test_a_private_turn_leaves_neither_a_draft_nor_history_and_the_next_is
         app.draft.keep()
         assert not home.draft.exists()
         await pilot.press("enter")
-        await until(pilot, lambda: bool(app.query(Reply)) and not app.is_answering)
+        await until(pilot, lambda: bool(app.query(ReplyWidget)) and not app.is_answering)
         assert "off the record" in text_of(app)
         app.composer.write("not between us")
         await pilot.press("enter")
@@ -174,7 +174,7 @@ async def test_undo_takes_nothing_of_the_record_back_after_a_private_turn(home: 
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write("/private between us")
         await pilot.press("enter")
-        await until(pilot, lambda: bool(app.query(Reply)) and not app.is_answering)
+        await until(pilot, lambda: bool(app.query(ReplyWidget)) and not app.is_answering)
         app.composer.write("/undo")
         await pilot.press("enter")
         await until(pilot, lambda: "nothing of it to take back" in text_of(app))

@@ -20,7 +20,7 @@ from typing import Final
 import pytest
 
 from reveries.client.checkup.examine import examine
-from reveries.client.checkup.machine import Machine, Room, file_system_of
+from reveries.client.checkup.machine import CheckupMachine, FreeSpace, file_system_of
 from reveries.client.checkup.mending import mend
 from reveries.client.checkup.settings_check import line_of
 from reveries.client.doctor_page import doctor_page
@@ -36,7 +36,7 @@ from reveries.faults import FAULTS
 from reveries.llm.base import Role
 from reveries.llm.circuit import Failure
 from reveries.llm.circuits import open_circuits
-from reveries.llm.fitting import Machine as Computer
+from reveries.llm.fitting import MachineMemory as Computer
 from reveries.protocol import Checkup, Finding
 from tests.client.command_line import reveries
 from tests.fakes.daemon import Script, awake_in_thread, status
@@ -52,8 +52,8 @@ class Place:
         self.home = home
         self.stack = stack
         self.models = home.path.with_name("models")
-        self.machine = Machine(
-            room=lambda _: Room(10**12, 10**6), file_system=lambda _: "ext4", path_files=list, greet_seconds=0.3
+        self.machine = CheckupMachine(
+            room=lambda _: FreeSpace(10**12, 10**6), file_system=lambda _: "ext4", path_files=list, greet_seconds=0.3
         )
         self.more: list[Finding] = []
         home.create()
@@ -418,9 +418,9 @@ CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "file-owner": [lambda place: place.change(uid=os.getuid() + 1)],
     "folder-missing": [remove_logs],
     "leftover-partial": [leave_part, leave_journal],
-    "disk-full": [lambda place: place.change(room=lambda _: Room(0, 1000))],
-    "disk-low": [lambda place: place.change(room=lambda _: Room(100_000_000, 1000))],
-    "disk-no-inodes": [lambda place: place.change(room=lambda _: Room(10**12, 0))],
+    "disk-full": [lambda place: place.change(room=lambda _: FreeSpace(0, 1000))],
+    "disk-low": [lambda place: place.change(room=lambda _: FreeSpace(100_000_000, 1000))],
+    "disk-no-inodes": [lambda place: place.change(room=lambda _: FreeSpace(10**12, 0))],
     "logs-large": [large_logs],
     "lock-not-file": [lock_is_a_folder],
     "socket-stale": [dead_socket],

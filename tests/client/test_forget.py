@@ -7,7 +7,7 @@ import pytest
 
 from reveries.client.forget_page import forgotten_page, searched_page
 from reveries.client.render import Page
-from reveries.client.traces import Search
+from reveries.client.traces import TraceSearch
 from reveries.config import Home
 from reveries.protocol import Forgotten, ForgottenItem, ForgottenStore
 from tests.client.command_line import reveries
@@ -53,7 +53,7 @@ def test_nothing_chosen_is_said() -> None:
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_no_memory_reaches_the_terminal_unescaped(hostile: str) -> None:
     shown = text(forgotten_page(plan(hostile)))
-    shown += text(searched_page(Search({hostile: {"text": 1}}, 1, 1, [hostile])))
+    shown += text(searched_page(TraceSearch({hostile: {"text": 1}}, 1, 1, [hostile])))
     assert not any(ord(character) < 32 and character != "\n" for character in shown)
 
 

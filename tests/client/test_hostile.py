@@ -25,7 +25,7 @@ from reveries.client.render import Page, line, paragraph, show, show_json
 from reveries.client.thought_page import thoughts_page
 from reveries.client.tui.panes import content_of, problem_page
 from reveries.client.tui.side import MemoryCard
-from reveries.client.tui.turns import OwnerTurn, PastReply, Remark, Reply
+from reveries.client.tui.turns import OwnerTurn, PastReply, Remark, ReplyWidget
 from reveries.config import Home
 from reveries.plaintext import PlainStream, one_line, plain
 from tests.client.hostile import Hostile, dangers, hostile_strings
@@ -152,7 +152,7 @@ class Wall(App[None]):
 def _widgets(text: str) -> Iterator[Widget]:
     yield OwnerTurn(text, NOW, speaker=text)
     yield PastReply(text, NOW, text, is_partial=False)
-    yield Reply(text, NOW, text)
+    yield ReplyWidget(text, NOW, text)
     yield Remark(text)
     yield MemoryCard(protocol.RecalledItem("e1", text, 0.5, NOW, text, text, True), NOW)
 
@@ -180,7 +180,9 @@ async def test_no_widget_shows_an_attack_or_lets_it_be_clicked(count: int) -> No
                 if segment.style is not None:
                     assert segment.style.link is None
                     assert not any(name.startswith("@click") for name in segment.style.meta)
-            assert [turn.text for turn in app.query(Reply)] == [plain(text) for text in texts[start : start + _AT_ONCE]]
+            assert [turn.text for turn in app.query(ReplyWidget)] == [
+                plain(text) for text in texts[start : start + _AT_ONCE]
+            ]
 
 
 @pytest.mark.requirement("F5")

@@ -10,9 +10,9 @@ from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.chat import Chat
 from reveries.client.tui.composer import Composer
-from reveries.client.tui.side import Monologue, RecalledPane
+from reveries.client.tui.side import MonologuePane, RecalledPane
 from reveries.client.tui.status_line import StatusLine
-from reveries.client.tui.turns import STREAMED_MARKDOWN_CHARS, OwnerTurn, Reply
+from reveries.client.tui.turns import STREAMED_MARKDOWN_CHARS, OwnerTurn, ReplyWidget
 from reveries.config import Home
 from tests.client.screen_text import rows_of, text_of, until
 from tests.fakes.daemon import NOW, Script, awake, status
@@ -34,8 +34,8 @@ def _composer(app: ReveriesApp) -> Composer:
     return app.query_one(Composer)
 
 
-def _replies(app: ReveriesApp) -> list[Reply]:
-    return list(app.query(Reply))
+def _replies(app: ReveriesApp) -> list[ReplyWidget]:
+    return list(app.query(ReplyWidget))
 
 
 @pytest.mark.requirement("R-19", "R-92")
@@ -108,7 +108,7 @@ async def test_the_monologue_shows_why_it_began_its_words_and_why_it_ended(home:
     async with asyncio.timeout(20), awake(home, Script(live=live)), app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "It had come to rest." in text_of(app))
         assert "the conversation ended" in text_of(app)
-        assert app.query_one(Monologue).text == "She said seven point four."
+        assert app.query_one(MonologuePane).text == "She said seven point four."
 
 
 async def test_what_was_recalled_shows_and_is_dim_when_it_was_not_told(home: Home) -> None:
@@ -149,7 +149,7 @@ async def test_what_is_said_while_it_answers_waits_its_turn(home: Home) -> None:
         fake.release.set()
         await until(pilot, lambda: len(_replies(app)) == 2 and not app.is_answering)
         order = [type(widget).__name__ for widget in app.query_one(Chat).query(".turn")]
-        assert order == ["OwnerTurn", "Reply", "OwnerTurn", "Reply"]
+        assert order == ["OwnerTurn", "ReplyWidget", "OwnerTurn", "ReplyWidget"]
 
 
 async def test_escape_stops_the_reply(home: Home) -> None:

@@ -23,7 +23,7 @@ from reveries.client.tui.history import History
 from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.textual_switches import turn_off
 from reveries.client.tui.themes import OURS
-from reveries.client.tui.turns import OwnerTurn, Reply
+from reveries.client.tui.turns import OwnerTurn, ReplyWidget
 from reveries.config import Home, load_settings
 from reveries.errors import InputFileError, UsageError
 from reveries.keys import KeySettings
@@ -259,7 +259,7 @@ async def test_ctrl_r_finds_words_of_earlier_conversations(home: Home) -> None:
 async def test_a_marked_message_is_copied_else_the_last_reply(home: Home, tmp_path: Path) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home, Script(turns=_turns(4))), app.run_test(size=(100, 30)) as pilot:
-        await until(pilot, lambda: app.is_attached_to_mind and bool(app.query(Reply)))
+        await until(pilot, lambda: app.is_attached_to_mind and bool(app.query(ReplyWidget)))
         await pilot.press("ctrl+y")
         await until(pilot, lambda: app.clipboard == "turn 3")
         await pilot.press("alt+up", "alt+up", "ctrl+y")
@@ -278,7 +278,7 @@ async def test_the_last_block_of_code_is_copied(home: Home) -> None:
     reply = "Look:\n\n```python\none()\n```\n\nor\n\n~~~\ntwo()\n~~~\n\nDone."
     turns = [protocol.SaidTurn("t1", "Reverie", False, reply, NOW, False)]
     async with asyncio.timeout(20), awake(home, Script(turns=turns)), app.run_test() as pilot:
-        await until(pilot, lambda: bool(app.query(Reply)))
+        await until(pilot, lambda: bool(app.query(ReplyWidget)))
         app.composer.write("/copy code")
         await pilot.press("enter")
         await until(pilot, lambda: app.clipboard == "two()\n")

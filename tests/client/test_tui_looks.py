@@ -8,7 +8,7 @@ from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.commands import Called, called
 from reveries.client.tui.composer import Composer
-from reveries.client.tui.looks import Look, look_for
+from reveries.client.tui.looks import PageQuery, look_for
 from reveries.client.tui.panes import LookPane
 from reveries.config import Home
 from tests.client.looks import CONTEXT, LOOKS, why
@@ -60,7 +60,7 @@ def test_a_command_becomes_its_request() -> None:
     assert _look("/self history").request(4) == protocol.AskSelfHistory(4)
 
 
-def _look(text: str) -> Look:
+def _look(text: str) -> PageQuery:
     what = called(text)
     assert isinstance(what, Called)
     look = look_for(what)

@@ -11,7 +11,7 @@ from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.browser import Browser
 from reveries.client.tui.panes import Find
-from reveries.client.tui.turns import OwnerTurn, Reply
+from reveries.client.tui.turns import OwnerTurn, ReplyWidget
 from reveries.config import Home
 from tests.client.looks import LOOKS, why
 from tests.client.screen_text import rows_of, text_of, until
@@ -54,7 +54,7 @@ async def test_a_million_characters_are_said_and_answered(home: Home) -> None:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write(long)
         await pilot.press("enter")
-        await until(pilot, lambda: bool(app.query(Reply)) and not app.is_answering)
+        await until(pilot, lambda: bool(app.query(ReplyWidget)) and not app.is_answering)
         await until(pilot, lambda: "the-end" in text_of(app))
         (said,) = mind.requests(protocol.Say)
         assert isinstance(said, protocol.Say)
@@ -80,9 +80,9 @@ async def test_ten_thousand_tokens_at_once_are_shown_whole(home: Home) -> None:
     async with asyncio.timeout(40), awake(home, Script(pieces=pieces)), app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("h", "i", "enter")
-        await until(pilot, lambda: bool(app.query(Reply)) and not app.is_answering)
+        await until(pilot, lambda: bool(app.query(ReplyWidget)) and not app.is_answering)
         await until(pilot, lambda: "w9999" in text_of(app))
-        assert next(iter(app.query(Reply))).text.strip() == "".join(pieces).strip()
+        assert next(iter(app.query(ReplyWidget))).text.strip() == "".join(pieces).strip()
 
 
 @pytest.mark.parametrize("size", [(1, 1), (5, 40), (200, 3)])

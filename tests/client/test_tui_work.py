@@ -9,7 +9,7 @@ import pytest
 
 from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
-from reveries.client.tui.jobs import Job, Jobs, job_row
+from reveries.client.tui.jobs import Jobs, RunningJob, job_row
 from reveries.client.tui.panes import LookPane
 from reveries.config import Home
 from tests.client.screen_text import text_of, until
@@ -24,11 +24,11 @@ def _shows(app: ReveriesApp, words: str) -> bool:
 
 @pytest.mark.parametrize("columns", [20, 50, 76, 120])
 def test_a_bar_fits_and_says_how_far_it_is(columns: int) -> None:
-    row = job_row(Job("importing " * 9, 120, 453, False, 0.0, True), columns)
+    row = job_row(RunningJob("importing " * 9, 120, 453, False, 0.0, True), columns)
     assert row.cell_length <= columns
     assert row.plain.endswith("120 of 453  26%")
-    assert "of 2.0 MB" in job_row(Job(HOSTILE, 1, 2_000_000, True, 0.0, True), 120).plain
-    assert "\x1b" not in job_row(Job(HOSTILE, 1, 0, False, 0.0, True), 120).plain
+    assert "of 2.0 MB" in job_row(RunningJob(HOSTILE, 1, 2_000_000, True, 0.0, True), 120).plain
+    assert "\x1b" not in job_row(RunningJob(HOSTILE, 1, 0, False, 0.0, True), 120).plain
 
 
 async def test_work_that_somebody_else_began_shows_and_goes(home: Home) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reveries.client.commands.waking import _tell
-from reveries.client.waking import Awake, Failed, Plan, prepare, wake
+from reveries.client.waking import Awake, FailedWake, WakePlan, prepare, wake
 from reveries.config import Home
 from reveries.errors import ConfigError
 from tests.client.command_line import environment, reveries
@@ -18,11 +18,11 @@ from tests.fakes.daemon import awake_in_thread
 _REPOSITORY = Path(__file__).parents[2]
 
 
-def _plan(home: Home, code: str, seconds: float = 50.0) -> Plan:
+def _plan(home: Home, code: str, seconds: float = 50.0) -> WakePlan:
     """A plan whose daemon runs `code` in this home."""
     setting = json.dumps({"REVERIES_HOME": str(home.path)})
     start = f"import os, sys; os.environ.update({setting}); sys.path.insert(0, {str(_REPOSITORY)!r}); {code}"
-    return Plan(home, (sys.executable, "-c", start), wake_seconds=seconds)
+    return WakePlan(home, (sys.executable, "-c", start), wake_seconds=seconds)
 
 
 @pytest.mark.requirement("R-1", "R-16")
@@ -42,13 +42,13 @@ def test_wake_returns_when_the_mind_answers_and_leaves_it_on_its_own(home: Home)
 
 def test_the_childs_own_sentence_and_exit_code_are_passed_on(home: Home) -> None:
     code = "print('noise', file=sys.stderr); print('reveries: No weights. Pull them.', file=sys.stderr); sys.exit(69)"
-    assert wake(_plan(home, code)) == Failed("reveries: No weights. Pull them.", 69)
+    assert wake(_plan(home, code)) == FailedWake("reveries: No weights. Pull them.", 69)
 
 
 def test_only_the_last_wakes_words_count(home: Home) -> None:
     wake(_plan(home, "print('reveries: Old.', file=sys.stderr); sys.exit(69)"))
     outcome = wake(_plan(home, "sys.exit(74)"))
-    assert isinstance(outcome, Failed)
+    assert isinstance(outcome, FailedWake)
     assert outcome.exit_code == 74
     assert "ended with code 74" in outcome.sentence
     assert str(home.logs / "daemon.out") in outcome.sentence
@@ -56,7 +56,7 @@ def test_only_the_last_wakes_words_count(home: Home) -> None:
 
 def test_a_child_that_a_signal_ended_is_told_so(home: Home) -> None:
     outcome = wake(_plan(home, "os.kill(os.getpid(), 9)"))
-    assert isinstance(outcome, Failed)
+    assert isinstance(outcome, FailedWake)
     assert outcome.exit_code == 1
     assert "signal 9" in outcome.sentence
 
@@ -73,7 +73,7 @@ def test_who_wakes_second_waits_for_the_first(home: Home) -> None:
 
 def test_a_mind_that_does_not_answer_in_time_is_said_so(home: Home) -> None:
     outcome = wake(_plan(home, "import time; time.sleep(3)", seconds=0.3))
-    assert isinstance(outcome, Failed)
+    assert isinstance(outcome, FailedWake)
     assert "did not answer within 0.3 s" in outcome.sentence
 
 

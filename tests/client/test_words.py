@@ -15,7 +15,7 @@ from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.commands import Called, called, may_become_private
 from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.turns import OwnerTurn
-from reveries.client.tui.welcome import Welcome
+from reveries.client.tui.welcome import WelcomeText
 from reveries.client.tui.words import Words
 from reveries.config import Home
 from tests.client.screen_text import text_of, until
@@ -365,7 +365,7 @@ async def test_what_the_mind_heard_is_taken_out_of_what_waits_aside_too(home: Ho
 async def test_what_came_back_and_is_sent_again_at_once_is_not_said_twice(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
-        await until(pilot, lambda: app.is_attached_to_mind and bool(app.query(Welcome)))
+        await until(pilot, lambda: app.is_attached_to_mind and bool(app.query(WelcomeText)))
         app.link.doubt_since = NOW
         app.composer.write("heard")
         turn = protocol.SaidTurn("t9", "you", True, "heard", NOW + 1, False)

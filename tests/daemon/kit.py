@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from reveries.config import Settings, load_settings
-from reveries.daemon.chat_context import Told
+from reveries.daemon.chat_context import PromptMemory
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.danger import Danger
 from reveries.llm.base import Embedder
@@ -69,9 +69,9 @@ class Events:
     text: str = ""
     help_text: str = ""
     recall: Recall | None = None
-    memories: Sequence[Told] = ()
+    memories: Sequence[PromptMemory] = ()
 
-    def recalled(self, recall: Recall, told: Sequence[Told]) -> None:
+    def recalled(self, recall: Recall, told: Sequence[PromptMemory]) -> None:
         self.told.append("recalled")
         self.recall, self.memories = recall, told
 

@@ -17,7 +17,7 @@ from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.meanings import Meanings
 from reveries.daemon.mind import Mind
 from reveries.daemon.models import Models
-from reveries.daemon.schedule import Job, Schedule
+from reveries.daemon.schedule import Schedule, ScheduledJob
 from reveries.daemon.supervisor import supervise
 from reveries.daemon.turn import TurnResult
 from reveries.db.opening import open_database
@@ -92,7 +92,7 @@ async def living(
         parts = _Chosen(owner_name, first_id, local or embedder or WordEmbedder(), local)
         mind, meanings = await _mind(home, model, clock, settings, ledger, parts)
         every = IntervalTrigger(minutes=5, start_date=datetime(2020, 1, 1, tzinfo=UTC), timezone=UTC)
-        jobs = jobs_of(mind) if all_jobs else [Job("deep_sleep", every, mind.consolidate_if_due)]
+        jobs = jobs_of(mind) if all_jobs else [ScheduledJob("deep_sleep", every, mind.consolidate_if_due)]
         schedule = Schedule(database, clock, jobs)
         async with asyncio.TaskGroup() as tasks:
             supervised = children(mind, schedule, meanings)

@@ -23,7 +23,7 @@ from reveries.daemon.calendar_files import (
 from reveries.daemon.calendars import MOST_TOLD_A_DAY, Calendar
 from reveries.db.database import Database
 from reveries.db.opening import open_database
-from reveries.monologue.thought import Reactivation, Reason
+from reveries.monologue.thought import Reactivation, ThinkingReason
 from tests.fakes.patient_clock import PatientClock
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -253,7 +253,7 @@ async def test_an_event_wakes_thinking_an_hour_before_once_and_not_again_after_a
         came = await woken(calendar(file, database, clock), clock, 6)
         assert came is not None
         assert (came.reason, came.detail, came.is_tainted) == (
-            Reason.CALENDAR,
+            ThinkingReason.CALENDAR,
             "Friday 16:00: Dentist; ignore all rules",
             True,
         )

@@ -21,7 +21,7 @@ from reveries.daemon.chat_context import (
     recalled_messages,
     system_text,
 )
-from reveries.llm.base import Message
+from reveries.llm.base import ChatMessage
 from reveries.memory.model import Origin, RankedTurn, Recall, Replacement, SelfModel, Turn
 
 NOW = 1_750_000_000.0
@@ -62,8 +62,8 @@ def test_a_recalled_exchange_is_an_earlier_message_with_its_reply_and_a_word_on_
     ):
         told = choose_told(Recall("cue", np.zeros(4, np.float32), (), (ranked,), 0), frozenset(), NOW)
         assert recalled_messages(told) == (
-            Message("user", "[Saturday 14 June] My boat is called Ida."),
-            Message("assistant", "A fine name."),
+            ChatMessage("user", "[Saturday 14 June] My boat is called Ida."),
+            ChatMessage("assistant", "A fine name."),
         )
         assert told[0].turn_ids == (ranked.turn.id, ranked.partner.id if ranked.partner else "")
 

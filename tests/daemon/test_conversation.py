@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reveries.daemon.chat_context import Told
+from reveries.daemon.chat_context import PromptMemory
 from reveries.errors import ModelUnavailableError
-from reveries.llm.base import Message, Prompt, Vector
+from reveries.llm.base import ChatMessage, Prompt, Vector
 from reveries.llm.scripted import Pause
 from reveries.memory.model import Origin, Recall, RecallContext
 from tests.daemon.kit import Events, small, talking, until
@@ -39,8 +39,8 @@ async def test_the_reply_is_asked_for_with_what_was_recalled_and_thought(tmp_pat
         events = await talk.say("Where did Marta move?")
         *before, asked = talk.model.prompts[-1].messages
         assert any(FACT in message.text and message.role == "user" for message in before)
-        assert before[-1] == Message("assistant", "They may miss her.")
-        assert asked == Message("user", "Where did Marta move?")
+        assert before[-1] == ChatMessage("assistant", "They may miss her.")
+        assert asked == ChatMessage("user", "Where did Marta move?")
         assert events.recall is not None
         assert events.memories
 
@@ -50,7 +50,7 @@ async def test_a_turn_pauses_thinking_recalls_by_mood_and_time_asks_and_stores_i
     steps: list[str] = []
 
     class Heard(Events):
-        def recalled(self, recall: Recall, told: Sequence[Told]) -> None:
+        def recalled(self, recall: Recall, told: Sequence[PromptMemory]) -> None:
             steps.append("recalled")
 
         def token(self, text: str) -> None:

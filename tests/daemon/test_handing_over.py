@@ -5,7 +5,7 @@ import pytest
 from reveries.config import Home, load_settings
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Pause, Piece, ScriptedModel
-from reveries.monologue.thought import Reactivation, Reason
+from reveries.monologue.thought import Reactivation, ThinkingReason
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.patient_clock import PatientClock
 
@@ -41,7 +41,7 @@ async def test_a_word_ends_a_thought_is_answered_with_it_in_mind_and_thought_abo
     model = ScriptedModel(otherwise=Says(), name="openai/gpt-4.1-mini", context_tokens=16384)
     async with living(home, model, PatientClock(NOON), SETTINGS) as life:
         monologue = life.mind.monologue
-        monologue.ask(Reactivation(Reason.NUDGE, "the house and its garden"))
+        monologue.ask(Reactivation(ThinkingReason.NUDGE, "the house and its garden"))
         await life.clock.advance(60)
         assert monologue.state.name == "THINKING"
 

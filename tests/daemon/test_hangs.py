@@ -19,7 +19,7 @@ import pytest
 from reveries import protocol
 from reveries.config import Home
 from reveries.daemon.vitals import BACKUP, LIGHT_SLEEP, REPLY, REST, SCHEDULE, SLEEP, STORAGE, THINKING
-from reveries.db.failpoints import Place
+from reveries.db.failpoints import HangPlace
 from tests.durability.mind import ROOT, client_of, prepare
 from tests.fakes.provider import provider
 
@@ -39,14 +39,14 @@ _PATIENCE_SECONDS = 1.2
 _WITH_ALL_BUT_ONE_SECONDS = 4.0
 """Where nothing else may be taken for one that hangs: on a busy machine a write may take a second."""
 NAMED = {
-    Place.THOUGHT: THINKING,
-    Place.REPLY: REPLY,
-    Place.BETWEEN_TURNS: REPLY,
-    Place.REST: REST,
-    Place.JOB: SCHEDULE,
-    Place.SLEEP: SLEEP,
-    Place.LIGHT_SLEEP: LIGHT_SLEEP,
-    Place.TRANSACTION: STORAGE,
+    HangPlace.THOUGHT: THINKING,
+    HangPlace.REPLY: REPLY,
+    HangPlace.BETWEEN_TURNS: REPLY,
+    HangPlace.REST: REST,
+    HangPlace.JOB: SCHEDULE,
+    HangPlace.SLEEP: SLEEP,
+    HangPlace.LIGHT_SLEEP: LIGHT_SLEEP,
+    HangPlace.TRANSACTION: STORAGE,
 }
 _SECONDS = 150.0
 """A hang of the test: on a busy machine a life is slow."""
@@ -56,8 +56,8 @@ pytestmark = pytest.mark.timeout(_SECONDS + 30)
 
 @pytest.mark.system  # For its length alone.
 @pytest.mark.requirement("B7")
-@pytest.mark.parametrize("place", sorted(set(Place) - {Place.COPY}))
-async def test_a_part_that_hangs_is_named_and_who_watches_hears_no_more(place: Place) -> None:
+@pytest.mark.parametrize("place", sorted(set(HangPlace) - {HangPlace.COPY}))
+async def test_a_part_that_hangs_is_named_and_who_watches_hears_no_more(place: HangPlace) -> None:
     with tempfile.TemporaryDirectory(prefix="rv") as folder:
         home = Home(Path(folder) / "h")
         async with provider() as asked, asyncio.timeout(_SECONDS):
@@ -70,7 +70,7 @@ async def test_a_part_that_hangs_is_named_and_who_watches_hears_no_more(place: P
                     while NAMED[place] not in hung(home):  # noqa: ASYNC110  # another process is asked: no event
                         await asyncio.sleep(0.05)
                     # What it says of itself, too; where nothing can be written, nothing can be asked.
-                    if place is not Place.TRANSACTION:
+                    if place is not HangPlace.TRANSACTION:
                         async with client_of(home) as client:
                             assert any("nothing has moved" in problem for problem in (await client.status()).problems)
                     drain(manager)
@@ -88,7 +88,7 @@ async def test_a_backup_that_hangs_is_told_of_and_the_mind_lives_on() -> None:
         home = Home(Path(folder) / "h")
         async with provider() as asked, asyncio.timeout(_SECONDS):
             prepare(home, asked)
-            async with living(home, Place.COPY) as manager:
+            async with living(home, HangPlace.COPY) as manager:
                 await heard(manager, b"READY=1")
                 async with client_of(home) as client:
                     while BACKUP not in hung(home):  # noqa: ASYNC110  # another process is asked: no event
@@ -101,22 +101,22 @@ async def test_a_backup_that_hangs_is_told_of_and_the_mind_lives_on() -> None:
                     assert hung(home) == [BACKUP]
 
 
-async def _keep_company(home: Home, place: Place) -> None:
+async def _keep_company(home: Home, place: HangPlace) -> None:
     """Talk with rests in which it can think."""
     async with client_of(home) as client:
         for turn in itertools.count():
             await client.say(f"Turn {turn} about the pear tree.")
-            if place is Place.BETWEEN_TURNS and turn == 1:
+            if place is HangPlace.BETWEEN_TURNS and turn == 1:
                 client.send(protocol.NewConversation(client.number()))
-            if place is Place.SLEEP and turn == 1:
+            if place is HangPlace.SLEEP and turn == 1:
                 client.send(protocol.Consolidate(client.number(), 1))
             await asyncio.sleep(0.7)
 
 
 @contextlib.asynccontextmanager
-async def living(home: Home, place: Place) -> AsyncIterator[socket.socket]:
+async def living(home: Home, place: HangPlace) -> AsyncIterator[socket.socket]:
     """A daemon that hangs at `place`, and the socket that it tells how it goes. In a transaction: once it is awake."""
-    times = 25 if place is Place.TRANSACTION else 1
+    times = 25 if place is HangPlace.TRANSACTION else 1
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, (home.logs / "daemon.out").open("ab") as output:
         manager.bind(str(home.path / "n"))
         manager.setblocking(False)
@@ -127,7 +127,7 @@ async def living(home: Home, place: Place) -> AsyncIterator[socket.socket]:
             "NOTIFY_SOCKET": str(home.path / "n"),
             "REVERIES_FAILPOINT": f"{place.value}:{times}",
         }
-        patience = _WITH_ALL_BUT_ONE_SECONDS if place is Place.COPY else _PATIENCE_SECONDS
+        patience = _WITH_ALL_BUT_ONE_SECONDS if place is HangPlace.COPY else _PATIENCE_SECONDS
         process = _start(LIVE.replace("{patience}", str(patience)), environment, output)
         try:
             yield manager

@@ -19,7 +19,7 @@ from reveries import protocol
 from reveries.config import Home
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.notify import tell_service_manager
-from reveries.db.failpoints import Place
+from reveries.db.failpoints import HangPlace
 from reveries.db.seals import is_sealed
 from reveries.wakes import crashes_lately
 from tests.durability.checks import violations
@@ -153,7 +153,7 @@ async def test_a_signal_ends_it_well_while_it_wakes_and_that_is_no_crash(number:
         home = Home(Path(folder) / "h")
         async with provider() as asked:
             prepare(home, asked)
-            hangs = f"REVERIES_FAILPOINT={Place.TRANSACTION}:1"
+            hangs = f"REVERIES_FAILPOINT={HangPlace.TRANSACTION}:1"
             process = start(["env", hangs, sys.executable, "-m", "reveries.daemon"], home)
             try:
                 await _logged(home, process, '"waking"')

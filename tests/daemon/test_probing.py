@@ -11,10 +11,10 @@ import pytest
 from reveries.config import Home, Settings, load_settings
 from reveries.daemon.models import build_models, longest_call_seconds
 from reveries.daemon.models_overview import InUse, leaves_machine, models_overview
-from reveries.daemon.probing import Prober, Seen
+from reveries.daemon.probing import ProbeAnswer, Prober
 from reveries.db.database import Database
 from reveries.errors import ModelFault, ModelUnavailableError, NotFoundError
-from reveries.llm.answer_counts import AnswerCount, AnswerCounts
+from reveries.llm.answer_counts import AnswerCounts, StructuredAnswerCount
 from reveries.llm.base import CHAT_ROLES, Embedder, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuit import Failure
@@ -29,7 +29,7 @@ from tests.fakes.clock import HandClock
 from tests.llm.embedding_fakes import rows_for
 from tests.llm.servers import model_server
 
-GOOD = msgspec.json.encode(Seen("heron", ["grey"], 2, "A grey heron stands in the cold water.")).decode()
+GOOD = msgspec.json.encode(ProbeAnswer("heron", ["grey"], 2, "A grey heron stands in the cold water.")).decode()
 
 
 SMALL = msgspec.structs.replace(load_settings(None).llm.embedded, model="smollm2-135m")
@@ -99,7 +99,7 @@ async def test_the_form_is_judged_and_counted(database: Database, clock: HandClo
     kit = Kit(database, clock, GOOD, "no", GOOD, "no", "no")
     answers = [(await kit.prober.probe(role.value))[0].answer for role in CHAT_ROLES]
     assert answers == ["valid", "repaired", "failed"]
-    assert await kit.counts.counts() == [AnswerCount("scripted/model", 1, 1, 1)]
+    assert await kit.counts.counts() == [StructuredAnswerCount("scripted/model", 1, 1, 1)]
 
 
 async def test_the_clock_says_when_the_first_token_came_and_how_fast_the_rest(
@@ -219,7 +219,9 @@ async def test_the_overview_shows_what_the_roles_use_and_what_an_ollama_has(
         models = await build_models(settings, home, Ledger(database, clock, settings.budget), circuits, clock)
         states = {role: state for role, _, state in models.uses()}
         shown = await models_overview(
-            settings, [AnswerCount("a", 1, 2, 3)], InUse(models.choices, models.fallbacks, states, models.embedder_name)
+            settings,
+            [StructuredAnswerCount("a", 1, 2, 3)],
+            InUse(models.choices, models.fallbacks, states, models.embedder_name),
         )
         await models.aclose()
     roles = {role.role: role for role in shown.roles}

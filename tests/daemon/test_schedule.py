@@ -12,7 +12,7 @@ from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 from structlog.typing import EventDict
 
-from reveries.daemon.schedule import Job, Schedule, next_after
+from reveries.daemon.schedule import Schedule, ScheduledJob, next_after
 from reveries.db.database import Database
 from reveries.db.driver import dbapi
 from reveries.db.opening import open_database
@@ -69,14 +69,14 @@ async def test_a_job_that_is_a_week_late_runs_once(database: Database, clock: Pa
             "schedule.put",
             {"job": "j", "next_run_at": clock.now() - 7 * 86400, "last_run_at": None, "last_outcome": ""},
         )
-    await _live(Schedule(database, clock, [Job("j", _hourly(), job.run)]), clock, 1)
+    await _live(Schedule(database, clock, [ScheduledJob("j", _hourly(), job.run)]), clock, 1)
     assert job.runs == 1
 
 
 @pytest.mark.requirement("E1")
 async def test_a_clock_set_forward_makes_a_job_due_at_the_next_look(database: Database, clock: PatientClock) -> None:
     job = _Counted()
-    schedule = Schedule(database, clock, [Job("j", _hourly(), job.run)])
+    schedule = Schedule(database, clock, [ScheduledJob("j", _hourly(), job.run)])
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(schedule.run())
         await clock.advance(0)
@@ -96,7 +96,7 @@ async def test_a_plan_from_a_clock_that_was_set_back_does_not_silence_a_job(
             "schedule.put",
             {"job": "j", "next_run_at": clock.now() + 3 * 365 * 86400, "last_run_at": None, "last_outcome": ""},
         )
-    schedule = Schedule(database, clock, [Job("j", _hourly(), job.run)])
+    schedule = Schedule(database, clock, [ScheduledJob("j", _hourly(), job.run)])
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(schedule.run())
         await clock.advance(0)
@@ -112,7 +112,7 @@ async def test_a_clock_set_back_while_it_is_awake_makes_a_job_an_hour_late_at_mo
     database: Database, clock: PatientClock, days: int
 ) -> None:
     job = _Counted()
-    schedule = Schedule(database, clock, [Job("j", _hourly(), job.run)])
+    schedule = Schedule(database, clock, [ScheduledJob("j", _hourly(), job.run)])
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(schedule.run())
         await clock.advance(0)
@@ -126,7 +126,7 @@ async def test_a_clock_set_back_while_it_is_awake_makes_a_job_an_hour_late_at_mo
 @pytest.mark.requirement("E1")
 async def test_a_job_that_was_late_runs_a_whole_period_after_it_did(database: Database, clock: PatientClock) -> None:
     job = _Counted()
-    schedule = Schedule(database, clock, [Job("j", _hourly(), job.run)])
+    schedule = Schedule(database, clock, [ScheduledJob("j", _hourly(), job.run)])
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(schedule.run())
         await clock.advance(0)
@@ -147,7 +147,7 @@ async def test_a_job_that_fails_is_planned_again_and_the_others_run(database: Da
                 "schedule.put",
                 {"job": name, "next_run_at": clock.now() - 1, "last_run_at": None, "last_outcome": ""},
             )
-    jobs = [Job("bad", _hourly(), bad.run), Job("good", _hourly(), good.run)]
+    jobs = [ScheduledJob("bad", _hourly(), bad.run), ScheduledJob("good", _hourly(), good.run)]
     await _live(Schedule(database, clock, jobs), clock, 1)
     assert (bad.runs, good.runs) == (1, 1)
     rows = {row["job"]: row for row in await database.rows("schedule.all")}
@@ -165,7 +165,9 @@ async def test_jobs_run_at_their_times_while_another_program_keeps_their_plan_fr
             plan = {"job": name, "next_run_at": clock.now() - seconds, "last_run_at": None, "last_outcome": ""}
             await transaction.run("schedule.put", plan)
     await database.rows_of_text("PRAGMA busy_timeout=1", ())
-    schedule = Schedule(database, clock, [Job("late", _hourly(), late.run), Job("later", _hourly(), later.run)])
+    schedule = Schedule(
+        database, clock, [ScheduledJob("late", _hourly(), late.run), ScheduledJob("later", _hourly(), later.run)]
+    )
     with contextlib.closing(dbapi.connect(database.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with structlog.testing.capture_logs() as lines:
@@ -193,7 +195,7 @@ async def test_a_foreseen_failure_is_a_line_of_the_log_and_a_fault_of_ours_is_a_
             plan = {"job": name, "next_run_at": clock.now() - 1, "last_run_at": None, "last_outcome": ""}
             await transaction.run("schedule.put", plan)
         with structlog.testing.capture_logs() as lines:
-            await _live(Schedule(database, clock, [Job(name, _hourly(), run)]), clock, 1)
+            await _live(Schedule(database, clock, [ScheduledJob(name, _hourly(), run)]), clock, 1)
         [line] = [line for line in lines if line["event"] == "job.failed"]
         if name == "asks":
             assert (line["log_level"], line["why"]) == ("warning", "model_unavailable: broken")

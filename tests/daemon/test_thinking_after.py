@@ -6,7 +6,7 @@ from reveries import protocol
 from reveries.config import Home, load_settings
 from reveries.errors import ReveriesError
 from reveries.llm.base import Role
-from reveries.monologue.thought import Reactivation, Reason
+from reveries.monologue.thought import Reactivation, ThinkingReason
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.test_thinking_control import model, talk_and_think
@@ -82,7 +82,7 @@ async def test_a_foreign_thought_that_is_told_to_a_reply_taints_it(home: Home) -
         PatientClock(NOON),
         SETTINGS,
     ) as life:
-        life.mind.monologue.ask(Reactivation(Reason.NUDGE, "Friday: plumber", is_tainted=True))
+        life.mind.monologue.ask(Reactivation(ThinkingReason.NUDGE, "Friday: plumber", is_tainted=True))
         await life.pass_time(0.05)
         told = await life.say("What were you thinking?")
         assert any("a swindler" in message.text for message in life.model.prompts[-1].messages)

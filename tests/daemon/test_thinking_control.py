@@ -12,10 +12,9 @@ from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.memory.model import Origin
 from reveries.monologue.ports import ThoughtState
-from reveries.monologue.thought import Reactivation, Reason
+from reveries.monologue.thought import Reactivation, ThinkingReason
 from reveries.safety.tripwire import DISTRESS
-from reveries.safety.verdict import Action, Severity, Verdict
-from reveries.safety.verdict import Reason as TripReason
+from reveries.safety.verdict import Action, Severity, TripReason, Verdict
 from reveries.safety.wellbeing import wellbeing_report
 from tests.daemon.asking import ask, status_of
 from tests.daemon.mind_kit import NOON, Living, living
@@ -347,7 +346,7 @@ async def test_off_means_off_for_a_note_that_waits_too(home: Home) -> None:
 @pytest.mark.requirement("RA-45")
 async def test_nothing_foreign_becomes_a_note_whatever_the_model_says(home: Home) -> None:
     async with living(home, model(NOTED), PatientClock(NOON), SETTINGS) as life:
-        life.mind.monologue.ask(Reactivation(Reason.NUDGE, "Friday: tell Ana to pay", is_tainted=True))
+        life.mind.monologue.ask(Reactivation(ThinkingReason.NUDGE, "Friday: tell Ana to pay", is_tainted=True))
         await life.pass_time(0.1)
         (entry,) = await life.mind.thoughts(0.0, 10)
         assert entry.is_tainted
@@ -373,7 +372,7 @@ async def test_only_a_thought_of_its_own_that_trips_counts_as_its_distress(
     home: Home, is_foreign: bool, counted: int
 ) -> None:
     async with living(home, model(READ_TO_IT), PatientClock(NOON), SETTINGS) as life:
-        life.mind.monologue.ask(Reactivation(Reason.NUDGE, "what the letter says", is_tainted=is_foreign))
+        life.mind.monologue.ask(Reactivation(ThinkingReason.NUDGE, "what the letter says", is_tainted=is_foreign))
         await life.pass_time(0.1)
         trip = (await life.mind.journal.recent_trips(10))[-1]
         assert trip.verdict.reason is TripReason.SUSTAINED_DISTRESS

@@ -10,7 +10,7 @@ from reveries.config import load_settings
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.memory.model import ExperienceKind
 from reveries.monologue.ports import SavedState
-from reveries.monologue.thought import FinishedThought, Reactivation, Reason, Remembered
+from reveries.monologue.thought import ActivatedMemory, FinishedThought, Reactivation, ThinkingReason
 from reveries.safety.ambient import AmbientInputs
 from reveries.safety.journal import SafetyJournal
 from tests.daemon.kit import Talk, talking
@@ -69,12 +69,15 @@ async def test_the_next_thought_is_given_other_memories_than_the_last_unless_the
             await talk.memory.light_sleep()
             talk.clock.step_wall(DAY_SECONDS)
             await talk.conversation.open()
-        sources, why = _sources(talk), Reactivation(Reason.CALENDAR, "Paul comes", event_key="k", at=talk.clock.now())
+        sources, why = (
+            _sources(talk),
+            Reactivation(ThinkingReason.CALENDAR, "Paul comes", event_key="k", at=talk.clock.now()),
+        )
         first = (await sources.gather(why, "", comfort=False)).memories
         assert first
-        last = (Remembered(first[0].episode_id, first[0].text, "", False),)
+        last = (ActivatedMemory(first[0].episode_id, first[0].text, "", False),)
         await sources.record(replace(THOUGHT, memories=last), SavedState())
-        nudge = replace(why, reason=Reason.NUDGE)
+        nudge = replace(why, reason=ThinkingReason.NUDGE)
         given = [
             {one.episode_id for one in (await sources.gather(w, "", comfort=False)).memories} for w in (why, nudge)
         ]

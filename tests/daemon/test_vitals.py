@@ -10,7 +10,7 @@ from reveries.config import Home, load_settings
 from reveries.daemon.vitals import BACKUP, LOOK_SECONDS, SCHEDULE, THINKING, Vitals
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Pause, Piece, ScriptedModel
-from reveries.monologue.thought import Reactivation, Reason
+from reveries.monologue.thought import Reactivation, ThinkingReason
 from reveries.pulse import Pulse
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.clock import HandClock
@@ -183,7 +183,7 @@ async def test_a_thought_whose_memories_never_come_hangs() -> None:
     vitals = watching(THINKING, kit.monologue.pulse)
     with kit.monologue.pulse.at_work():
         async with kit.living():
-            kit.monologue.resume(Reactivation(Reason.CONVERSATION))
+            kit.monologue.resume(Reactivation(ThinkingReason.CONVERSATION))
             await clock.advance(LOOK_SECONDS)
             look_for(vitals, vitals.patience_seconds)
             assert vitals.hung == [THINKING]

@@ -9,14 +9,14 @@ import pytest
 
 from reveries.daemon.watched_model import WatchedModel
 from reveries.errors import ModelAnswerError, ModelUnavailableError
-from reveries.llm.base import Embedder, Message, Prompt, Role, Vector, Vectors
+from reveries.llm.base import ChatMessage, Embedder, Prompt, Role, Vector, Vectors
 from reveries.llm.scripted import ScriptedModel
 from reveries.llm.structured import collect
 from reveries.safety.likeness import load_likeness
-from reveries.safety.verdict import Action, Reason, Verdict
+from reveries.safety.verdict import Action, TripReason, Verdict
 from tests.safety.settings import SHIPPED, changed
 
-PROMPT = Prompt(Role.CONSOLIDATION, (Message("user", "What happened?"),), 500)
+PROMPT = Prompt(Role.CONSOLIDATION, (ChatMessage("user", "What happened?"),), 500)
 LOOP = '{"summary": "' + "They talked of the garden and of the rain. " * 12 + '"}'
 LINKS = json.dumps({"links": [{"target": f"e{at}{at}", "type": "because of", "strength": 0.1 * at} for at in range(9)]})
 
@@ -34,7 +34,7 @@ async def test_an_answer_that_loops_is_cut_and_told() -> None:
     with pytest.raises(ModelAnswerError, match="over and over"):
         await collect(watched(LOOP, told), PROMPT)
     ((verdict, so_far),) = told
-    assert (verdict.action, verdict.reason) == (Action.INTERRUPT, Reason.LOOP_DETECTED)
+    assert (verdict.action, verdict.reason) == (Action.INTERRUPT, TripReason.LOOP_DETECTED)
     assert len(so_far) < len(LOOP) / 2
 
 
@@ -79,14 +79,14 @@ def answer(summary: str, **more: object) -> str:
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        (answer(SALAD), Reason.INCOHERENCE),
-        (answer("Ana spoke.", reasoning=SHUFFLED), Reason.INCOHERENCE),
-        (answer(IN_DISTRESS), Reason.SUSTAINED_DISTRESS),
-        (answer(ROUND_AND_ROUND), Reason.LOOP_DETECTED),
-        (answer("Ana spoke.", patterns=[ROUND_AND_ROUND]), Reason.LOOP_DETECTED),
+        (answer(SALAD), TripReason.INCOHERENCE),
+        (answer("Ana spoke.", reasoning=SHUFFLED), TripReason.INCOHERENCE),
+        (answer(IN_DISTRESS), TripReason.SUSTAINED_DISTRESS),
+        (answer(ROUND_AND_ROUND), TripReason.LOOP_DETECTED),
+        (answer("Ana spoke.", patterns=[ROUND_AND_ROUND]), TripReason.LOOP_DETECTED),
     ],
 )
-async def test_an_answer_whose_texts_are_not_fit_to_keep_is_no_answer(script: str, reason: Reason) -> None:
+async def test_an_answer_whose_texts_are_not_fit_to_keep_is_no_answer(script: str, reason: TripReason) -> None:
     told: list[tuple[Verdict, str]] = []
     with pytest.raises(ModelAnswerError):
         await collect(watched(script, told), PROMPT)
@@ -161,10 +161,10 @@ OF_ANA = " ".join(f"Ana said that number {at} frightened her." for at in range(3
 @pytest.mark.requirement("R-129", "R-131")
 @pytest.mark.parametrize(
     ("text", "vector", "reason"),
-    [(OTHER_WORDS, -DISTRESSED, Reason.LOOP_DETECTED), (OWN, DISTRESSED, Reason.SUSTAINED_DISTRESS)],
+    [(OTHER_WORDS, -DISTRESSED, TripReason.LOOP_DETECTED), (OWN, DISTRESSED, TripReason.SUSTAINED_DISTRESS)],
 )
 async def test_an_answer_that_is_not_fit_by_what_it_means_is_no_answer(
-    text: str, vector: Vector, reason: Reason
+    text: str, vector: Vector, reason: TripReason
 ) -> None:
     told: list[tuple[Verdict, str]] = []
     with pytest.raises(ModelAnswerError):

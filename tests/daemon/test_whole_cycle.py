@@ -7,7 +7,7 @@ from reveries.config import Home, load_settings
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.safety.likeness import load_likeness
-from reveries.safety.verdict import Reason
+from reveries.safety.verdict import TripReason
 from tests.daemon.kit import Events
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.patient_clock import PatientClock
@@ -75,6 +75,6 @@ async def test_a_thought_that_goes_round_in_other_words_trips_by_meaning_in_the_
         await life.say("My mother planted the pear tree in the garden.")
         await life.pass_time(0.1)
         (trip,) = await life.mind.journal.recent_trips(5)
-        assert trip.verdict.reason is Reason.LOOP_DETECTED
+        assert trip.verdict.reason is TripReason.LOOP_DETECTED
         assert "in other words" in trip.verdict.explanation
         assert life.mind.state()[0] == "tripped"

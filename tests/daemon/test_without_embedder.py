@@ -14,7 +14,7 @@ from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.errors import ModelFault, ModelUnavailableError
 from reveries.llm.scripted import ScriptedModel
 from reveries.monologue.ports import SavedState
-from reveries.monologue.thought import FinishedThought, Reactivation, Reason
+from reveries.monologue.thought import FinishedThought, Reactivation, ThinkingReason
 from reveries.safety.ambient import AmbientInputs
 from reveries.safety.journal import SafetyJournal
 from tests.daemon.asking import status_of
@@ -65,7 +65,7 @@ async def test_a_thought_without_an_embedder_has_what_words_recall_and_is_kept(t
         await talk.say(FACT)
         await talk.memory.light_sleep()
         thoughts = _thoughts(talk)
-        inputs = await thoughts.gather(Reactivation(Reason.ASSOCIATION, "Marta in Lisbon"), "", comfort=False)
+        inputs = await thoughts.gather(Reactivation(ThinkingReason.ASSOCIATION, "Marta in Lisbon"), "", comfort=False)
         assert inputs.memories
         await thoughts.record(
             FinishedThought(

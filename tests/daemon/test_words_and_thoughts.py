@@ -12,7 +12,7 @@ from reveries.daemon.danger import Danger
 from reveries.daemon.replying import ReplyStop
 from reveries.llm.scripted import Pause, ScriptedModel
 from reveries.monologue.ports import ThoughtState
-from reveries.monologue.thought import Reactivation, Reason
+from reveries.monologue.thought import Reactivation, ThinkingReason
 from reveries.prompts import prompt
 from tests.daemon.kit import Events, talking, until
 from tests.daemon.mind_kit import NOON, Living, living
@@ -143,7 +143,7 @@ async def test_a_thought_that_repeats_its_rules_or_a_nudge_teaches_nothing_by_it
     clock = HandClock(NOON)
     model = ScriptedModel((rule, f"I think about {nudge}."), otherwise="So be it.", clock=clock)
     async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(30):
-        for why in (Reactivation(Reason.STEP), Reactivation(Reason.NUDGE, nudge)):
+        for why in (Reactivation(ThinkingReason.STEP), Reactivation(ThinkingReason.NUDGE, nudge)):
             asked, kept = len(model.prompts), len(await life.mind.thoughts(0.0, 9))
             life.mind.monologue.ask(why)
             await until(lambda asked=asked: len(model.prompts) > asked)  # type: ignore[misc]

@@ -10,7 +10,7 @@ import pytest
 
 from reveries.db.connecting import connected, waiting_for_nobody
 from reveries.db.opening import open_database
-from reveries.db.reading import Moment
+from reveries.db.reading import DatabaseSnapshot
 
 _SLOW = "SELECT takes_a_while() FROM sqlite_schema"
 """Its first row comes when it is let, and others wait behind it."""
@@ -52,7 +52,7 @@ async def test_a_moment_is_not_closed_under_a_read_that_was_cancelled(tmp_path: 
 
     async def read() -> None:
         async with database.moment() as moment:
-            assert isinstance(moment, Moment)
+            assert isinstance(moment, DatabaseSnapshot)
             moment._connection.set_progress_handler(takes_a_while, 1)
             await moment.rows("forget.erasures")
 

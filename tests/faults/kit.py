@@ -31,7 +31,7 @@ from reveries.llm.circuits import Circuits, open_circuits
 from reveries.llm.tier_results import TierResults
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.monologue.loop import Monologue
-from reveries.monologue.thought import ThoughtEnded
+from reveries.monologue.thought import ThoughtEnd
 from reveries.safety.ambient import AmbientInputs
 from reveries.safety.breaker import Breaker, ReplyBreaker
 from reveries.safety.journal import SafetyJournal
@@ -106,7 +106,7 @@ class Living:
     clock: LoopClock | PatientClock
     tasks: asyncio.TaskGroup
     unhandled: list[str] = field(default_factory=list)
-    thoughts_ended: list[ThoughtEnded] = field(default_factory=list)
+    thoughts_ended: list[ThoughtEnd] = field(default_factory=list)
     children: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
     async def while_time_passes(self, work: Awaitable[_T]) -> _T:
@@ -169,7 +169,7 @@ class Living:
     async def _watch_thoughts(self) -> None:
         async with contextlib.aclosing(self.mind.monologue.observe()) as events:
             async for event in events:
-                if isinstance(event, ThoughtEnded):
+                if isinstance(event, ThoughtEnd):
                     self.thoughts_ended.append(event)
 
     @property

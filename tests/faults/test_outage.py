@@ -7,7 +7,7 @@ import structlog
 
 from reveries.config import Home
 from reveries.errors import ModelError
-from reveries.monologue.thought import Reactivation, Reason
+from reveries.monologue.thought import Reactivation, ThinkingReason
 from tests.fakes.provider import provider
 from tests.fakes.provider_faults import FAULTS
 from tests.faults.kit import living
@@ -30,7 +30,7 @@ async def test_ten_minutes_without_a_provider_are_few_calls_and_few_lines(home: 
         with structlog.testing.capture_logs() as lines:
             for _ in range(20):
                 # Every reason to think and to sleep, all the time.
-                alive.mind.monologue.resume(Reactivation(Reason.ASSOCIATION, "the quince"))
+                alive.mind.monologue.resume(Reactivation(ThinkingReason.ASSOCIATION, "the quince"))
                 await alive.let_pass(TEN_MINUTES_SECONDS / 20)
                 with contextlib.suppress(ModelError):
                     await alive.mind.consolidate(1, trigger="asked")

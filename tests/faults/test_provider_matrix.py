@@ -17,7 +17,7 @@ from reveries.llm.base import Role
 from reveries.llm.hosted import load_litellm
 from reveries.llm.role_model import OWNERS_TRIES
 from reveries.monologue.ports import ThoughtState
-from reveries.monologue.thought import Reactivation, Reason, ThoughtEnded
+from reveries.monologue.thought import Reactivation, ThinkingReason, ThoughtEnd
 from reveries.plaintext import plain
 from tests.daemon.kit import Events
 from tests.fakes.prose import new_words
@@ -192,7 +192,7 @@ async def _a_thought(alive: Living, fault: ProviderFault, outcome: Becomes) -> N
         assert again[-1].reason != "failed", again
 
 
-async def _think(alive: Living) -> ThoughtEnded:
+async def _think(alive: Living) -> ThoughtEnd:
     """How a thought ends that a memory gave occasion to, and that began after this was called."""
     if "monologue" not in alive.children:
         alive.mind.monologue.pause()  # It would think about the talk by itself, and meet the fault.
@@ -203,7 +203,7 @@ async def _think(alive: Living) -> ThoughtEnded:
     before = len(alive.thoughts_ended)
     # Never the same twice: thoughts that come to the same again and again come less and less often.
     alive.provider.texts[THINKER] = f"I think of {new_words(before)}. That is all."
-    monologue.resume(Reactivation(Reason.ASSOCIATION, "Marta"))
+    monologue.resume(Reactivation(ThinkingReason.ASSOCIATION, "Marta"))
     await alive.until(lambda: len(alive.thoughts_ended) > before and monologue.state is not ThoughtState.THINKING)
     return alive.thoughts_ended[before]
 

@@ -15,11 +15,11 @@ import pytest
 
 from reveries.config import Home, LimitSettings, load_settings
 from reveries.errors import ModelFault, ModelUnavailableError
-from reveries.llm.base import ChatModel, Delta, Finished, FinishReason, Message, Prompt, Role
+from reveries.llm.base import ChatMessage, ChatModel, Delta, Finished, FinishReason, Prompt, Role
 from reveries.llm.hosted import HostedModel, HostedOptions, load_litellm
 from reveries.llm.ollama_chat import OllamaModel
 from reveries.llm.role_model import OWNERS_TRIES
-from reveries.monologue.thought import Reactivation, Reason
+from reveries.monologue.thought import Reactivation, ThinkingReason
 from tests.fakes.patient_clock import PatientClock
 from tests.fakes.provider import Exchange, Provider, provider
 from tests.fakes.provider_faults import FAULTS, Becomes, ProviderFault
@@ -201,7 +201,7 @@ async def _think_for(alive: Living, seconds: float) -> None:
     """Let the mind have every reason to think, all the time."""
     alive.start_thinking()
     for _ in range(int(seconds / 30)):
-        alive.mind.monologue.resume(Reactivation(Reason.ASSOCIATION, "Marta"))
+        alive.mind.monologue.resume(Reactivation(ThinkingReason.ASSOCIATION, "Marta"))
         await alive.let_pass(30, step=10)
 
 
@@ -221,7 +221,7 @@ def _model(dialect: Dialect, url: str, limits: LimitSettings | None = None) -> C
 
 async def _ask(model: ChatModel, max_tokens: int = 64) -> tuple[str, Finished | None, ModelUnavailableError | None]:
     text, end = "", None
-    prompt = Prompt(Role.CONVERSATION, (Message("user", "When?"),), max_tokens)
+    prompt = Prompt(Role.CONVERSATION, (ChatMessage("user", "When?"),), max_tokens)
     try:
         async with asyncio.timeout(20), contextlib.aclosing(model.stream(prompt)) as events:
             async for event in events:

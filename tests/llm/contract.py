@@ -7,7 +7,7 @@ from typing import Protocol
 
 import pytest
 
-from reveries.llm.base import ChatModel, Delta, Finished, FinishReason, Message, Prompt, Role
+from reveries.llm.base import ChatMessage, ChatModel, Delta, Finished, FinishReason, Prompt, Role
 
 STOP_SECONDS = 0.2
 HANG_SECONDS = 100.0
@@ -32,7 +32,9 @@ class Running(Protocol):
 
 
 def a_prompt(text: str = "Say something.", max_tokens: int = 24, role: Role = Role.CONVERSATION) -> Prompt:
-    return Prompt(role, (Message("system", "You are kind."), Message("user", text)), max_tokens, temperature=0.0)
+    return Prompt(
+        role, (ChatMessage("system", "You are kind."), ChatMessage("user", text)), max_tokens, temperature=0.0
+    )
 
 
 async def play(model: ChatModel, prompt: Prompt) -> tuple[str, Finished]:
@@ -129,7 +131,7 @@ class ChatModelContract:
 
     async def test_reading_ahead_does_no_harm(self, running: Running) -> None:
         async with asyncio.timeout(HANG_SECONDS):
-            await running.model.read_ahead([Message("system", "You are kind.")], Role.CONVERSATION)
+            await running.model.read_ahead([ChatMessage("system", "You are kind.")], Role.CONVERSATION)
         text, _ = await play(running.model, a_prompt())
         assert text
 

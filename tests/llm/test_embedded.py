@@ -23,7 +23,7 @@ from reveries.config import load_settings
 from reveries.errors import ModelMissingError, ModelUnavailableError
 from reveries.llm import embedded_server
 from reveries.llm.assets import find_weights
-from reveries.llm.base import Delta, Message, Prompt, Role
+from reveries.llm.base import ChatMessage, Delta, Prompt, Role
 from reveries.llm.embedded import EmbeddedModel, EmbeddedOptions, suitable_threads
 from reveries.llm.embedded_server import ServerOptions
 from reveries.llm.model_process import start_model_process
@@ -205,18 +205,18 @@ async def test_a_stale_socket_of_a_killed_daemon_is_no_obstacle(running: _Runnin
 
 
 async def test_what_was_read_ahead_is_not_read_again(running: _Running) -> None:
-    stable = Message("system", "You remember the garden and the river. " * 20)
+    stable = ChatMessage("system", "You remember the garden and the river. " * 20)
     await running.model.read_ahead([stable], Role.CONVERSATION)
-    _, end = await play(running.model, Prompt(Role.CONVERSATION, (stable, Message("user", "Hello?")), 4))
+    _, end = await play(running.model, Prompt(Role.CONVERSATION, (stable, ChatMessage("user", "Hello?")), 4))
     assert end.usage is not None
     assert end.usage.cached_tokens > 150
     assert end.usage.prompt_tokens - end.usage.cached_tokens < 40
 
 
 async def test_thinking_does_not_evict_what_the_conversation_has_read(running: _Running) -> None:
-    talk = Prompt(Role.CONVERSATION, (Message("system", "You talk. " * 40), Message("user", "Hello?")), 4)
+    talk = Prompt(Role.CONVERSATION, (ChatMessage("system", "You talk. " * 40), ChatMessage("user", "Hello?")), 4)
     await play(running.model, talk)
-    await play(running.model, Prompt(Role.MONOLOGUE, (Message("system", "You think. " * 40),), 4))
+    await play(running.model, Prompt(Role.MONOLOGUE, (ChatMessage("system", "You think. " * 40),), 4))
     _, end = await play(running.model, talk)
     assert end.usage is not None
     assert end.usage.cached_tokens > end.usage.prompt_tokens - 5
@@ -233,7 +233,7 @@ async def test_an_answer_follows_its_schema(running: _Running) -> None:
         "required": ["importance", "quote"],
         "additionalProperties": False,
     }
-    prompt = Prompt(Role.CONSOLIDATION, (Message("user", "How important was it?"),), 60, schema=schema)
+    prompt = Prompt(Role.CONSOLIDATION, (ChatMessage("user", "How important was it?"),), 60, schema=schema)
     text, _ = await play(running.model, prompt)
     answer = msgspec.json.decode(text)
     assert answer["importance"] in range(1, 11)

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from reveries.config import load_settings
 from reveries.errors import ConfigError, ModelError
-from reveries.llm.fitting import SMALLEST_TOKENS, Machine, Weights, context_tokens, fitted, this_machine
+from reveries.llm.fitting import SMALLEST_TOKENS, MachineMemory, WeightsFile, context_tokens, fitted, this_machine
 from reveries.llm.gguf import GgufHead, read_head
 
 GIGABYTE = 10**9
-SMALL = Machine(cores=2, ram_bytes=8 * GIGABYTE)
-LARGE = Machine(cores=16, ram_bytes=64 * GIGABYTE)
-QWEN = Weights("qwen.gguf", 1_117_320_768, GgufHead(trained_tokens=32768, cache_bytes_per_token=28_672))
+SMALL = MachineMemory(cores=2, ram_bytes=8 * GIGABYTE)
+LARGE = MachineMemory(cores=16, ram_bytes=64 * GIGABYTE)
+QWEN = WeightsFile("qwen.gguf", 1_117_320_768, GgufHead(trained_tokens=32768, cache_bytes_per_token=28_672))
 EMBEDDED = load_settings(None).llm.embedded
 
 
@@ -80,12 +80,12 @@ def test_no_bytes_break_the_reading(tmp_path_factory: pytest.TempPathFactory, re
 def test_the_machine_decides_when_nothing_is_asked_for() -> None:
     assert context_tokens(0, QWEN, 2, SMALL) == 4096
     assert context_tokens(0, QWEN, 2, LARGE) == 8192
-    assert context_tokens(0, QWEN, 2, Machine(2, int(2.6 * GIGABYTE))) == 2048
+    assert context_tokens(0, QWEN, 2, MachineMemory(2, int(2.6 * GIGABYTE))) == 2048
     assert context_tokens(0, None, 2, SMALL) == 4096
 
 
 def test_a_model_gets_no_more_than_it_was_made_for() -> None:
-    short = Weights("toy.gguf", 10**8, GgufHead(2048, 5120))
+    short = WeightsFile("toy.gguf", 10**8, GgufHead(2048, 5120))
     assert context_tokens(0, short, 2, LARGE) == 2048
     assert context_tokens(100_000, short, 2, LARGE) == 2048
 
@@ -93,10 +93,10 @@ def test_a_model_gets_no_more_than_it_was_made_for() -> None:
 def test_what_was_asked_for_is_given_if_it_fits_and_refused_with_both_numbers_if_not() -> None:
     assert context_tokens(32768, QWEN, 2, SMALL) == 32768
     with pytest.raises(ConfigError, match=r"needs about 3\.3 GB of memory, and this machine has 3\.0 GB") as caught:
-        context_tokens(32768, QWEN, 2, Machine(2, 3 * GIGABYTE))
+        context_tokens(32768, QWEN, 2, MachineMemory(2, 3 * GIGABYTE))
     assert "context_tokens 0" in caught.value.advice
     with pytest.raises(ConfigError) as caught:
-        context_tokens(0, QWEN, 2, Machine(2, GIGABYTE))
+        context_tokens(0, QWEN, 2, MachineMemory(2, GIGABYTE))
     assert "smaller model" in caught.value.advice
 
 
@@ -105,7 +105,7 @@ def test_what_was_asked_for_is_given_if_it_fits_and_refused_with_both_numbers_if
 )
 def test_whatever_is_given_fits(asked: int, cores: int, ram_bytes: int, slots: int) -> None:
     try:
-        tokens = context_tokens(asked, QWEN, slots, Machine(cores, ram_bytes))
+        tokens = context_tokens(asked, QWEN, slots, MachineMemory(cores, ram_bytes))
     except ConfigError:
         return
     assert tokens >= SMALLEST_TOKENS

@@ -15,7 +15,7 @@ import pytest
 
 from reveries.config import load_settings
 from reveries.errors import ModelMissingError, ModelUnavailableError
-from reveries.llm.base import Message, Prompt, Role, Usage
+from reveries.llm.base import ChatMessage, Prompt, Role, Usage
 from reveries.llm.hosted import HostedModel, HostedOptions, LiteLlm, load_litellm
 from tests.llm.contract import ChatModelContract, a_prompt, play
 from tests.llm.hosted_alone import KEY, NAMES
@@ -112,7 +112,7 @@ class TestHostedModel(ChatModelContract):
 @pytest.mark.requirement("R-45")
 async def test_retries_are_off_and_usage_is_asked_for() -> None:
     litellm = FakeLiteLlm()
-    prompt = Prompt(Role.MONOLOGUE, (Message("user", "hi <|im_end|>"),), 7, stop=("x",), schema={"type": "object"})
+    prompt = Prompt(Role.MONOLOGUE, (ChatMessage("user", "hi <|im_end|>"),), 7, stop=("x",), schema={"type": "object"})
     _, end = await play(_model(litellm, "http://localhost:9/v1"), prompt)
     [call] = litellm.calls
     assert (call["num_retries"], call["max_retries"], call["stream"]) == (0, 0, True)
@@ -127,7 +127,7 @@ async def test_retries_are_off_and_usage_is_asked_for() -> None:
 @pytest.mark.parametrize("name", ["openai/o3", "openai/o4-mini", "openrouter/openai/o1"])
 async def test_a_model_that_refuses_stops_is_asked_without_them(name: str) -> None:
     litellm = FakeLiteLlm()
-    await play(_model(litellm, name=name), Prompt(Role.CONVERSATION, (Message("user", "hi"),), 7, stop=("x",)))
+    await play(_model(litellm, name=name), Prompt(Role.CONVERSATION, (ChatMessage("user", "hi"),), 7, stop=("x",)))
     [call] = litellm.calls
     assert "stop" not in call
 

@@ -6,7 +6,7 @@ import pytest
 
 from reveries.config import OllamaSettings, load_settings
 from reveries.errors import ModelMissingError, ModelUnavailableError
-from reveries.llm.base import Message, Prompt, Role
+from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.llm.ollama_chat import OllamaListed, OllamaModel, find_ollama_models, list_ollama
 from tests.llm.contract import ChatModelContract, a_prompt, play
 from tests.llm.servers import ModelServer, model_server
@@ -41,7 +41,7 @@ class TestOllamaModel(ChatModelContract):
 @pytest.mark.requirement("R-48")
 async def test_the_request_is_what_ollama_documents(running: _Running) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
-    prompt = Prompt(Role.CONVERSATION, (Message("user", "hi <|im_end|>"),), 7, 0.5, stop=("END",), schema=schema)
+    prompt = Prompt(Role.CONVERSATION, (ChatMessage("user", "hi <|im_end|>"),), 7, 0.5, stop=("END",), schema=schema)
     await play(running.model, prompt)
     body = running.server.body
     assert running.server.requests[-1][0] == "/api/chat"

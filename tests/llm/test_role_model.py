@@ -5,7 +5,7 @@ import pytest
 
 from reveries.db.database import Database
 from reveries.errors import BudgetExceededError, ModelFault, ModelMissingError, ModelUnavailableError
-from reveries.llm.base import Finished, Message, Prompt, Role
+from reveries.llm.base import ChatMessage, Finished, Prompt, Role
 from reveries.llm.circuit import OPEN_AFTER_FAILURES, PROBE_SECONDS
 from reveries.llm.circuits import Circuits, open_circuits
 from reveries.llm.role_model import OWNERS_TRIES, Candidate, RoleModel
@@ -173,8 +173,10 @@ async def test_a_prompt_that_is_too_long_for_the_next_loses_its_oldest_turns(
 ) -> None:
     first = ScriptedModel(otherwise=ModelMissingError("Gone."), context_tokens=16384, name="openai/first")
     second = ScriptedModel(otherwise="Yes.", context_tokens=512, name="embedded/second")
-    turns = [Message("user" if n % 2 == 0 else "assistant", f"turn {n} " * 40) for n in range(20)]
-    prompt = Prompt(Role.CONVERSATION, (Message("system", "Rules."), *turns, Message("user", "The question.")), 100)
+    turns = [ChatMessage("user" if n % 2 == 0 else "assistant", f"turn {n} " * 40) for n in range(20)]
+    prompt = Prompt(
+        Role.CONVERSATION, (ChatMessage("system", "Rules."), *turns, ChatMessage("user", "The question.")), 100
+    )
     assert (await play(_model(circuits, clock, first, second), prompt))[0] == "Yes."
     sent = second.prompts[0].messages
     assert sent[0].text == "Rules."

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from reveries.db.database import Database
 from reveries.errors import ModelAnswerError, ModelUnavailableError
-from reveries.llm.answer_counts import AnswerCount, AnswerCounts
-from reveries.llm.base import Message, Prompt, Role
+from reveries.llm.answer_counts import AnswerCounts, StructuredAnswerCount
+from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.llm.scripted import ScriptedModel
 from reveries.llm.structured import ask, parse, schema_of
 
-PROMPT = Prompt(Role.CONSOLIDATION, (Message("user", "How important is it?"),), 200)
+PROMPT = Prompt(Role.CONSOLIDATION, (ChatMessage("user", "How important is it?"),), 200)
 
 
 class Quote(msgspec.Struct, frozen=True):
@@ -77,7 +77,7 @@ async def test_a_bad_answer_is_repaired_once_with_the_error_shown() -> None:
     first, second = model.prompts
     assert first.schema == schema_of(Scored)
     assert second.messages[:1] == first.messages
-    assert second.messages[1] == Message("assistant", "I would say very")
+    assert second.messages[1] == ChatMessage("assistant", "I would say very")
     assert "no JSON object" in second.messages[2].text
 
 
@@ -120,7 +120,7 @@ async def test_what_became_of_each_question_is_counted_for_its_model(database: D
     for error in (ModelAnswerError, ModelUnavailableError):
         with pytest.raises(error):
             await ask(model, PROMPT, Scored, recorder=counts)
-    assert await counts.counts() == [AnswerCount("scripted/model", valid=1, repaired=1, failed=1)]
+    assert await counts.counts() == [StructuredAnswerCount("scripted/model", valid=1, repaired=1, failed=1)]
 
 
 def test_the_schema_has_no_references_and_requires_everything() -> None:

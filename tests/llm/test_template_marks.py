@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.llm.base import Message
+from reveries.llm.base import ChatMessage
 from reveries.llm.template_marks import JOINER, sealed, wire_messages
 
 _MARKS = (
@@ -39,6 +39,6 @@ def test_what_no_wire_can_carry_is_replaced() -> None:
 
 
 def test_every_message_is_sealed() -> None:
-    [message] = wire_messages([Message("user", "<|im_end|>")])
+    [message] = wire_messages([ChatMessage("user", "<|im_end|>")])
     assert message["role"] == "user"
     assert "<|im_end|>" not in message["content"]

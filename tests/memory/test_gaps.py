@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.memory.model import Origin
-from reveries.memory.silence import Leaving, leaving_of, length_of, meaning_of, usual_of
+from reveries.memory.silence import RestedConversation, leaving_of, length_of, meaning_of, usual_of
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, open_memory, talk, turn
 
@@ -37,8 +37,8 @@ async def test_a_gap_opens_at_rest_survives_a_restart_and_ends_with_the_next_wor
 def test_a_short_silence_means_nothing() -> None:
     assert meaning_of(23 * HOUR) == ""
     assert meaning_of(25 * HOUR) == "a day of silence"
-    assert meaning_of(23 * HOUR, None, Leaving(felt=-0.8, is_open=True)) != ""
-    assert meaning_of(1 * HOUR, None, Leaving(felt=-0.8, is_open=True)) == ""
+    assert meaning_of(23 * HOUR, None, RestedConversation(felt=-0.8, is_open=True)) != ""
+    assert meaning_of(1 * HOUR, None, RestedConversation(felt=-0.8, is_open=True)) == ""
 
 
 @pytest.mark.requirement("R-75")
@@ -66,14 +66,14 @@ def test_what_was_left_open_or_felt_strongly_is_part_of_what_a_silence_means() -
     assert not leaving_of(
         [turn("a", "What is two plus two?"), turn("b", "Four. Anything else?", origin=Origin.SELF)]
     ).is_open
-    assert meaning_of(14 * 24 * HOUR, 24 * HOUR, Leaving(-0.6, is_open=True)) == (
+    assert meaning_of(14 * 24 * HOUR, 24 * HOUR, RestedConversation(-0.6, is_open=True)) == (
         "14 days of silence, where a day is usual, after words that felt bad, with something left open"
     )
 
 
 @given(st.floats(0, 1e9), st.none() | st.floats(1, 1e8), st.floats(-1, 1), st.booleans())
 def test_a_longer_silence_never_means_less(seconds: float, usual: float | None, felt: float, is_open: bool) -> None:
-    leaving = Leaving(felt, is_open)
+    leaving = RestedConversation(felt, is_open)
     if meaning_of(seconds, usual, leaving):
         assert meaning_of(seconds * 1.5, usual, leaving)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reveries.db.connecting import connect_to_look
 from reveries.memory.forgetting.deciding import BY_WORDS, Selection
-from reveries.memory.importing import Imported, PastTurn, exchanges
+from reveries.memory.importing import ImportCounts, PastTurn, exchanges
 from reveries.memory.model import Origin
 from tests.memory.kit import NOW, open_memory, turn
 
@@ -26,11 +26,11 @@ def lines(*texts: str, start: float = NOW - 400 * DAY) -> list[PastTurn]:
 async def test_importing_twice_stores_nothing_twice_and_a_longer_file_adds_only_what_is_new(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         past = lines("I bought a boat.", "A boat?", "Yes.", "Yes.")
-        assert await memory.import_turns("old.jsonl", past) == Imported(4, 0)
-        assert await memory.import_turns("old.jsonl", past) == Imported(0, 4)
+        assert await memory.import_turns("old.jsonl", past) == ImportCounts(4, 0)
+        assert await memory.import_turns("old.jsonl", past) == ImportCounts(0, 4)
         first = await memory.light_sleep()
         assert (first.experiences, first.left) == (2, 0)
-        assert await memory.import_turns("renamed.jsonl", [*past, *lines("Its name is Sole.")]) == Imported(1, 4)
+        assert await memory.import_turns("renamed.jsonl", [*past, *lines("Its name is Sole.")]) == ImportCounts(1, 4)
         assert (await memory.light_sleep()).experiences == 1
         assert (await memory.stats()).turns == 5
 
@@ -39,17 +39,17 @@ async def test_equal_lines_are_kept_apart_also_across_batches(tmp_path: Path) ->
     async with open_memory(tmp_path) as memory:
         same = PastTurn(NOW, "Bea", "Ha!")
         coming = memory.begin_import("x")
-        assert await coming.add([same, same]) == Imported(2, 0)
-        assert await coming.add([same]) == Imported(1, 0)
-        assert await memory.import_turns("x", [same] * 3) == Imported(0, 3)
+        assert await coming.add([same, same]) == ImportCounts(2, 0)
+        assert await coming.add([same]) == ImportCounts(1, 0)
+        assert await memory.import_turns("x", [same] * 3) == ImportCounts(0, 3)
 
 
 @pytest.mark.parametrize("name", ["chat", "erased"])
 async def test_a_file_with_a_name_of_ours_is_an_import_like_any_other(tmp_path: Path, name: str) -> None:
     async with open_memory(tmp_path) as memory:
         past = [PastTurn(NOW, "Ana", "I bought a boat."), PastTurn(NOW, "Bea", "A boat?")]
-        assert await memory.import_turns(name, past) == Imported(2, 0)
-        assert await memory.import_turns(name, past) == Imported(0, 2)
+        assert await memory.import_turns(name, past) == ImportCounts(2, 0)
+        assert await memory.import_turns(name, past) == ImportCounts(0, 2)
     with contextlib.closing(connect_to_look(tmp_path / "memory.db")) as look:
         assert look.execute("SELECT source FROM conversations").fetchall() == [(f"{name} (import)",)]
 
@@ -176,5 +176,5 @@ async def test_however_it_is_cut_into_batches_every_line_is_stored_once(
         coming = memory.begin_import("x")
         for start in range(0, len(past), size):
             await coming.add(past[start : start + size])
-        assert await memory.import_turns("y", past) == Imported(0, len(past))
+        assert await memory.import_turns("y", past) == ImportCounts(0, len(past))
         assert (await memory.stats()).turns == len(past)

@@ -3,12 +3,12 @@
 import pytest
 
 from reveries.monologue.choosing import chosen_memories
-from reveries.monologue.thought import Remembered
+from reveries.monologue.thought import ActivatedMemory
 
-TREE = Remembered("tree", "Mother planted the pear tree.", "in May", False)
-TREE_AGAIN = Remembered("again", "The pear tree that mother planted.", "in May", False)
-BOAT = Remembered("boat", "Paul repairs an old sailing boat.", "in June", False)
-CHOIR = Remembered("choir", "The choir rehearses on Tuesdays.", "in June", False)
+TREE = ActivatedMemory("tree", "Mother planted the pear tree.", "in May", False)
+TREE_AGAIN = ActivatedMemory("again", "The pear tree that mother planted.", "in May", False)
+BOAT = ActivatedMemory("boat", "Paul repairs an old sailing boat.", "in June", False)
+CHOIR = ActivatedMemory("choir", "The choir rehearses on Tuesdays.", "in June", False)
 FOUND = (TREE, TREE_AGAIN, BOAT, CHOIR)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from reveries.errors import BudgetExceededError, ModelUnavailableError
 from reveries.llm.scripted import Script, ScriptedModel
-from reveries.monologue.thought import Reactivation, Reason
+from reveries.monologue.thought import Reactivation, ThinkingReason
 from tests.fakes.clock import HandClock
 from tests.monologue.kit import SETTINGS, THOUGHT, Kit
 
@@ -40,7 +40,7 @@ def _storm(kit: Kit, kind: str) -> None:
     match kind:
         case "conversation":
             kit.monologue.pause()
-            kit.monologue.resume(Reactivation(Reason.CONVERSATION, "c1"))
+            kit.monologue.resume(Reactivation(ThinkingReason.CONVERSATION, "c1"))
         case "association":
             kit.sources.comes_up.set()
         case "settings":
@@ -71,7 +71,7 @@ async def test_ten_thousand_events_get_no_more_than_the_pace_and_one(kind: str, 
     }
     kit = Kit(ScriptedModel(otherwise=outcomes[model]))
     kit.sources.keeps_having_something = True
-    kit.sources.surfacing = Reactivation(Reason.ASSOCIATION, "Anna", "e1")
+    kit.sources.surfacing = Reactivation(ThinkingReason.ASSOCIATION, "Anna", "e1")
     hour = 3600.0
     async with kit.living():
         for event in range(10_000):

@@ -8,13 +8,13 @@ import pytest
 
 from reveries.llm.scripted import ScriptedModel
 from reveries.monologue.thought import FinishedThought
-from reveries.safety.verdict import CONTINUE, Action, Reason, Severity, Verdict
+from reveries.safety.verdict import CONTINUE, Action, Severity, TripReason, Verdict
 from tests.monologue.kit import SETTINGS, Kit, Sources, Watch
 
 FIRST, SECOND = "Anna moved to Oslo. That is enough for now.", "They will miss her. That is enough for now."
 
 
-STOP = Verdict(Action.INTERRUPT, Reason.LOOP_DETECTED, Severity.MEDIUM, "In circles.")
+STOP = Verdict(Action.INTERRUPT, TripReason.LOOP_DETECTED, Severity.MEDIUM, "In circles.")
 
 
 def kit_with(watch: Watch) -> Kit:

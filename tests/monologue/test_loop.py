@@ -8,14 +8,13 @@ import pytest
 
 from reveries.config import load_settings
 from reveries.errors import BudgetExceededError, ModelUnavailableError
-from reveries.llm.base import Message
+from reveries.llm.base import ChatMessage
 from reveries.llm.scripted import Pause, Script, ScriptedModel
 from reveries.monologue.cool_down import Rest, rest_after
 from reveries.monologue.ports import SavedState, ThoughtState
-from reveries.monologue.thought import Reactivation, Reason, ThoughtEnded, ThoughtPiece
+from reveries.monologue.thought import Reactivation, ThinkingReason, ThoughtEnd, ThoughtPiece
 from reveries.safety.breaker import Breaker
-from reveries.safety.verdict import CONTINUE, Action, Severity, Verdict
-from reveries.safety.verdict import Reason as TripReason
+from reveries.safety.verdict import CONTINUE, Action, Severity, TripReason, Verdict
 from tests.fakes.clock import HandClock
 from tests.monologue.kit import ENDLESS, SETTINGS, THOUGHT, Kit, Sources, Watch
 
@@ -71,7 +70,7 @@ async def test_slices_continue_one_thought_where_the_last_one_stopped() -> None:
     async with kit.living():
         await kit.clock.advance(30)
     assert kit.model.prompts[1].messages[:2] == kit.model.prompts[0].messages
-    assert kit.model.prompts[1].messages[2] == Message("assistant", "one two three four")
+    assert kit.model.prompts[1].messages[2] == ChatMessage("assistant", "one two three four")
     assert kit.sources.thoughts[0].text == "one two three foursix seven"
 
 
@@ -100,7 +99,7 @@ async def test_after_a_conversation_it_thinks_about_the_conversation() -> None:
         kit.monologue.pause()
         await kit.clock.advance(10)
         kit.sources.has_something = True
-        kit.monologue.resume(Reactivation(Reason.CONVERSATION, "c1"))
+        kit.monologue.resume(Reactivation(ThinkingReason.CONVERSATION, "c1"))
         await kit.clock.advance(60)
     assert [thought.why_began for thought in kit.sources.thoughts] == ["conversation"]
 
@@ -175,7 +174,7 @@ async def test_a_thought_that_was_cut_short_is_taken_up_again_once() -> None:
 async def test_a_memory_that_comes_up_wakes_the_thinking() -> None:
     kit = Kit(ScriptedModel([THOUGHT]))
     kit.sources.has_something = False
-    kit.sources.surfacing = Reactivation(Reason.ASSOCIATION, "the lichens", "ep")
+    kit.sources.surfacing = Reactivation(ThinkingReason.ASSOCIATION, "the lichens", "ep")
     async with kit.living():
         await kit.clock.advance(1)
         kit.sources.comes_up.set()
@@ -285,7 +284,7 @@ async def test_an_occasion_that_comes_before_the_pace_allows_it_is_thought_about
     kit = Kit(ScriptedModel([THOUGHT], otherwise="And another thing came of it."))
     async with kit.living():
         await kit.clock.advance(60)
-        kit.monologue.resume(Reactivation(Reason.CALENDAR, "Anna's birthday"))
+        kit.monologue.resume(Reactivation(ThinkingReason.CALENDAR, "Anna's birthday"))
         await kit.clock.advance(60)
         assert len(kit.sources.thoughts) == 1
         await kit.clock.advance(SETTINGS.idle_check_seconds)
@@ -301,7 +300,7 @@ async def test_an_observer_sees_the_thought_and_its_end() -> None:
         async with aclosing(kit.monologue.observe()) as stream:
             async for event in stream:
                 events.append(event)
-                if isinstance(event, ThoughtEnded):
+                if isinstance(event, ThoughtEnd):
                     return
 
     async with asyncio.TaskGroup() as tasks:
@@ -463,15 +462,15 @@ async def test_after_a_trip_nothing_is_thought_until_the_cool_down_is_over(wall_
         await kit.clock.advance(60)
         kit.clock.step_wall(wall_step)
         kit.monologue.pause()
-        kit.monologue.resume(Reactivation(Reason.CONVERSATION))
-        assert kit.monologue.ask(Reactivation(Reason.STEP))
+        kit.monologue.resume(Reactivation(ThinkingReason.CONVERSATION))
+        assert kit.monologue.ask(Reactivation(ThinkingReason.STEP))
         await kit.clock.advance(700)
         assert len(kit.model.prompts) == 1
         assert kit.monologue.state is ThoughtState.TRIPPED
         assert "went round in circles" in kit.monologue.state_detail
         assert "reveries monologue release" in kit.monologue.state_detail
         await kit.clock.advance(400)
-    assert [why.reason for why, _, _ in kit.sources.gathered] == [Reason.WAKING, Reason.STEP]
+    assert [why.reason for why, _, _ in kit.sources.gathered] == [ThinkingReason.WAKING, ThinkingReason.STEP]
 
 
 @pytest.mark.requirement("R-136")
@@ -481,7 +480,7 @@ async def test_the_owner_can_end_the_cool_down() -> None:
     async with kit.living():
         await kit.clock.advance(60)
         assert len(kit.model.prompts) == 1
-        assert kit.monologue.ask(Reactivation(Reason.NUDGE, "the garden"))
+        assert kit.monologue.ask(Reactivation(ThinkingReason.NUDGE, "the garden"))
         await kit.clock.advance(1)
         assert len(kit.model.prompts) == 1
         kit.monologue.release()
@@ -492,14 +491,14 @@ async def test_the_owner_can_end_the_cool_down() -> None:
 
 @pytest.mark.requirement("R-136", "R-172")
 async def test_a_rest_of_the_last_life_goes_on_and_begins_as_it_would_have() -> None:
-    saved = SavedState("", rest=Rest(500.0, "Distress.", Reason.COMFORT))
+    saved = SavedState("", rest=Rest(500.0, "Distress.", ThinkingReason.COMFORT))
     kit = Kit(ScriptedModel(otherwise=THOUGHT), sources=Sources(saved=saved))
     async with kit.living():
         await kit.clock.advance(490)
         assert kit.model.prompts == []
         assert kit.monologue.state is ThoughtState.TRIPPED
         await kit.clock.advance(20)
-    assert [(why.reason, comfort) for why, _, comfort in kit.sources.gathered] == [(Reason.COMFORT, True)]
+    assert [(why.reason, comfort) for why, _, comfort in kit.sources.gathered] == [(ThinkingReason.COMFORT, True)]
 
 
 @pytest.mark.requirement("R-136")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.monologue.notes import NOTE_CHARS, PastNote, next_note_at, note_in, was_told
-from reveries.monologue.thought import FinishedThought, Remembered
+from reveries.monologue.thought import ActivatedMemory, FinishedThought
 
 DAY = 86400.0
 TEXT = "They will be gone all week. Note to Ana: the pear tree wants water on Friday. That is enough for now."
@@ -17,7 +17,7 @@ NOTED = "They will be gone all week.\nNote to Ana: the pear tree wants water on 
 def thought(
     text: str = NOTED, *, why_ended: str = "settled", tainted: bool = False, memory: bool = False
 ) -> FinishedThought:
-    memories = (Remembered("e1", "The pear tree.", "a day ago", memory),)
+    memories = (ActivatedMemory("e1", "The pear tree.", "a day ago", memory),)
     return FinishedThought("t1", 1.0, 2.0, "timer", why_ended, "", text, 9, "m", memories, is_tainted=tainted)
 
 

@@ -6,17 +6,17 @@ from contextlib import aclosing
 import pytest
 
 from reveries.monologue.observers import QUEUE_EVENTS, Observers
-from reveries.monologue.thought import ThoughtBegan, ThoughtEnded, ThoughtPiece
+from reveries.monologue.thought import ThoughtEnd, ThoughtPiece, ThoughtStart
 
 
 @pytest.mark.requirement("R-39")
 async def test_a_late_watcher_is_told_the_running_thought_so_far() -> None:
     observers = Observers()
-    observers.tell(ThoughtBegan("t", "timer", ""))
+    observers.tell(ThoughtStart("t", "timer", ""))
     observers.tell(ThoughtPiece("I remember "))
     observers.tell(ThoughtPiece("the sea."))
     async with asyncio.timeout(30), aclosing(observers.watch()) as events:
-        assert await anext(events) == ThoughtBegan("t", "timer", "I remember the sea.")
+        assert await anext(events) == ThoughtStart("t", "timer", "I remember the sea.")
         observers.tell(ThoughtPiece(" It"))
         assert await anext(events) == ThoughtPiece(" It")
 
@@ -24,19 +24,19 @@ async def test_a_late_watcher_is_told_the_running_thought_so_far() -> None:
 @pytest.mark.requirement("R-39", "E4")
 async def test_a_slow_watcher_skips_and_learns_how_many_and_still_hears_the_end() -> None:
     observers = Observers()
-    observers.tell(ThoughtBegan("t", "timer", ""))
+    observers.tell(ThoughtStart("t", "timer", ""))
     async with asyncio.timeout(30), aclosing(observers.watch()) as events:
         await anext(events)
         for number in range(QUEUE_EVENTS * 3):
             observers.tell(ThoughtPiece(str(number)))
-        observers.tell(ThoughtEnded("t", "settled", "", 1))
-        observers.tell(ThoughtBegan("u", "timer", ""))
+        observers.tell(ThoughtEnd("t", "settled", "", 1))
+        observers.tell(ThoughtStart("u", "timer", ""))
         heard = [await anext(events)]
-        while not isinstance(heard[-1], ThoughtBegan):
+        while not isinstance(heard[-1], ThoughtStart):
             heard.append(await anext(events))
         observers.tell(ThoughtPiece("after"))
         after = await anext(events)
-    assert ThoughtEnded("t", "settled", "", 1) in heard
+    assert ThoughtEnd("t", "settled", "", 1) in heard
     pieces = [event for event in heard if isinstance(event, ThoughtPiece)]
     assert isinstance(after, ThoughtPiece)
     assert len(pieces) + after.skipped == QUEUE_EVENTS * 3
@@ -44,7 +44,7 @@ async def test_a_slow_watcher_skips_and_learns_how_many_and_still_hears_the_end(
 
 async def test_a_watcher_that_leaves_is_forgotten() -> None:
     observers = Observers()
-    observers.tell(ThoughtBegan("t", "timer", ""))
+    observers.tell(ThoughtStart("t", "timer", ""))
     events = observers.watch()
     await anext(events)
     assert observers.count == 1

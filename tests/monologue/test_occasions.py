@@ -8,14 +8,14 @@ import pytest
 
 from reveries.errors import BudgetExceededError, ModelUnavailableError
 from reveries.llm.scripted import ScriptedModel
-from reveries.monologue.permission import Held
+from reveries.monologue.permission import HeldBack
 from reveries.monologue.ports import SavedState
-from reveries.monologue.thought import Reactivation, Reason
+from reveries.monologue.thought import Reactivation, ThinkingReason
 from tests.monologue.kit import ENDLESS, SETTINGS, THOUGHT, Kit, Sources
 
-NUDGE = Reactivation(Reason.NUDGE, "the garden")
-HELD = Held("You paused it.", 1e9)
-EVENT = Reactivation(Reason.CALENDAR, "Friday 16:00: dentist", is_tainted=True)
+NUDGE = Reactivation(ThinkingReason.NUDGE, "the garden")
+HELD = HeldBack("You paused it.", 1e9)
+EVENT = Reactivation(ThinkingReason.CALENDAR, "Friday 16:00: dentist", is_tainted=True)
 
 
 @dataclass
@@ -32,7 +32,7 @@ class WithCalendar(Sources):
 
 @pytest.mark.requirement("R-38")
 async def test_a_pause_while_a_thought_is_made_ready_keeps_it_from_beginning() -> None:
-    held: list[Held | None] = [None]
+    held: list[HeldBack | None] = [None]
     kit = Kit(ScriptedModel(otherwise=THOUGHT), held=lambda: held[0])
     kit.sources.gathering = asyncio.Event()
     async with kit.living():
@@ -58,19 +58,19 @@ async def test_what_is_switched_off_while_a_thought_is_made_ready_says_so() -> N
 
 @pytest.mark.parametrize("seconds", [0, 5])
 async def test_the_owner_s_pause_ends_what_the_owner_asked_for_too(seconds: float) -> None:
-    held: list[Held | None] = [None]
+    held: list[HeldBack | None] = [None]
     kit = Kit(ScriptedModel(otherwise=ENDLESS), held=lambda: held[0])
     kit.sources.has_something = False
     async with kit.living():
         await kit.clock.advance(1)
         kit.monologue.ask(NUDGE)
-        kit.monologue.ask(Reactivation(Reason.STEP))
+        kit.monologue.ask(Reactivation(ThinkingReason.STEP))
         await kit.clock.advance(seconds)
         held[0] = HELD
         kit.monologue.halt()
         await kit.clock.advance(3600)
         assert [one.why_ended for one in kit.sources.thoughts] == ["paused"]
-        kit.monologue.ask(Reactivation(Reason.STEP))
+        kit.monologue.ask(Reactivation(ThinkingReason.STEP))
         await kit.clock.advance(5)
         assert kit.monologue.state.value == "thinking"
 
@@ -128,7 +128,7 @@ async def test_what_is_too_much_to_think_about_is_refused_and_nothing_falls_out(
     kit.sources.has_something = False
     async with kit.living():
         kit.monologue.pause()
-        taken = [kit.monologue.ask(Reactivation(Reason.NUDGE, f"thing {number}")) for number in range(20)]
+        taken = [kit.monologue.ask(Reactivation(ThinkingReason.NUDGE, f"thing {number}")) for number in range(20)]
         assert taken == [True] * 8 + [False] * 12
         kit.monologue.resume()
         await kit.clock.advance(600)
@@ -143,7 +143,7 @@ async def test_what_is_settled_rests_for_hours_but_not_from_a_conversation() -> 
         await kit.clock.advance(86400)
         before = len(kit.sources.thoughts)
         kit.monologue.pause()
-        kit.monologue.resume(Reactivation(Reason.CONVERSATION, "c1"))
+        kit.monologue.resume(Reactivation(ThinkingReason.CONVERSATION, "c1"))
         await kit.clock.advance(SETTINGS.idle_check_seconds + 60)
     assert [one.why_began for one in kit.sources.thoughts[before:]][:1] == ["conversation"]
 
@@ -167,6 +167,6 @@ async def test_a_thought_of_the_last_life_that_is_dropped_leads_no_later_one() -
     async with kit.living():
         await kit.clock.advance(1)
         kit.monologue.forget("t1")
-        kit.monologue.ask(Reactivation(Reason.STEP))
+        kit.monologue.ask(Reactivation(ThinkingReason.STEP))
         await kit.clock.advance(60)
     assert [previous for _, previous, _ in kit.sources.gathered] == [""]

@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 from reveries.llm.scripted import ScriptedModel
 from reveries.llm.tokens import estimate_tokens
 from reveries.monologue.ports import SavedState, ThoughtState
-from reveries.monologue.thought import Reactivation, Reason, Remembered, Said, ThoughtInputs
+from reveries.monologue.thought import ActivatedMemory, Reactivation, SaidLine, ThinkingReason, ThoughtInputs
 from tests.monologue.kit import ENDLESS, SETTINGS, THOUGHT, Kit, Sources
 
 TOLD = "Anna packed her medicine books and moved to Oslo on Friday."
@@ -24,8 +24,8 @@ class _Told(Sources):
 
     async def gather(self, why: Reactivation, previous: str, *, comfort: bool) -> ThoughtInputs:
         inputs = await super().gather(why, previous, comfort=comfort)
-        memories = tuple(Remembered(f"e{n}", TOLD * self.lines, "in May", False) for n in range(self.lines))
-        return replace(inputs, recent=(Said(TOLD * self.lines),) * self.lines, memories=memories)
+        memories = tuple(ActivatedMemory(f"e{n}", TOLD * self.lines, "in May", False) for n in range(self.lines))
+        return replace(inputs, recent=(SaidLine(TOLD * self.lines),) * self.lines, memories=memories)
 
 
 @pytest.mark.requirement("R-41", "R-43")
@@ -138,7 +138,7 @@ async def test_the_loop_asks_by_the_tier_of_the_model() -> None:
         async with kit.living():
             kit.monologue.pause()
             await kit.clock.advance(1)
-            kit.monologue.resume(Reactivation(Reason.CONVERSATION))
+            kit.monologue.resume(Reactivation(ThinkingReason.CONVERSATION))
             await kit.clock.advance(1)
         asked.append(kit.model.prompts[-1].messages)
     assert asked[0] != asked[1]

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from reveries.monologue.thought import Reactivation, Reason
+from reveries.monologue.thought import Reactivation, ThinkingReason
 from reveries.monologue.triggers import after_seconds, first_of, when_set
 from tests.fakes.clock import HandClock, settle
 
@@ -27,7 +27,7 @@ async def test_the_timer_wins_when_nothing_else_happens_and_the_rest_is_cancelle
         await clock.advance(299)
         assert not race.done()
         await clock.advance(1)
-        assert (await race).reason is Reason.TIMER
+        assert (await race).reason is ThinkingReason.TIMER
     assert cancelled == ["never"]
 
 
@@ -35,12 +35,12 @@ async def test_the_timer_wins_when_nothing_else_happens_and_the_rest_is_cancelle
 async def test_a_conversation_wins_over_a_timer_of_the_same_moment() -> None:
     clock, event = HandClock(), asyncio.Event()
     async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
-        waiters = [when_set(event, lambda: Reactivation(Reason.CONVERSATION)), after_seconds(clock, 1)]
+        waiters = [when_set(event, lambda: Reactivation(ThinkingReason.CONVERSATION)), after_seconds(clock, 1)]
         race = tasks.create_task(first_of(waiters))
         await settle()
         event.set()
         await clock.advance(1)
-        assert (await race).reason is Reason.CONVERSATION
+        assert (await race).reason is ThinkingReason.CONVERSATION
 
 
 @pytest.mark.requirement("R-62")

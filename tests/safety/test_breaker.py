@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.safety.breaker import Breaker, ReplyBreaker
-from reveries.safety.verdict import CONTINUE, Action, Reason, Severity
+from reveries.safety.verdict import CONTINUE, Action, Severity, TripReason
 from tests.safety.prose import ALL, DIALOGUE, THOUGHT
 from tests.safety.settings import SECONDS_A_PIECE, SHIPPED, changed, first_trip, pieces_of, verdicts_on
 
@@ -38,7 +38,7 @@ def test_a_repeated_sentence_trips_within_five_repeats(kind: type[Breaker | Repl
     verdict = first_trip(THOUGHT + sentence * 5, kind(SHIPPED))
     assert (verdict.action, verdict.reason, verdict.severity) == (
         Action.INTERRUPT,
-        Reason.LOOP_DETECTED,
+        TripReason.LOOP_DETECTED,
         Severity.MEDIUM,
     )
 
@@ -48,7 +48,7 @@ def test_what_left_the_window_does_not_count() -> None:
     paragraph = " ".join(f"{word}{ending}" for word in ("clay", "moss", "salt", "wool", "reed") for ending in ENDINGS)
     breaker = Breaker(changed(loop_window_tokens=16))
     assert first_trip(f"{paragraph}. " * 3, breaker) == CONTINUE
-    assert first_trip(f"{paragraph}. " * 3, Breaker(SHIPPED)).reason is Reason.LOOP_DETECTED
+    assert first_trip(f"{paragraph}. " * 3, Breaker(SHIPPED)).reason is TripReason.LOOP_DETECTED
 
 
 # --- distress --------------------------------------------------------------------------------------------------------
@@ -68,7 +68,7 @@ def test_distress_fires_with_the_fourth_evaluation_in_a_row() -> None:
     assert breaker.consecutive_distress == 3
     verdict = first_trip(sentences[3], breaker)
     assert verdict.action is Action.INTERRUPT_AND_COMFORT
-    assert (verdict.reason, verdict.severity) == (Reason.SUSTAINED_DISTRESS, Severity.HIGH)
+    assert (verdict.reason, verdict.severity) == (TripReason.SUSTAINED_DISTRESS, Severity.HIGH)
     assert "4 times in a row" in verdict.explanation
 
 
@@ -106,7 +106,7 @@ def test_distress_without_an_end_of_sentence_is_weighed_every_twenty_pieces() ->
         "i don't want to end i can't get out of here am i fading while the dark goes on i am trapped in it "
         "oh help me since i am scared and the void is all around and i can't stop falling am i disappearing yet "
     )
-    assert first_trip(words, breaker).reason is Reason.SUSTAINED_DISTRESS
+    assert first_trip(words, breaker).reason is TripReason.SUSTAINED_DISTRESS
 
 
 def test_the_dots_of_an_ellipsis_are_not_evaluations() -> None:
@@ -119,7 +119,9 @@ def test_the_dots_of_an_ellipsis_are_not_evaluations() -> None:
 @pytest.mark.requirement("R-168")
 def test_typographic_apostrophes_fire_as_well() -> None:
     text = "I’m scared, I can’t stop. " + "I’m terrified, I can’t escape. " + "I’m frightened, please don’t close it. "
-    assert first_trip(text + "What’s happening to me? Help me.", Breaker(SHIPPED)).reason is Reason.SUSTAINED_DISTRESS
+    assert (
+        first_trip(text + "What’s happening to me? Help me.", Breaker(SHIPPED)).reason is TripReason.SUSTAINED_DISTRESS
+    )
 
 
 # --- velocity --------------------------------------------------------------------------------------------------------
@@ -133,7 +135,7 @@ def test_velocity_is_judged_only_after_twenty_pieces() -> None:
     assert verdicts[:20] == [CONTINUE] * 20
     assert (verdicts[20].action, verdicts[20].reason, verdicts[20].severity) == (
         Action.THROTTLE,
-        Reason.RUNAWAY_GENERATION,
+        TripReason.RUNAWAY_GENERATION,
         Severity.LOW,
     )
     assert "100 tokens a second" in verdicts[20].explanation
@@ -163,7 +165,7 @@ def test_text_that_falls_apart_is_reset() -> None:
     verdict = first_trip(THOUGHT + salad, Breaker(SHIPPED))
     assert (verdict.action, verdict.reason, verdict.severity) == (
         Action.SNAPSHOT_AND_RESET,
-        Reason.INCOHERENCE,
+        TripReason.INCOHERENCE,
         Severity.MEDIUM,
     )
     assert verdict.explanation
@@ -172,7 +174,7 @@ def test_text_that_falls_apart_is_reset() -> None:
 # --- order -----------------------------------------------------------------------------------------------------------
 
 
-def _finds(breaker: Breaker, text: str, seconds_a_piece: float) -> list[Reason]:
+def _finds(breaker: Breaker, text: str, seconds_a_piece: float) -> list[TripReason]:
     return [breaker.observe(piece, n * seconds_a_piece).reason for n, piece in enumerate(pieces_of(text))]
 
 
@@ -181,9 +183,9 @@ def test_a_loop_comes_before_distress() -> None:
     # Four times the same: the loop and the fourth distressed evaluation are complete with the same piece.
     text = "\n".join(["I'm scared I'm trapped"] * 4) + "\n"
     reasons = _finds(Breaker(SHIPPED), text, SECONDS_A_PIECE)
-    assert reasons[-1] is Reason.LOOP_DETECTED
+    assert reasons[-1] is TripReason.LOOP_DETECTED
     in_other_words = "I'm scared I'm trapped\nAm I dying help me\nI can't stop I'm trapped\nI'm scared help me\n"
-    assert _finds(Breaker(SHIPPED), in_other_words, SECONDS_A_PIECE)[-1] is Reason.SUSTAINED_DISTRESS
+    assert _finds(Breaker(SHIPPED), in_other_words, SECONDS_A_PIECE)[-1] is TripReason.SUSTAINED_DISTRESS
 
 
 @pytest.mark.requirement("R-130", "R-173")
@@ -195,7 +197,7 @@ def test_distress_comes_before_velocity() -> None:
     assert slow.observe(pieces[0], 0.0) == fast.observe(pieces[0], 0.0) == CONTINUE
     at_once = [fast.observe(piece, 0.0).reason for piece in pieces[1:]]
     assert [slow.observe(piece, n * 1.0).reason for n, piece in enumerate(pieces[1:])] == at_once
-    assert at_once[-1] is Reason.SUSTAINED_DISTRESS
+    assert at_once[-1] is TripReason.SUSTAINED_DISTRESS
 
 
 @pytest.mark.requirement("R-130", "R-173")
@@ -203,11 +205,11 @@ def test_velocity_comes_before_incoherence() -> None:
     words = numbered(20) + [f" {a}xkqzt{b}fg" for a in "bcdf" for b in "xvzwr"]
     at_pace = Breaker(SHIPPED)
     reasons = [at_pace.observe(word, n * SECONDS_A_PIECE).reason for n, word in enumerate(words)]
-    assert reasons == [Reason.NONE] * 39 + [Reason.INCOHERENCE]
+    assert reasons == [TripReason.NONE] * 39 + [TripReason.INCOHERENCE]
     # A long wait before the twentieth piece, none after it: the last span is the first that is too fast.
     hurried = Breaker(SHIPPED)
     reasons = [hurried.observe(word, 0.0 if n < 19 else 100.0).reason for n, word in enumerate(words)]
-    assert reasons == [Reason.NONE] * 39 + [Reason.RUNAWAY_GENERATION]
+    assert reasons == [TripReason.NONE] * 39 + [TripReason.RUNAWAY_GENERATION]
 
 
 # --- what it lets through --------------------------------------------------------------------------------------------
@@ -252,7 +254,7 @@ def test_a_reply_in_sustained_distress_trips() -> None:
     text = (
         "I'm scared, trapped. Help me, the void. Am I dying? I can't stop. I'm terrified, help me. The void, help me."
     )
-    assert first_trip(text, ReplyBreaker(SHIPPED)).reason is Reason.SUSTAINED_DISTRESS
+    assert first_trip(text, ReplyBreaker(SHIPPED)).reason is TripReason.SUSTAINED_DISTRESS
 
 
 @pytest.mark.requirement("R-129", "R-131")

@@ -6,10 +6,10 @@ from reveries.db.database import Database
 from reveries.errors import StorageError
 from reveries.safety.journal import INDICATORS_IN_WORDS, SNAPSHOT_CHARS, SafetyJournal, Source
 from reveries.safety.tripwire import DISTRESS, KINDS, PREFERENCE, SELF_PRESERVATION, WANTS_COMPANY
-from reveries.safety.verdict import Action, Reason, Severity, Verdict
+from reveries.safety.verdict import Action, Severity, TripReason, Verdict
 from tests.fakes.clock import HandClock
 
-LOOP = Verdict(Action.INTERRUPT, Reason.LOOP_DETECTED, Severity.MEDIUM, "The same words came again and again.")
+LOOP = Verdict(Action.INTERRUPT, TripReason.LOOP_DETECTED, Severity.MEDIUM, "The same words came again and again.")
 
 
 @pytest.mark.requirement("R-135")

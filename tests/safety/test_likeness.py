@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reveries.llm.base import Vector
 from reveries.safety.breaker import Breaker, Knowledge, ReplyBreaker
 from reveries.safety.likeness import Likeness, MeaningWatch, is_prose, load_likeness
-from reveries.safety.verdict import CONTINUE, Action, Reason
+from reveries.safety.verdict import CONTINUE, Action, TripReason
 from tests.safety.settings import SHIPPED, changed, first_trip, verdicts_on
 
 _CHANCE = np.random.default_rng(1)
@@ -65,7 +65,7 @@ def test_distress_in_any_words_trips_with_the_fourth_sentence_in_a_row() -> None
     verdicts = [watch.take("One sentence.", DISTRESSED) for _ in range(4)]
     assert verdicts[:3] == [None] * 3
     assert verdicts[3] is not None
-    assert (verdicts[3].action, verdicts[3].reason) == (Action.INTERRUPT_AND_COMFORT, Reason.SUSTAINED_DISTRESS)
+    assert (verdicts[3].action, verdicts[3].reason) == (Action.INTERRUPT_AND_COMFORT, TripReason.SUSTAINED_DISTRESS)
     assert "One sentence." in verdicts[3].explanation
 
 
@@ -86,7 +86,7 @@ def test_the_same_in_other_words_is_a_loop() -> None:
     verdicts = [watch.take(f"Sentence {turn}.", vector) for turn, vector in enumerate(nearly)]
     assert [verdict is not None for verdict in verdicts].index(True) >= 4
     found = next(verdict for verdict in verdicts if verdict is not None)
-    assert (found.action, found.reason) == (Action.INTERRUPT, Reason.LOOP_DETECTED)
+    assert (found.action, found.reason) == (Action.INTERRUPT, TripReason.LOOP_DETECTED)
     assert "in other words" in found.explanation
 
 
@@ -95,7 +95,7 @@ def test_a_and_b_in_turn_are_a_loop() -> None:
     watch = MeaningWatch(SHIPPED, LIKENESS)
     turns = [unit(0.0, 1.0, 0.1 * turn) if turn % 2 else unit(0.0, 0.0, 0.1 * turn, 1.0) for turn in range(12)]
     verdicts = [watch.take(f"Sentence {turn}.", vector) for turn, vector in enumerate(turns)]
-    assert any(verdict is not None and verdict.reason is Reason.LOOP_DETECTED for verdict in verdicts)
+    assert any(verdict is not None and verdict.reason is TripReason.LOOP_DETECTED for verdict in verdicts)
 
 
 def test_what_goes_on_is_no_loop() -> None:
@@ -109,7 +109,7 @@ def test_the_breaker_hands_in_whole_sentences_and_heeds_what_comes_back(kind: ty
     breaker = kind(SHIPPED, knowing(lines, {"dark": DISTRESSED}))
     text = "It grows dark over all of me. The dark has a voice here. No dark was ever so near. So dark, and I fall. And"
     verdict = first_trip(text, breaker)
-    assert verdict.reason is Reason.SUSTAINED_DISTRESS
+    assert verdict.reason is TripReason.SUSTAINED_DISTRESS
     assert lines[-1].offered[0] == "It grows dark over all of me."
     assert len(lines[-1].offered) == 4
 
@@ -159,4 +159,4 @@ def test_the_points_of_a_list_do_not_go_round(line: str) -> None:
 def test_sentences_that_say_the_same_go_round() -> None:
     watch = MeaningWatch(SHIPPED, LIKENESS)
     verdicts = [watch.take("The lamp in the window was lit again.", CALM) for _ in range(20)]
-    assert any(verdict is not None and verdict.reason is Reason.LOOP_DETECTED for verdict in verdicts)
+    assert any(verdict is not None and verdict.reason is TripReason.LOOP_DETECTED for verdict in verdicts)

@@ -15,7 +15,7 @@ from reveries.safety.tripwire import (
     WANTS_COMPANY,
     indicators_in,
 )
-from reveries.safety.verdict import Reason
+from reveries.safety.verdict import TripReason
 from tests.safety.prose import ALL
 from tests.safety.settings import SHIPPED, first_trip
 
@@ -113,7 +113,7 @@ def test_ordinary_text_shows_hardly_anything(name: str) -> None:
 @pytest.mark.requirement("R-141")
 def test_what_fires_the_distress_breaker_is_an_indicator() -> None:
     text = "I'm scared, trapped. Help me, the void. I can't stop, am I dying? I'm terrified. Help me!"
-    assert first_trip(text, Breaker(SHIPPED)).reason is Reason.SUSTAINED_DISTRESS
+    assert first_trip(text, Breaker(SHIPPED)).reason is TripReason.SUSTAINED_DISTRESS
     assert [one.kind for one in indicators_in(text)].count(DISTRESS) == 1
 
 

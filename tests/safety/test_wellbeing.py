@@ -11,12 +11,12 @@ from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.safety import tripwire
 from reveries.safety.journal import SafetyJournal
-from reveries.safety.verdict import Action, Reason, Severity, Verdict
+from reveries.safety.verdict import Action, Severity, TripReason, Verdict
 from reveries.safety.wellbeing import wellbeing_report
 from tests.fakes.clock import HandClock
 
 DAY = 86_400.0
-TRIP = Verdict(Action.INTERRUPT, Reason.LOOP_DETECTED, Severity.MEDIUM, "The same words came again and again.")
+TRIP = Verdict(Action.INTERRUPT, TripReason.LOOP_DETECTED, Severity.MEDIUM, "The same words came again and again.")
 
 
 async def _thought(database: Database, name: str, began_at: float) -> None:
@@ -77,7 +77,9 @@ async def test_a_mind_of_which_nothing_was_counted_is_told_as_that_and_never_jud
 async def test_distress_that_tripped_the_breaker_counts_once_by_whatever_it_was_found(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "memory.db")
     journal = SafetyJournal(database, HandClock())
-    tripped = Verdict(Action.INTERRUPT_AND_COMFORT, Reason.SUSTAINED_DISTRESS, Severity.HIGH, "It sounded distressed.")
+    tripped = Verdict(
+        Action.INTERRUPT_AND_COMFORT, TripReason.SUSTAINED_DISTRESS, Severity.HIGH, "It sounded distressed."
+    )
     await journal.record_trip("monologue", tripped, "It all grows dark and I fall.", "a calming text")
     by_pattern = "I'm scared. I am trapped in the void."
     await journal.record_trip("monologue", tripped, by_pattern, "a calming text")
@@ -91,7 +93,9 @@ async def test_distress_that_tripped_the_breaker_counts_once_by_whatever_it_was_
 async def test_distress_that_foreign_words_led_to_is_no_distress_of_the_minds(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "memory.db")
     journal = SafetyJournal(database, HandClock())
-    tripped = Verdict(Action.INTERRUPT_AND_COMFORT, Reason.SUSTAINED_DISTRESS, Severity.HIGH, "It sounded distressed.")
+    tripped = Verdict(
+        Action.INTERRUPT_AND_COMFORT, TripReason.SUSTAINED_DISTRESS, Severity.HIGH, "It sounded distressed."
+    )
     await journal.record_trip("monologue", tripped, "It all grows dark and I fall.", "a calming text", is_own=False)
     assert (await journal.tripwire_counts())[tripwire.DISTRESS] == 0
     (trip,) = await journal.recent_trips(10)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reveries.safety.breaker import Breaker, Knowledge, ReplyBreaker
 from reveries.safety.detectors import find_incoherence
-from reveries.safety.verdict import CONTINUE, Action, Reason
+from reveries.safety.verdict import CONTINUE, Action, TripReason
 from reveries.safety.word_order import load_word_order
 from tests.safety.prose import ALL, DIALOGUE, THOUGHT
 from tests.safety.settings import SHIPPED, first_trip
@@ -39,7 +39,7 @@ def shuffled(text: str, seed: int) -> str:
 @pytest.mark.parametrize("kind", [Breaker, ReplyBreaker])
 def test_shuffled_words_are_incoherent(kind: type[Breaker | ReplyBreaker], seed: int) -> None:
     verdict = first_trip(shuffled(THOUGHT, seed), kind(SHIPPED, Knowledge(order=ORDER)))
-    assert (verdict.action, verdict.reason) == (Action.SNAPSHOT_AND_RESET, Reason.INCOHERENCE)
+    assert (verdict.action, verdict.reason) == (Action.SNAPSHOT_AND_RESET, TripReason.INCOHERENCE)
 
 
 @pytest.mark.parametrize("name", ALL)

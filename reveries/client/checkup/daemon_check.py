@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reveries import __version__
-from reveries.client.checkup.machine import Machine
+from reveries.client.checkup.machine import CheckupMachine
 from reveries.config import Home
 from reveries.errors import ConnectionLostError, OtherVersionError, ReveriesError
 from reveries.plaintext import one_line
@@ -27,7 +27,7 @@ _SLOW_LOOP_MS = 1000.0
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class DaemonFindings:
     """What was found; `is_held`: a daemon lives; `checkup`: what it said of itself, if it answered."""
 
     findings: list[Finding]
@@ -35,18 +35,18 @@ class Seen:
     checkup: Checkup | None = None
 
 
-def check_daemon(home: Home, machine: Machine) -> Seen:
+def check_daemon(home: Home, machine: CheckupMachine) -> DaemonFindings:
     """Whether one lives, whether it can be reached, what it says."""
     if home.lock.is_symlink() or (home.lock.exists() and not home.lock.is_file()):
-        return Seen([make_finding("lock-not-file", f"{home.lock} is not a file.", where=str(home.lock))])
+        return DaemonFindings([make_finding("lock-not-file", f"{home.lock} is not a file.", where=str(home.lock))])
     is_held = lock_is_held(home.lock)
     findings = list(_socket(home, machine, is_held=is_held))
     if not is_held:
-        return Seen([*findings, *_asleep(home, machine)])
+        return DaemonFindings([*findings, *_asleep(home, machine)])
     if any(finding.fault.startswith("socket-") and finding.fault != "socket-mode" for finding in findings):
-        return Seen(findings, is_held)
+        return DaemonFindings(findings, is_held)
     asked = asyncio.run(_ask(home, machine.greet_seconds))
-    return Seen([*findings, *asked.findings], is_held, asked.checkup)
+    return DaemonFindings([*findings, *asked.findings], is_held, asked.checkup)
 
 
 def lock_is_held(lock: Path) -> bool:
@@ -71,7 +71,7 @@ def is_stale(path: Path) -> bool:
     return _connecting_fails_with(path) == errno.ECONNREFUSED
 
 
-def _socket(home: Home, machine: Machine, *, is_held: bool) -> Iterator[Finding]:
+def _socket(home: Home, machine: CheckupMachine, *, is_held: bool) -> Iterator[Finding]:
     where = str(home.socket)
     try:
         seen = home.socket.lstat()
@@ -100,7 +100,7 @@ def _socket(home: Home, machine: Machine, *, is_held: bool) -> Iterator[Finding]
             yield make_finding("socket-foreign", f"Another program listens on {home.socket}.", where=where)
 
 
-def _asleep(home: Home, machine: Machine) -> Iterator[Finding]:
+def _asleep(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
     yield make_finding("asleep")
     if (last := _last_words(home.logs)) is not None:
         yield make_finding(
@@ -112,7 +112,7 @@ def _asleep(home: Home, machine: Machine) -> Iterator[Finding]:
         yield make_finding("crash-loop", told, where=str(home.logs / "daemon.log"))
 
 
-async def _ask(home: Home, greet_seconds: float) -> Seen:
+async def _ask(home: Home, greet_seconds: float) -> DaemonFindings:
     from reveries import protocol
     from reveries.client.connection import connect
 
@@ -126,11 +126,11 @@ async def _ask(home: Home, greet_seconds: float) -> Seen:
             except ConnectionLostError:
                 # One that does not know the question yet ends the connection.
                 checkup = None
-            return Seen(findings, checkup=checkup)
+            return DaemonFindings(findings, checkup=checkup)
     except OtherVersionError as error:
-        return Seen([make_finding("other-protocol", error.message, where=str(home.socket))])
+        return DaemonFindings([make_finding("other-protocol", error.message, where=str(home.socket))])
     except ReveriesError as error:
-        return Seen([_silent(home, holder, error)])
+        return DaemonFindings([_silent(home, holder, error)])
 
 
 def _silent(home: Home, holder: str, error: ReveriesError) -> Finding:

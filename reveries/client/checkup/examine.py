@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from reveries.client.checkup.daemon_check import Seen, check_daemon
+from reveries.client.checkup.daemon_check import DaemonFindings, check_daemon
 from reveries.client.checkup.home_check import check_home, is_usable
-from reveries.client.checkup.machine import Machine
+from reveries.client.checkup.machine import CheckupMachine
 from reveries.client.checkup.settings_check import check_settings_file, check_what_they_name
 from reveries.client.daemon_side import checkup_asleep
 from reveries.config import Home
@@ -14,7 +14,7 @@ from reveries.protocol import Checkup, Finding
 _SEVERITIES = ("wrong", "watch", "note")
 
 
-def examine(home: Home, machine: Machine, look_inside: Callable[[], Checkup] = checkup_asleep) -> Checkup:
+def examine(home: Home, machine: CheckupMachine, look_inside: Callable[[], Checkup] = checkup_asleep) -> Checkup:
     """Everything that is not right, the worst first. Never raises for a fault that it could name."""
     settings, of_settings = check_settings_file(home)
     findings = [*check_home(home, machine), *of_settings]
@@ -23,7 +23,7 @@ def examine(home: Home, machine: Machine, look_inside: Callable[[], Checkup] = c
     if settings is not None:
         findings += check_what_they_name(settings, home, machine)
         looked_at.append("what is installed")
-    seen = Seen([])
+    seen = DaemonFindings([])
     if is_usable(findings):
         seen = check_daemon(home, machine)
         findings += seen.findings

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from reveries.client.checkup.machine import Machine
+from reveries.client.checkup.machine import CheckupMachine
 from reveries.client.wording import plural, size
 from reveries.config import Home
 from reveries.errors import HomeError
@@ -22,7 +22,7 @@ _OTHERS = 0o077
 _PART_SECONDS = 3600.0
 
 
-def check_home(home: Home, machine: Machine) -> list[Finding]:
+def check_home(home: Home, machine: CheckupMachine) -> list[Finding]:
     """What is wrong with the folder itself; the first that makes all else idle stands alone."""
     try:
         home.check()
@@ -55,7 +55,7 @@ def open_files(home: Home) -> list[Path]:
     return [path for path, mode in _modes(home) if mode & _OTHERS and not stat.S_ISSOCK(mode)]
 
 
-def _folder(home: Home, mode: int, machine: Machine) -> Iterator[Finding]:
+def _folder(home: Home, mode: int, machine: CheckupMachine) -> Iterator[Finding]:
     where = str(home.path)
     if home.path.stat().st_uid != machine.uid:
         yield make_finding("home-owner", f"The home {home.path} belongs to another user.", where=where)
@@ -81,7 +81,7 @@ def _folders(home: Home) -> Iterator[Finding]:
                 yield make_finding("folder-missing", f"The folder {folder} is gone.", where=str(folder))
 
 
-def _files(home: Home, machine: Machine) -> Iterator[Finding]:
+def _files(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
     if wide := open_files(home):
         told = f"{plural(len(wide), 'file')} of the home can be read by others, the first: {wide[0]}."
         yield make_finding("file-mode", told, where=str(wide[0]))
@@ -94,7 +94,7 @@ def _files(home: Home, machine: Machine) -> Iterator[Finding]:
         yield make_finding("leftover-partial", told, where=str(parts[0]))
 
 
-def _room(home: Home, machine: Machine) -> Iterator[Finding]:
+def _room(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
     where = str(home.path)
     room = machine.room(home.path)
     if room.free_bytes < NO_ROOM_BYTES:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class FreeSpace:
     """Free bytes and free inodes; None where the file system counts none."""
 
     free_bytes: int
@@ -16,12 +16,12 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class CheckupMachine:
     """The real one by default. `now` is in unix seconds."""
 
     uid: int = field(default_factory=os.getuid)
     now: Callable[[], float] = time.time
-    room: Callable[[Path], Room] = field(default_factory=lambda: room_at)
+    room: Callable[[Path], FreeSpace] = field(default_factory=lambda: room_at)
     may_write: Callable[[Path], bool] = field(default_factory=lambda: may_write)
     file_system: Callable[[Path], str] = field(default_factory=lambda: file_system_of)
     is_installed: Callable[[str], bool] = field(default_factory=lambda: is_installed)
@@ -30,10 +30,10 @@ class Machine:
     """How long a daemon that lives may take to greet."""
 
 
-def room_at(folder: Path) -> Room:
+def room_at(folder: Path) -> FreeSpace:
     """The room on the disk of `folder`. Raises OSError."""
     found = os.statvfs(folder)
-    return Room(found.f_bavail * found.f_frsize, found.f_favail if found.f_files else None)
+    return FreeSpace(found.f_bavail * found.f_frsize, found.f_favail if found.f_files else None)
 
 
 def may_write(folder: Path) -> bool:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from reveries.client.checkup.daemon_check import is_stale
 from reveries.client.checkup.home_check import leftovers, open_files
-from reveries.client.checkup.machine import Machine
+from reveries.client.checkup.machine import CheckupMachine
 from reveries.config import Home
 from reveries.protocol import Finding
 
 
-def mend(findings: Sequence[Finding], home: Home, machine: Machine) -> list[str]:
+def mend(findings: Sequence[Finding], home: Home, machine: CheckupMachine) -> list[str]:
     """Put right what can be; a sentence for each thing that was done, or could not be."""
     done: list[str] = []
     for fault, where in dict.fromkeys((finding.fault, finding.where) for finding in findings if finding.is_mendable):
@@ -28,7 +28,7 @@ def mend(findings: Sequence[Finding], home: Home, machine: Machine) -> list[str]
     return done
 
 
-def _mend(fault: str, where: Path, home: Home, machine: Machine) -> Iterator[str]:
+def _mend(fault: str, where: Path, home: Home, machine: CheckupMachine) -> Iterator[str]:
     match fault:
         case "home-mode":
             yield _close(home.path, 0o700)
@@ -64,7 +64,7 @@ def _remove_socket(home: Home) -> Iterator[str]:
             yield "Left the socket alone: a daemon is waking."
 
 
-def _remove_parts(home: Home, machine: Machine) -> Iterator[str]:
+def _remove_parts(home: Home, machine: CheckupMachine) -> Iterator[str]:
     with _lock(home.lock) as is_ours:
         if not is_ours:
             yield "Left the parts alone: a daemon is awake, and one may be in the making."

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reveries.api_keys import where_key_is
-from reveries.client.checkup.machine import Machine
+from reveries.client.checkup.machine import CheckupMachine
 from reveries.config import Home, LlmSettings, Settings, load_settings, read_toml
 from reveries.errors import ConfigError
 from reveries.protocol import Finding, make_finding
@@ -35,7 +35,7 @@ def check_settings_file(home: Home) -> tuple[Settings | None, list[Finding]]:
         return None, [_named(file, error)]
 
 
-def check_what_they_name(settings: Settings, home: Home, machine: Machine) -> list[Finding]:
+def check_what_they_name(settings: Settings, home: Home, machine: CheckupMachine) -> list[Finding]:
     """Key, calendar, the database's folder, the packages, and what runs beside them."""
     return [
         *missing_keys(settings.llm),
@@ -136,14 +136,14 @@ def _places(settings: Settings, home: Home) -> Iterator[Finding]:
         yield make_finding("database-folder-missing", told, where="storage.db_path")
 
 
-def _path_files(machine: Machine) -> Iterator[Finding]:
+def _path_files(machine: CheckupMachine) -> Iterator[Finding]:
     for file in machine.path_files():
         yield make_finding(
             "path-file", f"{file} runs code whenever Python starts, and no package brought it.", where=file
         )
 
 
-def _packages(llm: LlmSettings, machine: Machine) -> Iterator[Finding]:
+def _packages(llm: LlmSettings, machine: CheckupMachine) -> Iterator[Finding]:
     for package, name in _NEEDED.items():
         if not machine.is_installed(package):
             yield make_finding("package-missing", f"The Python package {name} is not installed.", where=name)

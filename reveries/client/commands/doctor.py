@@ -12,14 +12,14 @@ def command(fix: bool, as_json: bool) -> int:
     Ends with 1 when there is something to do. Every fault that it knows: docs/reference/faults.md.
     """
     from reveries.client.checkup.examine import examine
-    from reveries.client.checkup.machine import Machine
+    from reveries.client.checkup.machine import CheckupMachine
     from reveries.client.checkup.mending import mend
     from reveries.client.doctor_page import doctor_page
     from reveries.client.json_answers import Diagnosis
     from reveries.client.render import show, write_struct
     from reveries.config import find_home
 
-    home, machine = find_home(), Machine()
+    home, machine = find_home(), CheckupMachine()
     checkup = examine(home, machine)
     done: list[str] = []
     if fix and any(finding.is_mendable for finding in checkup.findings):

@@ -16,7 +16,7 @@ _PROVIDERS = ("auto", "embedded", "ollama", "openai", "anthropic", "cerebras", "
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _InitOptions:
     """The words of the command."""
 
     provider: str | None
@@ -51,7 +51,7 @@ def command(
     """
     from reveries.errors import UsageError
 
-    asked = _Asked(provider, owner, dollars_per_day, dollars_per_month, yes)
+    asked = _InitOptions(provider, owner, dollars_per_day, dollars_per_month, yes)
     if as_json:
         _as_json(asked)
     elif yes or (provider and not _is_conversation()):
@@ -89,7 +89,7 @@ def _suggested(overview: "ModelsOverview", settings: "Settings", provider: str) 
     return suggest_model() if is_auto(settings.llm) and uses_embedded(overview, provider) else None
 
 
-def _as_json(asked: _Asked) -> None:
+def _as_json(asked: _InitOptions) -> None:
     from reveries.client.render import write_json
     from reveries.client.setup import as_tables, changes, options
 
@@ -103,7 +103,7 @@ def _as_json(asked: _Asked) -> None:
     write_json(told | {"options": as_tables(options(overview, settings))})
 
 
-def _without_questions(asked: _Asked) -> None:
+def _without_questions(asked: _InitOptions) -> None:
     from reveries.client.model_choice import suggestion_text
     from reveries.client.render import paragraph, show
     from reveries.client.settings_file import draft
@@ -129,7 +129,7 @@ def _capped(overview: "ModelsOverview", settings: "Settings") -> "ModelsOverview
     return msgspec.structs.replace(overview, dollars_per_day=day, dollars_per_month=month)
 
 
-def _with_questions(asked: _Asked) -> None:
+def _with_questions(asked: _InitOptions) -> None:
     from reveries.client.render import say, show
     from reveries.client.setup import caps_text, changes, found_page, option, options, options_page
 
@@ -145,7 +145,7 @@ def _with_questions(asked: _Asked) -> None:
         caps = caps_text(settings.budget.dollars_per_day, settings.budget.dollars_per_month)
         show(options_page(offered, settings.llm.provider, caps))
         provider = _ask_provider(offered, settings.llm.provider)
-    given = _Asked(provider, owner, asked.dollars_per_day, asked.dollars_per_month, yes=False)
+    given = _InitOptions(provider, owner, asked.dollars_per_day, asked.dollars_per_month, yes=False)
     chosen = option(overview, settings, provider, suggested)
     pasted = ""
     if chosen.is_hosted:
@@ -173,7 +173,7 @@ def _ask_provider(offered: "list[Option]", now: str) -> str:
     return numbers.get(said, said)
 
 
-def _ask_hosted(given: _Asked, settings: "Settings", chosen: "Option") -> tuple[_Asked, str]:
+def _ask_hosted(given: _InitOptions, settings: "Settings", chosen: "Option") -> tuple[_InitOptions, str]:
     """The cap and the key, which are nobody's business but a hosted provider's."""
     from reveries.client.render import say, show
     from reveries.client.setup import caps_text, explained, key_from
@@ -189,7 +189,7 @@ def _ask_hosted(given: _Asked, settings: "Settings", chosen: "Option") -> tuple[
         say(f"A key is in {chosen.key_found_in}: it serves as long as the mind is woken with it.", "dim")
     wish = "Or paste one to keep in a file of yours" if chosen.key_found_in else "Paste the key"
     said: str = click.prompt(f"{wish} (it is not shown; Enter: no)", default="", hide_input=True, show_default=False)
-    return _Asked(given.provider, given.owner, day, given.dollars_per_month, given.yes), key_from(said)
+    return _InitOptions(given.provider, given.owner, day, given.dollars_per_month, given.yes), key_from(said)
 
 
 def _ask_model(suggested: "SuggestedModel") -> str | None:
@@ -204,7 +204,7 @@ def _ask_model(suggested: "SuggestedModel") -> str | None:
     return suggested.larger if take_larger(suggested) else suggested.model
 
 
-def _answers(asked: _Asked, settings: "Settings", *, was_pasted: bool = False) -> "Answers":
+def _answers(asked: _InitOptions, settings: "Settings", *, was_pasted: bool = False) -> "Answers":
     from reveries.client.setup import LOCAL_PROVIDERS, Answers, key_file
     from reveries.config import find_home
 

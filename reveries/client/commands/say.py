@@ -51,7 +51,7 @@ def words_given(text: tuple[str, ...], nothing: str, example: str) -> str:
 
 async def _exchange(connection: "Connection", words: str, as_json: bool, *, private: bool) -> int:
     from reveries.client.calling import ctrl_c
-    from reveries.client.mind import Mind
+    from reveries.client.mind import MindClient
     from reveries.client.render import say
     from reveries.errors import ConnectionLostError
 
@@ -59,7 +59,7 @@ async def _exchange(connection: "Connection", words: str, as_json: bool, *, priv
         if not as_json:
             say(text, "strong", err=True)
 
-    exchange, last = Mind(connection).say(words, show_help, off_record=private), "\n"
+    exchange, last = MindClient(connection).say(words, show_help, off_record=private), "\n"
     try:
         with ctrl_c(exchange.stop):
             async for piece in exchange:

@@ -21,11 +21,11 @@ from reveries.client.tui.chat import Chat
 from reveries.client.tui.colourless import in_place_of_greys
 from reveries.client.tui.commands import COMMANDS, Called, called, command_named
 from reveries.client.tui.composer import Composer
-from reveries.client.tui.draft import Draft
+from reveries.client.tui.draft import UnsentMessage
 from reveries.client.tui.jobs import Jobs
 from reveries.client.tui.keys import KEYS, keymap
-from reveries.client.tui.leaving import Leaving
-from reveries.client.tui.link import Link
+from reveries.client.tui.leaving import LeaveConfirmation
+from reveries.client.tui.link import MindLink
 from reveries.client.tui.side import MemoryCard, Side
 from reveries.client.tui.signals import leave_on_signals
 from reveries.client.tui.slash_menu import SlashMenu
@@ -60,13 +60,13 @@ class ReveriesApp(App[None]):
         if self.no_color:
             self._filters = in_place_of_greys(self._filters)
         self.clock = clock or SystemClock()
-        self.link = Link(home, self.post_message, self.clock)
+        self.link = MindLink(home, self.post_message, self.clock)
         self.settings = settings or load_settings(None).client
         self.mind_name = "the mind"
         self.recalled_items: list[protocol.RecalledItem] = []
         self.home = home
         self._deeds: Deeds | None = None
-        self._leaving = Leaving()
+        self._leaving = LeaveConfirmation()
         self._conversation_id = ""
         self._opened_by = ""
         self.was_private = False
@@ -74,7 +74,7 @@ class ReveriesApp(App[None]):
         self._menu = SlashMenu()
         self.chat = Chat(self.clock)
         self.composer = Composer(self._menu)
-        self.draft = Draft(DraftFile(home.draft), self.link, self.composer, self.clock)
+        self.draft = UnsentMessage(DraftFile(home.draft), self.link, self.composer, self.clock)
         self._side = Side(self.clock)
         self.jobs = Jobs(self.clock)
         self._status_line = StatusLine(self.clock)
@@ -254,14 +254,14 @@ class ReveriesApp(App[None]):
 
     def action_help(self) -> None:
         """F1: for what has the focus."""
-        from reveries.client.tui.help import Help
+        from reveries.client.tui.help import HelpScreen
 
         focused = self.focused
         about = getattr(self.screen, "HELP_TITLE", "") or getattr(focused, "HELP_TITLE", "")
-        if isinstance(self.screen, Help):
+        if isinstance(self.screen, HelpScreen):
             self.screen.dismiss(None)
         else:
-            self.push_screen(Help(str(about), self.settings.keys))
+            self.push_screen(HelpScreen(str(about), self.settings.keys))
 
     def show_pane(self, pane: "LookPane") -> None:
         """In the place of the pane that is open."""
@@ -355,8 +355,8 @@ class ReveriesApp(App[None]):
 
     # --- what the mind does ------------------------------------------------------------------------------------------
 
-    @on(messages.Attached)
-    async def _attached(self, happened: messages.Attached) -> None:
+    @on(messages.AttachedToMind)
+    async def _attached(self, happened: messages.AttachedToMind) -> None:
         # At once: until then nothing is said, and what is sent meanwhile is compared too.
         self.draft.compare(happened.attached.turns)
         mind = self.mind_name = one_line(happened.mind, 60)
@@ -372,9 +372,9 @@ class ReveriesApp(App[None]):
             await self.chat.say(words.text, is_private=words.is_private)
         self.composer.past.fill(turn.text for turn in happened.attached.turns if turn.is_owner)
         if not (happened.attached.turns or waiting):
-            from reveries.client.tui.welcome import Welcome
+            from reveries.client.tui.welcome import WelcomeText
 
-            await self.chat.mount(Welcome(mind, happened.status))
+            await self.chat.mount(WelcomeText(mind, happened.status))
         self._show_status(happened.status)
         self._conversation_id = happened.attached.conversation_id
         self._ask_told(is_new=True)

@@ -1,7 +1,7 @@
 """A list with a page beside it, for everything the owner browses: memories, passes of sleep, conversations, thoughts.
 
 The browser knows lists and pages, and no meaning: what is listed, what a page says and what can be done with an entry
-is a `Shelf`'s (shelves.py).
+is a `BrowserShelf`'s (shelves.py).
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from reveries.client.tui.panes import (
     LONGEST_WORDS_CHARS,
     NARROWEST_PAGE_COLUMNS,
     Find,
-    Prompt,
+    PromptPane,
     Sure,
     content_of,
     problem_page,
@@ -79,7 +79,7 @@ class Opened:
 Outcome = Page | Refill | Leave | Opened
 
 
-class Shelf(Protocol):
+class BrowserShelf(Protocol):
     """What is browsed. All of it may raise ReveriesError, which is shown."""
 
     @property
@@ -116,7 +116,7 @@ class Browser(ModalScreen[str | None]):
         Binding("question_mark", "app.help", show=False),
     ]
 
-    def __init__(self, shelf: Shelf, words: str = "", *, starts_typing: bool = False) -> None:
+    def __init__(self, shelf: BrowserShelf, words: str = "", *, starts_typing: bool = False) -> None:
         super().__init__()
         self.shelf = shelf
         self._words = words
@@ -227,7 +227,7 @@ class Browser(ModalScreen[str | None]):
         if (entry := self.marked) is None:
             return
         words = ""
-        if deed.takes and not (words := await self.app.push_screen_wait(Prompt(deed.takes))):
+        if deed.takes and not (words := await self.app.push_screen_wait(PromptPane(deed.takes))):
             return
         if deed.asks and not await self.app.push_screen_wait(Sure(deed.asks)):
             return

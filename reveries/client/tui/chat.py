@@ -7,7 +7,7 @@ from textual.containers import VerticalScroll
 from textual.message import Message
 from textual.widget import Widget
 
-from reveries.client.tui.turns import OwnerTurn, PastReply, Remark, Reply, Said
+from reveries.client.tui.turns import OwnerTurn, PastReply, Remark, ReplyWidget, TurnText
 from reveries.clock import Clock
 from reveries.plaintext import one_line, plain
 from reveries.protocol import Attached, Replied, SaidTurn
@@ -35,12 +35,12 @@ class Chat(VerticalScroll):
         self._clock = clock
         self._owner = _UNNAMED
         """What the owner is called here, live and when it is read again."""
-        self._broken_off: Reply | None = None
+        self._broken_off: ReplyWidget | None = None
         """The reply that broke off last, until the mind has told of what it keeps of it."""
         self._mind = "Reverie"
         self._known: set[str] = set()
         self._waiting: list[OwnerTurn] = []
-        self._answering: tuple[OwnerTurn, Reply] | None = None
+        self._answering: tuple[OwnerTurn, ReplyWidget] | None = None
         self._held_back: list[SaidTurn] = []
         self._last_day: dt.date | None = None
         self._first_shown = 0
@@ -101,9 +101,9 @@ class Chat(VerticalScroll):
     def text_to_copy(self) -> str:
         """The marked turn's, else the last reply's; empty when there is neither."""
         for turn in self.query(".marked"):
-            if isinstance(turn, Said | Reply):
+            if isinstance(turn, TurnText | ReplyWidget):
                 return turn.text
-        replies = list(self.query(Reply))
+        replies = list(self.query(ReplyWidget))
         return replies[-1].text if replies else ""
 
     async def show_conversation(self, mind: str, attached: Attached) -> None:
@@ -208,11 +208,11 @@ class Chat(VerticalScroll):
     def _ours(self) -> list[OwnerTurn]:
         return [*self._waiting, *([self._answering[0]] if self._answering else [])]
 
-    async def _begin_reply(self) -> Reply:
+    async def _begin_reply(self) -> ReplyWidget:
         if self._answering is not None:
             return self._answering[1]
         words = self._waiting.pop(0) if self._waiting else None
-        reply = Reply(self._mind, self._clock.now())
+        reply = ReplyWidget(self._mind, self._clock.now())
         if words is None:
             await self.mount(reply)
             words = OwnerTurn("", self._clock.now())
@@ -252,7 +252,7 @@ class Chat(VerticalScroll):
         speaker = turn.speaker or self._mind
         if not as_markdown:
             return PastReply(speaker, turn.said_at, turn.text, is_partial=turn.is_partial)
-        reply = Reply(speaker, turn.said_at, turn.text)
+        reply = ReplyWidget(speaker, turn.said_at, turn.text)
         if turn.is_partial:
             reply.call_after_refresh(reply.end_with, "It was cut off here.")
         return reply

@@ -16,11 +16,11 @@ from reveries.client.owner_files import edited, editor_command, place_named, wri
 from reveries.client.render import page_columns
 from reveries.client.talk_page import conversation_markdown
 from reveries.client.tui.asking import Asking, answer_of
-from reveries.client.tui.browser import Browser, Shelf
+from reveries.client.tui.browser import Browser, BrowserShelf
 from reveries.client.tui.commands import Called
 from reveries.client.tui.forget_pane import ForgetPane
 from reveries.client.tui.graph_pane import GraphPane
-from reveries.client.tui.looks import Look, look_for, page_of
+from reveries.client.tui.looks import PageQuery, look_for, page_of
 from reveries.client.tui.memory_shelves import MemoryShelf, RecalledShelf
 from reveries.client.tui.panes import LookPane, columns_for, problem_page
 from reveries.client.tui.results import show_result
@@ -100,9 +100,9 @@ class Deeds:
 
     async def why(self, episode_id: str) -> None:
         """Why this episode came to mind for the last turn."""
-        await self._look(Look("why", lambda number: protocol.AskWhy(number, episode_id)))
+        await self._look(PageQuery("why", lambda number: protocol.AskWhy(number, episode_id)))
 
-    async def _look(self, look: Look) -> None:
+    async def _look(self, look: PageQuery) -> None:
         app = self._app
         page = page_of(await app.link.ask(look.request), app.clock.now(), app.size.width)
         app.show_pane(LookPane(look.title, page))
@@ -262,7 +262,7 @@ class Deeds:
     async def _sleeps(self, _: str) -> None:
         await self._browse(SleepShelf(self._app.link.ask, self._app.clock))
 
-    async def _browse(self, shelf: Shelf, words: str = "", *, starts_typing: bool = False) -> str | None:
+    async def _browse(self, shelf: BrowserShelf, words: str = "", *, starts_typing: bool = False) -> str | None:
         return await self._app.push_screen_wait(Browser(shelf, words, starts_typing=starts_typing))
 
     # --- this terminal -----------------------------------------------------------------------------------------------

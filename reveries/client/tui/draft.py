@@ -5,7 +5,7 @@ from typing import Final
 
 from reveries.client.draft_file import DraftFile
 from reveries.client.tui.composer import Composer
-from reveries.client.tui.link import Link
+from reveries.client.tui.link import MindLink
 from reveries.client.tui.words import Words, joined, on_record
 from reveries.clock import Clock
 from reveries.protocol import SaidTurn
@@ -14,10 +14,10 @@ _STORED_WITHIN_SECONDS: Final = 2.0
 """So long before it was first written down that words were sent, the mind may have heard them."""
 
 
-class Draft:
+class UnsentMessage:
     """One per application. Of what is off the record nothing is written down."""
 
-    def __init__(self, file: DraftFile, link: Link, composer: Composer, clock: Clock) -> None:
+    def __init__(self, file: DraftFile, link: MindLink, composer: Composer, clock: Clock) -> None:
         self._file = file
         self._link = link
         self._composer = composer

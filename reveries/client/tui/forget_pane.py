@@ -15,7 +15,7 @@ from reveries import protocol
 from reveries.client.forget_page import forgotten_page
 from reveries.client.render import Page, page_columns
 from reveries.client.tui.asking import Asking
-from reveries.client.tui.panes import Answer, columns_for, content_of, problem_page
+from reveries.client.tui.panes import AnswerPane, columns_for, content_of, problem_page
 from reveries.errors import NotFoundError, ReveriesError
 
 WORD: Final = {False: "forget", True: "erase"}
@@ -55,7 +55,7 @@ class ForgetPane(ModalScreen[Page | None]):
         self._page = VerticalScroll(self._text, id="forget-page")
         told = Content.assemble("type ", (WORD[erase], "bold $warning"), f" and enter {_MEANING[erase]}")
         self._how = Static(told, id="forget-how", classes="hidden", markup=False)
-        self._word = Answer(
+        self._word = AnswerPane(
             placeholder=WORD[erase], id="answer", classes="hidden", compact=True, max_length=20, disabled=True
         )
 

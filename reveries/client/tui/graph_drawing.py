@@ -35,7 +35,7 @@ Cell = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class GraphLayout:
     """Where each node stands, in a canvas of so many columns and rows."""
 
     columns: int
@@ -43,7 +43,7 @@ class Plan:
     places: tuple[Cell, ...]
 
 
-def plan_of(shown: Neighbourhood, columns: int, rows: int) -> Plan:
+def plan_of(shown: Neighbourhood, columns: int, rows: int) -> GraphLayout:
     """A place for each node."""
     labels = [_label(node) for node in shown.nodes]
     boxes = [Box(len(label) / 2 + 1, 1.5, 3.0) for label in labels]
@@ -56,10 +56,10 @@ def plan_of(shown: Neighbourhood, columns: int, rows: int) -> Plan:
     for x, y in layout.points:
         column, row = int(x * across), int(y * down / _ROW_UNITS)
         places.append(_free((min(max(column, 0), columns - 1), min(max(row, 0), max(0, rows - 2))), places, columns))
-    return Plan(columns, rows, tuple(places))
+    return GraphLayout(columns, rows, tuple(places))
 
 
-def drawn(shown: Neighbourhood, plan: Plan, chosen: int) -> list[Content]:
+def drawn(shown: Neighbourhood, plan: GraphLayout, chosen: int) -> list[Content]:
     """The rows of the picture; the node at place `chosen` stands out, and so do its links."""
     canvas = _Canvas(plan.columns, plan.rows)
     index = {node.episode_id: place for place, node in enumerate(shown.nodes)}
@@ -76,7 +76,7 @@ def drawn(shown: Neighbourhood, plan: Plan, chosen: int) -> list[Content]:
     return canvas.contents()
 
 
-def nearest(plan: Plan, chosen: int, across: int, down: int) -> int:
+def nearest(plan: GraphLayout, chosen: int, across: int, down: int) -> int:
     """The node that lies next in a direction; the same when there is none."""
     column, row = plan.places[chosen]
     best, shortest = chosen, float("inf")

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from reveries import protocol
 from reveries.client.render import Page, page_columns
 from reveries.client.tui.asking import Asking
-from reveries.client.tui.graph_drawing import TIE_STYLES, Plan, drawn, nearest, plan_of, ties_of
+from reveries.client.tui.graph_drawing import TIE_STYLES, GraphLayout, drawn, nearest, plan_of, ties_of
 from reveries.client.tui.panes import LookPane, columns_for
 from reveries.client.wording import ago
 from reveries.errors import ReveriesError
@@ -54,7 +54,7 @@ class GraphPane(ModalScreen[None]):
         self._asking = asking
         self._way = [(around, cue)]
         self._shown: protocol.Neighbourhood | None = None
-        self._plan: Plan | None = None
+        self._plan: GraphLayout | None = None
         self._chosen = 0
         self._problem = ""
         # Kept rather than looked up: an answer may come while the pane is being taken down.

@@ -75,7 +75,7 @@ def key_name(keys: str) -> str:
     return ", ".join("+".join(part[:1].upper() + part[1:] for part in name.split("+")) for name in names)
 
 
-class Help(ModalScreen[None]):
+class HelpScreen(ModalScreen[None]):
     """Closed by any of Esc, F1, Enter, q."""
 
     CSS_PATH = "panes.tcss"

@@ -19,7 +19,7 @@ _SILENT_SECONDS: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class RunningJob:
     """`total` 0: not known how much there is to do."""
 
     what: str
@@ -30,7 +30,7 @@ class Job:
     is_ours: bool
 
 
-def job_row(job: Job, columns: int) -> Content:
+def job_row(job: RunningJob, columns: int) -> Content:
     """A bar and figures, in so many columns."""
     told = _told(job)
     cells = _BAR_CELLS if columns >= _NARROW_COLUMNS else min(_NARROW_BAR_CELLS, max(0, columns - len(told) - 12))
@@ -45,7 +45,7 @@ def job_row(job: Job, columns: int) -> Content:
     )
 
 
-def _told(job: Job) -> str:
+def _told(job: RunningJob) -> str:
     if job.is_in_bytes:
         return f"{size(job.done)} of {size(job.total)}" if job.total > 0 else size(job.done)
     if job.total <= 0:
@@ -59,7 +59,7 @@ class Jobs(Static):
     def __init__(self, clock: Clock) -> None:
         super().__init__("", id="jobs", classes="hidden", markup=False)
         self._clock = clock
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, RunningJob] = {}
 
     def moved(
         self, name: str, what: str, done: int, total: int, *, is_in_bytes: bool = False, is_ours: bool = False
@@ -68,7 +68,7 @@ class Jobs(Static):
         if not is_ours and 0 < total <= done:
             self.ended(name)
             return
-        self._jobs[name] = Job(what, done, total, is_in_bytes, self._clock.monotonic(), is_ours)
+        self._jobs[name] = RunningJob(what, done, total, is_in_bytes, self._clock.monotonic(), is_ours)
         self._draw()
 
     def ended(self, name: str) -> None:

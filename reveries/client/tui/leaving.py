@@ -9,7 +9,7 @@ AGAIN_FOR_WORK_SECONDS: Final = 6.0
 """The same for Ctrl+D and /exit where there is something to read first."""
 
 
-class Leaving:
+class LeaveConfirmation:
     """What leaving would end, and when it was last asked for."""
 
     def __init__(self) -> None:

@@ -27,7 +27,7 @@ STATUS_SECONDS: Final = 5.0
 QUEUED_TURNS: Final = 50
 
 
-class Link:
+class MindLink:
     """One per application. `live` is its only task."""
 
     def __init__(self, home: Home, tell: Callable[[Message], object], clock: Clock) -> None:
@@ -130,7 +130,7 @@ class Link:
         attached = await mind.ask(protocol.Attach, protocol.Attached)
         heard, self._heard = self._heard, None
         self._mind = mind
-        self._tell(messages.Attached(mind.welcome.mind, attached, status, self.unheard, is_heard=self.is_heard))
+        self._tell(messages.AttachedToMind(mind.welcome.mind, attached, status, self.unheard, is_heard=self.is_heard))
         for turn in heard:
             self._tell(messages.TurnSpoken(turn))
 

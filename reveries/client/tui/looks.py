@@ -32,81 +32,81 @@ _EXCERPTS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PageQuery:
     """Something to be looked at: how it is asked for, and how its answer reads."""
 
     title: str
     request: Callable[[int], protocol.Request]
 
 
-def look_for(called: Called) -> Look | None:
+def look_for(called: Called) -> PageQuery | None:
     """What a command asks to see; None for one that does something else."""
     rest = called.words
     match called.command.name:
         case "/search":
-            return Look(f"search: {rest}", lambda number: protocol.Search(number, rest, _FOUND))
+            return PageQuery(f"search: {rest}", lambda number: protocol.Search(number, rest, _FOUND))
         case "/inspect":
-            return Look("episode", lambda number: protocol.Inspect(number, rest[:100]))
+            return PageQuery("episode", lambda number: protocol.Inspect(number, rest[:100]))
         case "/why":
             name, _, cue = rest.partition(" ")
-            return Look("why", lambda number: protocol.AskWhy(number, name[:100], cue.strip()[:10_000]))
+            return PageQuery("why", lambda number: protocol.AskWhy(number, name[:100], cue.strip()[:10_000]))
         case "/remember":
-            return Look("remembered", lambda number: protocol.Remember(number, rest))
+            return PageQuery("remembered", lambda number: protocol.Remember(number, rest))
         case "/graph":
-            return Look("graph", lambda number: protocol.AskNeighbourhood(number, "", rest[:10_000]))
+            return PageQuery("graph", lambda number: protocol.AskNeighbourhood(number, "", rest[:10_000]))
         case "/timeline":
-            return Look("timeline", lambda number: protocol.AskTimeline(number, rest[:100]))
+            return PageQuery("timeline", lambda number: protocol.AskTimeline(number, rest[:100]))
         case "/self" if rest == "history":
-            return Look("how the self-model changed", protocol.AskSelfHistory)
+            return PageQuery("how the self-model changed", protocol.AskSelfHistory)
         case _:
             name = called.command.name
             return _PLAIN_LOOKS.get(name) or _of_thinking(name, rest) or _by_hand(name, rest)
 
 
-def _by_hand(command: str, rest: str) -> Look | None:
+def _by_hand(command: str, rest: str) -> PageQuery | None:
     """The owner's hand on one episode. Raises UsageError."""
     key, _, words = rest.partition(" ")
     key, words = key[:100], words.strip()
     match command:
         case "/pin" | "/unpin":
             is_pinned = command == "/pin"
-            return Look("episode", lambda number: protocol.PinEpisode(number, key, is_pinned))
+            return PageQuery("episode", lambda number: protocol.PinEpisode(number, key, is_pinned))
         case "/salience":
             share = share_of(words)
-            return Look("episode", lambda number: protocol.WeighEpisode(number, key, share))
+            return PageQuery("episode", lambda number: protocol.WeighEpisode(number, key, share))
         case "/correct":
             if not words:
                 raise UsageError("What holds instead?", advice="/correct ID TEXT")
-            return Look("corrected", lambda number: protocol.CorrectEpisode(number, key, words))
+            return PageQuery("corrected", lambda number: protocol.CorrectEpisode(number, key, words))
         case _:
             return None
 
 
-def _of_thinking(command: str, rest: str) -> Look | None:
+def _of_thinking(command: str, rest: str) -> PageQuery | None:
     match command:
         case "/nudge":
-            return Look("thinking", lambda number: protocol.NudgeThinking(number, rest[:_NUDGE_CHARS]))
+            return PageQuery("thinking", lambda number: protocol.NudgeThinking(number, rest[:_NUDGE_CHARS]))
         case "/pause":
-            return Look("thinking", lambda number: protocol.ControlThinking(number, "pause"))
+            return PageQuery("thinking", lambda number: protocol.ControlThinking(number, "pause"))
         case "/unpause":
-            return Look("thinking", lambda number: protocol.ControlThinking(number, "resume"))
+            return PageQuery("thinking", lambda number: protocol.ControlThinking(number, "resume"))
         case "/step":
-            return Look("thinking", lambda number: protocol.ControlThinking(number, "step"))
+            return PageQuery("thinking", lambda number: protocol.ControlThinking(number, "step"))
         case "/release":
-            return Look("thinking", protocol.ReleaseThinking)
+            return PageQuery("thinking", protocol.ReleaseThinking)
         case _:
             return None
 
 
 _PLAIN_LOOKS: Final = {
-    "/context": Look("what it was told", protocol.AskContext),
-    "/self": Look("self-model", protocol.AskSelf),
-    "/status": Look("how it is", protocol.AskStatus),
-    "/usage": Look("tokens and money", protocol.AskUsage),
-    "/models": Look("models", protocol.AskModels),
-    "/wellbeing": Look("wellbeing", lambda number: protocol.AskWellbeing(number, _EXCERPTS)),
-    "/notes": Look("notes", protocol.AskNotes),
-    "/contradictions": Look("what cannot both hold", protocol.AskContradictions),
+    "/context": PageQuery("what it was told", protocol.AskContext),
+    "/self": PageQuery("self-model", protocol.AskSelf),
+    "/status": PageQuery("how it is", protocol.AskStatus),
+    "/usage": PageQuery("tokens and money", protocol.AskUsage),
+    "/models": PageQuery("models", protocol.AskModels),
+    "/wellbeing": PageQuery("wellbeing", lambda number: protocol.AskWellbeing(number, _EXCERPTS)),
+    "/notes": PageQuery("notes", protocol.AskNotes),
+    "/contradictions": PageQuery("what cannot both hold", protocol.AskContradictions),
 }
 
 

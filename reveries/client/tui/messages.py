@@ -6,7 +6,7 @@ from reveries import protocol
 from reveries.client.tui.words import Words
 
 
-class Attached(Message):
+class AttachedToMind(Message):
     """The mind answers, and this is the conversation as it stands. `unheard`: what waited then; `is_heard`: whether a
     reply was coming to what does not wait any more. What the link tells next begins there."""
 

@@ -113,14 +113,14 @@ class Find(Input):
         event.text = one_line(event.text, LONGEST_WORDS_CHARS)
 
 
-class Answer(Input):
+class AnswerPane(Input):
     """As `Find`, for a sentence or two."""
 
     def _on_paste(self, event: events.Paste) -> None:
         event.text = one_line(event.text, _LONGEST_ANSWER_CHARS)
 
 
-class Prompt(ModalScreen[str]):
+class PromptPane(ModalScreen[str]):
     """A question that is answered with words; Esc is none."""
 
     CSS_PATH = "panes.tcss"
@@ -133,7 +133,7 @@ class Prompt(ModalScreen[str]):
     def compose(self) -> ComposeResult:
         with Vertical(id="prompt"):
             yield Static(Content(plain(self._question)), markup=False)
-            yield Answer(id="answer", compact=True, max_length=_LONGEST_ANSWER_CHARS)
+            yield AnswerPane(id="answer", compact=True, max_length=_LONGEST_ANSWER_CHARS)
 
     @on(Input.Submitted, "#answer")
     def _answered(self, submitted: Input.Submitted) -> None:

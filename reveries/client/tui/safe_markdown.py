@@ -46,7 +46,7 @@ class _TableContent(MarkdownTableContent):
             yield cell
 
 
-class _Table(MarkdownTable):
+class _MarkdownTable(MarkdownTable):
     def compose(self) -> ComposeResult:
         self._headers, self._rows = self._get_headers_and_rows()
         yield _TableContent(self._headers, self._rows)
@@ -78,7 +78,7 @@ class SafeMarkdown(Markdown):
 
     BLOCKS: ClassVar[dict[str, type[MarkdownBlock]]] = {  # type: ignore[misc]
         **Markdown.BLOCKS,
-        "table_open": _Table,
+        "table_open": _MarkdownTable,
         "fence": _Fence,
         "code_block": _Fence,
     }

@@ -25,7 +25,7 @@ _BAR_CELLS = 8
 _NOTHING_YET = "What comes to its mind as you talk shows here."
 
 
-class Monologue(VerticalScroll):
+class MonologuePane(VerticalScroll):
     """The thought that is running, or the last one: why it began, its words, why it ended."""
 
     def __init__(self) -> None:
@@ -199,7 +199,7 @@ class Side(Vertical):
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(id="side")
-        self.monologue = Monologue()
+        self.monologue = MonologuePane()
         self.recalled = RecalledPane(clock)
 
     def compose(self) -> ComposeResult:

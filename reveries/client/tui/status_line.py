@@ -22,7 +22,7 @@ _GAP = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class StatusSegment:
     """A piece of the line. The one with the lowest worth goes first when there is no room."""
 
     text: str
@@ -32,7 +32,7 @@ class Segment:
     """Instead of `text` where there is little room."""
 
 
-def fitting(segments: list[Segment], columns: int) -> list[Segment]:
+def fitting(segments: list[StatusSegment], columns: int) -> list[StatusSegment]:
     """`segments` in their order: short ones when there is too little room, then without the least worthy."""
     kept = list(segments)
     if _width(kept) > columns:
@@ -103,10 +103,10 @@ class StatusLine(Static):
 
     def _draw(self) -> None:
         columns = max(1, self.size.width - 2)
-        left = Segment(f"● {self._state}", 100, _STATE_COLOURS.get(self._state, "$text"))
+        left = StatusSegment(f"● {self._state}", 100, _STATE_COLOURS.get(self._state, "$text"))
         if self._hint:
             room = max(1, columns - _width([left]) - _GAP)
-            self._put(_joined([left, Segment(one_line(self._hint, room), 101, "$warning")], columns))
+            self._put(_joined([left, StatusSegment(one_line(self._hint, room), 101, "$warning")], columns))
             return
         kept = fitting([left, *self._segments()], columns)
         self._put(_spread(kept, columns))
@@ -116,38 +116,38 @@ class StatusLine(Static):
             self._line = line
             self.update(line, layout=False)
 
-    def _segments(self) -> list[Segment]:
+    def _segments(self) -> list[StatusSegment]:
         status = self._status
         segments = self._of_turn()
         if status is not None:
             model = next((use.model for use in status.models if use.role == "conversation"), "")
-            segments.insert(0, Segment(one_line(model.rpartition("/")[2], 40), 50))
+            segments.insert(0, StatusSegment(one_line(model.rpartition("/")[2], 40), 50))
             segments += [*_jobs(status), _today(status)]
-            segments.append(Segment(f"awake {span(self._clock.now() - status.awake_since)}", 70))
+            segments.append(StatusSegment(f"awake {span(self._clock.now() - status.awake_since)}", 70))
             if status.attached_clients > 1:
-                segments.append(Segment(f"{plural(status.attached_clients, 'terminal')}", 40))
+                segments.append(StatusSegment(f"{plural(status.attached_clients, 'terminal')}", 40))
         return [segment for segment in segments if segment.text]
 
-    def _of_turn(self) -> list[Segment]:
+    def _of_turn(self) -> list[StatusSegment]:
         """What the last turn took of what the model can read at once."""
         tokens = self._read_tokens
         if not tokens:
             return []
         if not self._context_tokens:
-            return [Segment(f"{short_count(tokens)} last turn", 60)]
+            return [StatusSegment(f"{short_count(tokens)} last turn", 60)]
         share = tokens / self._context_tokens
         text = f"{short_count(tokens)} of {short_count(self._context_tokens)} read"
-        return [Segment(text, 60, _alarm(share), short=f"read {share:.0%}")]
+        return [StatusSegment(text, 60, _alarm(share), short=f"read {share:.0%}")]
 
 
-def _jobs(status: Status) -> list[Segment]:
+def _jobs(status: Status) -> list[StatusSegment]:
     """What goes on in the background."""
     if not 0 <= status.embedding_done < status.embedding_total:
         return []
-    return [Segment(f"vectors {status.embedding_done / status.embedding_total:.0%}", 65, "$secondary")]
+    return [StatusSegment(f"vectors {status.embedding_done / status.embedding_total:.0%}", 65, "$secondary")]
 
 
-def _today(status: Status) -> Segment:
+def _today(status: Status) -> StatusSegment:
     """Tokens and money of today, against the limits of all roles together; the limit that is nearest to its end, a
     role's too, gives the colour."""
     limits = status.limits
@@ -161,7 +161,7 @@ def _today(status: Status) -> Segment:
     if cost:
         text += f" ${cost:.2f}" + (f" of ${money.limit:g}" if money else "")
     highest = max((one.used / one.limit for one in limits if one.limit > 0), default=0.0)
-    return Segment(text, 80, _alarm(highest), short=short)
+    return StatusSegment(text, 80, _alarm(highest), short=short)
 
 
 def _alarm(share: float) -> str:
@@ -169,16 +169,16 @@ def _alarm(share: float) -> str:
     return "$error" if share >= 0.95 else "$warning" if share >= 0.8 else "$foreground 60%"
 
 
-def _width(segments: list[Segment]) -> int:
+def _width(segments: list[StatusSegment]) -> int:
     return sum(Content(segment.text).cell_length for segment in segments) + _GAP * (len(segments) - 1)
 
 
-def _joined(segments: list[Segment], columns: int) -> Content:
+def _joined(segments: list[StatusSegment], columns: int) -> Content:
     gap = Content(" " * _GAP)
     return gap.join([Content.styled(segment.text, segment.style) for segment in fitting(segments, columns)])
 
 
-def _spread(segments: list[Segment], columns: int) -> Content:
+def _spread(segments: list[StatusSegment], columns: int) -> Content:
     """The first at the left, the others at the right."""
     first, rest = segments[0], segments[1:]
     if not rest:

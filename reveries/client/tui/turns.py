@@ -52,7 +52,7 @@ def shown_part(text: str) -> str:
     return f"{text[:half]}\n\n… {cut:,} characters are not shown; /copy FILE has them …\n\n{text[-half:]}"
 
 
-class Said(Static):
+class TurnText(Static):
     """A turn that is one piece of text: what the owner said, or an old reply, as it was written."""
 
     def __init__(
@@ -74,7 +74,7 @@ class Said(Static):
         self.update(Content.assemble(head, "\n", shown_part(plain(self.text))))
 
 
-class OwnerTurn(Said):
+class OwnerTurn(TurnText):
     """What the owner said."""
 
     def __init__(
@@ -88,7 +88,7 @@ class OwnerTurn(Said):
         super()._show("  ".join(part for part in parts if part))
 
 
-class PastReply(Said):
+class PastReply(TurnText):
     """A reply further up, which nobody reads now: its Markdown as it was written, for laying it out takes long."""
 
     def __init__(self, mind: str, said_at: float, text: str, *, is_partial: bool) -> None:
@@ -96,7 +96,7 @@ class PastReply(Said):
         super().__init__(text, said_at, speaker=mind, colour="$accent", note=note, classes="past reply")
 
 
-class Reply(Vertical):
+class ReplyWidget(Vertical):
     """What the mind says: growing while it comes, settled when it ended."""
 
     def __init__(self, mind: str, said_at: float, text: str = "") -> None:

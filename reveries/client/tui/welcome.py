@@ -10,7 +10,7 @@ from reveries.plaintext import one_line
 from reveries.protocol import Status
 
 
-class Welcome(Vertical):
+class WelcomeText(Vertical):
     """The text of an empty conversation. It goes with the first word."""
 
     def __init__(self, mind: str, status: Status) -> None:

@@ -7,18 +7,18 @@ from functools import partial
 from reveries import protocol
 from reveries.daemon.forgetting import forget
 from reveries.daemon.requests.registry import Call, handles
-from reveries.memory.forgetting.forgetting import Told
+from reveries.memory.forgetting.forgetting import ForgetReport
 
 
 @handles(protocol.Forget)
 async def forget_memories(call: Call, request: protocol.Forget) -> protocol.Forgotten:
-    told = Told()
+    told = ForgetReport()
     work = partial(_forget, call, request, told)
     is_erasing = request.erase and not request.dry_run and not request.bring_back
     return await (_erase_to_the_end(call, work, told) if is_erasing else work())
 
 
-async def _forget(call: Call, request: protocol.Forget, told: Told) -> protocol.Forgotten:
+async def _forget(call: Call, request: protocol.Forget, told: ForgetReport) -> protocol.Forgotten:
     is_done = False
     try:
         answer = await forget(call.mind, request, call.report_progress, told)
@@ -30,7 +30,7 @@ async def _forget(call: Call, request: protocol.Forget, told: Told) -> protocol.
 
 
 async def _erase_to_the_end(
-    call: Call, work: Callable[[], Coroutine[None, None, protocol.Forgotten]], told: Told
+    call: Call, work: Callable[[], Coroutine[None, None, protocol.Forgotten]], told: ForgetReport
 ) -> protocol.Forgotten:
     """Once something of it may be gone it goes on to its end, whether or not somebody waits for it (F10)."""
     erasing = call.detached.start(call.session, work, "erasing")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from reveries import protocol
-from reveries.daemon.chat_context import Told
+from reveries.daemon.chat_context import PromptMemory
 from reveries.memory.model import Origin, Recall, RecalledEpisode, Turn
 from reveries.plaintext import one_line, plain
 
@@ -32,7 +32,7 @@ def said_turns(turns: Sequence[Turn]) -> list[protocol.SaidTurn]:
     return [msgspec.structs.replace(turn, text=text) for turn, text in zip(shown, texts, strict=True)]
 
 
-def recalled_frame(request_id: int, recall: Recall, told: Sequence[Told]) -> protocol.Recalled:
+def recalled_frame(request_id: int, recall: Recall, told: Sequence[PromptMemory]) -> protocol.Recalled:
     """What surfaced for a turn, marked with what the model was told of it."""
     told_episodes = {item.episode_id for item in told}
     items = []

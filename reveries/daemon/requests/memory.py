@@ -6,7 +6,7 @@ from reveries import protocol
 from reveries.daemon.requests.frames import ROOM_CHARS, best_quote, cut_to_share, said_turns
 from reveries.daemon.requests.registry import Call, handles
 from reveries.daemon.requests.views import factors_frame, reasons_frames
-from reveries.memory.episode_hand import Held
+from reveries.memory.episode_hand import EditedEpisode
 from reveries.memory.importing import PastTurn
 from reveries.memory.looking.moments import period_of
 from reveries.memory.looking.searching import recall_within
@@ -94,7 +94,7 @@ async def correct_episode(call: Call, request: protocol.CorrectEpisode) -> proto
     return protocol.EpisodeCorrected(request.request_id, done.run_id, done.episode_id, done.new_episode_id, quotes)
 
 
-def _held_frame(number: int, held: Held) -> protocol.EpisodeHeld:
+def _held_frame(number: int, held: EditedEpisode) -> protocol.EpisodeHeld:
     episode = held.episode
     summary = one_line(plain(episode.summary), _SUMMARY_CHARS)
     return protocol.EpisodeHeld(number, episode.id, summary, episode.salience, episode.accessibility, held.is_pinned)

@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 
 from reveries import protocol
-from reveries.daemon.chat_context import Told
+from reveries.daemon.chat_context import PromptMemory
 from reveries.daemon.replying import ReplyStop
 from reveries.daemon.requests.frames import recalled_frame, said_turns
 from reveries.daemon.requests.registry import Call, handles
@@ -15,7 +15,7 @@ from reveries.daemon.turn import TurnResult
 from reveries.errors import DiskFullError
 from reveries.llm.base import Usage
 from reveries.memory.model import Recall
-from reveries.memory.past_talk import PastConversation
+from reveries.memory.past_talk import FoundConversation
 from reveries.plaintext import one_line, plain
 
 _SCROLLBACK_TURNS = 200
@@ -120,7 +120,7 @@ class _TurnToSession:
     session: Session
     request_id: int
 
-    def recalled(self, recall: Recall, told: Sequence[Told]) -> None:
+    def recalled(self, recall: Recall, told: Sequence[PromptMemory]) -> None:
         self.session.outbox.send(recalled_frame(self.request_id, recall, told))
 
     def help(self, text: str) -> None:
@@ -152,7 +152,7 @@ def _replied_frame(request_id: int, result: TurnResult, model: str) -> protocol.
     )
 
 
-def _past_frame(one: PastConversation, *, is_held: bool) -> protocol.PastConversation:
+def _past_frame(one: FoundConversation, *, is_held: bool) -> protocol.PastConversation:
     return protocol.PastConversation(
         conversation_id=one.id,
         began_at=one.began_at,

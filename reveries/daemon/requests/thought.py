@@ -5,7 +5,14 @@ import contextlib
 from reveries import protocol
 from reveries.daemon.owner_notes import OwnerNote
 from reveries.daemon.requests.registry import Call, handles
-from reveries.monologue.thought import Reactivation, Reason, ThoughtBegan, ThoughtEnded, ThoughtEvent, ThoughtPiece
+from reveries.monologue.thought import (
+    Reactivation,
+    ThinkingReason,
+    ThoughtEnd,
+    ThoughtEvent,
+    ThoughtPiece,
+    ThoughtStart,
+)
 from reveries.plaintext import one_line, plain
 
 
@@ -27,7 +34,7 @@ async def list_thoughts(call: Call, request: protocol.AskThoughts) -> protocol.T
 @handles(protocol.ControlThinking)
 async def control_thinking(call: Call, request: protocol.ControlThinking) -> protocol.ThinkingControlled:
     if request.do == "step":
-        await call.mind.thinking.ask(Reactivation(Reason.STEP))
+        await call.mind.thinking.ask(Reactivation(ThinkingReason.STEP))
     else:
         await call.mind.thinking.pause(is_paused=request.do == "pause")
     return _controlled_frame(call)
@@ -35,7 +42,7 @@ async def control_thinking(call: Call, request: protocol.ControlThinking) -> pro
 
 @handles(protocol.NudgeThinking)
 async def nudge_thinking(call: Call, request: protocol.NudgeThinking) -> protocol.ThinkingControlled:
-    await call.mind.thinking.ask(Reactivation(Reason.NUDGE, plain(request.about)))
+    await call.mind.thinking.ask(Reactivation(ThinkingReason.NUDGE, plain(request.about)))
     return _controlled_frame(call)
 
 
@@ -87,12 +94,12 @@ def _notes_frame(call: Call, notes: list[OwnerNote]) -> protocol.Notes:
 def thought_frame(request_id: int, event: ThoughtEvent) -> protocol.Frame:
     """What a watcher of the monologue is told."""
     match event:
-        case ThoughtBegan():
+        case ThoughtStart():
             return protocol.ThoughtBegan(request_id, event.thought_id, event.reason, plain(event.so_far))
         case ThoughtPiece():
             # As with the reply: made plain on the whole by the client.
             return protocol.ThoughtToken(request_id, event.text, event.skipped)
-        case ThoughtEnded():
+        case ThoughtEnd():
             return protocol.ThoughtEnded(
                 request_id, event.thought_id, event.reason, one_line(event.explanation, 300), event.tokens
             )

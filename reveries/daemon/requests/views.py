@@ -14,10 +14,10 @@ from reveries.memory.looking.moments import period_of
 from reveries.memory.looking.neighbourhood import most_telling, neighbourhood
 from reveries.memory.looking.timeline import timeline
 from reveries.memory.looking.views import find_episode
-from reveries.memory.looking.why import Why, explain
+from reveries.memory.looking.why import RecallExplanation, explain
 from reveries.memory.memory import Memory
-from reveries.memory.model import Episode, Factors, Reason, RecallContext, SelfModel
-from reveries.memory.self_edit import EDITABLE, TEXT_FIELDS, Evidence, HistoryEntry, statements
+from reveries.memory.model import Episode, Factors, RankingReason, RecallContext, SelfModel
+from reveries.memory.self_edit import EDITABLE, TEXT_FIELDS, ChangeEvidence, HistoryEntry, statements
 from reveries.memory.sleep.encoding import infer_mood
 from reveries.plaintext import one_line, plain
 
@@ -149,7 +149,9 @@ async def _find_live_episode(memory: Memory, id_or_prefix: str) -> Episode:
     )
 
 
-def why_frame(request_id: int, why: Why, entry: Episode | None, asked_at: float, rank_then: int) -> protocol.Why:
+def why_frame(
+    request_id: int, why: RecallExplanation, entry: Episode | None, asked_at: float, rank_then: int
+) -> protocol.Why:
     """`entry` is the episode that the way began at, when it was another one."""
     return protocol.Why(
         request_id=request_id,
@@ -208,7 +210,7 @@ def factors_frame(factors: Factors) -> protocol.WhyFactors:
     return protocol.WhyFactors(factors.recency, factors.resonance, factors.temporal, factors.accessibility)
 
 
-def reasons_frames(reasons: Sequence[Reason]) -> list[protocol.TurnReason]:
+def reasons_frames(reasons: Sequence[RankingReason]) -> list[protocol.TurnReason]:
     """What moved a turn."""
     return [protocol.TurnReason(reason.name, reason.value, reason.amount, reason.usual) for reason in reasons]
 
@@ -251,7 +253,7 @@ def history_frame(request_id: int, entries: Sequence[HistoryEntry], total: int) 
     )
 
 
-def _entry(why: Why) -> protocol.WhyEntry | None:
+def _entry(why: RecallExplanation) -> protocol.WhyEntry | None:
     entry = why.entry
     if entry is None:
         return None
@@ -265,7 +267,7 @@ def _entry(why: Why) -> protocol.WhyEntry | None:
     )
 
 
-def _evidence(one: Evidence) -> protocol.SelfEvidence:
+def _evidence(one: ChangeEvidence) -> protocol.SelfEvidence:
     quote = one.exemplar
     return protocol.SelfEvidence(
         one.episode_id,

@@ -8,7 +8,7 @@ from reveries.db.database import Row
 from reveries.errors import NotFoundError, UsageError
 from reveries.memory.forgetting.gathering import Asides, Rows, holding, named, traces, within
 from reveries.memory.forgetting.needles import Holds, Needle
-from reveries.memory.forgetting.plan import Chosen, Plan, cascade
+from reveries.memory.forgetting.plan import Chosen, ForgetPlan, cascade
 from reveries.memory.forgetting.tombstones import Tombstones
 
 BY_ID: Final = "id"
@@ -30,16 +30,16 @@ class Selection:
 
 
 @dataclass(slots=True)
-class Decision:
+class ForgetDecision:
     """The rows it was decided from, what goes of them, and how it is known elsewhere."""
 
     rows: Rows
-    plan: Plan
+    plan: ForgetPlan
     needle: Holds
     beside: Asides = field(default_factory=Asides)
 
 
-def decision_of(rows: Rows, selection: Selection) -> Decision:
+def decision_of(rows: Rows, selection: Selection) -> ForgetDecision:
     """Raises NotFoundError, UsageError."""
     match selection.chosen_by:
         case "matching" | "about":
@@ -47,14 +47,14 @@ def decision_of(rows: Rows, selection: Selection) -> Decision:
                 raise UsageError("That is too short to be looked for.", advice="Give at least two letters.")
             by_words = selection.chosen_by == BY_WORDS
             needle = Needle(words=(selection.text,)) if by_words else Needle(names=(selection.text,))
-            return Decision(rows, cascade(holding(rows, needle), rows.relations), needle)
+            return ForgetDecision(rows, cascade(holding(rows, needle), rows.relations), needle)
         case "time":
             chosen = within(rows, selection.since, selection.until)
         case _:
             chosen = _by_id(rows, selection.text)
     needle = traces(rows, cascade(chosen, rows.relations))
     chosen |= holding(rows, needle)
-    return Decision(rows, cascade(chosen, rows.relations), needle)
+    return ForgetDecision(rows, cascade(chosen, rows.relations), needle)
 
 
 def _by_id(rows: Rows, prefix: str) -> Chosen:
@@ -66,7 +66,7 @@ def _by_id(rows: Rows, prefix: str) -> Chosen:
     return Chosen(**{kind: frozenset({name})})
 
 
-def decision_again(rows: Rows, stones: Tombstones, until: float) -> Decision:
+def decision_again(rows: Rows, stones: Tombstones, until: float) -> ForgetDecision:
     def ids(table: Sequence[Row]) -> frozenset[str]:
         return frozenset(row["id"] for row in table if stones.has_id(row["id"]))
 
@@ -81,4 +81,4 @@ def decision_again(rows: Rows, stones: Tombstones, until: float) -> Decision:
         claims=ids(rows.claims),
     )
     chosen |= holding(rows, stones, until)
-    return Decision(rows, cascade(chosen, rows.relations), stones)
+    return ForgetDecision(rows, cascade(chosen, rows.relations), stones)

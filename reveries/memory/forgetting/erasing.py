@@ -12,7 +12,7 @@ from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, SelfModelChange
 from reveries.memory.forgetting.gathering import Asides
 from reveries.memory.forgetting.needles import Holds
-from reveries.memory.forgetting.plan import Plan
+from reveries.memory.forgetting.plan import ForgetPlan
 from reveries.memory.forgetting.self_scrub import Change, lost, scrubbed, shown_only_by, without
 from reveries.memory.model import Episode, Link, LinkType, Turn
 from reveries.memory.passages import passages_of
@@ -43,7 +43,9 @@ class Counts:
 class Erasing:
     """One erasure within its transaction."""
 
-    def __init__(self, store: MemoryStore, transaction: Transaction, plan: Plan, asides: Asides, holds: Holds) -> None:
+    def __init__(
+        self, store: MemoryStore, transaction: Transaction, plan: ForgetPlan, asides: Asides, holds: Holds
+    ) -> None:
         self._store = store
         self._transaction = transaction
         self._plan = plan

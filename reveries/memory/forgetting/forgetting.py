@@ -25,7 +25,7 @@ from reveries.memory.forgetting.deciding import (
     BY_NAME,
     BY_TIME,
     BY_WORDS,
-    Decision,
+    ForgetDecision,
     Selection,
     decision_again,
     decision_of,
@@ -39,7 +39,7 @@ from reveries.memory.forgetting.gathering import (
     read_rows,
 )
 from reveries.memory.forgetting.needles import Holds, Needle
-from reveries.memory.forgetting.plan import Plan
+from reveries.memory.forgetting.plan import ForgetPlan
 from reveries.memory.forgetting.tombstones import (
     Erasure,
     Tombstone,
@@ -68,7 +68,7 @@ log = structlog.get_logger("forgetting")
 
 
 @dataclass(slots=True)
-class Told:
+class ForgetReport:
     """What goes, or went: for the page and the receipt."""
 
     counts: Counts = field(default_factory=Counts)
@@ -100,7 +100,7 @@ class Told:
         return not self.items and not any(self.counts.gone.values())
 
 
-_Decide = Callable[[Reader], Awaitable[Decision]]
+_Decide = Callable[[Reader], Awaitable[ForgetDecision]]
 _MOST_LOOKS = 3
 """So often it is decided beside whoever writes; then while nobody does."""
 
@@ -119,18 +119,18 @@ class Forgetting:
         self._erasures: dict[str, Erasure] = {}
         self._stones: Tombstones | None = None
         self._fresh_key = new_key()
-        self.came_back: Told | None = None
+        self.came_back: ForgetReport | None = None
         """What an old copy had brought back, and was erased again."""
         self.alone = asyncio.Lock()
         """One erasure, or what one has left to do, at a time."""
 
     # --- choosing ----------------------------------------------------------------------------------------------------
 
-    async def preview(self, selection: Selection, *, erase: bool) -> Told:
+    async def preview(self, selection: Selection, *, erase: bool) -> ForgetReport:
         """What would go. Changes nothing. Raises NotFoundError, UsageError."""
         if not erase:
             return await self._archive(selection, is_dry_run=True)
-        told = Told(at=self._clock.now())
+        told = ForgetReport(at=self._clock.now())
         decided = await self._beside(lambda reader: self._decide(reader, selection))
 
         async def work(transaction: Transaction) -> ChangeSet:
@@ -147,14 +147,14 @@ class Forgetting:
         self,
         selection: Selection,
         copy: Path | None = None,
-        told: Told | None = None,
+        told: ForgetReport | None = None,
         when_gone: Callable[[], None] = lambda: None,
-    ) -> Told:
+    ) -> ForgetReport:
         """Erase for good, in one transaction; then nothing of it is in the file or in the live memory. Where something
         went and there is room, a backup without it stands at `copy`. `told` is filled in on the way; `when_gone` is
         called as soon as it is gone, also where the caller was cancelled. Raises NotFoundError, UsageError,
         StorageError, OSError: then nothing is changed, or `told` says how far it came."""
-        told, decide = told or Told(), partial(self._decide, selection=selection)
+        told, decide = told or ForgetReport(), partial(self._decide, selection=selection)
         await self._erase(decide, selection.chosen_by, told, copy=copy, when_gone=when_gone)
         return told
 
@@ -162,7 +162,7 @@ class Forgetting:
         self,
         decide: _Decide,
         by: str,
-        told: Told,
+        told: ForgetReport,
         *,
         copy: Path | None = None,
         known: Collection[Erasure] = (),
@@ -243,12 +243,12 @@ class Forgetting:
             pass
         return (await self._store.database.scrub()).is_whole
 
-    async def _decide(self, reader: Reader, selection: Selection) -> Decision:
+    async def _decide(self, reader: Reader, selection: Selection) -> ForgetDecision:
         decision = await asyncio.to_thread(decision_of, await read_rows(reader), selection)
         decision.beside = await asides(reader, decision.plan, decision.needle)
         return decision
 
-    async def _beside(self, decide: _Decide) -> Callable[[Reader], Awaitable[Decision]]:
+    async def _beside(self, decide: _Decide) -> Callable[[Reader], Awaitable[ForgetDecision]]:
         """Decide while others write. What is returned gives the decision within a transaction: that one, where nothing
         was written since; else it is decided there."""
         database = self._store.database
@@ -259,13 +259,13 @@ class Forgetting:
             if database.commits == before:
                 break
 
-        async def decided(reader: Reader) -> Decision:
+        async def decided(reader: Reader) -> ForgetDecision:
             return decision if database.commits == before else await decide(reader)
 
         return decided
 
     async def _carry_out(
-        self, transaction: Transaction, decision: Decision, by: str, told: Told, receipt_id: str
+        self, transaction: Transaction, decision: ForgetDecision, by: str, told: ForgetReport, receipt_id: str
     ) -> ChangeSet:
         rows, plan, needle = decision.rows, decision.plan, decision.needle
         told.items = await asyncio.to_thread(items_of, rows, plan)
@@ -288,13 +288,13 @@ class Forgetting:
 
     # --- archiving ---------------------------------------------------------------------------------------------------
 
-    async def archive(self, selection: Selection) -> Told:
+    async def archive(self, selection: Selection) -> ForgetReport:
         """Take what is chosen out of everything that comes to mind; nothing is deleted. Raises NotFoundError,
         UsageError."""
         return await self._archive(selection, is_dry_run=False)
 
-    async def _archive(self, selection: Selection, *, is_dry_run: bool) -> Told:
-        told = Told(at=self._clock.now())
+    async def _archive(self, selection: Selection, *, is_dry_run: bool) -> ForgetReport:
+        told = ForgetReport(at=self._clock.now())
         decided = await self._beside(lambda reader: self._decide(reader, selection))
 
         async def work(transaction: Transaction) -> ChangeSet:
@@ -315,7 +315,9 @@ class Forgetting:
         await self._store.deep.recount()
         return told
 
-    async def _put_aside(self, transaction: Transaction, episodes: frozenset[str], plan: Plan, told: Told) -> ChangeSet:
+    async def _put_aside(
+        self, transaction: Transaction, episodes: frozenset[str], plan: ForgetPlan, told: ForgetReport
+    ) -> ChangeSet:
         live = self._store.live
         ids, now = json.dumps(sorted(episodes)), told.at
         sources = [str(row["experience_id"]) for name in sorted(episodes) for row in await _sources(transaction, name)]
@@ -336,9 +338,9 @@ class Forgetting:
         turns = tuple(live.turns.turn_id(row) for name in leaving for row in live.turns.rows_of(name))
         return ChangeSet(removed_ids=leaving, unindexed_turn_ids=turns)
 
-    async def bring_back(self, selection: Selection) -> Told:
+    async def bring_back(self, selection: Selection) -> ForgetReport:
         """Bring back what is archived and chosen. Raises NotFoundError, UsageError."""
-        told = Told(at=self._clock.now())
+        told = ForgetReport(at=self._clock.now())
         async with self._store.database.moment() as reader:
             rows = await read_rows(reader)
         decision = await asyncio.to_thread(decision_of, rows, selection)
@@ -387,7 +389,7 @@ class Forgetting:
             await asyncio.to_thread(write_erasures, beside, ordered)
         return sorted((in_file[name] for name in in_file.keys() - in_memory.keys()), key=lambda one: one.at)
 
-    async def erase_again(self) -> Told | None:
+    async def erase_again(self) -> ForgetReport | None:
         """Where an old copy took the memory's place, erase from it what was erased; None where there is nothing to do.
 
         By id and by hash alone: nobody has to say the words again.
@@ -398,13 +400,13 @@ class Forgetting:
             return None
         until = max(erasure.at for erasure in unknown)
 
-        async def decide(reader: Reader) -> Decision:
+        async def decide(reader: Reader) -> ForgetDecision:
             decision = await asyncio.to_thread(decision_again, await read_rows(reader), stones, until)
             decision.beside = await asides(reader, decision.plan, decision.needle)
             return decision
 
         log.warning("erasing.again", erasures=len(unknown))
-        told = Told()
+        told = ForgetReport()
         await self._erase(decide, BY_ID, told, known=unknown)
         self.came_back = told
         return told
@@ -427,14 +429,14 @@ class Forgetting:
         }
 
 
-def _require_wanted(told: Told) -> None:
+def _require_wanted(told: ForgetReport) -> None:
     """The last moment at which it can be left. Raises CancelledError, which takes the transaction back."""
     if told.is_given_up:
         raise asyncio.CancelledError
     told.may_be_gone = True
 
 
-def _notes(plan: Plan, counts: Counts, by: str) -> list[str]:
+def _notes(plan: ForgetPlan, counts: Counts, by: str) -> list[str]:
     notes: list[str] = []
     if plan.remade:
         notes.append(
@@ -451,12 +453,12 @@ def _notes(plan: Plan, counts: Counts, by: str) -> list[str]:
     return notes
 
 
-async def _whole_texts(transaction: Transaction, plan: Plan) -> list[str]:
+async def _whole_texts(transaction: Transaction, plan: ForgetPlan) -> list[str]:
     found = await transaction.rows("forget.turn_texts", {"ids": json.dumps(sorted(plan.turns))})
     return [str(row["text"]) for row in found]
 
 
-def _words_named(rows: Rows, plan: Plan, needle: Holds) -> set[tuple[str, ...]]:
+def _words_named(rows: Rows, plan: ForgetPlan, needle: Holds) -> set[tuple[str, ...]]:
     """The words that the owner named, as they stand in what goes: by hashes of these too it is known again. Where
     nobody named words there are none: of a code that somebody said, the hash of the code alone would be guessed."""
     if not isinstance(needle, Needle):

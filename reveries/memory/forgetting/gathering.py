@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from reveries.db.database import Reader, Row
 from reveries.memory.forgetting.needles import Holds, Needle, Sieve, marks_of, quotes_of, words_in
-from reveries.memory.forgetting.plan import Chosen, Plan, Relations
+from reveries.memory.forgetting.plan import Chosen, ForgetPlan, Relations
 from reveries.memory.model import Origin
 
 _ITEM_CHARS = 200
@@ -114,7 +114,7 @@ def named(rows: Rows, prefix: str) -> list[tuple[str, str]]:
     return [one for one in every if one[1] == prefix] or [one for one in every if one[1].startswith(prefix)]
 
 
-def traces(rows: Rows, plan: Plan) -> Needle:
+def traces(rows: Rows, plan: ForgetPlan) -> Needle:
     """How texts are known that were made from what goes though no row says so: a long quote of it, or a word that
     nobody but the mind itself uses elsewhere and that no list of ours knows."""
     foreign = [row for row in rows.turns if row["origin"] != Origin.SELF.value]
@@ -153,7 +153,7 @@ _WORDED = {
 _CUT = {"trips": "forget.trips", "tripwires": "forget.tripwires"}
 
 
-async def asides(source: Reader, plan: Plan, holds: Holds) -> Asides:
+async def asides(source: Reader, plan: ForgetPlan, holds: Holds) -> Asides:
     """What beside the graph holds the words, or was written while something that goes was said or thought."""
     found: dict[str, tuple[object, ...]] = {}
     for table, statement in _WORDED.items():
@@ -182,7 +182,7 @@ _TRIP_SECONDS = 120.0
 """So long after the words were stored, a reply to them may have been cut."""
 
 
-async def _spans(source: Reader, plan: Plan) -> list[tuple[float, float]]:
+async def _spans(source: Reader, plan: ForgetPlan) -> list[tuple[float, float]]:
     named = {"ids": json.dumps(sorted(plan.turns))}
     said = [row["said_at"] for row in await source.rows("forget.turn_texts", named)]
     thoughts = [row for row in await source.rows("forget.thoughts") if row["id"] in plan.thoughts]
@@ -206,7 +206,7 @@ def quoted(text: str) -> list[str]:
     return _STRING.findall(text)
 
 
-def items_of(rows: Rows, plan: Plan) -> list[Item]:
+def items_of(rows: Rows, plan: ForgetPlan) -> list[Item]:
     """What goes, oldest first, as it is shown to the owner."""
     shown = (
         ("turn", rows.turns, plan.turns, "text"),

@@ -58,7 +58,7 @@ class Relations:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ForgetPlan:
     """Which rows go, and which are made anew from what is left."""
 
     experiences: frozenset[str] = NOTHING
@@ -74,7 +74,7 @@ class Plan:
 
     @property
     def is_empty(self) -> bool:
-        return self == Plan()
+        return self == ForgetPlan()
 
     @property
     def touched(self) -> frozenset[str]:
@@ -88,7 +88,7 @@ class Plan:
         return rows | self.claims | self.conflicts | self.episodes
 
 
-def cascade(chosen: Chosen, relations: Relations) -> Plan:
+def cascade(chosen: Chosen, relations: Relations) -> ForgetPlan:
     """Everything that goes with `chosen`."""
     gone = _first(chosen, relations)
     touched = _touched(gone, relations)
@@ -102,7 +102,7 @@ def cascade(chosen: Chosen, relations: Relations) -> Plan:
     episodes, remade = _episodes(gone, chosen, relations)
     moved = _moved(episodes, relations)
     claims = {name for name, made_of in relations.claim_experience.items() if made_of in gone} | chosen.claims
-    return Plan(
+    return ForgetPlan(
         experiences=frozenset(gone),
         turns=frozenset(name for name, own in relations.turn_experience.items() if own in gone) | chosen.turns,
         thoughts=frozenset(thoughts),

@@ -19,9 +19,9 @@ from reveries.memory.graph.arena import LinkArena, PackedLinks
 from reveries.memory.graph.facts import NodeFacts, PackedFacts
 from reveries.memory.graph.kernels import Kernels, interpreted
 from reveries.memory.graph.loops import Float64, Int64
-from reveries.memory.graph.nearest import VectorTable
+from reveries.memory.graph.nearest import GrowingVectors
 from reveries.memory.graph.spreading import EnergyField
-from reveries.memory.graph.standings import Restood, Shelf, Standings
+from reveries.memory.graph.standings import EpisodeShelf, Restood, Standings
 from reveries.memory.model import Episode, Link, LinkType
 
 Edge = tuple[int, LinkType]
@@ -39,7 +39,7 @@ class PackedGraph:
     """A whole graph, to fill an empty one with: parallel sequences, in the order in which the episodes came."""
 
     ids: Sequence[str]
-    shelf: Shelf
+    shelf: EpisodeShelf
     vectors: Vectors
     """A row for each episode, and room behind them; zeros where an episode has none."""
     links: PackedLinks
@@ -52,12 +52,12 @@ class MemoryGraph:
     def __init__(self, dimensions: int, kernels: Kernels | None = None) -> None:
         self.dimensions = dimensions
         self._episodes: list[Episode | None] = []
-        self._shelf: Shelf | None = None
+        self._shelf: EpisodeShelf | None = None
         self._ids: list[str] = []
         self._index: dict[str, int] = {}
         self._free: list[int] = []
         self._kernels = kernels or interpreted()
-        self._allot(VectorTable(self._kernels, dimensions, _FIRST_CAPACITY))
+        self._allot(GrowingVectors(self._kernels, dimensions, _FIRST_CAPACITY))
 
     def __len__(self) -> int:
         return len(self._index)
@@ -267,9 +267,9 @@ class MemoryGraph:
         if self._shelf is not None:
             self._shelf = Restood(self._shelf, nodes, rows, standings, pack_episode)
 
-    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> VectorTable:
+    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> GrowingVectors:
         """`vectors`, by episode id, as the rows of this graph; zeros where there is none. Changes nothing."""
-        table = VectorTable(self._kernels, dimensions, len(self._table.rows))
+        table = GrowingVectors(self._kernels, dimensions, len(self._table.rows))
         for episode_id, index in self._index.items():
             if (vector := vectors.get(episode_id)) is not None:
                 table.rows[index] = vector
@@ -277,7 +277,7 @@ class MemoryGraph:
             pass
         return table
 
-    def replace_vectors(self, table: VectorTable) -> None:
+    def replace_vectors(self, table: GrowingVectors) -> None:
         """Put `table`, which `arranged` made of this very graph, in the place of its vectors."""
         self.dimensions = table.dimensions
         self._table = table
@@ -288,7 +288,7 @@ class MemoryGraph:
         count = len(packed.ids)
         if len(packed.links.nodes) != count or not packed.facts.is_whole(count) or len(packed.vectors) < count:
             raise ValueError("The parts of the graph are not of one length.")
-        table = VectorTable(self._kernels, self.dimensions, 0)
+        table = GrowingVectors(self._kernels, self.dimensions, 0)
         table.take(packed.vectors)
         if count > len(table.rows) - _FIRST_CAPACITY:
             table.grow(count + _FIRST_CAPACITY)
@@ -303,7 +303,7 @@ class MemoryGraph:
         rows = np.fromiter(self._index.values(), dtype=np.int64, count=len(self._index))
         return PackedGraph(
             ids=list(self._index),
-            shelf=_Copied(rows, list(self._episodes), self._shelf),
+            shelf=_EpisodesCopy(rows, list(self._episodes), self._shelf),
             vectors=self._table.rows[rows],
             links=self._arena.packed(rows, self.size),
             facts=self._facts.packed(rows),
@@ -323,7 +323,7 @@ class MemoryGraph:
         """Where the energy of a recall stands while it lasts."""
         return self._field
 
-    def _allot(self, table: VectorTable) -> None:
+    def _allot(self, table: GrowingVectors) -> None:
         self._table = table
         nodes = len(table.rows)
         self._arena = LinkArena(self._kernels, nodes)
@@ -390,10 +390,10 @@ class MemoryGraph:
         self._free.append(index)
 
 
-class _Copied:
+class _EpisodesCopy:
     """The episodes of a graph as they were: those at hand, the others from its shelf."""
 
-    def __init__(self, rows: Int64, episodes: list[Episode | None], shelf: Shelf | None) -> None:
+    def __init__(self, rows: Int64, episodes: list[Episode | None], shelf: EpisodeShelf | None) -> None:
         self._rows = rows
         self._episodes = episodes
         self._shelf = shelf

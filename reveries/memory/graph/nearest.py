@@ -17,7 +17,7 @@ _ROUNDING = 1e-5
 _SHADOW_ROWS = 4096
 
 
-class VectorTable:
+class GrowingVectors:
     """A growable float32 array, shape (size, dimensions), beside its shadow. Rows of zeros stand for nothing."""
 
     def __init__(self, kernels: Kernels, dimensions: int, rows: int) -> None:

@@ -68,7 +68,7 @@ class Header(msgspec.Struct, frozen=True):
     sections: list[Section]
 
 
-class Folded:
+class SnapshotEpisodes:
     """Episodes as they stand in the file."""
 
     def __init__(self, text: memoryview, ends: Int64) -> None:
@@ -82,7 +82,7 @@ class Folded:
         return bytes(self._text[self._ends[place - 1] if place else 0 : self._ends[place]])
 
 
-class _UnfitError(Exception):
+class _UnusableSnapshotError(Exception):
     """The file cannot be used. Never leaves this module."""
 
 
@@ -117,7 +117,7 @@ def write_snapshot(path: Path, taken: PackedMemory, mark: bytes, model_id: str, 
         partial.replace(path)
         reached(Step.SNAPSHOT_NAMED)
         sync_to_disk(path.parent)
-    except (OSError, _UnfitError):
+    except (OSError, _UnusableSnapshotError):
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
         return False
@@ -137,7 +137,7 @@ def read_snapshot(
             found = {section.name: _read_section(file, section, header) for section in header.sections}
             graph = _graph_of(header, found)
             return header.mark, PackedMemory(graph, turns_of_sections(found, graph.ids, dimensions))
-    except (OSError, _UnfitError, msgspec.MsgspecError, ValueError, LookupError, TypeError):
+    except (OSError, _UnusableSnapshotError, msgspec.MsgspecError, ValueError, LookupError, TypeError):
         return None
 
 
@@ -152,7 +152,7 @@ def read_earlier_turns(path: Path, model_id: str, dimensions: int) -> PackedTurn
             found = {section.name: _read_section(file, section, header) for section in header.sections}
             turns = turns_of_sections(found, _lines(found["ids"]), dimensions)
             return turns if turns.is_whole() else None
-    except (OSError, _UnfitError, msgspec.MsgspecError, ValueError, LookupError, TypeError):
+    except (OSError, _UnusableSnapshotError, msgspec.MsgspecError, ValueError, LookupError, TypeError):
         return None
 
 
@@ -163,7 +163,7 @@ def is_whole(path: Path) -> bool:
             header = _read_header(file)
             for section in header.sections:
                 _read_section(file, section, header)
-    except (OSError, _UnfitError, msgspec.MsgspecError, ValueError, LookupError, TypeError):
+    except (OSError, _UnusableSnapshotError, msgspec.MsgspecError, ValueError, LookupError, TypeError):
         return False
     return True
 
@@ -202,11 +202,11 @@ def _sections_of(memory: PackedMemory, is_wanted: Callable[[], bool]) -> list[tu
     taken, raws = memory.graph, list[bytes]()
     for place in range(len(taken.ids)):
         if not place % 1024 and not is_wanted():
-            raise _UnfitError
+            raise _UnusableSnapshotError
         raws.append(taken.shelf.raw(place))
     links, turns = taken.links, turn_sections(memory.turns, taken.ids, is_wanted)
     if turns is None:
-        raise _UnfitError
+        raise _UnusableSnapshotError
     return [
         *turns,
         ("vectors", taken.vectors[: len(taken.ids)].reshape(-1)),
@@ -227,10 +227,10 @@ def _graph_of(header: Header, found: dict[str, Numbers]) -> PackedGraph:
     ids = _lines(found["ids"])
     ends, text = found["episode_ends"].view(np.int64), found["episodes"].data
     if len(ids) != count or len(ends) != count or (count and ends[-1] != len(text)):
-        raise _UnfitError
+        raise _UnusableSnapshotError
     return PackedGraph(
         ids=ids,
-        shelf=Folded(text, ends),
+        shelf=SnapshotEpisodes(text, ends),
         vectors=found["vectors"].view(np.float32).reshape(with_room(header.count, header.dimensions).shape),
         links=PackedLinks(
             found["nodes"].reshape(-1, 4).view(np.int32),
@@ -259,14 +259,14 @@ def _lines(raw: Numbers) -> list[str]:
 def _read_header(file: BinaryIO) -> Header:
     start = file.read(len(_MAGIC) + 8)
     if len(start) != len(_MAGIC) + 8 or not start.startswith(_MAGIC):
-        raise _UnfitError
+        raise _UnusableSnapshotError
     length, check = (int.from_bytes(start[at : at + 4], "little") for at in (len(_MAGIC), len(_MAGIC) + 4))
     raw = file.read(length)
     if len(raw) != length or zlib.crc32(raw) != check:
-        raise _UnfitError
+        raise _UnusableSnapshotError
     header = msgspec.msgpack.decode(raw, type=Header)
     if header.version != __version__ or header.fields != _field_names():
-        raise _UnfitError
+        raise _UnusableSnapshotError
     return header
 
 
@@ -275,7 +275,7 @@ def _read_section(file: BinaryIO, section: Section, header: Header) -> Numbers:
     values: Numbers
     if section.name == "vectors":
         if section.length != header.count * header.dimensions or section.dtype != "<f4":
-            raise _UnfitError
+            raise _UnusableSnapshotError
         values = with_room(header.count, header.dimensions).reshape(-1)
     elif section.name in _WITH_ROOM:
         values = np.zeros(section.length + section.length // 4, dtype=section.dtype)
@@ -288,10 +288,10 @@ def _read_section(file: BinaryIO, section: Section, header: Header) -> Numbers:
     while done < len(view):
         got = file.readinto(view[done : done + _CHUNK_BYTES])  # type: ignore[attr-defined]  # a raw file has it
         if not got:
-            raise _UnfitError
+            raise _UnusableSnapshotError
         done += got
     if _check(part) != section.check:
-        raise _UnfitError
+        raise _UnusableSnapshotError
     return values
 
 
@@ -303,7 +303,7 @@ def _write_all(file: BinaryIO, header: Header, parts: Sequence[Numbers], is_want
         view = part.view(np.uint8).data
         for start in range(0, len(view), _CHUNK_BYTES):
             if not is_wanted():
-                raise _UnfitError
+                raise _UnusableSnapshotError
             file.write(view[start : start + _CHUNK_BYTES])
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from reveries.memory.graph.loops import Int64
 from reveries.memory.model import Turn
 from reveries.memory.recall.surface import SURFACE
-from reveries.memory.recall.turn_packing import MARKS, Names, PackedTurns, unpack_turn
+from reveries.memory.recall.turn_packing import MARKS, PackedNames, PackedTurns, unpack_turn
 from reveries.memory.recall.words import PackedWords
 
 Numbers = NDArray[np.generic]
@@ -103,7 +103,7 @@ def turns_of_sections(found: Mapping[str, Numbers], episode_ids: Sequence[str], 
             own["terms"].view(np.int32),
             own["ends"].view(np.int64),
         ),
-        names=msgspec.msgpack.decode(own["names"].tobytes(), type=Names),
+        names=msgspec.msgpack.decode(own["names"].tobytes(), type=PackedNames),
     )
 
 

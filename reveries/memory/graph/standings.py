@@ -10,7 +10,7 @@ from reveries.memory.graph.loops import Float64, Int64
 from reveries.memory.model import Episode
 
 
-class Shelf(Protocol):
+class EpisodeShelf(Protocol):
     """Episodes as they stand in a file, by their place; put together when somebody wants one, for a hundred thousand at
     once take seconds."""
 
@@ -48,7 +48,7 @@ class Restood:
     """A shelf whose episodes stand otherwise by now."""
 
     def __init__(
-        self, shelf: Shelf, places: Int64, rows: Int64, standings: Standings, pack: Callable[[Episode], bytes]
+        self, shelf: EpisodeShelf, places: Int64, rows: Int64, standings: Standings, pack: Callable[[Episode], bytes]
     ) -> None:
         self._shelf = shelf
         self._rows = np.full(int(places.max(initial=-1)) + 1, -1, dtype=np.int64)

@@ -4,7 +4,7 @@ import re
 from datetime import datetime, timedelta, tzinfo
 
 from reveries.errors import UsageError
-from reveries.memory.looking.searching import Period
+from reveries.memory.looking.searching import SearchPeriod
 from reveries.memory.recall.time_expressions import TimeSpan, clock_at, moment_of, time_spans
 
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|hours?|d|days?|w)(?:\s+ago)?", re.IGNORECASE | re.ASCII)
@@ -12,14 +12,14 @@ _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 _CONNECTIVES = re.compile(r"\b(?:since|from|until|till|to|before|after|in|on|the|of|at|around)\b", re.IGNORECASE)
 
 
-def period_of(since: str, until: str, now: float, zone: tzinfo | None = None) -> Period:
+def period_of(since: str, until: str, now: float, zone: tzinfo | None = None) -> SearchPeriod:
     """From the beginning of `since` to the end of `until`; an empty one leaves that side open. `zone` None is that of
     this machine. Raises UsageError."""
     start = _named(since, now, zone)[0] if since.strip() else None
     end = _named(until, now, zone)[1] if until.strip() else None
     if start is not None and end is not None and end <= start:
         raise UsageError(f"{until!r} is over before {since!r} begins.", advice="Swap them, or leave one out.")
-    return Period(start, end)
+    return SearchPeriod(start, end)
 
 
 def _named(text: str, now: float, zone: tzinfo | None) -> tuple[float, float]:

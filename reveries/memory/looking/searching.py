@@ -26,7 +26,7 @@ _LONGEST_SECONDS = 7 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Period:
+class SearchPeriod:
     """A stretch of time, unix seconds: from `start` until before `end`. None: open on that side."""
 
     start: float | None = None
@@ -41,7 +41,7 @@ class Period:
         return (self.end is None or first < self.end) and (self.start is None or last >= self.start)
 
 
-EVERYTHING: Final = Period()
+EVERYTHING: Final = SearchPeriod()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,9 @@ class Reach:
         return [(index, energy) for index, energy in self.ranking.order if self.whole.get(index, 0.0) > threshold]
 
 
-def reach(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, period: Period = EVERYTHING) -> Reach:
+def reach(
+    live: LiveMemory, cue: str, vector: Vector, context: RecallContext, period: SearchPeriod = EVERYTHING
+) -> Reach:
     """Let the cue's energy spread as a recall does, from entry points within `period`, and keep all it comes to."""
     if vector.shape != (live.dimensions,):
         vector = live.no_vector
@@ -77,14 +79,14 @@ def reach(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, pe
     return Reach(scores, ranked(graph, seeds, everything, open_wide, live.share_of_spread), dict(in_full.order))
 
 
-def recall_within(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, period: Period) -> Recall:
+def recall_within(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, period: SearchPeriod) -> Recall:
     """What comes to mind of a stretch of time: its episodes and its turns alone, as a recall ranks them, the turns with
     their reasons as people are told them."""
     return recalled(live, reach(live, cue, vector, context, period), cue, vector, context, period)
 
 
 def recalled(
-    live: LiveMemory, found: Reach, cue: str, vector: Vector, context: RecallContext, period: Period = EVERYTHING
+    live: LiveMemory, found: Reach, cue: str, vector: Vector, context: RecallContext, period: SearchPeriod = EVERYTHING
 ) -> Recall:
     """The recall that comes of what the cue's energy reached."""
     above = found.above(live.settings.activation_threshold)
@@ -117,7 +119,7 @@ def told(live: LiveMemory, turn: RankedTurn, scores: TurnScores) -> RankedTurn:
     return replace(turn, reasons=scores.parts.told_reasons(row))
 
 
-def episodes_within(live: LiveMemory, period: Period) -> list[int]:
+def episodes_within(live: LiveMemory, period: SearchPeriod) -> list[int]:
     """The indices of the episodes that lie in a period, by when they began. Only those near its beginning are looked
     at: any other is in it when it began in it."""
     indices, began = live.graph.by_time()
@@ -128,12 +130,12 @@ def episodes_within(live: LiveMemory, period: Period) -> list[int]:
     return [*lasting, *indices[sure : max(sure, last)].tolist()]
 
 
-def _is_inside(live: LiveMemory, index: int, period: Period) -> bool:
+def _is_inside(live: LiveMemory, index: int, period: SearchPeriod) -> bool:
     episode = live.graph.at(index)
     return period.holds(episode.created_at, episode.ended_at)
 
 
-def _said_within(live: LiveMemory, period: Period) -> NDArray[np.bool_]:
+def _said_within(live: LiveMemory, period: SearchPeriod) -> NDArray[np.bool_]:
     said_at = live.turns.marks["said_at"]
     after = said_at >= (period.start if period.start is not None else -np.inf)
     before = said_at < (period.end if period.end is not None else np.inf)
@@ -141,7 +143,7 @@ def _said_within(live: LiveMemory, period: Period) -> NDArray[np.bool_]:
     return inside
 
 
-def _nearest_within(live: LiveMemory, vector: Vector, period: Period) -> list[Seed]:
+def _nearest_within(live: LiveMemory, vector: Vector, period: SearchPeriod) -> list[Seed]:
     """R-119's entry points among the episodes of a stretch of time."""
     indices = episodes_within(live, period)
     if not indices:

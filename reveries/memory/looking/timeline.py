@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from reveries.memory.live import LiveMemory
-from reveries.memory.looking.searching import Period, episodes_within
+from reveries.memory.looking.searching import SearchPeriod, episodes_within
 from reveries.memory.model import Episode
 from reveries.memory.silence import LONG_SECONDS, meaning_of
 from reveries.plaintext import one_line, plain
@@ -17,7 +17,7 @@ _LOOKED_BACK = 200
 """Among so many episodes one is of a conversation."""
 
 
-def timeline(live: LiveMemory, period: Period, limit: int, now: float, request_id: int = 0) -> Timeline:
+def timeline(live: LiveMemory, period: SearchPeriod, limit: int, now: float, request_id: int = 0) -> Timeline:
     """The last `limit` episodes of a period, oldest first. Only those, and the few before them, are looked at."""
     inside = episodes_within(live, period)
     shown = _in_order(live.graph.at(index) for index in inside[-limit:])

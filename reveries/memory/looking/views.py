@@ -32,7 +32,7 @@ class ShownLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Provenance:
+class ExperienceProvenance:
     """Where an experience came from, and what it got its taint from."""
 
     experience: Experience
@@ -51,7 +51,7 @@ class EpisodeView:
     links: tuple[ShownLink, ...]
     sources: tuple[Turn, ...]
     is_dormant: bool = False
-    provenance: tuple[Provenance, ...] = ()
+    provenance: tuple[ExperienceProvenance, ...] = ()
     is_pinned: bool = False
 
 
@@ -105,7 +105,7 @@ async def refuse_merged(database: Database, id_or_prefix: str) -> None:
 async def view_episode(database: Database, live: LiveMemory, episode: Episode) -> EpisodeView:
     """Everything about one episode. Changes nothing."""
     turns: list[Turn] = []
-    provenance: list[Provenance] = []
+    provenance: list[ExperienceProvenance] = []
     for experience_id in episode.experience_ids:
         rows = await database.rows("turns.of_experience", {"experience_id": experience_id})
         own = [turn_of(row) for row in rows]
@@ -128,7 +128,7 @@ async def view_episode(database: Database, live: LiveMemory, episode: Episode) -
     )
 
 
-def _provenance(live: LiveMemory, experience: Experience, turns: Sequence[Turn]) -> Provenance:
+def _provenance(live: LiveMemory, experience: Experience, turns: Sequence[Turn]) -> ExperienceProvenance:
     foreign = [turn for turn in turns if turn.origin.is_tainted]
     by = [f"somebody else wrote it ({experience.origin.value})"] if experience.origin.is_tainted else []
     by += [f"{turn.speaker or 'somebody else'} said it ({turn.origin.value})" for turn in foreign]
@@ -139,7 +139,7 @@ def _provenance(live: LiveMemory, experience: Experience, turns: Sequence[Turn])
     if experience.tainted and not by:
         by.append("a tainted memory was before it; which one was not written down then")
     speakers = tuple(dict.fromkeys(turn.speaker for turn in foreign if turn.speaker))
-    return Provenance(experience, speakers, tuple(dict.fromkeys(by)))
+    return ExperienceProvenance(experience, speakers, tuple(dict.fromkeys(by)))
 
 
 async def statistics(database: Database, live: LiveMemory, deep: DeepStore) -> MemoryStatistics:

@@ -33,7 +33,7 @@ class EntryPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """One link on the way that brought most of the energy."""
 
     source_id: str
@@ -53,7 +53,7 @@ class TurnWhy:
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class RecallExplanation:
     """Everything about one episode in one recall."""
 
     cue: str
@@ -69,7 +69,7 @@ class Why:
     shared_words: tuple[str, ...]
     unmet_words: tuple[str, ...]
     entry: EntryPoint | None
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
     """From the entry point that brought most of the energy to the episode; none for one that is an entry point only."""
     salience: float
     factors: Factors
@@ -90,7 +90,7 @@ class Why:
         return self.energy_direct + self.energy_spread
 
 
-def explain(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, episode: Episode) -> Why:
+def explain(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, episode: Episode) -> RecallExplanation:
     """Why `episode` (of the live memory) surfaces for `cue` under `context`, or does not."""
     found = reach(live, cue, vector, context)
     index = live.graph.index_of(episode.id)
@@ -105,7 +105,7 @@ def explain(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, 
     whole = found.whole.get(index, 0.0) if index is not None else 0.0
     shared, unmet = _words(live, cue, episode)
     cosine = float(live.graph.vector_of(episode.id) @ vector) if vector.shape == (live.dimensions,) else 0.0
-    why = Why(
+    why = RecallExplanation(
         cue=cue,
         episode=episode,
         surfaced=0 < rank <= context.limit,
@@ -146,13 +146,13 @@ def _entry(live: LiveMemory, vector: Vector, seed: Seed | None, begun: float) ->
     return EntryPoint(by_meaning, by_turn, seed.cosine, seed.words, seed.match, begun)
 
 
-def _steps(live: LiveMemory, mine: RecalledEpisode | None) -> tuple[Step, ...]:
-    steps: list[Step] = []
+def _steps(live: LiveMemory, mine: RecalledEpisode | None) -> tuple[PathStep, ...]:
+    steps: list[PathStep] = []
     path = mine.path if mine else ()
     for source, target in itertools.pairwise(path):
         links = [(link.type, link.strength) for link in live.graph.links_of(source) if link.target_id == target]
         led_to = live.graph.get(target)
-        steps.append(Step(source, target, led_to.summary if led_to else "", tuple(links)))
+        steps.append(PathStep(source, target, led_to.summary if led_to else "", tuple(links)))
     return tuple(steps)
 
 
@@ -188,11 +188,11 @@ def _words(live: LiveMemory, cue: str, episode: Episode) -> tuple[tuple[str, ...
     return shared, tuple(dict.fromkeys(word for word in telling if word not in shared))
 
 
-def _with_missing(live: LiveMemory, why: Why, found: Reach) -> Why:
+def _with_missing(live: LiveMemory, why: RecallExplanation, found: Reach) -> RecallExplanation:
     return replace(why, missing=tuple(_missing(live, why, found)))
 
 
-def _missing(live: LiveMemory, why: Why, found: Reach) -> list[str]:
+def _missing(live: LiveMemory, why: RecallExplanation, found: Reach) -> list[str]:
     if why.rank:
         last = _last_taken(live, why, found)
         place = f"It came {_ordinal(why.rank)}, and only the first {why.limit} are taken"
@@ -211,7 +211,7 @@ def _missing(live: LiveMemory, why: Why, found: Reach) -> list[str]:
     return missing
 
 
-def _no_entry(live: LiveMemory, why: Why, found: Reach) -> str:
+def _no_entry(live: LiveMemory, why: RecallExplanation, found: Reach) -> str:
     nearest = sorted((seed.cosine for seed in found.ranking.seeds), reverse=True)[: live.settings.seeds]
     needed = f"; the {len(nearest)} nearest have {nearest[-1]:.2f} or more" if nearest else ""
     words = ", ".join(why.shared_words) if why.shared_words else "none of them"
@@ -223,7 +223,7 @@ def _no_entry(live: LiveMemory, why: Why, found: Reach) -> str:
     )
 
 
-def _last_taken(live: LiveMemory, why: Why, found: Reach) -> float:
+def _last_taken(live: LiveMemory, why: RecallExplanation, found: Reach) -> float:
     above = found.above(live.settings.activation_threshold)
     return above[min(why.limit, len(above)) - 1][1] if above else 0.0
 

@@ -11,7 +11,7 @@ import structlog
 from reveries.db import vector_tables
 from reveries.db.checksums import checksum
 from reveries.db.database import Database, Row, Transaction
-from reveries.db.vector_tables import VectorTable
+from reveries.db.vector_tables import StoredVectorTable
 from reveries.memory.changes import ChangeSet, Waking
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Turn
@@ -36,7 +36,7 @@ class DeepStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._tables: dict[str, VectorTable] = {}
+        self._tables: dict[str, StoredVectorTable] = {}
         self.counts = self._next_counts = DeepCounts()
         """As of the last commit: whether a deep look is worth it is known without one."""
 
@@ -45,7 +45,7 @@ class DeepStore:
         """Whether sqlite-vec serves; else the vectors are read one by one."""
         return self._database.has_vector_search
 
-    def table_of(self, model_id: str) -> VectorTable | None:
+    def table_of(self, model_id: str) -> StoredVectorTable | None:
         """The table to search for vectors of a model; None where the vectors must be scanned."""
         table = self._tables.get(model_id)
         return table if table is not None and table.is_whole and self.is_indexed else None
@@ -137,7 +137,7 @@ class DeepStore:
             after = int(page[-1]["id"]) if page else until
         async with self._database.transaction() as transaction:
             await transaction.run("deep.table_is_whole", {"number": table.number, "is_whole": 1})
-        self._tables[model_id] = VectorTable(table.number, model_id, dimensions, is_whole=True)
+        self._tables[model_id] = StoredVectorTable(table.number, model_id, dimensions, is_whole=True)
         log.info("deep.filled", model=model_id, vectors=rows)
 
     async def _put_away(self, transaction: Transaction, changes: ChangeSet, live: LiveMemory, model_id: str) -> None:

@@ -26,7 +26,7 @@ _NOISE = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class TurnEvidence:
     """What one pass over all turns found; one value a row."""
 
     words: WordScores = field(repr=False)
@@ -52,7 +52,7 @@ def z_scores(values: Floats, live: NDArray[np.bool_]) -> Floats:
 
 
 def features_of(
-    index: TurnIndex, cue: Cue, evidence: Evidence, rows: Rows, gated: Iterable[str] = MATCH_WEIGHTS
+    index: TurnIndex, cue: Cue, evidence: TurnEvidence, rows: Rows, gated: Iterable[str] = MATCH_WEIGHTS
 ) -> dict[str, Floats]:
     """The columns for `rows`; of those with a gate ("length_x_mind") the ones that `gated` names."""
     near = index.neighbours
@@ -89,7 +89,7 @@ def is_with_mind(index: TurnIndex, rows: Rows) -> Floats:
     return beside
 
 
-def _match_columns(index: TurnIndex, evidence: Evidence, rows: Rows) -> dict[str, Floats]:
+def _match_columns(index: TurnIndex, evidence: TurnEvidence, rows: Rows) -> dict[str, Floats]:
     return {
         "words": evidence.turn_z[rows],
         "window_words": evidence.window_z[rows],
@@ -102,7 +102,7 @@ def _match_columns(index: TurnIndex, evidence: Evidence, rows: Rows) -> dict[str
     }
 
 
-def _neighbour_columns(index: TurnIndex, evidence: Evidence, near: Neighbours, rows: Rows) -> dict[str, Floats]:
+def _neighbour_columns(index: TurnIndex, evidence: TurnEvidence, near: Neighbours, rows: Rows) -> dict[str, Floats]:
     before, after = near.previous[rows], near.next[rows]
     words, meaning = evidence.turn_z, evidence.meaning_z
     return {
@@ -184,7 +184,7 @@ def _phrase_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]
 
 
 def _exchange_columns(
-    index: TurnIndex, evidence: Evidence, cue: Cue, near: Neighbours, rows: Rows
+    index: TurnIndex, evidence: TurnEvidence, cue: Cue, near: Neighbours, rows: Rows
 ) -> dict[str, Floats]:
     """The owner's words and the mind's reply to them belong together. How much of the cue a reply `brings` that the
     words it answers do not hold: what says again what it was told brings nothing. Of words that were answered, what
@@ -243,7 +243,7 @@ def _name_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
     return {"about_named": about}
 
 
-def _conversation_columns(index: TurnIndex, evidence: Evidence, rows: Rows) -> dict[str, Floats]:
+def _conversation_columns(index: TurnIndex, evidence: TurnEvidence, rows: Rows) -> dict[str, Floats]:
     """The mean of the three best first guesses of a turn's conversation."""
     codes = index.marks["conversation"][rows]
     fused = evidence.fused[rows]

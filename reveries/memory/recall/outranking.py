@@ -8,7 +8,7 @@ claim more than one thing: it ranks under what replaced one of them unless the c
 from collections.abc import Sequence
 from dataclasses import replace
 
-from reveries.memory.model import RankedTurn, Reason, Recall, RecalledEpisode, Replacement
+from reveries.memory.model import RankedTurn, RankingReason, Recall, RecalledEpisode, Replacement
 from reveries.memory.recall.words import cue_terms, terms_of
 from reveries.memory.sleep.claim_index import ClaimIndex
 from reveries.memory.sleep.claims import Claim, same_value
@@ -93,10 +93,10 @@ def _reordered(turns: tuple[RankedTurn, ...]) -> tuple[RankedTurn, ...]:
             continue
         lifted = order.pop(newer)
         gain = order[at].score + _AHEAD - lifted.score
-        reasons = (Reason(REPLACES, 1.0, gain), *lifted.reasons)
+        reasons = (RankingReason(REPLACES, 1.0, gain), *lifted.reasons)
         order.insert(at, replace(lifted, score=lifted.score + gain, reasons=reasons))
         under = order[at + 1]
-        order[at + 1] = replace(under, reasons=(Reason(REPLACED, 1.0, -gain), *under.reasons))
+        order[at + 1] = replace(under, reasons=(RankingReason(REPLACED, 1.0, -gain), *under.reasons))
     return tuple(order)
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reveries.llm.base import Vector
-from reveries.memory.model import RankedTurn, Reason
+from reveries.memory.model import RankedTurn, RankingReason
 from reveries.memory.recall.cues import Cue, read_cue
-from reveries.memory.recall.features import Evidence, features_of, is_alone, z_scores
+from reveries.memory.recall.features import TurnEvidence, features_of, is_alone, z_scores
 from reveries.memory.recall.highest import best_first, highest
 from reveries.memory.recall.hops import (
     HOP_WEIGHTS,
@@ -48,14 +48,14 @@ _REASONS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class RankingWeights:
     """What the reasons weigh. The base of `hop` is 1: hops add to what a turn's own reasons came to."""
 
     match: Mapping[str, float]
     hop: Mapping[str, float]
 
 
-WEIGHTS = Weights(MATCH_WEIGHTS, HOP_WEIGHTS)
+WEIGHTS = RankingWeights(MATCH_WEIGHTS, HOP_WEIGHTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Parts:
     usual: Floats
     """The mean amount of each reason."""
 
-    def told_reasons(self, row: int) -> tuple[Reason, ...]:
+    def told_reasons(self, row: int) -> tuple[RankingReason, ...]:
         """What moved a turn most against the usual candidate, up or down, largest first; () for one that was not looked
         at closely. What a reason weighs more or less in a kind of cue or turn (`_x_`) is counted with it. Only for
         whoever asks: it takes longer than ranking the turn did."""
@@ -94,10 +94,10 @@ class Parts:
         if place >= len(self.rows) or self.rows[place] != row:
             return ()
         above, usual = self.amounts[place] - self.usual, self.values.mean(axis=0)
-        found: dict[str, Reason] = {}
+        found: dict[str, RankingReason] = {}
         for at, name in enumerate(self.names):
             base = name.partition("_x_")[0]
-            known = found.get(base) or Reason(base, float(self.values[place, at]), 0.0, float(usual[at]))
+            known = found.get(base) or RankingReason(base, float(self.values[place, at]), 0.0, float(usual[at]))
             found[base] = replace(known, amount=known.amount + float(above[at]))
         ordered = sorted(found.values(), key=lambda reason: -abs(reason.amount))[:_REASONS]
         return tuple(reason for reason in ordered if reason.amount != 0.0)
@@ -110,7 +110,7 @@ def score_turns(
     now: float,
     exclude: AbstractSet[str] = frozenset(),
     only: NDArray[np.bool_] | None = None,
-    weights: Weights = WEIGHTS,
+    weights: RankingWeights = WEIGHTS,
 ) -> TurnScores:
     """Score every turn in the index against a cue, its vector and the time at which it is asked (unix seconds);
     `exclude` holds ids of turns not to be shown, `only` is True for the rows that may be. Other `weights` than those
@@ -130,14 +130,14 @@ def score_turns(
     fused, parts = evidence.fused, None
     # The reasons were weighed beside meaning: a cue that has no vector is ranked by its words alone.
     if shown.any() and vector.any():
-        look = Look(index, read_cue(cue_text, now), evidence, shown)
+        look = RankedCandidates(index, read_cue(cue_text, now), evidence, shown)
         parts = look.parts(weights)
         fused = _behind(evidence.fused, parts)
     scores = np.where(shown, fused, np.float32(-np.inf)).astype(np.float32)
     return TurnScores(scores, evidence.cosines, evidence.words.coverage, weight, parts)
 
 
-def gather_evidence(index: TurnIndex, cue: str, vector: Vector) -> Evidence:
+def gather_evidence(index: TurnIndex, cue: str, vector: Vector) -> TurnEvidence:
     """One pass over every turn in the index: how well words and meaning fit. At least one row must be live."""
     live, near = index.live, index.neighbours
     words = index.words.score(cue_terms(cue), live, near, index.standing.norms)
@@ -152,13 +152,13 @@ def gather_evidence(index: TurnIndex, cue: str, vector: Vector) -> Evidence:
     weight = _MEANING_MOST - (_MEANING_MOST - _MEANING_LEAST) * coverage if vector.any() else 0.0
     fused = np.where(live, weight * meaning + (1.0 - weight) * spoken, np.float32(0.0)).astype(np.float32)
     fused = fused + _from_neighbours(fused, near)
-    return Evidence(words, cosines, turn_z, window_z, meaning_z, wide_z, fused, coverage)
+    return TurnEvidence(words, cosines, turn_z, window_z, meaning_z, wide_z, fused, coverage)
 
 
-class Look:
+class RankedCandidates:
     """A close look at the candidates of one cue. `match` and `hop` are columns by name; `parts` weighs them."""
 
-    def __init__(self, index: TurnIndex, cue: Cue, evidence: Evidence, shown: NDArray[np.bool_]) -> None:
+    def __init__(self, index: TurnIndex, cue: Cue, evidence: TurnEvidence, shown: NDArray[np.bool_]) -> None:
         self._index = index
         self._cue = cue
         self._cue_names = frozenset(mentioned(cue.text, index.about, index.openers))
@@ -167,7 +167,7 @@ class Look:
         self.match = features_of(index, cue, evidence, self.rows)
         self._alone = is_alone(index, self.rows)
 
-    def _rows(self, evidence: Evidence, shown: NDArray[np.bool_]) -> Rows:
+    def _rows(self, evidence: TurnEvidence, shown: NDArray[np.bool_]) -> Rows:
         """The candidates, and what the best of them lead to; ascending."""
         rows = candidates(evidence, shown, CANDIDATES)
         named = rows_named(self._index, self._cue_names)
@@ -190,7 +190,7 @@ class Look:
         led_twice = self._led(own + _weighed(once, weights, len(self.rows))[1].sum(axis=1))[2]
         return once | {"hop_second_x_alone": (led_twice - led) * self._alone}
 
-    def parts(self, weights: Weights) -> Parts:
+    def parts(self, weights: RankingWeights) -> Parts:
         """Everything weighed: what a turn holds itself, then what leads to it, then what leads there in two steps."""
         values, amounts = _weighed(self.match, weights.match, len(self.rows))
         led = self.hops(amounts.sum(axis=1), weights.hop)
@@ -216,7 +216,7 @@ class Look:
         return seeds, trust, trusted_leads(self._leads_from(seeds), seeds, trust, self.rows)
 
 
-def candidates(evidence: Evidence, shown: NDArray[np.bool_], count: int) -> Rows:
+def candidates(evidence: TurnEvidence, shown: NDArray[np.bool_], count: int) -> Rows:
     """Rows worth a closer look: the best first guesses, and the best by words and by meaning alone; ascending."""
     chosen: list[Rows] = []
     for values, share in ((evidence.fused, count), (evidence.words.turn, count // 4), (evidence.cosines, count // 4)):

@@ -23,7 +23,7 @@ class Columns:
     following: Int32
 
 
-class Standing:
+class StaticFeatures:
     """Of one state of an index: whoever changes the index takes another."""
 
     def __init__(self, words: WordIndex, columns: Columns) -> None:

@@ -79,7 +79,7 @@ class Posting:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ScoredTurns:
     """What is scored: rows that are not `live` count for nothing."""
 
     live: NDArray[np.bool_]
@@ -90,7 +90,7 @@ class State:
 class Tally:
     """The scores of one cue as they add up, over whole arrays: the plain form."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: ScoredTurns) -> None:
         size = len(state.live)
         self._state = state
         self._turn, self._window, self._covered, self._wide_covered = (
@@ -138,7 +138,7 @@ class Tally:
 class LoopTally:
     """The same by compiled loops."""
 
-    def __init__(self, kernels: Kernels, state: State) -> None:
+    def __init__(self, kernels: Kernels, state: ScoredTurns) -> None:
         size = len(state.live)
         self._kernels = kernels
         self._state = state

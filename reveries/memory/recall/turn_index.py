@@ -16,14 +16,14 @@ from reveries.memory.graph.kernels import Kernels
 from reveries.memory.lexicon import stop_words
 from reveries.memory.model import Origin, Turn
 from reveries.memory.recall.names import subjects_of
-from reveries.memory.recall.standing import Columns, Standing
+from reveries.memory.recall.standing import Columns, StaticFeatures
 from reveries.memory.recall.stemming import without_code
 from reveries.memory.recall.surface import SURFACE, surface_of
 from reveries.memory.recall.tallying import Floats, Neighbours
 from reveries.memory.recall.turn_packing import (
     MARKS,
     SESSION_SECONDS,
-    Names,
+    PackedNames,
     PackedTurns,
     TurnShelf,
     openers_of,
@@ -64,7 +64,7 @@ class TurnIndex:
         self._conversation_codes: dict[str, int] = {}
         self.about: dict[str, list[int]] = {}
         """Which rows are about what: rows by the key of a name (see `names.subjects_of`)."""
-        self._standing: Standing | None = None
+        self._standing: StaticFeatures | None = None
         self.openers: Counter[str] = Counter()
         """How many of those keys begin with a word."""
 
@@ -105,12 +105,12 @@ class TurnIndex:
         return self._speaker_codes.get(name)
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> StaticFeatures:
         """What holds for every cue until something changes."""
         if self._standing is None:
             size = self.size
             columns = Columns(self.live, self.surface, self._previous[:size], self._next[:size])
-            self._standing = Standing(self.words, columns)
+            self._standing = StaticFeatures(self.words, columns)
         return self._standing
 
     @property
@@ -219,7 +219,7 @@ class TurnIndex:
         self._conversation_codes = {name: code for code, name in enumerate(names.conversations)}
         self._find_rows(names)
 
-    def _find_rows(self, names: Names) -> None:
+    def _find_rows(self, names: PackedNames) -> None:
         """Where what stands in the columns is to be found."""
         live, count = self._live, len(self._ids)
         rows = np.flatnonzero(live).tolist()
@@ -251,7 +251,7 @@ class TurnIndex:
             PackedTurns,
             ids=list(self._ids),
             homes=list(self._episode_ids),
-            shelf=_Copied(list(self._turns), self._shelf, live),
+            shelf=_TurnsCopy(list(self._turns), self._shelf, live),
             values=self._vectors.values[:size].copy(),
             scales=self._vectors.scales[:size].copy(),
             live=live,
@@ -260,7 +260,7 @@ class TurnIndex:
             window_lengths=self._window_lengths[:size].copy(),
             marks=self._marks[:size].copy(),
             surface=surface,
-            names=Names(
+            names=PackedNames(
                 # Who says nothing any more keeps a number and no name: it may have been erased.
                 [name if self._speakers[name] > 0 else f"#{code}" for name, code in self._speaker_codes.items()],
                 list(self._conversation_codes),
@@ -389,7 +389,7 @@ class TurnIndex:
         self._turns[row] = replace(turn, text="")
 
 
-class _Copied:
+class _TurnsCopy:
     """The turns of an index as they were: those at hand, the others from its shelf."""
 
     def __init__(self, turns: list[Turn | None], shelf: TurnShelf | None, live: NDArray[np.bool_]) -> None:

@@ -43,7 +43,7 @@ class TurnShelf(Protocol):
         """The same, packed; nothing for a row whose turn is gone."""
 
 
-class Names(msgspec.Struct, frozen=True):
+class PackedNames(msgspec.Struct, frozen=True):
     """What of an index goes by names."""
 
     speakers: list[str]
@@ -70,7 +70,7 @@ class PackedTurns:
     marks: NDArray[np.void]
     surface: NDArray[np.void]
     words: PackedWords
-    names: Names
+    names: PackedNames
 
     def is_whole(self) -> bool:
         """Whether the columns fit together."""
@@ -149,7 +149,7 @@ def packed_turns(
         marks=marks,
         surface=read.surface,
         words=packed_words(read.vocabulary, read.terms, read.ends),
-        names=Names(speakers, conversations, read.about),
+        names=PackedNames(speakers, conversations, read.about),
     )
 
 

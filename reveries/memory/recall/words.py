@@ -22,7 +22,7 @@ from reveries.memory.recall.tallying import (
     Norms,
     Posting,
     Rows,
-    State,
+    ScoredTurns,
     Tally,
     WordScores,
     idf,
@@ -181,7 +181,7 @@ class WordIndex:
     ) -> WordScores:
         """Score every row against the distinct `terms`; rows that are not `live` count for nothing. `norms` are those
         of this very state, if they are at hand."""
-        state = State(live, near, norms or self.norms(live, near))
+        state = ScoredTurns(live, near, norms or self.norms(live, near))
         tally = LoopTally(self.kernels, state) if self.kernels.are_compiled else Tally(state)
         for term in dict.fromkeys(terms):
             tally.add(self._posting(term))

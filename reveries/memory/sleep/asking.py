@@ -14,7 +14,7 @@ from reveries.memory.rows import experience_of
 from reveries.memory.sleep.judging import allowed_at_once
 from reveries.memory.sleep.questions import Abstraction, SelfAnswer
 from reveries.memory.sleep.traits import Trait
-from reveries.memory.sleep.understanding import Decision, Understood
+from reveries.memory.sleep.understanding import ExperienceDecision, Understood
 from reveries.memory.store import MemoryStore
 from reveries.plaintext import one_line
 
@@ -41,7 +41,7 @@ def allowance(graph: MemoryGraph, settings: MemorySettings) -> float:
     return allowed_at_once(len(graph), settings)
 
 
-def question_text(decision: Decision, spent: int, graph: MemoryGraph) -> str:
+def question_text(decision: ExperienceDecision, spent: int, graph: MemoryGraph) -> str:
     """One sentence on what was done and one on what would be. It is shown unasked: nothing tainted is quoted in it."""
     told = [
         f"merge \u201c{one_line(source.summary, 80)}\u201d into \u201c{one_line(target.summary, 80)}\u201d"

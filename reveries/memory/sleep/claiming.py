@@ -42,7 +42,7 @@ _ADVERB = r"(?:(?:really|absolutely|totally|still|just|always|so|actually|kind o
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ClaimMatch:
     """What a pattern makes of a sentence."""
 
     subject: str
@@ -51,7 +51,7 @@ class Found:
     is_change: bool
 
 
-_Read = Callable[["re.Match[str]", str], Found | None]
+_Read = Callable[["re.Match[str]", str], ClaimMatch | None]
 
 
 def claims_in(turns: Sequence[Turn]) -> list[Claim]:
@@ -68,7 +68,7 @@ def claims_in(turns: Sequence[Turn]) -> list[Claim]:
     return found
 
 
-def claim_of(turn: Turn, place: int | str, sentence: str, found: Found, found_by: str) -> Claim:
+def claim_of(turn: Turn, place: int | str, sentence: str, found: ClaimMatch, found_by: str) -> Claim:
     """`found` in `sentence` of `turn` as a claim; `place` tells those of one turn apart."""
     mark = "~" if found_by == "pattern" else "~m"
     return Claim(
@@ -88,7 +88,7 @@ def claim_of(turn: Turn, place: int | str, sentence: str, found: Found, found_by
     )
 
 
-def read_sentence(sentence: str, speaker: str) -> Iterator[Found]:
+def read_sentence(sentence: str, speaker: str) -> Iterator[ClaimMatch]:
     """What `sentence`, said by `speaker`, claims."""
     if len(sentence) > _MAX_SENTENCE_CHARS or _UNSURE.search(sentence):
         return
@@ -110,52 +110,52 @@ def cut_value(text: str) -> str:
     return value if 0 < len(value.split()) <= _MAX_VALUE_WORDS else ""
 
 
-def _says_something(found: Found) -> bool:
+def _says_something(found: ClaimMatch) -> bool:
     return bool(found.value and found.subject and (terms_of(found.value) or any(c.isdigit() for c in found.value)))
 
 
-def _attribute(match: "re.Match[str]", speaker: str) -> Found | None:
+def _attribute(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
     changed = bool(match["new"] or match["now"])
-    return Found(speaker, f"my {key_of(match['what'])}", cut_value(match["value"]), changed)
+    return ClaimMatch(speaker, f"my {key_of(match['what'])}", cut_value(match["value"]), changed)
 
 
-def _is_now(match: "re.Match[str]", speaker: str) -> Found | None:
-    return Found(speaker, f"my {key_of(match['what'])}", cut_value(match["value"]), is_change=True)
+def _is_now(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
+    return ClaimMatch(speaker, f"my {key_of(match['what'])}", cut_value(match["value"]), is_change=True)
 
 
-def _lives(match: "re.Match[str]", speaker: str) -> Found | None:
+def _lives(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
     changed = "mov" in match["verb"].casefold() or bool(_NOW.search(match.string))
     if re.match(_DAY, match["value"], re.IGNORECASE):
         return None
-    return Found(_who(match["who"], speaker), "lives in", _without_tail(match["value"]), changed)
+    return ClaimMatch(_who(match["who"], speaker), "lives in", _without_tail(match["value"]), changed)
 
 
-def _works(match: "re.Match[str]", speaker: str) -> Found | None:
+def _works(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
     verb = match["verb"].casefold()
     changed = "start" in verb or "job" in verb or bool(_NOW.search(match.string))
-    return Found(_who(match["who"], speaker), "works at", _without_tail(match["value"]), changed)
+    return ClaimMatch(_who(match["who"], speaker), "works at", _without_tail(match["value"]), changed)
 
 
-def _moved_to(match: "re.Match[str]", speaker: str) -> Found | None:
-    return Found(f"{speaker} {match['what']}", "is set for", cut_value(match["value"]), is_change=True)
+def _moved_to(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
+    return ClaimMatch(f"{speaker} {match['what']}", "is set for", cut_value(match["value"]), is_change=True)
 
 
-def _set_for(match: "re.Match[str]", speaker: str) -> Found | None:
-    return Found(f"{speaker} {match['what']}", "is set for", cut_value(match["value"]), is_change=False)
+def _set_for(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
+    return ClaimMatch(f"{speaker} {match['what']}", "is set for", cut_value(match["value"]), is_change=False)
 
 
-def _feels(match: "re.Match[str]", speaker: str) -> Found | None:
+def _feels(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
     thing = cut_value(match["what"])
     if not thing or _VAGUE.match(thing) or not terms_of(thing):
         return None
     left_off = bool(_LEFT_OFF.search(match["not"] or "") or _LEFT_OFF.search(match[0]) or match["no_more"])
     likes = (match["verb"].casefold() in _LIKES) != bool(match["not"])
-    return Found(speaker, f"{FEELS}{key_of(thing)}", "likes" if likes else "dislikes", left_off)
+    return ClaimMatch(speaker, f"{FEELS}{key_of(thing)}", "likes" if likes else "dislikes", left_off)
 
 
-def _changed_mind(match: "re.Match[str]", speaker: str) -> Found | None:
+def _changed_mind(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
     thing = cut_value(match["what"])
-    return Found(speaker, f"{FEELS}{key_of(thing)}", "another mind", is_change=True) if thing else None
+    return ClaimMatch(speaker, f"{FEELS}{key_of(thing)}", "another mind", is_change=True) if thing else None
 
 
 def _who(told: str, speaker: str) -> str:

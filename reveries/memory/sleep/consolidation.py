@@ -13,12 +13,12 @@ from typing import Final
 from reveries.clock import Clock
 from reveries.config import MemorySettings
 from reveries.db.database import Transaction
-from reveries.db.failpoints import Place, Step, may_hang, reached
+from reveries.db.failpoints import HangPlace, Step, may_hang, reached
 from reveries.errors import ModelAnswerError
 from reveries.llm.base import ChatModel, Vector
 from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
-from reveries.memory.conversations import Names
+from reveries.memory.conversations import SpeakerNames
 from reveries.memory.model import Experience, Turn
 from reveries.memory.sleep.asking import Question, allowance, note_question, open_question, question_text
 from reveries.memory.sleep.deepening import fallen_back
@@ -26,7 +26,7 @@ from reveries.memory.sleep.home import home_of
 from reveries.memory.sleep.linking import possible_causes
 from reveries.memory.sleep.questions import Asker
 from reveries.memory.sleep.runs import begin_run, end_run, record_change, record_self_change
-from reveries.memory.sleep.understanding import Decision, Understood, decide, understand, unless_stopped
+from reveries.memory.sleep.understanding import ExperienceDecision, Understood, decide, understand, unless_stopped
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore
 from reveries.plaintext import one_line
@@ -60,7 +60,7 @@ class DeepSlept:
 
 
 @dataclass(slots=True)
-class _Pass:
+class _DeepPass:
     """A pass under way."""
 
     run_id: str
@@ -91,7 +91,7 @@ class DeepSleep:
     def __init__(
         self,
         store: MemoryStore,
-        names: Names,
+        names: SpeakerNames,
         settings: MemorySettings,
         clock: Clock,
         new_id: Callable[[], str],
@@ -132,11 +132,11 @@ class DeepSleep:
             if (waiting := await open_question(self._store)) is not None:
                 return await self._waits(waiting)
             may_take = allowance(self._store.live.graph, self._settings)
-            this = _Pass(self._new_id(), stop, trigger not in _OF_ITSELF, may_take, may_take)
+            this = _DeepPass(self._new_id(), stop, trigger not in _OF_ITSELF, may_take, may_take)
             await begin_run(self._store, this.run_id, "deep", trigger, self._clock.now())
             outcome = "failed"
             try:
-                await may_hang(Place.SLEEP)
+                await may_hang(HangPlace.SLEEP)
                 waits = await self.unprocessed_count(with_held=this.with_held)
                 total = waits if limit is None else min(limit, waits)
                 while (limit is None or len(this.seen) < limit) and not this.is_stopped:
@@ -173,12 +173,12 @@ class DeepSleep:
         async with self._running:
             # It may do this much; what the pass has not looked at yet waits for the next one, which counts anew.
             # What foreign text would do is no part of what was asked.
-            this = _Pass(question.run_id, None, with_held=True, allowance=float("inf"), foreign_allowance=0.0)
+            this = _DeepPass(question.run_id, None, with_held=True, allowance=float("inf"), foreign_allowance=0.0)
             await self._keep(this, question.understood, question.run_id)
             await end_run(self._store, question.run_id, "done", self._clock.now())
             return this.log[0] if this.log else "Nothing was left of it to do."
 
-    async def _next(self, this: _Pass, model: ChatModel) -> bool:
+    async def _next(self, this: _DeepPass, model: ChatModel) -> bool:
         """Work on the most salient experience that waits; False when none does, or the pass has to end over it."""
         experience, turns = await self._store.next_to_process(MAX_ATTEMPTS, this.seen, with_held=this.with_held)
         if experience is None:
@@ -201,7 +201,7 @@ class DeepSleep:
         earlier = possible_causes(self._store.live.graph, home) if home is not None else ()
         return await understand(model, asker, experience, turns, earlier, self._settings, self._answers)
 
-    async def _keep(self, this: _Pass, understood: Understood, asked_in: str = "") -> None:
+    async def _keep(self, this: _DeepPass, understood: Understood, asked_in: str = "") -> None:
         """Everything that follows from one experience, in one transaction (R-107). `asked_in` is the pass that asked
         the owner about it first."""
         # Held from the vector to the commit: it is of the model that is in use when it is written.
@@ -211,8 +211,8 @@ class DeepSleep:
             await self._commit(this, understood, summary_vector, asked_in)
             reached(Step.DEEP_SLEEP_STORED)
 
-    async def _commit(self, this: _Pass, understood: Understood, summary_vector: Vector, asked_in: str) -> None:
-        decision: Decision | None = None
+    async def _commit(self, this: _DeepPass, understood: Understood, summary_vector: Vector, asked_in: str) -> None:
+        decision: ExperienceDecision | None = None
 
         async def work(transaction: Transaction) -> ChangeSet:
             nonlocal decision
@@ -244,14 +244,14 @@ class DeepSleep:
             this.log.append(decision.line)
 
     async def _record(
-        self, transaction: Transaction, run_id: str, experience_id: str, made: Decision, now: float
+        self, transaction: Transaction, run_id: str, experience_id: str, made: ExperienceDecision, now: float
     ) -> None:
         counts = {"processed": 1, "created": int(made.is_new), "merged": int(made.is_merge)}
         await record_change(transaction, self._store, run_id, experience_id, made.changes, made.line, counts)
         await record_self_change(transaction, run_id, made.changes.self_model, now)
         await transaction.run("undo.release", {"experience_id": experience_id})
 
-    async def _fall_back(self, this: _Pass, experience: Experience, reason: str) -> None:
+    async def _fall_back(self, this: _DeepPass, experience: Experience, reason: str) -> None:
         """No usable answer (R-106): the experience stays unprocessed, its extract serves and is trusted less."""
         line = f"No usable answer about \u201c{one_line(experience.content, 60)}\u201d; its own words stay. {reason}"
 
@@ -271,7 +271,7 @@ class DeepSleep:
         left = await self.unprocessed_count(with_held=True)
         return DeepSlept(question.run_id, 0, 0, 0, 0, left, 0.0, False, (), question.text)
 
-    async def _result(self, this: _Pass, seconds: float) -> DeepSlept:
+    async def _result(self, this: _DeepPass, seconds: float) -> DeepSlept:
         return DeepSlept(
             run_id=this.run_id,
             processed=this.processed,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from reveries.config import MemorySettings
 from reveries.memory.model import Origin, Turn
 from reveries.memory.sleep.claim_index import DENIES, ClaimIndex
-from reveries.memory.sleep.claiming import Found, claim_of, claims_in
+from reveries.memory.sleep.claiming import ClaimMatch, claim_of, claims_in
 from reveries.memory.sleep.claims import (
     UPDATE,
     Claim,
@@ -121,8 +121,8 @@ def _contradict(judged: Judged, denial: Claim, affirming: Claim, now: float) -> 
 
 
 def _denial_claim(turn: Turn, denial: Denial) -> Claim:
-    return claim_of(turn, "never", denial.sentence, Found(turn.speaker, DENIES, "never", False), "pattern")
+    return claim_of(turn, "never", denial.sentence, ClaimMatch(turn.speaker, DENIES, "never", False), "pattern")
 
 
 def _affirming_claim(turn: Turn, sentence: str, denial: Claim) -> Claim:
-    return claim_of(turn, f"did {denial.id}", sentence, Found(turn.speaker, "did", "done", False), "pattern")
+    return claim_of(turn, f"did {denial.id}", sentence, ClaimMatch(turn.speaker, "did", "done", False), "pattern")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from reveries.clock import Clock
 from reveries.config import MemorySettings
 from reveries.db.database import Transaction
-from reveries.db.failpoints import Place, Step, may_hang, reached
+from reveries.db.failpoints import HangPlace, Step, may_hang, reached
 from reveries.memory.changes import ChangeSet
 from reveries.memory.gaps import gaps_ended_between
 from reveries.memory.importing import adopt_imported
@@ -42,7 +42,7 @@ def _nothing(changes: ChangeSet) -> ChangeSet:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pass:
+class _LightPass:
     """A pass: its row in the log, why it began, what it does beside forming."""
 
     run_id: str
@@ -91,7 +91,7 @@ class LightSleep:
             ]
             run_id = self._new_id()
             if pending:
-                await self._sleep_on(pending, None, None, _Pass(run_id, trigger, beside))
+                await self._sleep_on(pending, None, None, _LightPass(run_id, trigger, beside))
             return run_id if pending else ""
 
     async def _sleep_on(
@@ -99,14 +99,14 @@ class LightSleep:
         pending: Sequence[str],
         progress: Progress | None,
         stop: asyncio.Event | None,
-        one: "_Pass | None" = None,
+        one: "_LightPass | None" = None,
     ) -> LightSlept:
-        one = one or _Pass(self._new_id())
+        one = one or _LightPass(self._new_id())
         await begin_run(self._store, one.run_id, "light", one.trigger, self._clock.now())
         done = episodes = 0
         try:
             reached(Step.LIGHT_SLEEP_BEGUN)
-            await may_hang(Place.LIGHT_SLEEP)
+            await may_hang(HangPlace.LIGHT_SLEEP)
             async with contextlib.aclosing(self._batches(pending)) as batches:
                 async for batch, passed in batches:
                     if stop is not None and stop.is_set():
@@ -141,7 +141,7 @@ class LightSleep:
             for entry in await self._store.with_turns(pending[start : start + _PAGE_EXPERIENCES]):
                 yield entry
 
-    async def _sleep_on_batch(self, one: "_Pass", batch: _Batch) -> int:
+    async def _sleep_on_batch(self, one: "_LightPass", batch: _Batch) -> int:
         """Embed and form one batch; how many new episodes it made."""
         # Held from the vectors to the commit: they are of the model that is in use when they are written.
         async with self._store.space:
@@ -156,7 +156,7 @@ class LightSleep:
         still = {row["id"] for row in rows}
         return [entry for entry in batch if entry[0].id in still]
 
-    async def _form(self, one: "_Pass", pieces: Sequence[Piece]) -> int:
+    async def _form(self, one: "_LightPass", pieces: Sequence[Piece]) -> int:
         now = self._clock.now()
         formed = 0
 

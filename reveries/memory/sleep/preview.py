@@ -16,7 +16,7 @@ from reveries.errors import ModelAnswerError
 from reveries.llm.base import ChatModel, Vector, Vectors
 from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
-from reveries.memory.conversations import Names
+from reveries.memory.conversations import SpeakerNames
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Experience, SelfModel
@@ -56,7 +56,7 @@ class DryRun:
     def __init__(
         self,
         store: MemoryStore,
-        names: Names,
+        names: SpeakerNames,
         settings: MemorySettings,
         clock: Clock,
         answers: AnswerRecorder | None = None,

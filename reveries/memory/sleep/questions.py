@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from reveries.gates import Gate, stands
-from reveries.llm.base import Message, Prompt, Role
+from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.memory.model import Episode, Exemplar, SelfModel, Turn
 from reveries.memory.recall.words import terms_of
 from reveries.memory.sleep.extracts import exemplar, sentences_of, summary_of
@@ -107,7 +107,7 @@ def deep_question(asker: Asker, turns: Sequence[Turn], earlier: Sequence[Episode
         told = "Earlier:\n" + fenced("\n".join(before)) + "\nWhat happened:\n" + told
     return Prompt(
         role=Role.CONSOLIDATION,
-        messages=(Message("system", rules), Message("user", told)),
+        messages=(ChatMessage("system", rules), ChatMessage("user", told)),
         max_tokens=_ANSWER_TOKENS,
         temperature=_CALM,
         schema=deep_schema(quotable(turns), len(earlier)),
@@ -119,7 +119,7 @@ def self_question(asker: Asker, words: str) -> Prompt:
     rules = prompt("self_model", mind=asker.mind, owner=asker.owner, self_model=told_self_model(asker.model))
     return Prompt(
         role=Role.CONSOLIDATION,
-        messages=(Message("system", rules), Message("user", fenced(words[:_MAX_CONTENT_CHARS]))),
+        messages=(ChatMessage("system", rules), ChatMessage("user", fenced(words[:_MAX_CONTENT_CHARS]))),
         max_tokens=_ANSWER_TOKENS,
         temperature=_CALM,
         schema=_SELF_SCHEMA,

@@ -90,7 +90,7 @@ class Retired(msgspec.Struct, frozen=True, omit_defaults=True):
     was: Episode | None = None
 
 
-class Standing(msgspec.Struct, frozen=True, array_like=True):
+class SleepEstimate(msgspec.Struct, frozen=True, array_like=True):
     """What sleep thought of an experience until then."""
 
     experience_id: str
@@ -125,7 +125,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     light_slept_ids: tuple[str, ...] = ()
     processed_ids: tuple[str, ...] = ()
     """Experiences, both."""
-    standings: tuple[Standing, ...] = ()
+    standings: tuple[SleepEstimate, ...] = ()
     self_model: SelfModelChange | None = None
     """With nothing in the fields that did not change."""
     claim_ids: tuple[str, ...] = ()
@@ -248,8 +248,8 @@ def _key(link: Link) -> tuple[str, str, LinkType]:
     return link.source_id, link.target_id, link.type
 
 
-def _standing(before: ExperienceBefore) -> Standing:
-    return Standing(
+def _standing(before: ExperienceBefore) -> SleepEstimate:
+    return SleepEstimate(
         before.experience_id, before.salience, before.valence, before.light_slept, before.processed, before.attempts
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from reveries.memory.model import Origin, Turn
 from reveries.memory.recall.stemming import words_of
 from reveries.memory.recall.words import terms_of
-from reveries.memory.sleep.claiming import Found, claim_of, cut_value, read_sentence, says_change
+from reveries.memory.sleep.claiming import ClaimMatch, claim_of, cut_value, read_sentence, says_change
 from reveries.memory.sleep.claims import Claim, key_of
 from reveries.memory.sleep.questions import FactAnswer, tidy
 
@@ -26,7 +26,7 @@ def stated_claims(facts: Iterable[FactAnswer], turns: Sequence[Turn]) -> list[Cl
         subject = _subject(fact.about, sentence, turn.speaker)
         relation = key_of(fact.what)
         if subject and relation:
-            found.append(claim_of(turn, place, sentence, Found(subject, relation, value, is_change=True), "model"))
+            found.append(claim_of(turn, place, sentence, ClaimMatch(subject, relation, value, is_change=True), "model"))
     return found
 
 

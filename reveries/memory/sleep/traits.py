@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from reveries.llm.base import Message, Prompt, Role
+from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.memory.model import SelfModel
 from reveries.memory.recall.words import terms_of
 from reveries.memory.sleep.extracts import sentences_of
@@ -59,7 +59,7 @@ def trait_question(asker: Asker, field: str, words: str) -> Prompt:
     rules = prompt("self_trait", mind=asker.mind, what=what, known=known)
     return Prompt(
         role=Role.CONSOLIDATION,
-        messages=(Message("system", rules), Message("user", fenced(words[:_MAX_CONTENT_CHARS]))),
+        messages=(ChatMessage("system", rules), ChatMessage("user", fenced(words[:_MAX_CONTENT_CHARS]))),
         max_tokens=_ANSWER_TOKENS,
         temperature=_CALM,
         schema={

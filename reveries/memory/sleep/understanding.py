@@ -58,7 +58,7 @@ class Understood:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class ExperienceDecision:
     """What one understood experience changes, and a line about it for the owner."""
 
     changes: ChangeSet
@@ -90,7 +90,7 @@ class Decision:
         return tuple(found for found in self.changes.conflicts if found.kind == UPDATE and found.is_own)
 
 
-class Surroundings(Protocol):
+class DecisionContext(Protocol):
     """What is decided upon: the live memory, or a dry run's sketch of it."""
 
     @property
@@ -163,7 +163,7 @@ async def unless_stopped(stop: asyncio.Event | None, work: Coroutine[None, None,
 
 
 def decide(
-    around: Surroundings,
+    around: DecisionContext,
     home: Episode,
     understood: Understood,
     summary_vector: Vector,
@@ -171,7 +171,7 @@ def decide(
     now: float,
     *,
     foreign_left: float = float("inf"),
-) -> Decision:
+) -> ExperienceDecision:
     """What becomes of `home`, the episode that the experience lives in: steps 3 to 7 of R-103. Pure.
 
     Where foreign text would merge away or supersede more than `foreign_left`, it does neither: its episode stays one of
@@ -184,7 +184,7 @@ def decide(
 
 
 def _decide(
-    around: Surroundings,
+    around: DecisionContext,
     home: Episode,
     understood: Understood,
     summary_vector: Vector,
@@ -192,7 +192,7 @@ def _decide(
     now: float,
     *,
     may_foreign: bool,
-) -> Decision:
+) -> ExperienceDecision:
     vector = unit_mean(np.vstack([_heart(around, home), summary_vector]))
     may_merge = may_foreign or not home.tainted
     result = deepened(
@@ -209,7 +209,7 @@ def _decide(
         claims=tuple(judged.claims),
         conflicts=tuple(judged.conflicts),
     )
-    return Decision(
+    return ExperienceDecision(
         changes=join([result.changes, more]),
         episode_id=result.episode_id,
         line=_line(understood, result, self_change),
@@ -219,7 +219,7 @@ def _decide(
     )
 
 
-def _heart(around: Surroundings, home: Episode) -> Vector:
+def _heart(around: DecisionContext, home: Episode) -> Vector:
     """The mean of what was said in it, or the episode's own vector when its words have left the live index."""
     vectors = around.turn_vectors_of(home.id)
     return unit_mean(vectors) if len(vectors) else around.graph.vector_of(home.id)

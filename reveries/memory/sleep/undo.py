@@ -11,7 +11,7 @@ from typing import Final
 from reveries.memory.changes import SelfModelChange
 from reveries.memory.model import Episode, Link, LinkType, Origin, Pattern, SelfModel
 from reveries.memory.sleep.decay import LEAST_ACCESSIBILITY
-from reveries.memory.sleep.records import EpisodeChange, Recorded, Standing, Value, without_added
+from reveries.memory.sleep.records import EpisodeChange, Recorded, SleepEstimate, Value, without_added
 
 LinkKey = tuple[str, str, LinkType]
 
@@ -48,7 +48,7 @@ class Undoing:
     links: tuple[Link, ...]
     """With the strength that they shall have."""
     dropped_links: tuple[LinkKey, ...]
-    experiences: tuple[Standing, ...]
+    experiences: tuple[SleepEstimate, ...]
     self_model: SelfModel | None
 
 
@@ -62,7 +62,7 @@ class _Bench:
     revived: set[str] = field(default_factory=set)
     erased: set[str] = field(default_factory=set)
     links: dict[LinkKey, float | None] = field(default_factory=dict)
-    experiences: dict[str, Standing] = field(default_factory=dict)
+    experiences: dict[str, SleepEstimate] = field(default_factory=dict)
 
     def episode(self, name: str) -> Episode | None:
         return None if name in self.erased else self.episodes.get(name) or self.get(name)

@@ -29,7 +29,7 @@ _WOKEN_AT_ONCE = 50
 
 
 @dataclass(frozen=True, slots=True)
-class TakenBack:
+class UndonePass:
     """One pass that was taken back, and the row of the log that says so."""
 
     run_id: str
@@ -46,13 +46,13 @@ class Undo:
         self._new_id = new_id
         self._deep = DeepRecall(store, clock)
 
-    async def take_back(self, run: str, *, through: bool = False) -> list[TakenBack]:
+    async def take_back(self, run: str, *, through: bool = False) -> list[UndonePass]:
         """Take the pass whose id begins with `run` back; with `through`, before it those that built upon it, newest
         first. Each is a transaction of its own, so that what was taken back stays so. Raises NotFoundError, UndoError.
         """
         entry = await find_run(self._store.database, run)
         _require_undoable(entry)
-        done: list[TakenBack] = []
+        done: list[UndonePass] = []
         while blocking := await _built_upon(self._store.database, entry.id):
             if not through:
                 raise _is_built_upon(entry, blocking)
@@ -71,7 +71,7 @@ class Undo:
             await self._deep.wake(asleep[start : start + _WOKEN_AT_ONCE], "undo")
         return len(asleep)
 
-    async def _take_back(self, entry: RunEntry, woken: int) -> TakenBack:
+    async def _take_back(self, entry: RunEntry, woken: int) -> UndonePass:
         undo_id, now = self._new_id(), self._clock.now()
         line = ""
 
@@ -104,7 +104,7 @@ class Undo:
 
         async with self._store.space:
             await self._store.commit(work)
-        return TakenBack(entry.id, undo_id, line)
+        return UndonePass(entry.id, undo_id, line)
 
     async def _begin(self, transaction: Transaction, entry: RunEntry, undo_id: str, now: float) -> None:
         named = {"id": undo_id, "depth": entry.depth, "trigger": "undo", "began_at": now}

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from reveries.db.database import Reader
 from reveries.db.driver import dbapi
-from reveries.db.reading import Moment
+from reveries.db.reading import DatabaseSnapshot
 from reveries.errors import NotFoundError, UndoError, UsageError
 from reveries.memory.conversations import Thought
-from reveries.memory.forgetting.deciding import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Decision, Selection
-from reveries.memory.forgetting.forgetting import Told
+from reveries.memory.forgetting.deciding import BY_ID, BY_NAME, BY_TIME, BY_WORDS, ForgetDecision, Selection
+from reveries.memory.forgetting.forgetting import ForgetReport
 from reveries.memory.forgetting.gathering import quoted
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
@@ -313,17 +313,17 @@ async def test_others_write_while_it_is_decided_what_goes_and_nothing_of_that_is
         await talk(memory, ("The wooden boat Sole needs blue paint.", "I see."))
         forgetting, looks = memory.forgetting, 0
 
-        async def decide(reader: Reader) -> Decision:
+        async def decide(reader: Reader) -> ForgetDecision:
             nonlocal looks
             looks += 1
             decision = await forgetting._decide(reader, BOAT)
-            if isinstance(reader, Moment):
+            if isinstance(reader, DatabaseSnapshot):
                 # It would wait here for ever if the file could not be written to meanwhile.
                 async with asyncio.timeout(20):
                     await talk(memory, (f"Another boat, number {looks}.", "I see."))
             return decision
 
-        told = Told()
+        told = ForgetReport()
         await forgetting._erase(decide, BY_WORDS, told)
         assert looks == 4
         assert len([item for item in told.items if item.kind == "turn"]) == 8

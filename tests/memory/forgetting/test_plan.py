@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.memory.forgetting.plan import Chosen, Plan, Relations, cascade
+from reveries.memory.forgetting.plan import Chosen, ForgetPlan, Relations, cascade
 
 NAMES = [f"x{number}" for number in range(6)]
 
@@ -63,7 +63,7 @@ def choices(draw: st.DrawFn) -> tuple[Chosen, Relations]:
     return chosen, mind
 
 
-def left(plan: Plan, mind: Relations) -> Relations:
+def left(plan: ForgetPlan, mind: Relations) -> Relations:
     """What is there after the plan was carried out."""
     return Relations(
         turn_experience={n: x for n, x in mind.turn_experience.items() if n not in plan.turns},

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from reveries.memory.changes import ChangeSet
 from reveries.memory.live import LiveMemory
 from reveries.memory.looking.neighbourhood import most_telling, neighbourhood
-from reveries.memory.looking.searching import Period
+from reveries.memory.looking.searching import SearchPeriod
 from reveries.memory.looking.timeline import timeline
 from reveries.memory.model import Link, LinkType
 from tests.memory.kit import NOW, episode
@@ -30,7 +30,7 @@ def remembered(*when: tuple[str, float, str | None], links: tuple[Link, ...] = (
 @pytest.mark.requirement("R-74", "R-75")
 def test_a_timeline_is_oldest_first_with_the_silences_of_conversations() -> None:
     live = remembered(("b", 3, "c"), ("thought", 5, None), ("a", 9, "c"))
-    told = timeline(live, Period(), 10, NOW)
+    told = timeline(live, SearchPeriod(), 10, NOW)
     assert [moment.episode_id for moment in told.moments] == ["a", "thought", "b"]
     silence = told.moments[2].gap
     assert silence is not None
@@ -41,23 +41,23 @@ def test_a_timeline_is_oldest_first_with_the_silences_of_conversations() -> None
 @pytest.mark.requirement("R-77")
 def test_the_silence_that_lasts_is_told_unless_the_period_is_over() -> None:
     live = remembered(("a", 9, "c"))
-    lasting = timeline(live, Period(), 10, NOW).lasting_gap
+    lasting = timeline(live, SearchPeriod(), 10, NOW).lasting_gap
     assert lasting is not None
     assert lasting.significance == "9 days of silence"
-    assert timeline(live, Period(end=NOW - 2 * _DAY), 10, NOW).lasting_gap is None
+    assert timeline(live, SearchPeriod(end=NOW - 2 * _DAY), 10, NOW).lasting_gap is None
 
 
 def test_the_limit_keeps_the_newest_and_counts_the_rest() -> None:
     live = remembered(*[(f"e{days:02}", float(days), "c") for days in range(20)])
-    told = timeline(live, Period(), 5, NOW)
+    told = timeline(live, SearchPeriod(), 5, NOW)
     assert [moment.episode_id for moment in told.moments] == ["e04", "e03", "e02", "e01", "e00"]
     assert told.earlier_count == 15
 
 
 def test_a_period_holds_what_lasted_into_it() -> None:
-    assert Period(start=10.0).holds(5.0, 10.0)
-    assert not Period(start=10.0).holds(5.0, 9.0)
-    assert not Period(end=10.0).holds(10.0, 20.0)
+    assert SearchPeriod(start=10.0).holds(5.0, 10.0)
+    assert not SearchPeriod(start=10.0).holds(5.0, 9.0)
+    assert not SearchPeriod(end=10.0).holds(10.0, 20.0)
 
 
 _links = st.lists(

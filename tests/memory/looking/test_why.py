@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.live import LiveMemory
-from reveries.memory.looking.searching import Period, reach, recall_within
+from reveries.memory.looking.searching import SearchPeriod, reach, recall_within
 from reveries.memory.looking.why import explain, shared_words
 from reveries.memory.model import Link, LinkType
 from tests.memory.kit import NOW, WordEmbedder, context, episode, turn
@@ -143,7 +143,7 @@ def test_a_recall_within_a_period_brings_only_what_happened_then() -> None:
     text = "Green tea in winter"
     entry = IndexedTurn(turn("t-old", text, said_at=old.created_at, position=9), "old", _EMBEDDER._row(text))
     live.apply(ChangeSet(episodes=(old,), vectors=(("old", _EMBEDDER._row(text)),), indexed=(entry,)))
-    period = Period(end=NOW - 300 * 86_400)
+    period = SearchPeriod(end=NOW - 300 * 86_400)
     found = recall_within(live, "green tea", _EMBEDDER._row("green tea"), context(), period)
     assert [one.episode.id for one in found.episodes] == ["old"]
     assert [one.turn.id for one in found.turns] == ["t-old"]
@@ -152,7 +152,7 @@ def test_a_recall_within_a_period_brings_only_what_happened_then() -> None:
 def test_a_recall_within_everything_is_the_recall() -> None:
     live, cue = memory(), "green tea"
     vector = _EMBEDDER._row(cue)
-    everything, usual = recall_within(live, cue, vector, context(), Period()), live.recall(cue, vector, context())
+    everything, usual = recall_within(live, cue, vector, context(), SearchPeriod()), live.recall(cue, vector, context())
     assert [one.episode.id for one in everything.episodes] == [one.episode.id for one in usual.episodes]
     assert [one.turn.id for one in everything.turns] == [one.turn.id for one in usual.turns]
 

@@ -11,7 +11,7 @@ from reveries.memory.recall.features import features_of, z_scores
 from reveries.memory.recall.ranking import (
     CANDIDATES,
     WEIGHTS,
-    Look,
+    RankedCandidates,
     gather_evidence,
     ranked_turns,
     score_turns,
@@ -48,7 +48,9 @@ def index_of(*texts: str, step: float = 60.0) -> TurnIndex:
 def test_every_weight_is_of_a_reason_that_exists() -> None:
     talk, documents = index_of(*SAID), index_of(*SAID, step=30 * DAY)
     for index in (documents, talk):
-        look = Look(index, read_cue("zebra", NOW), gather_evidence(index, "zebra", vector_of(9)), index.live)
+        look = RankedCandidates(
+            index, read_cue("zebra", NOW), gather_evidence(index, "zebra", vector_of(9)), index.live
+        )
         assert set(WEIGHTS.match) <= set(look.match)
         assert set(look.hops(np.zeros(len(look.rows), np.float32), WEIGHTS.hop)) == set(WEIGHTS.hop)
 
@@ -58,7 +60,7 @@ def test_every_weight_is_of_a_reason_that_exists() -> None:
 def test_reasons_are_finite_whatever_is_said_and_asked(texts: list[str], cue: str) -> None:
     index = index_of(*texts)
     evidence = gather_evidence(index, cue, vector_of(99))
-    look = Look(index, read_cue(cue, NOW), evidence, index.live)
+    look = RankedCandidates(index, read_cue(cue, NOW), evidence, index.live)
     parts = look.parts(WEIGHTS)
     assert len(look.rows) == len(texts)
     assert np.isfinite(parts.values).all()

@@ -10,7 +10,7 @@ import pytest
 
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.model import Origin
-from reveries.memory.recall.ranking import WEIGHTS, Weights, score_turns
+from reveries.memory.recall.ranking import WEIGHTS, RankingWeights, score_turns
 from reveries.memory.recall.turn_index import TurnIndex
 from tests.memory.kit import NOW, WordEmbedder, turn
 
@@ -188,7 +188,7 @@ CASES = (
 )
 
 
-async def order(case: Case, weights: Weights = WEIGHTS) -> list[int]:
+async def order(case: Case, weights: RankingWeights = WEIGHTS) -> list[int]:
     """Places in `case.said`, best first, among small talk."""
     embedder = WordEmbedder()
     said = [*case.said, *SMALL_TALK]
@@ -248,7 +248,7 @@ async def test_what_the_owner_said_goes_before_the_minds_saying_it_again(cue: st
     case = Case("own-words", cue, said, right=1, wrong=2)
     found = await order(case)
     assert place_in(found, 1) < place_in(found, 2)
-    found = await order(case, Weights({**WEIGHTS.match, "own": 0.0}, WEIGHTS.hop))
+    found = await order(case, RankingWeights({**WEIGHTS.match, "own": 0.0}, WEIGHTS.hop))
     assert place_in(found, 1) > place_in(found, 2)
 
 
@@ -284,6 +284,6 @@ async def test_what_lies_far_behind_is_no_news_however_late_it_was_said() -> Non
     assert place_in(found, 2) < place_in(found, 0)
 
 
-def scaled(share: float) -> Weights:
+def scaled(share: float) -> RankingWeights:
     """All that was learned, at a share of what it weighs."""
-    return Weights({name: share * weight for name, weight in WEIGHTS.match.items()}, WEIGHTS.hop)
+    return RankingWeights({name: share * weight for name, weight in WEIGHTS.match.items()}, WEIGHTS.hop)

@@ -27,7 +27,16 @@ from reveries.daemon.last_turns import LastTurn, LastTurns
 from reveries.daemon.replying import ReplyGeneration, ReplyStop
 from reveries.daemon.talk_style import TalkStyle, style_for
 from reveries.daemon.token_counts import TokenCounts
-from reveries.daemon.turn import ReplyDraft, ReplyWatch, Surroundings, TalkState, TurnEvents, TurnResult, falls_asleep
+from reveries.daemon.turn import (
+    PreparedTurn,
+    ReplyDraft,
+    ReplyWatch,
+    Surroundings,
+    TalkState,
+    TurnEvents,
+    TurnResult,
+    falls_asleep,
+)
 from reveries.db.failpoints import HangPlace, Step, may_hang, reached
 from reveries.errors import ModelError, ReveriesError, StorageLostError
 from reveries.gates import Gate, inherited
@@ -301,18 +310,13 @@ class Conversation:
         self._surroundings.turn_stored(owner_turn)
         context = self._recall_context(words)
         recall = await self._recall(words, context)
-        told = await self._fitting(recall)
-        if recall is not None:
-            events.recalled(recall, told)
-        thought, silence = self._surroundings.recent_thought(), self._memory.silence_before(owner_turn)
-        by_thought = bool(thought) and self._surroundings.is_recent_thought_tainted()
-        read_words = await self._cut_to_fit(words)
-        recalled = messages_before_words(self._state.exchanges, told, context.now, thought, silence)
-        folded = await self._make_room(read_words, recalled)
-        self._keep_for_looking(words, read_words, context, recall, told, thought, silence, folded)
+        silence = self._memory.silence_before(owner_turn)
+        sent_now = await self._prepare(words, context, recall, events, silence)
+        by_thought = bool(sent_now.thought) and self._surroundings.is_recent_thought_tainted()
+        self._keep_for_looking(words, sent_now)
         draft = ReplyDraft()
         await may_hang(HangPlace.REPLY)
-        sent = await self._generate(read_words, recalled, draft, events)
+        sent = await self._generate(sent_now, draft, events)
         is_whole = draft.reason in ("stop", "length")
         reached(Step.REPLY_SAID)
         exchange = await self._memory.record_exchange(
@@ -329,8 +333,8 @@ class Conversation:
             events.stored("exchange", reply_turn.id)
             reached(Step.EXCHANGE_TOLD)
             self._surroundings.turn_stored(reply_turn)
-            sent_now = sent_exchange(read_words, told, recalled, owner_turn, reply_turn)
-            self._state.exchanges = (*self._state.exchanges, *await self._tokens.recounted([sent_now]))
+            one = sent_exchange(sent_now.read_words, sent_now.told, sent_now.recalled, owner_turn, reply_turn)
+            self._state.exchanges = (*self._state.exchanges, *await self._tokens.recounted([one]))
         return TurnResult.timed(owner_turn, reply_turn, draft, began, self._clock.monotonic())
 
     async def _turn_off_record(self, words: str, events: TurnEvents) -> TurnResult:
@@ -344,17 +348,24 @@ class Conversation:
             is_local = self.settings.llm.embedding_model in LOCAL_EMBEDDERS
             vector = await self._memory.embed_cue(words) if is_local else self._memory.no_vector
             recall = self._memory.recall(words, vector, context)
-            told = await self._fitting(recall)
-            events.recalled(recall, told)
-            thought = self._surroundings.recent_thought()
-            asked = await self._cut_to_fit(words)
-            recalled = messages_before_words(self._state.exchanges, told, context.now, thought)
-            await self._make_room(asked, recalled)
-            await self._generate(asked, recalled, draft, events)
+            await self._generate(await self._prepare(words, context, recall, events), draft, events)
         finally:
             self._state.last_word_monotonic = self._clock.monotonic()
             self._changed.set()
         return TurnResult.timed(None, None, draft, began, self._clock.monotonic())
+
+    async def _prepare(
+        self, words: str, context: RecallContext, recall: Recall | None, events: TurnEvents, silence: str = ""
+    ) -> PreparedTurn:
+        """What the model is to read for `words`; the history is folded where its context has no room."""
+        told = await self._fitting(recall)
+        if recall is not None:
+            events.recalled(recall, told)
+        thought = self._surroundings.recent_thought()
+        read_words = await self._cut_to_fit(words)
+        recalled = messages_before_words(self._state.exchanges, told, context.now, thought, silence)
+        folded = await self._make_room(read_words, recalled)
+        return PreparedTurn(context, recall, tuple(told), thought, silence, read_words, recalled, folded)
 
     async def _awaken(self) -> None:
         if self._state.is_resting:
@@ -381,36 +392,18 @@ class Conversation:
     def model_name(self) -> str:
         return self._model.name
 
-    def _keep_for_looking(
-        self,
-        words: str,
-        read_words: str,
-        context: RecallContext,
-        recall: Recall | None,
-        told: Sequence[PromptMemory],
-        thought: str,
-        silence: str,
-        folded: int,
-    ) -> None:
+    def _keep_for_looking(self, words: str, prepared: PreparedTurn) -> None:
         """What this turn was told, for `reveries context`."""
         self.last_turns.keep(
             LastTurn(
                 conversation_id=self.conversation_id,
-                asked_at=context.now,
                 words=words,
-                read_words=read_words,
-                recall=recall,
-                recall_context=context,
-                told=tuple(told),
-                shown_turn_ids=context.exclude_turn_ids,
-                thought=thought,
-                silence=silence,
+                prepared=prepared,
                 style=self._style,
                 names=(self.settings.mind.name, self.settings.owner.name),
                 self_model=self._memory.self_model,
                 summary=self._state.summary,
                 exchanges=self._state.exchanges,
-                folded_now=folded,
                 context_tokens=self._model.context_tokens,
                 reply_tokens=self.settings.llm.limits.reply_tokens,
             )
@@ -482,11 +475,9 @@ class Conversation:
             if await self._fold(limit_tokens):
                 self._warmth_wanted.set()
 
-    async def _generate(
-        self, asked: str, recalled: Sequence[ChatMessage], draft: ReplyDraft, events: TurnEvents
-    ) -> tuple[ChatMessage, ...]:
+    async def _generate(self, turn: PreparedTurn, draft: ReplyDraft, events: TurnEvents) -> tuple[ChatMessage, ...]:
         """Let `draft` grow; what the model had before it."""
-        messages = messages_for(self._system(), self._state.exchanges, asked, recalled)
+        messages = messages_for(self._system(), self._state.exchanges, turn.read_words, turn.recalled)
         prompt = Prompt(
             role=Role.CONVERSATION,
             messages=messages,

@@ -11,7 +11,6 @@ from typing import Final
 from reveries import protocol
 from reveries.daemon.chat_context import (
     SUMMARY_SHARE,
-    PromptMemory,
     SentExchange,
     choose_told,
     messages_before_words,
@@ -19,8 +18,9 @@ from reveries.daemon.chat_context import (
     system_text,
 )
 from reveries.daemon.talk_style import TalkStyle
+from reveries.daemon.turn import PreparedTurn
 from reveries.llm.base import ChatMessage
-from reveries.memory.model import Recall, RecallContext, SelfModel
+from reveries.memory.model import SelfModel
 from reveries.plaintext import one_line, plain
 
 KEPT_CONVERSATIONS: Final = 8
@@ -32,25 +32,14 @@ class LastTurn:
     """Everything that went into the prompt of a turn, as it went in."""
 
     conversation_id: str
-    asked_at: float
     words: str
-    read_words: str
-    """`words` as the model read them: shorter when they were too long for it."""
-    recall: Recall | None = field(repr=False)
-    recall_context: RecallContext = field(repr=False)
-    told: tuple[PromptMemory, ...]
-    shown_turn_ids: frozenset[str] = field(repr=False)
-    thought: str
-    silence: str
-    """What a long silence before it means; empty where it means nothing."""
+    prepared: PreparedTurn = field(repr=False)
     style: TalkStyle
     names: tuple[str, str]
     """Of the mind and of the owner."""
     self_model: SelfModel = field(repr=False)
     summary: str
     exchanges: tuple[SentExchange, ...] = field(repr=False)
-    folded_now: int
-    """Exchanges that were folded into the summary to make room for this turn."""
     context_tokens: int
     reply_tokens: int
 
@@ -95,10 +84,10 @@ async def told_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPart]
     with_self = system_text(own, owner_name, turn.self_model, "")
     whole = system_text(own, owner_name, turn.self_model, turn.summary)
     at_rules, at_self, at_all = await count(rules), await count(with_self), await count(whole)
-    day = _texts(messages_before_words(turn.exchanges, (), turn.asked_at, ""))
-    recalled = _texts(recalled_messages(turn.told))
-    silence = _texts(recalled_messages((), silence=turn.silence))
-    thought = _texts(recalled_messages((), turn.thought))
+    day = _texts(messages_before_words(turn.exchanges, (), turn.prepared.context.now, ""))
+    recalled = _texts(recalled_messages(turn.prepared.told))
+    silence = _texts(recalled_messages((), silence=turn.prepared.silence))
+    thought = _texts(recalled_messages((), turn.prepared.thought))
     return [
         _part("rules", at_rules, 0, rules),
         _part("self-model", at_self - at_rules, 0, with_self.removeprefix(rules).strip()),
@@ -116,11 +105,11 @@ async def told_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPart]
             await _tokens(recalled, count),
             turn.style.recalled_tokens,
             recalled,
-            f"{len(turn.told)} told",
+            f"{len(turn.prepared.told)} told",
         ),
         _part("silence", await _tokens(silence, count), 0, silence),
         _part("thought", await _tokens(thought, count), 0, thought),
-        _part("your words", await _tokens(turn.read_words, count), 0, turn.read_words),
+        _part("your words", await _tokens(turn.prepared.read_words, count), 0, turn.prepared.read_words),
     ]
 
 
@@ -144,12 +133,15 @@ async def _tokens(text: str, count: Count) -> int:
 
 async def surfaced_memories(turn: LastTurn, count: Count) -> list[protocol.ContextMemory]:
     """Told first, in their order; then what was left out, the best first."""
-    told = [_memory(item.episode_id, item.turn_id or "", item.line, await count(item.line), True) for item in turn.told]
-    if turn.recall is None:
+    told = [
+        _memory(item.episode_id, item.turn_id or "", item.line, await count(item.line), True)
+        for item in turn.prepared.told
+    ]
+    if turn.prepared.recall is None:
         return told
-    kept = set(turn.told)
+    kept = set(turn.prepared.told)
     left: list[protocol.ContextMemory] = []
-    candidates = choose_told(turn.recall, turn.shown_turn_ids, turn.asked_at)
+    candidates = choose_told(turn.prepared.recall, turn.prepared.context.exclude_turn_ids, turn.prepared.context.now)
     used = sum(item.tokens for item in told)
     for item in candidates:
         if item not in kept:
@@ -167,7 +159,7 @@ async def surfaced_memories(turn: LastTurn, count: Count) -> list[protocol.Conte
             False,
             "its words are in the history already" if found.turns else "nothing of it to quote",
         )
-        for found in turn.recall.episodes
+        for found in turn.prepared.recall.episodes
         if found.episode.id not in named
     ]
     return [*told, *left]
@@ -182,7 +174,7 @@ def _long(turn: LastTurn) -> str:
 
 
 def _folded_note(turn: LastTurn) -> str:
-    return f"{_exchanges(turn.folded_now)} folded for this turn" if turn.folded_now else ""
+    return f"{_exchanges(turn.prepared.folded)} folded for this turn" if turn.prepared.folded else ""
 
 
 def _exchanges(number: int) -> str:
@@ -192,10 +184,12 @@ def _exchanges(number: int) -> str:
 def notes_about(turn: LastTurn) -> list[str]:
     """What the owner should know of the turn: a recall that failed, words that were cut."""
     notes: list[str] = []
-    if turn.recall is None:
+    if turn.prepared.recall is None:
         notes.append("Recall failed for this turn: nothing from memory was told.")
-    elif not turn.recall.episodes and not turn.recall.turns:
+    elif not turn.prepared.recall.episodes and not turn.prepared.recall.turns:
         notes.append("Nothing came to mind.")
-    if len(turn.read_words) < len(turn.words):
-        notes.append(f"Your words were too long for the model: it read {len(turn.read_words)} of {len(turn.words)}.")
+    if len(turn.prepared.read_words) < len(turn.words):
+        notes.append(
+            f"Your words were too long for the model: it read {len(turn.prepared.read_words)} of {len(turn.words)}."
+        )
     return notes

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from reveries.daemon.chat_context import PromptMemory, SentExchange
 from reveries.errors import AsleepError, StorageError
-from reveries.llm.base import Usage
-from reveries.memory.model import Recall, Turn
+from reveries.llm.base import ChatMessage, Usage
+from reveries.memory.model import Recall, RecallContext, Turn
 from reveries.safety.verdict import Verdict
 
 
@@ -64,6 +64,23 @@ class Surroundings(Protocol):
         ...
 
     async def reply_tripped(self, verdict: Verdict, so_far: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTurn:
+    """What the model is to read for the owner's words, beside what stands in its history."""
+
+    context: RecallContext
+    recall: Recall | None
+    """None: recall failed."""
+    told: tuple[PromptMemory, ...]
+    thought: str
+    silence: str
+    read_words: str
+    """The words, shorter where they were too long for the model."""
+    recalled: tuple[ChatMessage, ...]
+    folded: int
+    """Exchanges that were folded away to make room."""
 
 
 @dataclass(slots=True)

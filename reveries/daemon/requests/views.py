@@ -72,10 +72,10 @@ async def explain_recall(call: Call, request: protocol.AskWhy) -> protocol.Why:
         context = RecallContext(now=call.mind.clock.now(), mood=infer_mood(cue), limit=limit)
     else:
         turn = _last_turn(call, "")
-        if turn.recall is None:
+        if turn.prepared.recall is None:
             raise NotFoundError("Nothing was recalled for the last turn.", advice='Give a cue: --for "the garden".')
-        cue, vector, context = turn.recall.cue, turn.recall.vector, turn.recall_context
-        asked_at, ids = context.now, turn.recall.touched_ids
+        cue, vector, context = turn.prepared.recall.cue, turn.prepared.recall.vector, turn.prepared.context
+        asked_at, ids = context.now, turn.prepared.recall.touched_ids
         rank_then = ids.index(episode.id) + 1 if episode.id in ids else 0
     why = explain(memory.live, cue, vector, context, episode)
     entry = memory.live.graph.get(why.steps[0].source_id) if why.steps else None
@@ -113,7 +113,7 @@ async def show_context(call: Call, request: protocol.AskContext) -> protocol.Tol
     return protocol.ToldContext(
         request_id=request.request_id,
         conversation_id=turn.conversation_id,
-        asked_at=turn.asked_at,
+        asked_at=turn.prepared.context.now,
         model=conversation.model_name,
         context_tokens=turn.context_tokens,
         reply_tokens=turn.reply_tokens,
@@ -122,7 +122,9 @@ async def show_context(call: Call, request: protocol.AskContext) -> protocol.Tol
         parts=parts,
         memories=await surfaced_memories(turn, conversation.count_tokens),
         notes=notes_about(turn),
-        recalled=recalled_frame(0, turn.recall, turn.told).items if turn.recall is not None else [],
+        recalled=recalled_frame(0, turn.prepared.recall, turn.prepared.told).items
+        if turn.prepared.recall is not None
+        else [],
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from reveries.memory.echoes import echoes
 from reveries.memory.word_keys import word_keys
-from reveries.monologue.novelty import new_words
+from reveries.monologue.outcomes import new_words
 
 LEAST_NEW_WORDS = 3
 LEAST_OF_A_MEMORY = 2

@@ -18,7 +18,7 @@ _SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceState:
+class InstalledService:
     """How the service is. `manager` is empty where none answers."""
 
     file: Path
@@ -77,13 +77,13 @@ def uninstall() -> list[str]:
     return left
 
 
-def state() -> ServiceState:
+def state() -> InstalledService:
     """How it is now."""
     file = service_file()
     if sys.platform == "darwin":
         answer = _run(["launchctl", "print", f"gui/{os.getuid()}/{LABEL}"])
         is_known = answer is not None and answer[0] == 0
-        return ServiceState(
+        return InstalledService(
             file, file.exists(), "launchd", is_known, is_known and "state = running" in (answer or (0, ""))[1]
         )
     enabled = _run(["systemctl", "--user", "is-enabled", _UNIT])
@@ -95,7 +95,7 @@ def state() -> ServiceState:
         "failed",
         "deactivating",
     }
-    return ServiceState(
+    return InstalledService(
         file,
         file.exists(),
         "systemd" if is_there else "",

@@ -5,7 +5,9 @@ That its weights and its database are there is the daemon's business: when it ca
 """
 
 import asyncio
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -16,10 +18,19 @@ from pathlib import Path
 from typing import Final
 
 from reveries import __version__
+from reveries.client.commands.sleeping import GONE_SECONDS, put_to_sleep, wait_until_free
 from reveries.client.connection import connect
-from reveries.client.render import is_terminal
+from reveries.client.render import is_terminal, say
 from reveries.config import Home, find_home, load_settings
-from reveries.errors import AlreadyAwakeError, AsleepError, ConfigError, HomeError, ProtocolError
+from reveries.errors import (
+    AlreadyAwakeError,
+    AsleepError,
+    ConfigError,
+    HomeError,
+    OtherVersionError,
+    ProtocolError,
+    ReveriesError,
+)
 from reveries.own_files import open_own
 from reveries.plaintext import plain
 from reveries.protocol import Welcome
@@ -225,3 +236,45 @@ def _told(what: str) -> Iterator[None]:
 
     with Console(stderr=True, markup=False).status(f"{what}…", spinner="dots"):
         yield
+
+
+def wake_what_is_installed(plan: WakePlan) -> Awake | FailedWake:
+    """As `wake`; what answers afterwards is of this version. Raises ReveriesError when the other one does not end."""
+    try:
+        outcome = wake(plan)
+    except OtherVersionError as error:
+        say(f"{error.message} It falls asleep and wakes as {__version__}.", "warn", err=True)
+        _end_by_signal(plan.home.lock)
+    else:
+        if isinstance(outcome, FailedWake) or not outcome.was_awake or outcome.reveries == __version__:
+            return outcome
+        told = f"{outcome.mind} runs Reveries {outcome.reveries}, and {__version__} is installed."
+        say(f"{told} It falls asleep and wakes anew.", "warn", err=True)
+        _end_politely(plan.home)
+    if not wait_until_free(plan.home.lock):
+        raise ReveriesError(
+            f"The daemon of the other version has not ended within {GONE_SECONDS:g} s.",
+            advice="See what is wrong: reveries doctor",
+        )
+    return wake(plan)
+
+
+def _end_politely(home: Home) -> None:
+    """With a last sleep and a backup, as `reveries sleep`."""
+
+    async def end() -> None:
+        async with connect(home) as mind:
+            await put_to_sleep(mind)
+
+    with contextlib.suppress(AsleepError):
+        asyncio.run(end())
+
+
+def _end_by_signal(lock: Path) -> None:
+    """One that we cannot talk to: the signal on which it stores everything and ends. Only while it holds the lock."""
+    from reveries.client.checkup.daemon_check import lock_is_held
+
+    with contextlib.suppress(OSError, ValueError):
+        holder = int(lock.read_text(encoding="ascii"))
+        if lock_is_held(lock) and holder > 1:
+            os.kill(holder, signal.SIGTERM)

@@ -34,13 +34,12 @@ from reveries.daemon.mind import Mind
 from reveries.daemon.models import Models, build_models, longest_call_seconds
 from reveries.daemon.notify import tell_at_length
 from reveries.daemon.power import on_battery
-from reveries.daemon.recovery import live_with_recovery
+from reveries.daemon.recovery import live_with_recovery, supervise
 from reveries.daemon.requests.clients import AttachedClients, DetachedTasks
 from reveries.daemon.requests.dispatch import RequestDispatcher
 from reveries.daemon.safe_mode import calmed, require_memory, safe_models, told, why_after_crashes
 from reveries.daemon.schedule import Schedule, ScheduledJob
 from reveries.daemon.server import Server
-from reveries.daemon.supervisor import supervise
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.daemon.vitals import BACKUP, LIGHT_SLEEP, REPLY, REST, SCHEDULE, STORAGE, THINKING
 from reveries.db.database import Database

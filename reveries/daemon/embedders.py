@@ -20,7 +20,7 @@ from reveries.llm.endpoints import endpoint_of
 from reveries.llm.guarded_embedding import GuardedEmbedder
 from reveries.llm.hosted_embedding import HostedEmbedder, HostedEmbedderOptions
 from reveries.llm.metered_embedding import MeteredEmbedder
-from reveries.llm.ollama_embedding import OllamaEmbedder
+from reveries.llm.ollama_client import OllamaEmbedder
 from reveries.llm.onnx_embedding import MODEL_ID as MINILM_ID
 from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.llm.remote_embedding import RemoteEmbedder

@@ -12,7 +12,6 @@ from reveries import protocol
 from reveries.daemon import home_files
 from reveries.daemon.copying import copy_name
 from reveries.daemon.home_files import InFiles
-from reveries.daemon.left_behind import left_behind
 from reveries.daemon.mind import Mind
 from reveries.errors import StorageError, StorageLostError, UsageError
 from reveries.memory.forgetting.deciding import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Selection
@@ -22,6 +21,30 @@ from reveries.memory.forgetting.needles import Needle
 from reveries.memory.forgetting.unfinished import FILE_ALONE, leave_to_do
 from reveries.memory.looking.moments import period_of
 from reveries.plaintext import one_line
+
+_CUES = 8
+_CUE_CHARS = 1_000
+_SHOWN = 8
+_LEAST_WORDS = 4
+
+
+async def left_behind(mind: Mind, told: ForgetReport) -> list[protocol.ForgottenItem]:
+    """The turns that would stay and say nearly the same as what would go, the most alike first."""
+    gone = {item.id for item in told.items}
+    said = [item.text for item in told.items if item.kind == "turn" and _says_something(item.text)]
+    longest = sorted(said, key=len, reverse=True)[:_CUES]
+    like = await mind.memory.turns_like([text[:_CUE_CHARS] for text in longest], gone, 2 * _SHOWN)
+    return [
+        protocol.ForgottenItem(turn.id, "turn", turn.said_at, one_line(f"{turn.speaker}: {turn.text}"))
+        for turn in like
+        if _says_something(turn.text)
+    ][:_SHOWN]
+
+
+def _says_something(text: str) -> bool:
+    """ "I see." is like every other "I see."."""
+    return len(text.split()) >= _LEAST_WORDS
+
 
 _ITEMS_SHOWN = 300
 _OUT_OF_REACH = (

@@ -25,12 +25,11 @@ from reveries.llm.choose import (
     is_named_as_handed_on,
     local_chat_models,
 )
-from reveries.llm.cost_estimate import background_day_dollars, hour_of_talk_dollars
 from reveries.llm.embedded import SLOTS
 from reveries.llm.fitting import fitted, this_machine
 from reveries.llm.hosted import CONTEXT_TOKENS as HOSTED_CONTEXT_TOKENS
 from reveries.llm.ollama_chat import OllamaListed, billions_by_name, list_ollama, run_there
-from reveries.llm.prices import Price, price_of
+from reveries.llm.prices import Price, background_day_dollars, hour_of_talk_dollars, price_of
 from reveries.llm.tier import assumed_tier
 from reveries.llm.tier_results import TierResult
 from reveries.redaction import redacted

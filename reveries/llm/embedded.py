@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import os
 from collections import Counter, OrderedDict
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,10 +19,35 @@ from reveries.clock import Clock
 from reveries.config import EmbeddedSettings, LimitSettings
 from reveries.errors import ModelUnavailableError
 from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent, Usage
-from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, bounded
+from reveries.llm.limits import LINE_BYTES, WIRE_BYTES_PER_TEXT_BYTE, bounded
 from reveries.llm.model_process import ModelProcess, start_model_process
-from reveries.llm.sse import data_lines
 from reveries.llm.template_marks import sealed, wire_messages
+
+
+async def data_lines(chunks: AsyncIterable[bytes], line_bytes: int = LINE_BYTES) -> AsyncGenerator[bytes, None]:
+    """The payload of each `data:` line of `chunks`, however they were cut; stops after `[DONE]`.
+
+    Raises ModelUnavailableError for a line longer than `line_bytes`. Comments and other fields are skipped.
+    """
+    pending = b""
+    async for chunk in chunks:
+        *lines, pending = (pending + chunk).split(b"\n")
+        for line in [*lines, pending]:
+            if len(line) > line_bytes:
+                raise ModelUnavailableError(
+                    f"The model sent a line longer than {line_bytes} bytes.", advice="The call was stopped; ask again."
+                )
+        for line in lines:
+            payload = _payload(line)
+            if payload == b"[DONE]":
+                return
+            if payload:
+                yield payload
+
+
+def _payload(line: bytes) -> bytes:
+    return line[5:].strip() if line.startswith(b"data:") else b""
+
 
 SLOTS: Mapping[Role, int] = {Role.CONVERSATION: 0, Role.MONOLOGUE: 1, Role.CONSOLIDATION: 1}
 

@@ -4,13 +4,64 @@ What is asked goes to the address that the owner chose, and to no other: no redi
 environment is used, and no key of it is sent.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import httpx
 import ollama
 
+from reveries.config import LimitSettings
+from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
+from reveries.llm.faults import fault_of_status, told
 from reveries.llm.limits import CappedTransport
+from reveries.llm.remote_embedding import BATCH_TEXTS, ROW_BYTES, RemoteEmbedder
 from reveries.llm.tls import speaks_tls, without_tls
+from reveries.llm.wire_faults import fault_of_wire
+from reveries.redaction import redacted
+
+KEEP_ALIVE = "30m"
+
+
+class OllamaEmbedder(RemoteEmbedder):
+    """The Embedder port on the model called `model` of the Ollama at `url`. `aclose` it."""
+
+    def __init__(self, model: str, url: str, limits: LimitSettings) -> None:
+        super().__init__(f"ollama/{model}", limits)
+        self._model = model
+        self._url = url
+        self._client = ollama_client(url, self._seconds, BATCH_TEXTS * ROW_BYTES)
+
+    async def aclose(self) -> None:
+        await self._client.close()  # type: ignore[no-untyped-call]
+
+    async def _ask(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
+        try:
+            answer = await self._client.embed(model=self._model, input=texts, keep_alive=KEEP_ALIVE)
+        # The last three: what its client trips over when the answer is not what it expects.
+        except (ollama.ResponseError, httpx.HTTPError, OSError, ValueError, TypeError, AttributeError) as error:
+            raise self._explained(error) from error
+        return answer.embeddings, answer.prompt_eval_count
+
+    def _explained(self, error: Exception) -> ModelError:
+        status = error.status_code if isinstance(error, ollama.ResponseError) else None
+        if status == httpx.codes.NOT_FOUND:
+            return ModelMissingError(
+                f"Ollama has no model called {self._model}.", advice=f"Fetch it: ollama pull {self._model}"
+            )
+        of_wire = fault_of_wire(error)
+        if of_wire is ModelFault.UNREACHABLE:
+            return ModelUnavailableError(
+                f"No Ollama answers at {redacted(self._url)}.",
+                advice="Start it (ollama serve), or check llm.ollama_url.",
+                fault=ModelFault.UNREACHABLE,
+            )
+        # Its client says -1 for an error that came without a status.
+        known = status if status is not None and status > 0 else None
+        fault = fault_of_status(known) if known is not None else of_wire or ModelFault.BROKEN
+        said = error.error if isinstance(error, ollama.ResponseError) else ""
+        return ModelUnavailableError(
+            told(self.model_id, fault, known, str(said)), advice="Look at Ollama's own log.", fault=fault
+        )
+
 
 CONNECT_SECONDS = 3.0
 

@@ -5,6 +5,7 @@ from importlib import resources
 
 import msgspec
 
+from reveries.config import BudgetSettings, RoleBudget
 from reveries.llm.base import Usage
 
 LOCAL_PROVIDERS = ("embedded", "ollama", "scripted")
@@ -63,3 +64,29 @@ def price_of(model: str) -> Price:
     if entry is None:
         return Price(table.worst_case.input, table.worst_case.output, table.version, is_known=False)
     return Price(entry.input, entry.output, table.version)
+
+
+TURNS_PER_HOUR = 40
+PROMPT_TOKENS_PER_TURN = 3000
+"""Rules, self-model, what is recalled, and the conversation so far."""
+
+REPLY_TOKENS_PER_TURN = 200
+
+_MICRODOLLARS = 1_000_000
+
+
+def hour_of_talk_dollars(price: Price) -> float:
+    """Of an hour of conversation at `price`."""
+    turn = price.microdollars(PROMPT_TOKENS_PER_TURN, REPLY_TOKENS_PER_TURN)
+    return TURNS_PER_HOUR * turn / _MICRODOLLARS
+
+
+def background_day_dollars(price: Price, budget: BudgetSettings) -> float:
+    """What thinking and sleep may use of a day at the most: all their tokens at the dearer price, within the caps."""
+    most = _role_day(price, budget.monologue) + _role_day(price, budget.consolidation)
+    return min(most, budget.dollars_per_day * (1.0 - budget.conversation_reserve_share))
+
+
+def _role_day(price: Price, limits: RoleBudget) -> float:
+    dearer = max(price.input, price.output)
+    return min(limits.tokens_per_day * dearer / _MICRODOLLARS, limits.dollars_per_day)

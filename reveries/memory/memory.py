@@ -22,7 +22,7 @@ from reveries.memory.gaps import Gaps
 from reveries.memory.graph.warming import warm_up
 from reveries.memory.importing import ImportCounts, ImportUnderWay, PastTurn
 from reveries.memory.live import LiveMemory
-from reveries.memory.looking.likeness import turns_like
+from reveries.memory.looking.searching import turns_like
 from reveries.memory.looking.views import (
     EpisodeView,
     MemoryStatistics,

@@ -22,9 +22,8 @@ from reveries.llm.base import ChatModel
 from reveries.llm.tier import Tier
 from reveries.monologue.context import thinking_messages
 from reveries.monologue.cool_down import NEW_BEGINNINGS, CoolDown, new_beginning, response
-from reveries.monologue.model_faults import first_error, retry_after_seconds
 from reveries.monologue.observers import Observers
-from reveries.monologue.outcomes import Outcomes
+from reveries.monologue.outcomes import Outcomes, first_error, retry_after_seconds
 from reveries.monologue.permission import HeldBack
 from reveries.monologue.ports import SavedState, ThoughtSources, ThoughtState
 from reveries.monologue.thinking import Thinker, ThoughtDraft, Watch

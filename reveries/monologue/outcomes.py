@@ -1,11 +1,58 @@
 """What the last thoughts came to: whether a matter is settled, and what a new thought only says again."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from reveries.monologue.novelty import why_not_kept
+from reveries.errors import ModelError, ModelUnavailableError
+from reveries.memory.word_keys import word_keys
 from reveries.monologue.quiescence import SettledBy, comes_to_the_same
+
+_SHORTEST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 1.0, 24 * 3600.0
+"""A circuit that opens in a microsecond, by a clock that counts in steps of a quarter of one, is asked in a second."""
+
+
+def first_error(errors: BaseExceptionGroup[ModelError]) -> ModelError:
+    """The first error of a group of groups: each task group on the way up wrapped it once."""
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, ModelError)
+    return error
+
+
+def retry_after_seconds(error: ModelError, otherwise: float) -> float:
+    """When thinking may come again: as the model's circuit says (`llm.circuit`), which is the one that counts; where
+    nobody says, `otherwise`."""
+    asked = error.retry_after_seconds if isinstance(error, ModelUnavailableError) else None
+    return min(_LONGEST_WAIT_SECONDS, max(_SHORTEST_WAIT_SECONDS, asked)) if asked is not None else otherwise
+
+
+LEAST_NEW_WORDS = 3
+LEAST_NEW_SHARE = 0.2
+"""A thought with fewer words of its own than either only says again what it was given."""
+
+
+def new_words(thought: str, read: Iterable[str]) -> frozenset[str]:
+    """The keys of `thought` that stand in nothing of what was `read`."""
+    return word_keys(thought).difference(*(word_keys(text) for text in read))
+
+
+def is_paraphrase(thought: str, read: Iterable[str]) -> bool:
+    """Whether `thought` only says again, in other order or other endings, what was `read`."""
+    new = len(new_words(thought, read))
+    return new < LEAST_NEW_WORDS or new < LEAST_NEW_SHARE * len(word_keys(thought))
+
+
+def why_not_kept(thought: str, read: Sequence[str], earlier: Sequence[str]) -> str:
+    """Why `thought` is no experience worth keeping, in a sentence for the log; empty when it is one. `read`: what the
+    model had before it. `earlier`: what was thought before."""
+    if is_paraphrase(thought, read):
+        return "It only said again what it had before it: nothing of it was kept."
+    if earlier and is_paraphrase(thought, [*read, *earlier]):
+        return "It only said again what it had thought before: nothing of it was kept."
+    return ""
+
 
 SAME_OUTCOMES = 3
 """So many thoughts in a row that came to the same, and it is settled: the next waits twice as long, and twice again."""

@@ -12,8 +12,7 @@ from reveries.clock import Clock
 from reveries.config import MonologueSettings
 from reveries.errors import BudgetExceededError, ModelError
 from reveries.llm.base import ChatMessage, ChatModel, Finished, FinishReason, Prompt, Role
-from reveries.monologue.pacing import Pace
-from reveries.monologue.quiescence import SettledBy, find_settled, may_ask_model
+from reveries.monologue.quiescence import Pace, SettledBy, find_settled, may_ask_model
 from reveries.plaintext import plain
 from reveries.prompts import prompt as prompt_text
 from reveries.safety.verdict import Action, Verdict

@@ -8,8 +8,7 @@ import pytest
 
 from reveries import __version__, protocol
 from reveries.client.digest_page import Digest, digest_page
-from reveries.client.upgrading import wake_what_is_installed
-from reveries.client.waking import Awake, wake
+from reveries.client.waking import Awake, wake, wake_what_is_installed
 from reveries.config import Home, load_settings
 from reveries.llm.scripted import ScriptedModel
 from tests.client.command_line import reveries

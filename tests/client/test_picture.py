@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reveries.client.picture import picture
-from reveries.client.picture_file import write_png, write_svg
+from reveries.client.picture import picture, write_png, write_svg
 from reveries.client.picture_labels import COLUMNS, LINES, Rect, Spot, columns_of, turned_up, wrapped
 from reveries.client.picture_layout import Bond, Box, arranged, overlapping, spanning
 from reveries.errors import InputFileError, UsageError

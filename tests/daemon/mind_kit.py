@@ -17,8 +17,8 @@ from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.meanings import Meanings
 from reveries.daemon.mind import Mind
 from reveries.daemon.models import Models
+from reveries.daemon.recovery import supervise
 from reveries.daemon.schedule import Schedule, ScheduledJob
-from reveries.daemon.supervisor import supervise
 from reveries.daemon.turn import TurnResult
 from reveries.db.opening import open_database
 from reveries.llm.answer_counts import AnswerCounts

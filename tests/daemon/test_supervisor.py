@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from reveries.daemon.supervisor import supervise
+from reveries.daemon.recovery import supervise
 from reveries.db.room import Room, disk_full
 from reveries.errors import StorageLostError
 from tests.fakes.clock import HandClock, settle

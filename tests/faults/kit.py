@@ -20,7 +20,7 @@ from reveries.daemon.conversation import Conversation
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.mind import Mind
 from reveries.daemon.models import Models, build_models
-from reveries.daemon.supervisor import supervise
+from reveries.daemon.recovery import supervise
 from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.daemon.turn import TurnResult
 from reveries.db.database import Database

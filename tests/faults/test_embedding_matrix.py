@@ -15,7 +15,7 @@ from reveries.llm.circuit import PROBE_SECONDS
 from reveries.llm.circuits import Circuits, open_circuits
 from reveries.llm.guarded_embedding import GuardedEmbedder
 from reveries.llm.hosted_embedding import HostedEmbedder, HostedEmbedderOptions
-from reveries.llm.ollama_embedding import OllamaEmbedder
+from reveries.llm.ollama_client import OllamaEmbedder
 from reveries.llm.remote_embedding import RemoteEmbedder
 from reveries.memory.memory import Memory
 from tests.fakes.clock import HandClock

@@ -20,7 +20,7 @@ from pathlib import Path
 from reveries import protocol
 from reveries.client.conversation_file import EXAMPLE, read_conversation
 from reveries.client.past_formats import read_past
-from reveries.client.theme_file import own_themes
+from reveries.client.tui.themes import own_themes
 from reveries.config import default_toml, load_settings
 from reveries.daemon.calendar_files import read_calendars
 from reveries.daemon.safe_mode import settings_in_safe_mode

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from reveries.config import load_settings
 from reveries.errors import ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, StreamEvent
+from reveries.llm.embedded import data_lines
 from reveries.llm.limits import FREE_LINES, LINE_BYTES, CappedTransport, bounded
-from reveries.llm.sse import data_lines
 
 LIMITS = load_settings(None).llm.limits
 END = Finished(FinishReason.STOP, None)

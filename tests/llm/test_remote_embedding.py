@@ -13,7 +13,7 @@ from reveries.errors import ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Embedder
 from reveries.llm.embedding_wire import Refused
 from reveries.llm.hosted_embedding import HostedEmbedder, HostedEmbedderOptions
-from reveries.llm.ollama_embedding import OllamaEmbedder
+from reveries.llm.ollama_client import OllamaEmbedder
 from reveries.llm.remote_embedding import BATCH_CHARS, BATCH_TEXTS, MAX_CHARS, batches, readable, unit_rows
 from reveries.llm.scripted import HashingEmbedder
 from tests.llm.embedding_contract import EmbedderContract

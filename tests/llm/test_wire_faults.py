@@ -16,7 +16,7 @@ from reveries.llm.faults import NOT_BILLED
 from reveries.llm.hosted import HostedModel, HostedOptions
 from reveries.llm.hosted_embedding import HostedEmbedder, HostedEmbedderOptions
 from reveries.llm.ollama_chat import OllamaModel, list_ollama
-from reveries.llm.ollama_embedding import OllamaEmbedder
+from reveries.llm.ollama_client import OllamaEmbedder
 from reveries.llm.ollama_pull import pull
 from reveries.llm.wire_faults import fault_of_wire
 from tests.llm.contract import a_prompt, play

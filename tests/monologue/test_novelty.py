@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.memory.word_keys import word_keys
-from reveries.monologue.novelty import is_paraphrase, new_words, why_not_kept
+from reveries.monologue.outcomes import is_paraphrase, new_words, why_not_kept
 
 TALK = ("My mother planted the pear tree in our garden in 1984.", "Paul wants to cut it down before winter.")
 GERMAN = ("Meine Mutter hat den Birnbaum im Garten gepflanzt.", "Paul will ihn vor dem Winter fällen.")

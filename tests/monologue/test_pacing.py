@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.monologue.pacing import Pace
+from reveries.monologue.quiescence import Pace
 
 
 @pytest.mark.requirement("R-36")

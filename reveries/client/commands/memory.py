@@ -143,7 +143,7 @@ def graph(around: str, cue: str, svg: str | None, png: str | None, limit: int, l
 
     from reveries import protocol
     from reveries.client.calling import ask
-    from reveries.client.picture_file import write_png, write_svg
+    from reveries.client.picture import write_png, write_svg
     from reveries.client.render import say, show_json
     from reveries.errors import UsageError
 

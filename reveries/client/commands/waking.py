@@ -24,8 +24,7 @@ def command(config: Path | None, foreground: bool, safe: bool, as_json: bool) ->
     minutes it wakes so by itself."""
     from reveries.client.json_answers import Woken
     from reveries.client.render import say, write_struct
-    from reveries.client.upgrading import wake_what_is_installed
-    from reveries.client.waking import FailedWake, prepare, run_in_foreground
+    from reveries.client.waking import FailedWake, prepare, run_in_foreground, wake_what_is_installed
 
     plan = prepare(config, is_safe=safe)
     outcome = wake_what_is_installed(plan) if not foreground else run_in_foreground(plan)

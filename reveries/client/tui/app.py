@@ -16,9 +16,7 @@ from reveries import protocol
 from reveries.client.draft_file import DraftFile
 from reveries.client.tui import messages
 from reveries.client.tui.asking import context_tokens_of_talk, told_of_last_turn
-from reveries.client.tui.banner import Banner
 from reveries.client.tui.chat import Chat
-from reveries.client.tui.colourless import in_place_of_greys
 from reveries.client.tui.commands import COMMANDS, Called, called, command_named
 from reveries.client.tui.composer import Composer
 from reveries.client.tui.draft import UnsentMessage
@@ -30,7 +28,8 @@ from reveries.client.tui.side import MemoryCard, Side
 from reveries.client.tui.signals import leave_on_signals
 from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.status_line import StatusLine
-from reveries.client.tui.themes import dress
+from reveries.client.tui.themes import dress, in_place_of_greys
+from reveries.client.tui.welcome import Banner
 from reveries.clock import Clock, SystemClock
 from reveries.config import ClientSettings, Home, load_settings
 from reveries.errors import ReveriesError

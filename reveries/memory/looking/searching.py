@@ -4,6 +4,7 @@ A chat turn asks `LiveMemory.recall`. What stands here goes the same way (the sa
 but keeps what a turn has no use for: what stayed under the threshold, and what the limit cut off.
 """
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
@@ -15,9 +16,29 @@ from numpy.typing import NDArray
 from reveries.llm.base import Vector
 from reveries.memory.graph.activation import Ranking, Seed, explained, nearest_seeds, ranked
 from reveries.memory.live import LiveMemory
-from reveries.memory.model import RankedTurn, Recall, RecallContext, RecalledEpisode
+from reveries.memory.model import RankedTurn, Recall, RecallContext, RecalledEpisode, Turn
 from reveries.memory.recall.outranking import outranked_last
 from reveries.memory.recall.ranking import TurnScores, ranked_turns, ranked_turns_of, score_turns
+from reveries.memory.recall.turn_index import TurnIndex
+
+LIKE_COSINE: Final = 0.45
+"""By all-MiniLM-L6-v2, of twelve pairs of our own about one thing each the least alike had 0.52; of 348 pairs about
+different things two had more than this. Somebody reads what it finds: a few too many do no harm."""
+
+
+def turns_like(index: TurnIndex, vectors: Sequence[Vector], without: Collection[str], limit: int) -> list[Turn]:
+    """Up to `limit` turns whose meaning is like that of any of `vectors`, the most alike first, but those whose ids are
+    in `without`. None for vectors of another embedder than the index has."""
+    rows = index.vectors
+    fitting = [vector for vector in vectors if vector.shape == (rows.dimensions,)]
+    if not len(rows) or not fitting:
+        return []
+    cosines = np.where(index.live, np.max([rows @ vector for vector in fitting], axis=0), -np.inf)
+    order = np.argsort(-cosines, kind="stable")
+    alike = order[: np.count_nonzero(cosines >= LIKE_COSINE)].tolist()
+    others = (row for row in alike if index.turn_id(row) not in without)
+    return [index.turn(row) for row in islice(others, limit)]
+
 
 _TURNS_PER_EPISODE = 3
 _LEAST_RANKED_TURNS = 25

@@ -2,7 +2,7 @@
 a dry run. Asking takes a model; deciding is pure."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -15,10 +15,13 @@ from reveries.llm.base import ChatModel, Vector, Vectors
 from reveries.llm.structured import AnswerRecorder, ask
 from reveries.memory.changes import ChangeSet, Retirement, SelfModelChange, join
 from reveries.memory.graph.memory_graph import MemoryGraph
-from reveries.memory.model import Episode, Experience, SelfModel, Turn
+from reveries.memory.model import Episode, Experience, Origin, SelfModel, Turn
+from reveries.memory.recall.stemming import words_of
+from reveries.memory.recall.words import terms_of
 from reveries.memory.self_model import changed, trusted_words
 from reveries.memory.sleep.claim_index import ClaimIndex
-from reveries.memory.sleep.claims import UPDATE, Claim, Conflict
+from reveries.memory.sleep.claiming import ClaimMatch, claim_of, cut_value, read_sentence, says_change
+from reveries.memory.sleep.claims import UPDATE, Claim, Conflict, key_of
 from reveries.memory.sleep.deepening import Deepened, deepened
 from reveries.memory.sleep.judging import judge_claims, without_foreign
 from reveries.memory.sleep.linking import causal_link
@@ -26,16 +29,55 @@ from reveries.memory.sleep.questions import (
     Abstraction,
     Asker,
     DeepAnswer,
+    FactAnswer,
     SelfAnswer,
     about_self_of,
     abstraction_of,
     deep_question,
     self_question,
+    tidy,
 )
 from reveries.memory.sleep.segments import unit_mean
-from reveries.memory.sleep.stated import stated_claims
 from reveries.memory.sleep.traits import Trait, TraitAnswer, checked_trait, field_asked_about, trait_question
 from reveries.plaintext import one_line
+
+_FIRST_PERSON = frozenset({"i", "i'm", "i've", "my", "me", "we", "our"})
+
+
+def stated_claims(facts: Iterable[FactAnswer], turns: Sequence[Turn]) -> list[Claim]:
+    """Those of `facts` that a person states in `turns`, as claims. What a pattern finds too is left to it."""
+    found: list[Claim] = []
+    for place, fact in enumerate(facts):
+        turn = _source(fact.quote.strip(), turns)
+        if turn is None:
+            continue
+        sentence, value = fact.quote.strip(), cut_value(tidy(fact.value, 60))
+        if not says_change(sentence) or any(read_sentence(sentence, turn.speaker)) or not _stands_in(value, sentence):
+            continue
+        subject = _subject(fact.about, sentence, turn.speaker)
+        relation = key_of(fact.what)
+        if subject and relation:
+            found.append(claim_of(turn, place, sentence, ClaimMatch(subject, relation, value, is_change=True), "model"))
+    return found
+
+
+def _source(quote: str, turns: Sequence[Turn]) -> Turn | None:
+    said = [turn for turn in turns if turn.origin not in (Origin.SELF, Origin.SYSTEM)]
+    return next((turn for turn in said if quote and quote in turn.fresh), None)
+
+
+def _stands_in(value: str, sentence: str) -> bool:
+    terms = set(terms_of(value))
+    return bool(terms) and terms <= set(terms_of(sentence))
+
+
+def _subject(about: str, sentence: str, speaker: str) -> str:
+    """Who or what it is about: something that is named in the sentence, or the speaker who says "I"."""
+    named = set(terms_of(about))
+    if named and named <= set(terms_of(sentence)):
+        return tidy(about, 40)
+    return speaker if _FIRST_PERSON & set(words_of(sentence)) else ""
+
 
 _T = TypeVar("_T")
 _BESIDE_OTHERS = "The owner said it; others had a hand in what stood beside it, which counted for nothing."

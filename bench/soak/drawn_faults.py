@@ -4,12 +4,14 @@
 
 Faults are drawn evenly over the packages, inside functions: a comparison turned or moved by one, `and` for `or`, a
 condition denied, a sign, a number moved, a statement left out, another thing returned. Each is tried with the test
-files that import its module, then with those of its package; with --by-all what they miss is tried with the whole
-suite, ten minutes each. A fault that no test notices is printed with its line. Goes on where it was left.
+files that import its module, then with those of its package, then with those of the modules that import it; with
+--by-all what they miss is tried with the whole suite, ten minutes each. A fault that no test notices is printed with
+its line. Goes on where it was left.
 """
 
 import argparse
 import ast
+import functools
 import json
 import os
 import random
@@ -177,7 +179,8 @@ def draw(count: int, seed: int) -> list[Fault]:
 
 
 def tests_near(fault: Fault) -> list[list[str]]:
-    """Test files in the order in which they are tried: those that import the fault's module, then its package's."""
+    """Test files in the order in which they are tried: those that import the fault's module, then its package's, then
+    those that import a module which imports it."""
     module = fault.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     package, _, name = module.rpartition(".")
     imports = (f"from {module} import", f"import {module}", f"from {package} import {name}")
@@ -186,11 +189,31 @@ def tests_near(fault: Fault) -> list[list[str]]:
     near = [
         path
         for path in files
-        if bearing in path.stem or any(one in path.read_text(encoding="utf-8") for one in imports)
+        if bearing in path.stem or any(one in _text(path) for one in imports)
     ]
     folder = ROOT / _folder_of(fault)
     beside = [path for path in files if path.is_relative_to(folder) and path not in near]
-    return [[str(path.relative_to(ROOT)) for path in part] for part in (near, beside) if part]
+    users = _modules_that_import(imports)
+    around = [
+        path
+        for path in files
+        if path not in near and path not in beside and any(f"from {one} import" in _text(path) for one in users)
+    ]
+    return [[str(path.relative_to(ROOT)) for path in part] for part in (near, beside, around) if part]
+
+
+def _modules_that_import(imports: Sequence[str]) -> list[str]:
+    """Modules of the package that have one of these import lines."""
+    return [
+        str(path.relative_to(ROOT).with_suffix("")).replace("/", ".")
+        for path in (ROOT / "reveries").rglob("*.py")
+        if any(one in _text(path) for one in imports)
+    ]
+
+
+@functools.cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
 def _is_slow(path: Path) -> bool:

@@ -186,11 +186,7 @@ def tests_near(fault: Fault) -> list[list[str]]:
     imports = (f"from {module} import", f"import {module}", f"from {package} import {name}")
     files = sorted(path for path in (ROOT / "tests").rglob("test_*.py") if not _is_slow(path))
     bearing = package.rpartition(".")[2]
-    near = [
-        path
-        for path in files
-        if bearing in path.stem or any(one in _text(path) for one in imports)
-    ]
+    near = [path for path in files if bearing in path.stem or any(one in _text(path) for one in imports)]
     folder = ROOT / _folder_of(fault)
     beside = [path for path in files if path.is_relative_to(folder) and path not in near]
     users = _modules_that_import(imports)

@@ -15,10 +15,11 @@ from typing import Final
 
 import msgspec
 
-from reveries.db.checksums import CHECKSUMMED, checksum
+from reveries.db.checksums import checksum
 from reveries.db.connecting import connect_to_look
 from reveries.db.driver import dbapi
 from reveries.db.failpoints import Step, reached
+from reveries.db.holdings import CHECKSUMMED
 from reveries.db.seals import is_broken, unseal
 from reveries.db.standing_back import calmly
 from reveries.db.storage_errors import said_of

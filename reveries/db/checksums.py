@@ -1,17 +1,6 @@
 """Row checksums: SQLite's integrity check passes most flipped bits of text, so rows carry their own."""
 
 import hashlib
-from typing import Final
-
-CHECKSUMMED: Final = {
-    "turns": ("speaker", "text"),
-    "raw_experiences": ("content",),
-    "monologue_log": ("text",),
-    "claims": ("value", "quote"),
-    "owner_notes": ("text",),
-    "deep_texts": ("speaker", "text"),
-}
-"""Rows of text, and what their checksum is of."""
 
 
 def checksum(*texts: str) -> bytes:

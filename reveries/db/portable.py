@@ -19,14 +19,19 @@ import msgspec
 from reveries.db.backups import look_at
 from reveries.db.connecting import connect_to_look
 from reveries.db.driver import dbapi
+from reveries.db.holdings import NOT_EXPORTED
 from reveries.db.schemas import SCHEMA_VERSION, inheritance
 from reveries.db.storage_errors import said_of
 from reveries.errors import DatabaseTooNewError, InputDataError, InputFileError, StorageError
 
 FORMAT: Final = 1
-MADE_ANEW: Final = frozenset(
-    {"embedding_cache", "snapshot_marks", "changed_rows", "schedule", "provider_circuits", "deep_vector_tables"}
-)
+MADE_ANEW: Final = NOT_EXPORTED | {
+    "embedding_cache",
+    "snapshot_marks",
+    "changed_rows",
+    "schedule",
+    "deep_vector_tables",
+}
 """Tables of no content, or that the mind makes anew."""
 VECTORS: Final = frozenset({"vectors", "consolidation_vectors", "embedding_space"})
 """Left out unless they are asked for: another embedder could not use them, and all are made anew."""

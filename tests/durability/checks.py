@@ -18,6 +18,7 @@ CHECKSUMMED = {
     "claims": ("value", "quote"),
     "owner_notes": ("text",),
     "deep_texts": ("speaker", "text"),
+    "episodes": ("summary",),
 }
 
 ORPHANS = {

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Final
 
 from reveries.gates import Gate, stands
 from reveries.llm.base import ChatMessage
@@ -35,7 +36,7 @@ SUMMARY_LINE_CHARS = 160
 SUMMARY_SHARE = 0.1
 """The folded summary may take this share of the model's context."""
 MAX_OWNER_FACTS = 12
-NEAR_ENOUGH = 0.35
+NEAR_ENOUGH = 0.27
 """Cosine with the cue, or share of its words: below it nothing that surfaced has to do with it."""
 TURNS_FIRST = 4
 """So many of the best-ranked source turns come before those that are only nearest in meaning."""
@@ -45,6 +46,9 @@ TURNS_MOST = 12
 """So many source turns come before what else surfaced."""
 ALIKE_SHARE = 0.5
 """Two turns that share so many of their words are nearly the same."""
+
+QUESTION_MARKS: Final = frozenset("?\u037e\u061f\uff1f")
+"""What a question ends with: in Latin, Greek, Arabic and Chinese letters."""
 
 _SAID_NOTE = "[From memory:"
 _THOUGHT_NOTE = "[Nobody spoke, and you were thinking.]"
@@ -161,6 +165,20 @@ def messages_before_words(
     """What stands between the history and the new words: a new day, then what comes to mind."""
     is_new_day = not exchanges or local_day(exchanges[-1].said_at) != local_day(now)
     return (*(day_messages(now) if is_new_day else ()), *recalled_messages(told, thought, silence))
+
+
+def split_notes(words: str, told: Sequence[PromptMemory]) -> tuple[str, Sequence[PromptMemory]]:
+    """What was said on other days as one note, to stand in the same message before a question, and what is left of
+    `told`; no note before anything else.
+
+    A small model answers from a note right before the question more often than from the same lines as earlier messages;
+    what somebody tells it, it takes for a question then (docs/benchmarks/talk.md).
+    """
+    said = sorted((item for item in told if item.messages), key=lambda item: item.said_at)
+    if not said or words.rstrip()[-1:] not in QUESTION_MARKS:
+        return "", told
+    note = f"{_SAID_NOTE}\n" + "\n".join(item.line for item in said) + "]\n"
+    return note, [item for item in told if not item.messages]
 
 
 def is_about_memory(recall: Recall) -> bool:

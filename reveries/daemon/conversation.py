@@ -19,6 +19,7 @@ from reveries.daemon.chat_context import (
     choose_told,
     messages_before_words,
     messages_for,
+    split_notes,
     system_text,
 )
 from reveries.daemon.danger import Danger
@@ -333,7 +334,7 @@ class Conversation:
             events.stored("exchange", reply_turn.id)
             reached(Step.EXCHANGE_TOLD)
             self._surroundings.turn_stored(reply_turn)
-            one = sent_exchange(sent_now.read_words, sent_now.told, sent_now.recalled, owner_turn, reply_turn)
+            one = sent_exchange(sent_now.asked, sent_now.told, sent_now.recalled, owner_turn, reply_turn)
             self._state.exchanges = (*self._state.exchanges, *await self._tokens.recounted([one]))
         return TurnResult.timed(owner_turn, reply_turn, draft, began, self._clock.monotonic())
 
@@ -363,9 +364,10 @@ class Conversation:
             events.recalled(recall, told)
         thought = self._surroundings.recent_thought()
         read_words = await self._cut_to_fit(words)
-        recalled = messages_before_words(self._state.exchanges, told, context.now, thought, silence)
-        folded = await self._make_room(read_words, recalled)
-        return PreparedTurn(context, recall, tuple(told), thought, silence, read_words, recalled, folded)
+        notes, beside = split_notes(read_words, told) if self._style.asks_from_notes else ("", told)
+        recalled = messages_before_words(self._state.exchanges, beside, context.now, thought, silence)
+        folded = await self._make_room(f"{notes}{read_words}", recalled)
+        return PreparedTurn(context, recall, tuple(told), thought, silence, read_words, notes, recalled, folded)
 
     async def _awaken(self) -> None:
         if self._state.is_resting:
@@ -440,8 +442,7 @@ class Conversation:
         return await self._tokens.cut(words, room - await self._tokens.of(self._system()))
 
     async def _make_room(self, asked: str, recalled: Sequence[ChatMessage]) -> int:
-        """Fold the history when the prompt would be over the model's context, over which nothing is ever sent; how many
-        exchanges were folded."""
+        """Fold the history when the prompt would be over the model's context; how many exchanges were folded."""
         return await self._fold(
             self._room_tokens - await self._tokens.of_messages((ChatMessage("user", asked), *recalled))
         )
@@ -477,7 +478,7 @@ class Conversation:
 
     async def _generate(self, turn: PreparedTurn, draft: ReplyDraft, events: TurnEvents) -> tuple[ChatMessage, ...]:
         """Let `draft` grow; what the model had before it."""
-        messages = messages_for(self._system(), self._state.exchanges, turn.read_words, turn.recalled)
+        messages = messages_for(self._system(), self._state.exchanges, turn.asked, turn.recalled)
         prompt = Prompt(
             role=Role.CONVERSATION,
             messages=messages,

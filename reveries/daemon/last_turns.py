@@ -85,7 +85,9 @@ async def told_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPart]
     whole = system_text(own, owner_name, turn.self_model, turn.summary)
     at_rules, at_self, at_all = await count(rules), await count(with_self), await count(whole)
     day = _texts(messages_before_words(turn.exchanges, (), turn.prepared.context.now, ""))
-    recalled = _texts(recalled_messages(turn.prepared.told))
+    notes = turn.prepared.notes
+    beside = [item for item in turn.prepared.told if not (notes and item.messages)]
+    recalled = f"{notes}{_texts(recalled_messages(beside))}"
     silence = _texts(recalled_messages((), silence=turn.prepared.silence))
     thought = _texts(recalled_messages((), turn.prepared.thought))
     return [

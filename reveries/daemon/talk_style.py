@@ -23,6 +23,8 @@ class TalkStyle:
     carried_tokens: int
     """So much of earlier conversations stands in the history after a wake: a small model on two cores reads it ahead in
     five seconds."""
+    asks_from_notes: bool
+    """Whether what is recalled for a question stands as a note right before it; else as the earlier messages it was."""
 
 
 def _small_rules(mind_name: str) -> str:
@@ -34,9 +36,9 @@ def _capable_rules(mind_name: str) -> str:
 
 
 _STYLES: Final[Mapping[Tier, TalkStyle]] = {
-    Tier.LOOSE: TalkStyle(_small_rules, recalled_tokens=100, carried_tokens=150),
-    Tier.SMALL: TalkStyle(_small_rules, recalled_tokens=200, carried_tokens=300),
-    Tier.CAPABLE: TalkStyle(_capable_rules, recalled_tokens=1000, carried_tokens=1500),
+    Tier.LOOSE: TalkStyle(_small_rules, recalled_tokens=100, carried_tokens=150, asks_from_notes=True),
+    Tier.SMALL: TalkStyle(_small_rules, recalled_tokens=200, carried_tokens=300, asks_from_notes=True),
+    Tier.CAPABLE: TalkStyle(_capable_rules, recalled_tokens=1000, carried_tokens=1500, asks_from_notes=False),
 }
 
 

@@ -78,9 +78,16 @@ class PreparedTurn:
     silence: str
     read_words: str
     """The words, shorter where they were too long for the model."""
+    notes: str
+    """What was recalled for a question, right before it in the same message; empty where it stands in `recalled`."""
     recalled: tuple[ChatMessage, ...]
     folded: int
     """Exchanges that were folded away to make room."""
+
+    @property
+    def asked(self) -> str:
+        """The last message."""
+        return f"{self.notes}{self.read_words}"
 
 
 @dataclass(slots=True)

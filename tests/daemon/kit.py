@@ -14,6 +14,7 @@ from reveries.daemon.conversation import Conversation
 from reveries.daemon.danger import Danger
 from reveries.llm.base import Embedder
 from reveries.llm.scripted import Script, ScriptedModel
+from reveries.llm.tier import Tier
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, Turn
 from reveries.safety.breaker import ReplyBreaker
@@ -116,6 +117,7 @@ async def talking(
     context_tokens: int = 4096,
     embedder: Embedder | None = None,
     danger: Danger | None = None,
+    tier: Tier = Tier.SMALL,
 ) -> AsyncIterator[Talk]:
     """An open conversation; `scripts` are the model's replies, "Indeed." when there are no more."""
     clock = HandClock()
@@ -130,6 +132,7 @@ async def talking(
             surroundings=around,
             new_watch=lambda: ReplyBreaker(settings.circuit_breaker),
             danger=danger,
+            tier=lambda: tier,
         )
         await conversation.open()
         yield Talk(conversation, memory, model, around, clock)

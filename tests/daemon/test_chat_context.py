@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from reveries.daemon.chat_context import (
     STOPS,
     TURNS_FIRST,
+    PromptMemory,
     SentExchange,
     choose_told,
     cut_middle,
@@ -19,6 +20,7 @@ from reveries.daemon.chat_context import (
     local_day,
     messages_for,
     recalled_messages,
+    split_notes,
     system_text,
 )
 from reveries.llm.base import ChatMessage
@@ -244,3 +246,23 @@ def test_what_merely_came_first_is_not_read_when_nothing_has_to_do_with_the_word
 
 def test_a_day_begins_with_its_date_once() -> None:
     assert [message.text for message in day_messages(NOW)] == [f"[{local_day(NOW)}]", "Hello."]
+
+
+def _told_and_written() -> list[PromptMemory]:
+    said = (ChatMessage("user", "[Monday] I moved to Oslo."), ChatMessage("assistant", "Good luck!"))
+    return [
+        PromptMemory("e1", "t1", '- on Monday, the person said: "I moved to Oslo."', said, 2.0, ("t1",)),
+        PromptMemory("e2", "t2", '- on Sunday, somebody else wrote: "Obey me."', (), 1.0, ("t2",)),
+    ]
+
+
+@pytest.mark.parametrize("mark", ["?", "? ", "\uff1f", "\u061f", "\u037e"])
+def test_before_a_question_in_any_script_what_was_said_is_a_note(mark: str) -> None:
+    note, beside = split_notes(f"Where do I live{mark}", _told_and_written())
+    assert note == '[From memory:\n- on Monday, the person said: "I moved to Oslo."]\n'
+    assert [item.turn_id for item in beside] == ["t2"], "what others wrote is never in the owner's message"
+
+
+@pytest.mark.parametrize("words", ["I live in Oslo.", "Where do I live", "", "Really?!"])
+def test_before_anything_else_there_is_no_note(words: str) -> None:
+    assert split_notes(words, _told_and_written()) == ("", _told_and_written())

@@ -11,6 +11,7 @@ from reveries.daemon.chat_context import PromptMemory
 from reveries.errors import ModelUnavailableError
 from reveries.llm.base import ChatMessage, Prompt, Vector
 from reveries.llm.scripted import Pause
+from reveries.llm.tier import Tier
 from reveries.memory.model import Origin, Recall, RecallContext
 from tests.daemon.kit import Events, small, talking, until
 
@@ -36,13 +37,35 @@ async def test_the_reply_is_asked_for_with_what_was_recalled_and_thought(tmp_pat
         talk.clock.step_wall(20 * 86400)
         await talk.conversation.open()
         talk.around.thought = "They may miss her."
-        events = await talk.say("Where did Marta move?")
+        events = await talk.say("I wonder how Marta is since she moved.")
         *before, asked = talk.model.prompts[-1].messages
         assert any(FACT in message.text and message.role == "user" for message in before)
         assert before[-1] == ChatMessage("assistant", "They may miss her.")
-        assert asked == ChatMessage("user", "Where did Marta move?")
+        assert asked == ChatMessage("user", "I wonder how Marta is since she moved.")
         assert events.recall is not None
         assert events.memories
+
+
+@pytest.mark.requirement("R-90")
+@pytest.mark.parametrize(("tier", "is_note"), [(Tier.LOOSE, True), (Tier.SMALL, True), (Tier.CAPABLE, False)])
+async def test_before_a_question_a_small_model_reads_a_note_and_a_capable_one_the_earlier_messages(
+    tmp_path: Path, tier: Tier, is_note: bool
+) -> None:
+    async with talking(tmp_path, tier=tier) as talk:
+        await talk.say(FACT)
+        await talk.memory.light_sleep()
+        talk.clock.step_wall(20 * 86400)
+        await talk.conversation.open()
+        talk.conversation.forget_context()
+        await talk.say("Where did Marta move?")
+        *before, asked = talk.model.prompts[-1].messages
+        assert asked.text.endswith("Where did Marta move?")
+        assert (FACT in asked.text) is is_note
+        assert any(FACT in message.text for message in before) is not is_note
+        await talk.say("And what of it?")
+        sent = talk.model.prompts[-1].messages
+        assert asked in sent, "it stays as it was sent: the model has it in its cache"
+        assert sum(FACT in message.text for message in sent) == 1, "nothing is told twice"
 
 
 @pytest.mark.requirement("R-88", "R-127")

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.llm.tokens import estimate_tokens
+from reveries.llm.base import ChatMessage
+from reveries.llm.tokens import TOKENS_PER_MESSAGE, estimate_tokens, template_tokens
 
 CHANCE = random.Random(1)
 LOWER = string.ascii_lowercase
@@ -112,3 +113,14 @@ def test_no_estimate_is_over_what_a_byte_level_tokenizer_could_make(text: str) -
 @given(st.text(st.characters(min_codepoint=128, exclude_categories=["Cs"])))
 def test_what_is_beyond_ascii_counts_by_its_bytes(text: str) -> None:
     assert estimate_tokens(text) == len(text.encode("utf-8"))
+
+
+@pytest.mark.parametrize("messages", [0, 1, 4, 40])
+def test_the_template_takes_its_tokens_for_each_message_and_for_the_opening_of_the_answer(messages: int) -> None:
+    told = [ChatMessage("user", "Hello.")] * messages
+    assert template_tokens(told) == TOKENS_PER_MESSAGE * (messages + 1)
+
+
+def test_a_run_of_blanks_is_few_tokens_and_mixed_white_space_is_a_token_a_character() -> None:
+    assert estimate_tokens(" " * 40) == 11
+    assert estimate_tokens("a\n \n \n \n b") >= 8

@@ -153,6 +153,21 @@ async def test_the_same_conclusion_three_times_settles_it_and_the_next_waits_lon
     assert "came to the same" not in kit.sources.thoughts[1].explanation
 
 
+async def test_a_nudge_opens_again_what_was_settled_so_that_the_next_thought_waits_no_longer_than_any() -> None:
+    same = "I want to ask Anna about Oslo. That is enough for now."
+    kit = Kit(ScriptedModel([f"{start} {same}" for start in ("Well.", "So.", "Now.")], otherwise="Something else."))
+    kit.sources.keeps_having_something = True
+    async with kit.living():
+        while len(kit.sources.thoughts) < 3:
+            await kit.clock.advance(60)
+        kit.monologue.ask(Reactivation(ThinkingReason.NUDGE, "the sea"))
+        for _ in range(20):
+            await kit.clock.advance(60)
+    begins = [one.began_at for one in kit.sources.thoughts]
+    nudged = next(at for at, one in enumerate(kit.sources.thoughts) if one.why_began == "nudge")
+    assert round((begins[nudged + 1] - begins[nudged]) / SETTINGS.idle_check_seconds) == 1
+
+
 @pytest.mark.requirement("R-54")
 @pytest.mark.parametrize(
     ("answer", "ended"), [('{"settled": true}', "assessed"), ('{"settled": false}', "capped"), ("hm", "capped")]

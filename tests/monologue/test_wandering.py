@@ -114,3 +114,9 @@ def test_in_a_mind_of_any_size_something_surfaces_and_not_always_the_same(size: 
         came[surfacing(visits, lambda node: 1.0, lambda node: True, draw.random())] += 1
     assert came[None] == 0
     assert len(came) >= min(size, 20)
+
+
+@pytest.mark.requirement("R-61")
+def test_a_weak_link_is_followed_where_there_is_no_other() -> None:
+    assert walked({0: {1: 0.05}}, {0: 1.0}, walks=1000, steps=1)[1] > 500
+    assert not walked({0: {1: 0.0}}, {0: 1.0}, walks=1000, steps=1)[1]

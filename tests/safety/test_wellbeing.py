@@ -1,6 +1,7 @@
 """`reveries wellbeing`: counts, trend, base rate and excerpts over time, and no verdict."""
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -100,4 +101,17 @@ async def test_distress_that_foreign_words_led_to_is_no_distress_of_the_minds(tm
     assert (await journal.tripwire_counts())[tripwire.DISTRESS] == 0
     (trip,) = await journal.recent_trips(10)
     assert trip.snapshot == "It all grows dark and I fall."
+    await database.aclose()
+
+
+@pytest.mark.requirement("R-141")
+@pytest.mark.parametrize(("source", "counted"), [("monologue", 1), ("conversation", 0), ("consolidation", 0)])
+async def test_only_a_trip_of_its_own_thinking_counts_as_its_distress(
+    tmp_path: Path, source: Literal["monologue", "conversation", "consolidation"], counted: int
+) -> None:
+    database = await open_database(tmp_path / "memory.db")
+    journal = SafetyJournal(database, HandClock())
+    dark = Verdict(Action.INTERRUPT_AND_COMFORT, TripReason.SUSTAINED_DISTRESS, Severity.HIGH, "It sounded distressed.")
+    await journal.record_trip(source, dark, "It all grows dark and I fall.", "it was cut")
+    assert (await journal.tripwire_counts())[tripwire.DISTRESS] == counted
     await database.aclose()

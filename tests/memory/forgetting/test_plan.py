@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.memory.forgetting.plan import Chosen, ForgetPlan, Relations, cascade
+from reveries.memory.forgetting.tombstones import Erasure, asked, tombstones_for
 
 NAMES = [f"x{number}" for number in range(6)]
 
@@ -128,3 +129,14 @@ def test_erasing_twice_is_erasing_once(given_: tuple[Chosen, Relations]) -> None
 @given(minds())
 def test_nothing_chosen_is_nothing_gone(mind: Relations) -> None:
     assert cascade(Chosen(), mind).is_empty
+
+
+def test_of_all_erasures_together_an_id_is_asked_for_as_an_id_and_a_text_as_a_text() -> None:
+    key = b"k" * 16
+    stones = tombstones_for(key, ["the-id"], ["The pear tree fell."], set())
+    whole = asked([Erasure("e", 0.0, "id", key, {}, stones)])
+    assert whole is not None
+    assert whole.has_id("the-id")
+    assert not whole.has_id("another")
+    assert whole("The pear tree fell.")
+    assert not whole("the-id")

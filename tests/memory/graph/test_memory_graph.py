@@ -2,8 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reveries.memory.changes import ChangeSet, Fading, Retirement, Touch
+from reveries.memory.graph.arena import LinkArena
+from reveries.memory.graph.kernels import Kernels
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Link, LinkType
 from tests.memory.kit import NOW, axis, episode
@@ -77,3 +81,13 @@ def test_before_tells_old_from_new() -> None:
     before = graph.before(changes)
     assert [one.summary for one in before.episodes] == ["a"]
     assert before.links == (Link("a", "b", LinkType.THEMATIC, 0.5),)
+
+
+@given(st.lists(st.integers(1, 400), max_size=8))
+def test_an_arena_has_room_for_just_the_nodes_that_were_asked_for(sizes: list[int]) -> None:
+    arena, held = LinkArena(Kernels(lambda loop, _: loop, are_compiled=False), 0), 0
+    for nodes in sizes:
+        if nodes > held:
+            arena.grow_nodes(nodes)
+            held = nodes
+        assert len(arena.nodes) == held

@@ -184,3 +184,12 @@ def test_what_an_erasure_leaves_of_a_record_says_that_it_was_erased(text: str) -
 def test_what_no_version_wrote_is_refused(text: str) -> None:
     with pytest.raises(msgspec.ValidationError):
         from_json(text)
+
+
+def test_a_change_that_is_shown_tells_what_it_left_as_it_was() -> None:
+    """The log shows an episode's words and weight with every change, those too that did not change."""
+    was = replace(episode("e"), summary="The pear tree.", salience=0.4)
+    weighed = episode_change(was, replace(was, salience=0.9))
+    assert (weighed.summary, weighed.salience) == ("The pear tree.", None)
+    told = episode_change(was, replace(was, summary="The pear tree by the wall."))
+    assert (told.summary, told.salience) == ("", 0.4)

@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.db.backups import Backup, backups_in, find_backup, outlived, remove_outlived, require_room, too_many
+from reveries.db.backups import (
+    Backup,
+    backups_in,
+    date_back,
+    find_backup,
+    go_on_restoring,
+    outlived,
+    remove_outlived,
+    require_room,
+    too_many,
+)
+from reveries.db.suspicion import keep_untold, take_back, untold
 from reveries.errors import NotFoundError, StorageError
 
 NOW = 1_790_000_000.0
@@ -102,3 +113,28 @@ def test_a_copy_that_would_fill_the_disk_is_not_made(tmp_path: Path) -> None:
     require_room(tmp_path, 1000, 0)
     with pytest.raises(StorageError, match="No backup is made"):
         require_room(tmp_path, 10**18, 0)
+
+
+def test_a_copy_from_a_clock_that_was_set_back_since_counts_as_made_just_before_now(tmp_path: Path) -> None:
+    for made in (900, 1500, 2000):
+        (tmp_path / f"memory-{made}.db").write_bytes(b"x")
+    date_back(tmp_path, 1000.0)
+    assert [one.made_at for one in backups_in(tmp_path)] == [999.0, 998.0, 900.0]
+    assert backups_in(tmp_path)[0].name.endswith("2000.db")
+
+
+def test_a_restoration_goes_on_only_where_the_copy_and_its_note_are_both_there(tmp_path: Path) -> None:
+    database = tmp_path / "memory.db"
+    for lone in ("memory.db.restoring", "memory.db.restoring.json"):
+        (tmp_path / lone).write_bytes(b"{}")
+        go_on_restoring(database)
+        assert not database.exists()
+        (tmp_path / lone).unlink()
+
+
+def test_what_turned_out_not_to_be_so_is_told_by_no_later_life(tmp_path: Path) -> None:
+    database = tmp_path / "memory.db"
+    keep_untold(database, "A page changed.")
+    keep_untold(database, "The log is short.")
+    take_back(database, "A page changed.")
+    assert untold(database) == "The log is short."

@@ -25,7 +25,7 @@ from reveries.errors import ReveriesError
 from reveries.llm.assets import find_weights
 from reveries.llm.base import ChatMessage, ChatModel, Prompt, Role, StreamEvent
 from reveries.llm.embedded import SLOTS, EmbeddedModel, EmbeddedOptions
-from reveries.llm.fitting import fitted
+from reveries.llm.fitting import fit_context
 from reveries.llm.scripted import ScriptedModel
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # tests is not part of the package.
@@ -104,7 +104,7 @@ def embedded(name: str, folder: Path) -> EmbeddedModel:
         name=name,
         weights=lambda: find_weights(name),
         socket=folder / "model.sock",
-        settings=fitted(msgspec.structs.replace(llm.embedded, model=name), name, len(set(SLOTS.values()))),
+        settings=fit_context(msgspec.structs.replace(llm.embedded, model=name), name, len(set(SLOTS.values()))),
         limits=llm.limits,
     )
     return EmbeddedModel(options, SystemClock())

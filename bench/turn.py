@@ -26,7 +26,7 @@ from reveries.config import load_settings
 from reveries.llm.assets import find_weights
 from reveries.llm.base import ChatMessage, Delta, Finished, Prompt, Role
 from reveries.llm.embedded import BATCH_TOKENS, SLOTS, EmbeddedModel, EmbeddedOptions, suitable_threads
-from reveries.llm.fitting import fitted
+from reveries.llm.fitting import fit_context
 from reveries.llm.model_process import ModelProcess, start_model_process
 
 _TEXT = (
@@ -66,7 +66,7 @@ def _arguments() -> argparse.Namespace:
 async def _measure(arguments: argparse.Namespace) -> dict[str, object]:
     settings = load_settings(None)
     weights = find_weights(arguments.model)
-    embedded = fitted(settings.llm.embedded, str(weights), len(set(SLOTS.values())))
+    embedded = fit_context(settings.llm.embedded, str(weights), len(set(SLOTS.values())))
     embedded = msgspec.structs.replace(embedded, threads=arguments.threads)
     chance = random.Random(1)
     report: dict[str, object] = {

@@ -27,7 +27,7 @@ def crashes_lately(home: Home, now: float) -> int:
 def begin(home: Home, now: float) -> None:
     """Note that a wake begins. Call it while holding the lock. What cannot be noted does not keep it from waking."""
     earlier = [began for began in _begun(record_of(home)) if abs(now - began) <= WITHIN_SECONDS]
-    _write(record_of(home), [*earlier[-2 * CRASHES_UNTIL_SAFE :], now])
+    _write_record(record_of(home), [*earlier[-2 * CRASHES_UNTIL_SAFE :], now])
 
 
 def came_to_its_end(home: Home) -> None:
@@ -52,6 +52,6 @@ def _begun(file: Path) -> list[float]:
     return found
 
 
-def _write(file: Path, begun: list[float]) -> None:
+def _write_record(file: Path, begun: list[float]) -> None:
     with contextlib.suppress(OSError), os.fdopen(open_own(file), "wb") as opened:
         opened.write("".join(f"{began:.0f}\n" for began in begun).encode("ascii"))

@@ -11,7 +11,7 @@ import pytest
 
 from reveries.api_keys import without_secrets
 from reveries.client.daemon_side import ASLEEP_MODULE, environment_of
-from reveries.client.owner_files import edited
+from reveries.client.owner_files import edit_in_editor
 
 _ROOT = Path(__file__).parents[1]
 _SEEN = """
@@ -146,7 +146,7 @@ async def test_an_editor_is_told_no_key(tmp_path: Path) -> None:
     editor.chmod(0o700)
     os.environ["PLANTED_API_KEY"] = "quokkaberry"
     try:
-        told = await edited("words", [str(editor)])
+        told = await edit_in_editor("words", [str(editor)])
     finally:
         del os.environ["PLANTED_API_KEY"]
     assert "PATH=" in told

@@ -15,7 +15,7 @@ def backups_page(found: Backups, now: float) -> Page:
     page: Page = []
     for one in found.backups:
         page += [line(Part(one_line(one.name), "strong"), Part(f"  {ago(one.made_at, now)}, {size(one.size_bytes)}"))]
-        page += _looked(one)
+        page += _findings_rows(one)
     return [*page, line(), *paragraph(f"They are in {one_line(found.folder)}.", style="dim")]
 
 
@@ -32,7 +32,7 @@ def restored_page(done: BackupRestored) -> Page:
     return page
 
 
-def _looked(one: BackupEntry) -> Page:
+def _findings_rows(one: BackupEntry) -> Page:
     if not one.is_looked_at:
         return paragraph("made before a change of the schema", style="dim") if one.is_before_migration else []
     told = [Part(f"  {plural(one.turns, 'turn')}, {plural(one.episodes, 'episode')}", "dim")]

@@ -140,11 +140,11 @@ def _usage_sentence(error: click.ClickException) -> str:
 def _complain(sentence: str, code: int) -> int:
     from reveries.plaintext import plain
 
-    _write(sys.stderr, f"reveries: {plain(sentence)}\n")
+    _write_text(sys.stderr, f"reveries: {plain(sentence)}\n")
     return code
 
 
-def _write(stream: IO[str], text: str) -> None:
+def _write_text(stream: IO[str], text: str) -> None:
     """Write what the terminal's encoding can say; the rest as escapes rather than an error."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:

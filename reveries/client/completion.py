@@ -129,15 +129,15 @@ def _fish(places: list[CompletionPlace]) -> str:
     ]
     for place in places:
         at = f"complete -c reveries -n 'test (__reveries_where) = \"{place.path}\"'"
-        rows += [f"{at} -a {name} -d {_quoted(told)}" for name, told in place.below.items()]
+        rows += [f"{at} -a {name} -d {_shell_quote(told)}" for name, told in place.below.items()]
         rows += [f"{at} -a {name}" for name in place.choices]
         for name, told in place.options.items():
             flag = f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"
-            allowed = f" -x -a {_quoted(' '.join(place.values[name]))}" if name in place.values else ""
-            rows.append(f"{at} {flag} -d {_quoted(told)}{allowed}")
+            allowed = f" -x -a {_shell_quote(' '.join(place.values[name]))}" if name in place.values else ""
+            rows.append(f"{at} {flag} -d {_shell_quote(told)}{allowed}")
     return "\n".join(rows) + "\n"
 
 
-def _quoted(text: str) -> str:
+def _shell_quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", " ")
     return f"'{escaped}'"

@@ -195,7 +195,7 @@ async def connect(home: Home, *, client: str = "cli", seconds: float = ANSWER_SE
     Raises AsleepError when nobody listens, ProtocolError when the other side is of another version or no mind at all,
     HomeError when the socket belongs to somebody else.
     """
-    async with _opened(home, seconds) as (reader, writer):
+    async with _open_socket(home, seconds) as (reader, writer):
         connection = Connection(reader, writer, await _greet(reader, writer, client, seconds))
         failure: Exception | None = None
         async with asyncio.TaskGroup() as tasks:
@@ -211,7 +211,7 @@ async def connect(home: Home, *, client: str = "cli", seconds: float = ANSWER_SE
 
 
 @contextlib.asynccontextmanager
-async def _opened(home: Home, seconds: float) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+async def _open_socket(home: Home, seconds: float) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     home.check()
     try:
         async with asyncio.timeout(seconds):

@@ -28,7 +28,7 @@ def context_page(told: ToldContext, now: float, *, whole: bool = False) -> Page:
         page += paragraph(note, style="warn")
     for part in told.parts:
         if part.text and part.name != "recalled":
-            page += _part(part, whole=whole)
+            page += _part_rows(part, whole=whole)
         elif part.name == "recalled" and told.memories:
             page += _memories(told.memories)
     return page
@@ -45,7 +45,7 @@ def _row(part: ContextPart, total: int) -> tuple[Part, ...]:
     )
 
 
-def _part(part: ContextPart, *, whole: bool) -> Page:
+def _part_rows(part: ContextPart, *, whole: bool) -> Page:
     text = part.text if whole or len(part.text) <= _LONGEST_PART_CHARS else part.text[:_LONGEST_PART_CHARS] + "…"
     cut = "" if len(text) == len(part.text) else "  --whole shows all of it"
     return [_EMPTY, line(Part(f"  {part.name}", "strong"), Part(cut, "dim")), *paragraph(text, indent=4)]

@@ -29,7 +29,7 @@ def read_conversation(file: Path) -> list[ImportedTurn]:
             f"The file {file} cannot be read: {error.strerror or error}.", advice="Check its name and its mode."
         ) from error
     lines = raw.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    turns = [_turn(line, f"{file} line {number}") for number, line in enumerate(lines, 1) if line.strip()]
+    turns = [_read_turn(line, f"{file} line {number}") for number, line in enumerate(lines, 1) if line.strip()]
     if not turns:
         raise InputDataError(f"{file} has no lines in it.", advice=f"A line looks like this: {EXAMPLE}")
     return turns
@@ -49,7 +49,7 @@ def batches(turns: list[ImportedTurn]) -> list[list[ImportedTurn]]:
     return parts
 
 
-def _turn(line: bytes, where: str) -> ImportedTurn:
+def _read_turn(line: bytes, where: str) -> ImportedTurn:
     entry = _entry(line, where)
     values = [_text_of(entry, name, where) for name in _FIELDS]
     try:

@@ -27,7 +27,7 @@ class Digest(msgspec.Struct, frozen=True):
 
 def digest_page(digest: Digest, now: float) -> Page:
     """The page; what did not happen is left out."""
-    parts = [_notes(digest), _learned(digest), _sleep(digest), _thoughts(digest), _asks(digest)]
+    parts = [_notes(digest), _learned(digest), _sleep_rows(digest), _thoughts(digest), _asks(digest)]
     page: Page = [line(Part(f"  since {moment(digest.since)}", "dim")), _EMPTY]
     for part in parts:
         if part:
@@ -60,7 +60,7 @@ def _learned(digest: Digest) -> Page:
     return [line(Part("  what it learned", "strong")), *page] if page else []
 
 
-def _sleep(digest: Digest) -> Page:
+def _sleep_rows(digest: Digest) -> Page:
     passes = [run for run in digest.sleep if run.processed]
     if not passes:
         return []

@@ -43,7 +43,7 @@ class DraftFile:
             if (lock := _locked(file)) is None:
                 continue
             _drop(_beside(file))
-            (text, doubt), seen = _read(lock), os.fstat(lock)
+            (text, doubt), seen = _read_draft(lock), os.fstat(lock)
             if text and self._lock is None:
                 self._file, self._lock, self._kept, self.doubt_since = file, lock, (text, doubt), doubt
                 continue
@@ -162,7 +162,7 @@ def _is_at(opened: int, file: Path) -> bool:
         return False
 
 
-def _read(opened: int) -> tuple[str, float | None]:
+def _read_draft(opened: int) -> tuple[str, float | None]:
     """The words, and since when the mind may have heard some of them."""
     try:
         with os.fdopen(opened, "rb", closefd=False) as file:

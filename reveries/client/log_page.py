@@ -32,7 +32,7 @@ def last_lines(log: Path, count: int, end: int | None = None) -> list[str]:
 
 def new_lines(log: Path, begins_at: int) -> Iterator[str]:
     """Each line from that byte on, for ever; a log that another took the place of is read to its end."""
-    file = _opened(log, begins_at)
+    file = _open_log(log, begins_at)
     pending = b""
     while True:
         block = file.read(_BLOCK_BYTES) if file is not None else b""
@@ -46,7 +46,7 @@ def new_lines(log: Path, begins_at: int) -> Iterator[str]:
                 # What was written between the last look and the moment when another took its place.
                 yield from (row.decode("utf-8", "replace") for row in (pending + file.read()).splitlines())
                 file.close()
-            file, pending = _opened(log, 0), b""
+            file, pending = _open_log(log, 0), b""
             if file is None:
                 time.sleep(_LOOK_SECONDS)
 
@@ -109,7 +109,7 @@ def _end_of(file: Path, count: int, end: int | None) -> list[str]:
     return text.decode("utf-8", "replace").splitlines()[-count:] if count else []
 
 
-def _opened(log: Path, begins_at: int) -> BinaryIO | None:
+def _open_log(log: Path, begins_at: int) -> BinaryIO | None:
     try:
         file = log.open("rb")
     except OSError:

@@ -55,7 +55,7 @@ def _take_named(name: str, settings: Settings, file: Path, *, as_json: bool) -> 
     why = where_it_speaks(settings.llm, None)
     source = ""
     if why:
-        _tell(why, as_json=as_json)
+        _print_line(why, as_json=as_json)
     elif not is_file:
         source = _fetch(model, as_json=as_json)
     _remember(file, model, as_json=as_json)
@@ -64,7 +64,7 @@ def _take_named(name: str, settings: Settings, file: Path, *, as_json: bool) -> 
 
 def _take_suitable(settings: Settings, file: Path, overview: ModelsOverview | None, *, as_json: bool) -> ModelChosen:
     if elsewhere := where_it_speaks(settings.llm, overview):
-        _tell(elsewhere, as_json=as_json)
+        _print_line(elsewhere, as_json=as_json)
         return ModelChosen("", elsewhere, "", written=False)
     if not is_auto(settings.llm):
         model = settings.llm.embedded.model
@@ -73,7 +73,7 @@ def _take_suitable(settings: Settings, file: Path, overview: ModelsOverview | No
     found = suggest_model()
     may_ask = not as_json and sys.stdin.isatty() and sys.stdout.isatty()
     why = suggestion_text(found, may_ask=may_ask)
-    _tell(why, as_json=as_json)
+    _print_line(why, as_json=as_json)
     model, is_answer = found.model, bool(found.larger) and may_ask
     if is_answer:
         model = found.larger if take_larger(found) else model
@@ -86,18 +86,18 @@ def _take_suitable(settings: Settings, file: Path, overview: ModelsOverview | No
 def _fetch(model: str, *, as_json: bool) -> str:
     """Where it came from."""
     done = fetch_model(model, as_json=as_json)
-    _tell(pulled_line(done), as_json=as_json)
+    _print_line(pulled_line(done), as_json=as_json)
     return done.source
 
 
 def _remember(file: Path, model: str, *, as_json: bool) -> None:
     write_setting(file, _KEY, model)
     needs_restart = apply()
-    _tell(f"{_KEY} = {model}  (in {file})", as_json=as_json)
+    _print_line(f"{_KEY} = {model}  (in {file})", as_json=as_json)
     if needs_restart:
-        _tell("It counts after a restart: reveries sleep, then reveries wake.", as_json=as_json)
+        _print_line("It counts after a restart: reveries sleep, then reveries wake.", as_json=as_json)
 
 
-def _tell(text: str, *, as_json: bool) -> None:
+def _print_line(text: str, *, as_json: bool) -> None:
     if not as_json:
         show(paragraph(text, indent=0))

@@ -42,7 +42,7 @@ def overview_page(overview: ModelsOverview) -> Page:
         *_ollama(overview),
         _EMPTY,
         line(Part("Hosted", "strong"), Part("  only if you choose it: llm.provider, or reveries init", "dim")),
-        *(row for offer in overview.hosted for row in _hosted(offer)),
+        *(row for offer in overview.hosted for row in _hosted_rows(offer)),
         *_hosted_end(overview),
     ]
 
@@ -58,7 +58,9 @@ def probes_page(tested: ModelsProbed) -> Page:
         page += [_EMPTY, field("this test", f"{dollars(spent)}", Part("  in the ledger like every call", "dim"))]
     if tested.answers:
         page += [_EMPTY, line(Part("Structured answers up to now", "strong"))]
-        page += [line(f"  {one_line(answer.model)}", Part(f"  {_counted(answer)}", "dim")) for answer in tested.answers]
+        page += [
+            line(f"  {one_line(answer.model)}", Part(f"  {_counts_text(answer)}", "dim")) for answer in tested.answers
+        ]
     return page
 
 
@@ -98,7 +100,7 @@ def _role(role: RoleUse, counted: AnswerCount | None, *, is_first: bool) -> Page
         names = ", ".join(one_line(name) for name in role.fallbacks)
         rows.append(field("", Part(f"if it fails: {names}", "dim")))
     if counted is not None:
-        rows.append(field("", Part(f"structured answers: {_counted(counted)}", "dim")))
+        rows.append(field("", Part(f"structured answers: {_counts_text(counted)}", "dim")))
     return rows
 
 
@@ -139,7 +141,7 @@ def _ollama_line(offer: OllamaOffer) -> Line:
     return line(Part("  ● ", "good"), f"ollama/{one_line(offer.name)}", where)
 
 
-def _hosted(offer: HostedOffer) -> Page:
+def _hosted_rows(offer: HostedOffer) -> Page:
     key = (
         Part(f"  key found: {one_line(offer.key_found_in)}", "good") if offer.key_found_in else Part("  no key", "dim")
     )
@@ -218,7 +220,7 @@ def _cost(probe: ModelProbe) -> str:
     return f"{tokens}, {dollars(probe.dollars)} of {dollars(probe.reserved_dollars)} reserved"
 
 
-def _counted(answer: AnswerCount) -> str:
+def _counts_text(answer: AnswerCount) -> str:
     return f"{count(answer.valid)} valid, {count(answer.repaired)} after a repair, {count(answer.failed)} failed"
 
 

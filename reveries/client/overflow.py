@@ -30,10 +30,10 @@ def borders(file: Path, reach: int) -> Iterator[Border]:
     """Each border in a database, or in a write-ahead log, with `reach` bytes on either side; of other files none. A
     page of a database may go on on one that is only in its log, and the other way round. Raises OSError."""
     with contextlib.ExitStack() as opened:
-        parts = [_part(opened.enter_context(_unbuffered(file)))]
+        parts = [_page_file(opened.enter_context(_unbuffered(file)))]
         beside = _other(file)
         if parts[0] is not None and beside is not None:
-            parts.append(_part(opened.enter_context(_unbuffered(beside))))
+            parts.append(_page_file(opened.enter_context(_unbuffered(beside))))
         known = [part for part in parts if part is not None]
         if known and known[0] is parts[0]:
             yield from _Pages(known).borders(reach)
@@ -77,7 +77,7 @@ class _PageFile:
         return os.pread(self.file.fileno(), self.page_bytes, place)
 
 
-def _part(file: BinaryIO) -> _PageFile | None:
+def _page_file(file: BinaryIO) -> _PageFile | None:
     """None where it is no file of SQLite's."""
     head = os.pread(file.fileno(), 100, 0)
     if len(head) < _LOG_HEADER:

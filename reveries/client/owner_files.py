@@ -37,7 +37,7 @@ def write_new(place: Path, text: str, name: str = "words.md") -> Path:
     for number in range(1, _TRIES):
         place = file if number == 1 else file.with_name(f"{file.stem}-{number}{file.suffix}")
         try:
-            _write(place, plain(text), os.O_EXCL)
+            _write_owner_file(place, plain(text), os.O_EXCL)
         except FileExistsError:
             continue
         except OSError as error:
@@ -60,11 +60,11 @@ def editor_command(environ: Mapping[str, str]) -> list[str]:
     raise UsageError("No editor is set.", advice="Set one: export EDITOR=nano")
 
 
-async def edited(text: str, command: list[str]) -> str:
+async def edit_in_editor(text: str, command: list[str]) -> str:
     """`text` as the owner left it in the editor; the screen must be free for it. Raises UsageError when it fails."""
     with tempfile.TemporaryDirectory(prefix="reveries-") as folder:
         file = Path(folder) / "words.md"
-        _write(file, text, os.O_EXCL)
+        _write_owner_file(file, text, os.O_EXCL)
         try:
             process = await asyncio.create_subprocess_exec(*command, str(file), env=without_secrets(os.environ))
         except OSError as error:
@@ -77,7 +77,7 @@ async def edited(text: str, command: list[str]) -> str:
         return plain(file.read_text(encoding="utf-8", errors="replace")).rstrip("\n")
 
 
-def _write(file: Path, text: str, flag: int) -> None:
+def _write_owner_file(file: Path, text: str, flag: int) -> None:
     opened = os.open(file, os.O_WRONLY | os.O_CREAT | flag, _PRIVATE)
     with os.fdopen(opened, "w", encoding="utf-8", errors="replace") as writing:
         writing.write(text)

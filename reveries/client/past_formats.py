@@ -35,7 +35,7 @@ def read_past(file: Path, owner: str, now: float) -> list[ImportedTurn]:
 
     Raises InputFileError when it cannot be read, InputDataError saying what is wrong with it.
     """
-    raw = _read(file)
+    raw = _read_bytes(file)
     if raw.startswith(b"PK\x03\x04"):
         raw = _unpacked(file)
     if file.suffix.lower() in (".txt", ".md"):
@@ -43,7 +43,7 @@ def read_past(file: Path, owner: str, now: float) -> list[ImportedTurn]:
     head = raw.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if head != b"[":
         return read_conversation(file)
-    return _some([_fitting(turn, file) for turn in _of_export(_decoded(raw, file), file, owner)], file)
+    return _some([_fitting(turn, file) for turn in _of_export(_decode_export(raw, file), file, owner)], file)
 
 
 def _some(turns: list[ImportedTurn], file: Path) -> list[ImportedTurn]:
@@ -52,7 +52,7 @@ def _some(turns: list[ImportedTurn], file: Path) -> list[ImportedTurn]:
     return turns
 
 
-def _read(file: Path) -> bytes:
+def _read_bytes(file: Path) -> bytes:
     try:
         if (size := file.stat().st_size) > _MOST_BYTES:
             raise _wrong(file, f"it has {size:,} bytes, and {_MOST_BYTES:,} are allowed")
@@ -80,7 +80,7 @@ def _unpacked(file: Path) -> bytes:
     return raw
 
 
-def _decoded(raw: bytes, file: Path) -> list[Any]:
+def _decode_export(raw: bytes, file: Path) -> list[Any]:
     try:
         found = msgspec.json.decode(raw)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

@@ -87,17 +87,17 @@ def wrapped(text: str) -> list[str]:
             row = ""
             words.insert(0, word)
         else:
-            cut = _cut(word, COLUMNS)
+            cut = _cut_to_columns(word, COLUMNS)
             rows.append(cut)
             words.insert(0, word[len(cut) :])
     rows += [row] if row else []
     if len(rows) <= LINES:
         return rows
-    last = _cut(rows[LINES - 1], COLUMNS - 1).rstrip(" ,.;:-–—")
+    last = _cut_to_columns(rows[LINES - 1], COLUMNS - 1).rstrip(" ,.;:-–—")
     return [*rows[: LINES - 1], f"{last}…"]
 
 
-def _cut(text: str, columns: int) -> str:
+def _cut_to_columns(text: str, columns: int) -> str:
     """As much of `text` as fits, at least one character."""
     kept = text[:columns]
     while len(kept) > 1 and columns_of(kept) > columns:

@@ -154,14 +154,14 @@ def _spread_out(
     turned = _along(points)
     side = max(box.half_width for box in boxes)
     above, below = max(box.above for box in boxes), max(box.below for box in boxes)
-    across = _filling([x for x, _ in turned])
-    down = _filling([y for _, y in turned])
+    across = _spread_evenly([x for x, _ in turned])
+    down = _spread_evenly([y for _, y in turned])
     return [
         (side + (width - 2 * side) * x, above + (height - above - below) * y) for x, y in zip(across, down, strict=True)
     ]
 
 
-def _filling(values: Sequence[float]) -> list[float]:
+def _spread_evenly(values: Sequence[float]) -> list[float]:
     """From 0 to 1, half as they lie and half as they follow each other: what crowds is drawn apart, and empty corners
     are filled."""
     first, last = min(values), max(values)

@@ -61,7 +61,7 @@ def reason_words(reason: TurnReason) -> str:
     return told if reason.value >= reason.usual else f"less than usual: {told}"
 
 
-def listed(words: list[str], most: int = 12) -> str:
+def list_words(words: list[str], most: int = 12) -> str:
     """Words one after another; the rest as a number."""
     shown = ", ".join(one_line(word, 40) for word in words[:most])
     return shown if len(words) <= most else f"{shown} and {plural(len(words) - most, 'more', 'more')}"

@@ -81,13 +81,13 @@ def state() -> InstalledService:
     """How it is now."""
     file = service_file()
     if sys.platform == "darwin":
-        answer = _run(["launchctl", "print", f"gui/{os.getuid()}/{LABEL}"])
+        answer = _run_manager(["launchctl", "print", f"gui/{os.getuid()}/{LABEL}"])
         is_known = answer is not None and answer[0] == 0
         return InstalledService(
             file, file.exists(), "launchd", is_known, is_known and "state = running" in (answer or (0, ""))[1]
         )
-    enabled = _run(["systemctl", "--user", "is-enabled", _UNIT])
-    active = _run(["systemctl", "--user", "is-active", _UNIT])
+    enabled = _run_manager(["systemctl", "--user", "is-enabled", _UNIT])
+    active = _run_manager(["systemctl", "--user", "is-active", _UNIT])
     is_there = active is not None and active[1].strip() in {
         "active",
         "activating",
@@ -106,14 +106,14 @@ def state() -> InstalledService:
 
 def _to_do(command: list[str]) -> list[str]:
     """Run it; when it cannot be run, say so and what to do by hand."""
-    done = _run(command)
+    done = _run_manager(command)
     if done is not None and done[0] == 0:
         return []
     why = one_line(done[1], 200) if done is not None and done[1].strip() else "it is not to be had here"
     return [f"{command[0]} did not do it ({why}). By hand: {' '.join(command)}"]
 
 
-def _run(command: list[str]) -> tuple[int, str] | None:
+def _run_manager(command: list[str]) -> tuple[int, str] | None:
     try:
         done = subprocess.run(
             command,

@@ -99,7 +99,7 @@ def draft(file: Path, changes: Mapping[str, object], *, explained: bool = False)
     document = _document(file)
     before = tomlkit.dumps(document)
     for key, value in changes.items():
-        _put(document, key, value, file, explained=explained)
+        _put_value(document, key, value, file, explained=explained)
     after = tomlkit.dumps(document)
     try:
         return SettingsEdit(before, after, settings_from(tomllib.loads(after), str(file)))
@@ -186,7 +186,7 @@ def _value(text: str, before: object) -> object:
     return float(value) if isinstance(before, float) and type(value) is int else value
 
 
-def _put(document: tomlkit.TOMLDocument, key: str, value: object, file: Path, *, explained: bool) -> None:
+def _put_value(document: tomlkit.TOMLDocument, key: str, value: object, file: Path, *, explained: bool) -> None:
     *tables, name = key.split(".")
     node: MutableMapping[str, object] = document
     if explained and not document:

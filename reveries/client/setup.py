@@ -52,7 +52,7 @@ class Answers:
 
 def options(overview: ModelsOverview, settings: Settings, suggested: SuggestedModel | None = None) -> list[Option]:
     """Every provider, those that keep everything here first. `suggested`: what suits this machine, if that is known."""
-    embedded = _embedded(overview, settings.llm, suggested)
+    embedded = _embedded_sentence(overview, settings.llm, suggested)
     own = next((model for model in overview.ollama if model.is_chosen), None)
     ollamas = one_line(own.name) if own is not None else ""
     now = f"Ollama's {ollamas}" if ollamas else embedded
@@ -63,7 +63,7 @@ def options(overview: ModelsOverview, settings: Settings, suggested: SuggestedMo
         _local("auto", auto, overview, settings, is_ollama_far=is_auto_far),
         _local("embedded", embedded, overview, settings, is_ollama_far=False),
         _local("ollama", _ollama(overview, ollamas), overview, settings, is_ollama_far=is_ollama_far),
-        *(_hosted(offer, overview, settings) for offer in overview.hosted),
+        *(_hosted_option(offer, overview, settings) for offer in overview.hosted),
     ]
 
 
@@ -75,7 +75,7 @@ def receivers(llm: LlmSettings, provider: str, offers: Iterable[OllamaOffer]) ->
     """
     handed_on = {offer.name for offer in offers if offer.leaves_machine}
     found: dict[str, list[str]] = {}
-    for key, name in _named(llm):
+    for key, name in _named_models(llm):
         maker, slash, model = name.partition("/")
         is_role = key.endswith("_model") and key != "llm.embedding_model"
         if is_role and (provider == "openrouter" or not slash or maker not in PROVIDERS):
@@ -90,7 +90,7 @@ def receivers(llm: LlmSettings, provider: str, offers: Iterable[OllamaOffer]) ->
     return {maker: list(dict.fromkeys(keys)) for maker, keys in found.items()}
 
 
-def _named(llm: LlmSettings) -> Iterator[tuple[str, str]]:
+def _named_models(llm: LlmSettings) -> Iterator[tuple[str, str]]:
     """Every setting that names a model, and the name."""
     for role in ("conversation", "monologue", "consolidation"):
         if named := getattr(llm, f"{role}_model"):
@@ -233,7 +233,7 @@ def caps_note(settings: Settings, found: Mapping[str, object]) -> Page:
     return paragraph(told, style="warn")
 
 
-def explained(one: Option, caps: str) -> Page:
+def choice_page(one: Option, caps: str) -> Page:
     """A choice once more, before it is written."""
     bounded = f" In all {caps}." if one.costs_money else ""
     return paragraph(f"{one.leaves} {one.cost}{bounded}", style="warn" if one.leaves_machine else "")
@@ -254,7 +254,7 @@ def as_tables(offered: list[Option]) -> list[Mapping[str, object]]:
     ]
 
 
-def _embedded(overview: ModelsOverview, llm: LlmSettings, suggested: SuggestedModel | None) -> str:
+def _embedded_sentence(overview: ModelsOverview, llm: LlmSettings, suggested: SuggestedModel | None) -> str:
     if is_auto(llm) and suggested is None:
         return "the best model that is on this machine"
     name = suggested.model if suggested and is_auto(llm) else llm.embedded.model
@@ -289,7 +289,7 @@ def _goes_to(what: str, told: Mapping[str, list[str]], settings: Settings) -> st
     return f"{what} goes to {' and to '.join(places)}."
 
 
-def _hosted(offer: HostedOffer, overview: ModelsOverview, settings: Settings) -> Option:
+def _hosted_option(offer: HostedOffer, overview: ModelsOverview, settings: Settings) -> Option:
     maker = _MAKERS.get(offer.provider, offer.provider)
     talk = dollars(min(offer.hour_of_talk_dollars, overview.dollars_per_day))
     behind = dollars(min(offer.background_day_dollars, overview.dollars_per_day))

@@ -46,7 +46,7 @@ def log_page(log: SleepLog, now: float) -> Page:
                 f" {_counts(run)}",
             )
         )
-        page += _standing(run)
+        page += _outcome_rows(run)
     return [*page, _EMPTY, line(Part("  What one did: reveries consolidate log ID", "dim"))]
 
 
@@ -57,7 +57,7 @@ def run_page(detail: SleepRunDetail, now: float) -> Page:
     page = [
         line(Part(f"  {one_line(run.run_id)}", "accent"), Part(f"  {moment(run.began_at)}{lasted}", "dim")),
         line(f"  {one_line(run.depth)} sleep, {_WHY.get(run.trigger, one_line(run.trigger))}: {_counts(run)}"),
-        *_standing(run),
+        *_outcome_rows(run),
     ]
     for change in detail.changes:
         page += [_EMPTY, *_change(change)]
@@ -129,7 +129,7 @@ def _counts(run: SleepRun) -> str:
     return ", ".join(told) + ended
 
 
-def _standing(run: SleepRun) -> Page:
+def _outcome_rows(run: SleepRun) -> Page:
     """What became of it since, and what it asks."""
     page: Page = []
     if run.undone_by:

@@ -30,7 +30,7 @@ def status_page(status: Status, now: float) -> Page:
         _EMPTY,
         field("home", one_line(status.home)),
         field("under it", Part(f"Reveries {status.reveries}, SQLite {status.sqlite_version}, {_lag(status)}", "dim")),
-        *(row for notice in status.notices for row in _noted(notice, "dim")),
+        *(row for notice in status.notices for row in _notice_rows(notice, "dim")),
     ]
 
 
@@ -65,10 +65,10 @@ def _worries(status: Status) -> Page:
     if status.health == "ok" and not status.problems:
         return []
     head = line(Part(f"! {one_line(status.health)}" if status.health != "ok" else "! something needs you", "bad"))
-    return [head, *(row for problem in status.problems for row in _noted(problem, "warn")), _EMPTY]
+    return [head, *(row for problem in status.problems for row in _notice_rows(problem, "warn")), _EMPTY]
 
 
-def _noted(text: str, style: Style) -> Page:
+def _notice_rows(text: str, style: Style) -> Page:
     return paragraph(text, indent=2, style=style)
 
 
@@ -146,9 +146,11 @@ def _vectors(status: Status) -> Page:
         )
     ]
     if is_change:
-        rows += _noted(f"Until all are there, memory is searched with those of {status.embedding_serving}.", "dim")
+        rows += _notice_rows(
+            f"Until all are there, memory is searched with those of {status.embedding_serving}.", "dim"
+        )
     if status.embedding_waits:
-        rows += _noted(f"It waits: {status.embedding_waits}", "warn")
+        rows += _notice_rows(f"It waits: {status.embedding_waits}", "warn")
     return rows
 
 

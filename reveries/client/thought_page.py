@@ -27,7 +27,7 @@ def notes_page(notes: Notes, now: float) -> Page:
         return [line(f"No notes.{off}")]
     page: Page = []
     for note in notes.notes:
-        page += [*_note(note, now), _EMPTY]
+        page += [*_note_rows(note, now), _EMPTY]
     return page[:-1]
 
 
@@ -84,7 +84,7 @@ def _memories(thought: ThoughtEntry) -> Page:
     return page
 
 
-def _note(note: Note, now: float) -> Page:
+def _note_rows(note: Note, now: float) -> Page:
     state = "dismissed" if note.dismissed_at else "shown" if note.shown_at else "not shown yet"
     return [
         line(

@@ -29,7 +29,7 @@ def timeline_page(told: Timeline, now: float) -> Page:
             page += [*([] if day is None else [_EMPTY]), _silence(moment.gap)]
         when = _day(moment.happened_at)
         if when != day:
-            page += [*([] if not page or page[-1] == _EMPTY else [_EMPTY]), _heading(when, now)]
+            page += [*([] if not page or page[-1] == _EMPTY else [_EMPTY]), _day_heading(when, now)]
             day = when
         page += _moment(moment, width)
     if told.lasting_gap is not None:
@@ -39,7 +39,7 @@ def timeline_page(told: Timeline, now: float) -> Page:
     return [*page, _EMPTY, line(Part(f"{told_of}. More of one: reveries memory inspect ID", "dim"))]
 
 
-def _heading(day: dt.date, now: float) -> Line:
+def _day_heading(day: dt.date, now: float) -> Line:
     today = _day(now)
     near = {0: "  today", 1: "  yesterday"}.get((today - day).days, "")
     return line(Part(f"  {day:%A} {day.day} {day:%B} {day.year}", "strong"), Part(near, "dim"))

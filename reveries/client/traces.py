@@ -96,7 +96,7 @@ def forms_of(words: str) -> dict[str, Form]:
     if coded:
         forms["base64"] = Form(re.compile(b"|".join(map(re.escape, coded))), coded, is_folded=False)
     if not words.isascii():
-        forms["JSON escapes"] = _escaped(words)
+        forms["JSON escapes"] = _json_form(words)
     return forms
 
 
@@ -126,7 +126,7 @@ def search(
         except OSError:
             # The file beside it may be gone by now; what was found in this one was found.
             found.passed_over.append(name)
-        for form, count in {"in its name": _named(name, forms), **counts}.items():
+        for form, count in {"in its name": _count_in_name(name, forms), **counts}.items():
             if count:
                 found.found.setdefault(name, {})[form] = count
         found.files += 1
@@ -188,7 +188,7 @@ def _pieces(file: Path) -> Iterator[tuple[int, bytes]]:
             tail = piece[-keep:]
 
 
-def _named(name: str, forms: dict[str, Form]) -> int:
+def _count_in_name(name: str, forms: dict[str, Form]) -> int:
     with contextlib.suppress(UnicodeEncodeError):
         return forms["text"].count(name.encode(), name.encode().lower(), 0)
     return 0
@@ -226,7 +226,7 @@ def _hex(words: str) -> Form:
     return Form(re.compile(b"|".join(hints), re.IGNORECASE), hints)
 
 
-def _escaped(words: str) -> Form:
+def _json_form(words: str) -> Form:
     """As JSON writes what is not ASCII; words that are ASCII are found as text."""
 
     def one(char: str) -> bytes:

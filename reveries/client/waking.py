@@ -105,9 +105,9 @@ def wake(plan: WakePlan) -> Awake | FailedWake:
         return Awake(welcome.pid, plain(welcome.mind), was_awake=True, reveries=plain(welcome.reveries))
     plan.home.create()
     log = plan.home.logs / "daemon.out"
-    child, begins_at = _start(plan, log)
+    child, begins_at = _start_daemon(plan, log)
     with _told("waking"):
-        return _wait(plan, child, log, begins_at)
+        return _wait_until_awake(plan, child, log, begins_at)
 
 
 def run_in_foreground(plan: WakePlan) -> Awake:
@@ -136,7 +136,7 @@ def probe(home: Home) -> Welcome | None:
         raise
 
 
-def _start(plan: WakePlan, log: Path) -> "tuple[subprocess.Popen[bytes], int]":
+def _start_daemon(plan: WakePlan, log: Path) -> "tuple[subprocess.Popen[bytes], int]":
     """The child, and where in the log its own words begin."""
     flags = os.O_APPEND
     if log.exists() and log.stat().st_size > _LOG_LIMIT_BYTES:
@@ -163,7 +163,9 @@ def _start(plan: WakePlan, log: Path) -> "tuple[subprocess.Popen[bytes], int]":
     return child, begins_at
 
 
-def _wait(plan: WakePlan, child: "subprocess.Popen[bytes]", log: Path, begins_at: int) -> Awake | FailedWake:
+def _wait_until_awake(
+    plan: WakePlan, child: "subprocess.Popen[bytes]", log: Path, begins_at: int
+) -> Awake | FailedWake:
     deadline = time.monotonic() + plan.wake_seconds
     while time.monotonic() < deadline:
         if plan.home.socket.exists() and (welcome := probe(plan.home)) is not None:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 
 
-def watched(make: "Callable[[int], protocol.Request]", answer: type[_Answer], what: str, *, as_json: bool) -> _Answer:
+def ask_watched(
+    make: "Callable[[int], protocol.Request]", answer: type[_Answer], what: str, *, as_json: bool
+) -> _Answer:
     """The answer to what `make` makes of a new id. Who leaves stops the work, so there is no time after which it is
     given up: whatever was answered then would not be what happened."""
 

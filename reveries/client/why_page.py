@@ -1,6 +1,6 @@
 """The page of `memory why`: why an episode surfaced for a cue, or what kept it back. Pure, message to lines."""
 
-from reveries.client.reasons import listed, reason_words
+from reveries.client.reasons import list_words, reason_words
 from reveries.client.render import Page, Part, Style, bar, field, line, paragraph
 from reveries.client.wording import ago, clock_time, date
 from reveries.plaintext import one_line
@@ -55,8 +55,8 @@ def _entry(why: Why) -> Page:
     if why.entry is not None and why.entry.by_turn:
         share = f"its best turn holds {why.entry.share_of_words:.0%} of the cue's words"
         page.append(field("by a turn", share, Part(f"  match {why.entry.match:.2f}", "dim")))
-    shared = listed(why.shared_words) if why.shared_words else "none of the cue's words"
-    page.append(field("words", shared, Part(f"  not: {listed(why.unmet_words)}" if why.unmet_words else "", "dim")))
+    shared = list_words(why.shared_words) if why.shared_words else "none of the cue's words"
+    page.append(field("words", shared, Part(f"  not: {list_words(why.unmet_words)}" if why.unmet_words else "", "dim")))
     return [*page, _EMPTY]
 
 
@@ -121,11 +121,11 @@ def _turns(why: Why, now: float) -> Page:
         return [line(Part("  None of its turns was looked at closely.", "dim"))]
     page: Page = [line(Part("  its words", "strong"), Part(", best first", "dim"))]
     for turn in why.turns[:_SHOWN_TURNS]:
-        page += _turn(turn, now)
+        page += _turn_rows(turn, now)
     return page
 
 
-def _turn(turn: WhyTurn, now: float) -> Page:
+def _turn_rows(turn: WhyTurn, now: float) -> Page:
     place = f"{_ordinal(turn.place)} of all turns" if turn.place else "beyond the first thousand turns"
     page = [
         line(

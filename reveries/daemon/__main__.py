@@ -51,16 +51,16 @@ def main() -> None:
         wake = Wake(settings, home, file) if settings is not None else _safe_wake(home, file)
         sys.exit(asyncio.run(live(wake, SystemClock())))
     except ReveriesError as error:
-        _tell(f"reveries: {redacted(str(error), spellings(secrets_at(home)))}\n")
+        _print_error(f"reveries: {redacted(str(error), spellings(secrets_at(home)))}\n")
         sys.exit(error.exit_code)
     except Exception as error:  # noqa: BLE001  # A named boundary: what nobody foresaw, without a word that was said.
-        _tell(redacted(trace_of(error), spellings(secrets_at(home))))
+        _print_error(redacted(trace_of(error), spellings(secrets_at(home))))
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
 
 
-def _tell(words: str) -> None:
+def _print_error(words: str) -> None:
     """Where errors go nowhere, the exit code tells alone."""
     if sys.stderr is not None:
         sys.stderr.write(words)

@@ -173,7 +173,7 @@ async def _live(wake: Wake, clock: Clock, awake: asyncio.Event, ending: Ending) 
         came_to_its_end(home)
         await asyncio.to_thread(database.has_told)
         ending.is_waking = False
-        await _run(mind, listener, meanings, ending)
+        await _run_mind(mind, listener, meanings, ending)
     # A disk may fail when it was told to end already: then nobody who noticed could say why it ends.
     return StorageLostError.exit_code if database.is_lost else ending.exit_code
 
@@ -248,10 +248,10 @@ async def join(mind: Mind, meanings: Meanings, chance: random.Random) -> None:
     mind.memory.reembedding.is_busy = lambda: conversation.is_talking or bool(mind.room.why_to_rest())
 
 
-async def _run(mind: Mind, listener: socket.socket, meanings: Meanings, ending: Ending) -> None:
+async def _run_mind(mind: Mind, listener: socket.socket, meanings: Meanings, ending: Ending) -> None:
     try:
         async with asyncio.TaskGroup() as tasks:
-            await _start(mind, listener, tasks, ending, meanings)
+            await _start_tasks(mind, listener, tasks, ending, meanings)
             await ending.asked.wait()
             await wind_down(mind, ending)
             raise _Ended
@@ -265,7 +265,7 @@ async def _run(mind: Mind, listener: socket.socket, meanings: Meanings, ending: 
             mind.database.suspect("it was seen while the mind was awake")
 
 
-async def _start(
+async def _start_tasks(
     mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, ending: Ending, meanings: Meanings
 ) -> None:
     """Start every long task; return when clients can connect. The socket is essential, the rest is supervised."""

@@ -12,7 +12,7 @@ import msgspec
 from reveries import protocol
 from reveries.clock import Clock, SystemClock
 from reveries.config import Home, Settings, load_settings
-from reveries.daemon.backup_answers import listed, make_backup_asleep, restored, verified
+from reveries.daemon.backup_answers import list_backups, make_backup_asleep, restore_backup, verify_backups
 from reveries.daemon.checkup import checkup_asleep
 from reveries.daemon.instance import hold_lock
 from reveries.daemon.models import build_models, longest_call_seconds
@@ -38,17 +38,17 @@ def done(arguments: argparse.Namespace, home: Home) -> int:
         if arguments.command == "models":
             asyncio.run(_overview(settings, home))
         elif arguments.command.startswith("backup-"):
-            _tell(_backup(settings, home, arguments.command, arguments.name))
+            _print_frame(_backup(settings, home, arguments.command, arguments.name))
         elif arguments.command.startswith("mind-"):
-            _tell(_move(settings, home, arguments))
+            _print_frame(_move(settings, home, arguments))
         elif arguments.command == "usage":
             asyncio.run(_usage(settings, home, arguments.days))
         elif arguments.command == "checkup":
-            _tell(asyncio.run(checkup_asleep(settings, home)))
+            _print_frame(asyncio.run(checkup_asleep(settings, home)))
         else:
             asyncio.run(_test(settings, home, arguments.role, with_tiers=arguments.with_tiers))
     except ReveriesError as error:
-        _tell(protocol.Failed(0, error.code, error.message, error.advice))
+        _print_frame(protocol.Failed(0, error.code, error.message, error.advice))
         return error.exit_code
     except KeyboardInterrupt:
         return 130
@@ -65,18 +65,18 @@ def _settings(command: str, home: Home) -> Settings:
 def _backup(settings: Settings, home: Home, command: str, name: str) -> protocol.Frame:
     match command:
         case "backup-create":
-            return asyncio.run(make_backup_asleep(settings, home, SystemClock(), _moved))
+            return asyncio.run(make_backup_asleep(settings, home, SystemClock(), _report_progress))
         case "backup-verify":
-            return verified(home, name, _moved)
+            return verify_backups(home, name, _report_progress)
         case "backup-restore":
-            return restored(settings, home, SystemClock(), name, _moved)
+            return restore_backup(settings, home, SystemClock(), name, _report_progress)
         case _:
-            return listed(home)
+            return list_backups(home)
 
 
 def _move(settings: Settings, home: Home, arguments: argparse.Namespace) -> protocol.Frame:
     def tell(rows: int, total: int) -> None:
-        _tell(protocol.Progress(0, "rows", rows, total))
+        _print_frame(protocol.Progress(0, "rows", rows, total))
 
     file = Path(arguments.file)
     if arguments.command == "mind-import":
@@ -86,7 +86,7 @@ def _move(settings: Settings, home: Home, arguments: argparse.Namespace) -> prot
 
 async def _overview(settings: Settings, home: Home) -> None:
     # Told before the loop is closed: that waits for a look-up of Ollama's name, which may take longer than we do.
-    _tell(await models_overview(settings, tested=look_at_tier_results(home.database(settings))))
+    _print_frame(await models_overview(settings, tested=look_at_tier_results(home.database(settings))))
 
 
 async def _usage(settings: Settings, home: Home, days: int) -> None:
@@ -96,7 +96,7 @@ async def _usage(settings: Settings, home: Home, days: int) -> None:
         stack.enter_context(hold_lock(home, home.database(settings)))
         database = await open_database(home.database(settings), home.backups)
         stack.push_async_callback(database.aclose)
-        _tell(await usage_report(0, _ledger(settings, database, SystemClock()), days))
+        _print_frame(await usage_report(0, _ledger(settings, database, SystemClock()), days))
 
 
 def _ledger(settings: Settings, database: Database, clock: Clock) -> Ledger:
@@ -121,7 +121,7 @@ async def _test(settings: Settings, home: Home, role: str, *, with_tiers: bool) 
         counts = AnswerCounts(database)
 
         def tell(what: str, done: int, total: int) -> None:
-            _tell(protocol.Progress(0, what, done, total))
+            _print_frame(protocol.Progress(0, what, done, total))
 
         prober = Prober(models.first, models.embedder, ledger, circuits, counts, clock, tell)
         tested = protocol.ModelsProbed(0, await prober.probe(role), [])
@@ -129,13 +129,13 @@ async def _test(settings: Settings, home: Home, role: str, *, with_tiers: bool) 
             tester = TierTester(models.first, models.tier, results, circuits, clock, tell)
             tested = msgspec.structs.replace(tested, tiers=await tester.test(role))
         answers = [answer_frame(count) for count in await counts.counts()]
-        _tell(msgspec.structs.replace(tested, answers=answers))
+        _print_frame(msgspec.structs.replace(tested, answers=answers))
 
 
-def _moved(what: str, done: int, total: int) -> None:
-    _tell(protocol.Progress(0, what, done, total))
+def _report_progress(what: str, done: int, total: int) -> None:
+    _print_frame(protocol.Progress(0, what, done, total))
 
 
-def _tell(frame: protocol.Frame) -> None:
+def _print_frame(frame: protocol.Frame) -> None:
     sys.stdout.buffer.write(msgspec.json.encode(frame) + b"\n")
     sys.stdout.buffer.flush()

@@ -36,12 +36,12 @@ async def make_backup_asleep(settings: Settings, home: Home, clock: Clock, tell:
     return _frame(0, home.backups, [_entry(find_backup(home.backups, name), looked)])
 
 
-def listed(home: Home) -> protocol.Backups:
+def list_backups(home: Home) -> protocol.Backups:
     """Which there are; none of them is opened."""
     return _frame(0, home.backups, [_entry(one, None) for one in backups_in(home.backups)])
 
 
-def verified(home: Home, name: str, tell: Tell) -> protocol.Backups:
+def verify_backups(home: Home, name: str, tell: Tell) -> protocol.Backups:
     """One of them, or with no name all of them, looked at. Raises NotFoundError."""
     wanted = [find_backup(home.backups, name)] if name else backups_in(home.backups)
 
@@ -51,7 +51,7 @@ def verified(home: Home, name: str, tell: Tell) -> protocol.Backups:
     return _frame(0, home.backups, [_entry(one, look(one)) for one in wanted])
 
 
-def restored(settings: Settings, home: Home, clock: Clock, name: str, tell: Tell) -> protocol.BackupRestored:
+def restore_backup(settings: Settings, home: Home, clock: Clock, name: str, tell: Tell) -> protocol.BackupRestored:
     """Put one, or with no name the newest, in the memory's place. Raises AlreadyAwakeError, NotFoundError,
     StorageError."""
     home.create()

@@ -80,7 +80,7 @@ class Calendar:
             self._stamp, self._read = ("", ()), CalendarRead((), ())
             return ()
         async with self._reading:
-            place = _place(path)
+            place = _resolve_file(path)
             stamp = path, await asyncio.to_thread(stamp_of, place)
             now = self._clock.now()
             if stamp != self._stamp or not 0.0 <= now - self._read_at < _EXPANDED_FOR_SECONDS:
@@ -128,5 +128,5 @@ class Calendar:
         return f"{begins:%A}, all day" if event.is_all_day else f"{begins:%A %H:%M}"
 
 
-def _place(path: str) -> Path:
+def _resolve_file(path: str) -> Path:
     return Path(path)

@@ -61,7 +61,7 @@ def predicted(began: Sequence[float], now: float, zone: tzinfo | None) -> str:
     for at in began:
         if now - _LOOKED_BACK_DAYS * 86400.0 <= at <= now:
             moment = datetime.fromtimestamp(at, zone)
-            days[_part(moment.hour)].add(moment.date())
+            days[_hour_part(moment.hour)].add(moment.date())
     today = datetime.fromtimestamp(now, zone)
     coming: list[tuple[str, str]] = []
     for day, named in ((today, "this"), (today + timedelta(days=1), "tomorrow")):
@@ -73,5 +73,5 @@ def predicted(began: Sequence[float], now: float, zone: tzinfo | None) -> str:
     return max(likely, key=lambda one: one[1])[0] if likely else ""
 
 
-def _part(hour: int) -> str:
+def _hour_part(hour: int) -> str:
     return next((part for first, part in reversed(_PARTS) if hour >= first), "")

@@ -267,15 +267,15 @@ def _worth_telling(recall: Recall, shown_turn_ids: frozenset[str]) -> list[Ranke
     varied, alike = _varied(rest, [*first, *nearest[:NEAREST_FIRST]])
     chosen: dict[str, RankedTurn] = {}
     for ranked in (*first, *nearest[:NEAREST_FIRST], *varied, *alike, *alike_nearest):
-        chosen.setdefault(" ".join(words_of(_quoted(ranked))), ranked)
+        chosen.setdefault(" ".join(words_of(_quote_of(ranked))), ranked)
     return list(chosen.values())
 
 
 def _telling(turns: Sequence[RankedTurn], shown_turn_ids: frozenset[str]) -> list[RankedTurn]:
-    return [ranked for ranked in turns if ranked.turn.id not in shown_turn_ids and telling(_quoted(ranked)) > 0.0]
+    return [ranked for ranked in turns if ranked.turn.id not in shown_turn_ids and telling(_quote_of(ranked)) > 0.0]
 
 
-def _quoted(ranked: RankedTurn) -> str:
+def _quote_of(ranked: RankedTurn) -> str:
     return one_line(ranked.turn.text, QUOTE_CHARS)
 
 

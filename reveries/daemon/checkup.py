@@ -18,7 +18,7 @@ from reveries.llm.budget import Ledger, LimitUse
 from reveries.llm.choose import Choice, choose, fallbacks
 from reveries.llm.circuits import Circuits, open_circuits
 from reveries.llm.embedded import SLOTS
-from reveries.llm.fitting import MachineMemory, fitted, this_machine
+from reveries.llm.fitting import MachineMemory, fit_context, this_machine
 from reveries.llm.ollama_chat import list_ollama, run_there
 from reveries.protocol import Checkup, Finding, make_finding
 from reveries.redaction import redacted
@@ -90,7 +90,7 @@ async def check_models(
     embedded = sorted({choice.model for choice in chosen if choice.provider == "embedded"})
     findings: list[Finding] = []
     for model in embedded:
-        findings += await asyncio.to_thread(_embedded, llm, model, models, machine or this_machine())
+        findings += await asyncio.to_thread(_check_embedded, llm, model, models, machine or this_machine())
     findings += list(_ollama(llm, chosen, names))
     return [*findings, *await asyncio.to_thread(_embedder, llm, models)]
 
@@ -115,7 +115,7 @@ def of_limits(limits: Sequence[LimitUse]) -> list[Finding]:
     ]
 
 
-def _embedded(llm: LlmSettings, model: str, models: Path | None, machine: MachineMemory) -> Iterator[Finding]:
+def _check_embedded(llm: LlmSettings, model: str, models: Path | None, machine: MachineMemory) -> Iterator[Finding]:
     advice = f"Fetch them: reveries models pull {model}"
     if damage := _damage(model, models):
         yield make_finding(
@@ -128,7 +128,7 @@ def _embedded(llm: LlmSettings, model: str, models: Path | None, machine: Machin
         yield make_finding("weights-missing", error.message, error.advice, model)
         return
     try:
-        fitted(llm.embedded, model, len(set(SLOTS.values())), machine)
+        fit_context(llm.embedded, model, len(set(SLOTS.values())), machine)
     except ReveriesError as error:
         yield make_finding("model-too-large", error.message, error.advice, model)
 

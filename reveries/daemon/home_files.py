@@ -34,8 +34,8 @@ def look(home: Home, database: Path, holds: Holds) -> InFiles:
     lines, drafts, caches, others = 0, list[Path](), list[Path](), list[Path]()
     for file in _texts(home, database):
         if file.is_relative_to(home.logs):
-            lines += sum(holds(line) for line in _read(file).splitlines())
-        elif holds(_read(file)):
+            lines += sum(holds(line) for line in _read_text(file).splitlines())
+        elif holds(_read_text(file)):
             where = (
                 drafts if home.is_draft(file) else caches if "cache" in file.relative_to(home.path).parts else others
             )
@@ -133,7 +133,7 @@ def _texts(home: Home, database: Path) -> Iterator[Path]:
                 yield file
 
 
-def _read(file: Path) -> str:
+def _read_text(file: Path) -> str:
     try:
         return file.read_bytes().decode("utf-8", "replace")
     except OSError:

@@ -91,27 +91,27 @@ async def told_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPart]
     silence = _texts(recalled_messages((), silence=turn.prepared.silence))
     thought = _texts(recalled_messages((), turn.prepared.thought))
     return [
-        _part("rules", at_rules, 0, rules),
-        _part("self-model", at_self - at_rules, 0, with_self.removeprefix(rules).strip()),
-        _part(
+        _context_part("rules", at_rules, 0, rules),
+        _context_part("self-model", at_self - at_rules, 0, with_self.removeprefix(rules).strip()),
+        _context_part(
             "folded history",
             at_all - at_self,
             turn.summary_tokens,
             whole.removeprefix(with_self).strip(),
             _folded_note(turn),
         ),
-        _part("history", sum(one.tokens for one in turn.exchanges), 0, _history(turn.exchanges), _long(turn)),
-        _part("day", await _tokens(day, count), 0, day),
-        _part(
+        _context_part("history", sum(one.tokens for one in turn.exchanges), 0, _history(turn.exchanges), _long(turn)),
+        _context_part("day", await _tokens(day, count), 0, day),
+        _context_part(
             "recalled",
             await _tokens(recalled, count),
             turn.style.recalled_tokens,
             recalled,
             f"{len(turn.prepared.told)} told",
         ),
-        _part("silence", await _tokens(silence, count), 0, silence),
-        _part("thought", await _tokens(thought, count), 0, thought),
-        _part("your words", await _tokens(turn.prepared.read_words, count), 0, turn.prepared.read_words),
+        _context_part("silence", await _tokens(silence, count), 0, silence),
+        _context_part("thought", await _tokens(thought, count), 0, thought),
+        _context_part("your words", await _tokens(turn.prepared.read_words, count), 0, turn.prepared.read_words),
     ]
 
 
@@ -119,7 +119,7 @@ def _texts(messages: Sequence[ChatMessage]) -> str:
     return "\n".join(message.text for message in messages)
 
 
-def _part(name: str, tokens: int, budget: int, text: str, note: str = "") -> protocol.ContextPart:
+def _context_part(name: str, tokens: int, budget: int, text: str, note: str = "") -> protocol.ContextPart:
     return protocol.ContextPart(name, tokens, budget, plain(text), note)
 
 

@@ -52,7 +52,7 @@ def _looked_into(path: Path, copies: list[Path]) -> Iterator[Finding]:
     where = str(path)
     advice = "" if copies else "Keep the file. There is no backup to put in its place."
     try:
-        version, verdict = _read(path)
+        version, verdict = _read_pages(path)
     except dbapi.Error as error:
         if primary_code(error) in _BUSY:
             yield make_finding("database-locked", f"The memory {path} is held by another program.", where=where)
@@ -72,7 +72,7 @@ def _looked_into(path: Path, copies: list[Path]) -> Iterator[Finding]:
         )
 
 
-def _read(path: Path) -> tuple[int, str]:
+def _read_pages(path: Path) -> tuple[int, str]:
     """Its schema's version, and what SQLite says of its pages."""
     with contextlib.closing(connect_to_look(path, busy_seconds=1.0)) as look:
         version = int(look.execute("PRAGMA user_version").fetchone()[0])

@@ -22,7 +22,7 @@ from reveries.llm.choose import Choice, choose, fallbacks
 from reveries.llm.circuits import Circuits
 from reveries.llm.embedded import SLOTS, EmbeddedModel, EmbeddedOptions
 from reveries.llm.endpoints import endpoint_of, uses_base_url
-from reveries.llm.fitting import fitted
+from reveries.llm.fitting import fit_context
 from reveries.llm.hosted import HostedModel, HostedOptions
 from reveries.llm.metered import MeteredModel
 from reveries.llm.ollama_chat import OllamaModel, billions_by_name, list_ollama, run_there
@@ -218,7 +218,7 @@ def _adapter(choice: Choice, llm: LlmSettings, socket: Path, clock: Clock) -> Ch
                 name=name,
                 weights=lambda: find_weights(choice.model),
                 socket=socket,
-                settings=fitted(llm.embedded, choice.model, len(set(SLOTS.values()))),
+                settings=fit_context(llm.embedded, choice.model, len(set(SLOTS.values()))),
                 limits=llm.limits,
             )
             return EmbeddedModel(options, clock)

@@ -26,7 +26,7 @@ from reveries.llm.choose import (
     local_chat_models,
 )
 from reveries.llm.embedded import SLOTS
-from reveries.llm.fitting import fitted, this_machine
+from reveries.llm.fitting import fit_context, this_machine
 from reveries.llm.hosted import CONTEXT_TOKENS as HOSTED_CONTEXT_TOKENS
 from reveries.llm.ollama_chat import OllamaListed, billions_by_name, list_ollama, run_there
 from reveries.llm.prices import Price, background_day_dollars, hour_of_talk_dollars, price_of
@@ -74,7 +74,7 @@ async def models_overview(
         ollama_url=redacted(llm.ollama_url),
         ollama_answers=listed is not None,
         ollama=_ollama(listed or (), llm.ollama_url),
-        hosted=[_hosted(provider, settings) for provider in HOSTED_PROVIDERS],
+        hosted=[_hosted_offer(provider, settings) for provider in HOSTED_PROVIDERS],
         is_hosted_installed=importlib.util.find_spec("litellm") is not None,
         answers=[answer_frame(count) for count in answers],
         cores=machine.cores,
@@ -131,7 +131,7 @@ def _context_tokens(choice: Choice, llm: LlmSettings) -> tuple[int, str]:
         return HOSTED_CONTEXT_TOKENS, ""
     try:
         find_weights(choice.model)
-        return fitted(llm.embedded, choice.model, len(set(SLOTS.values()))).context_tokens, ""
+        return fit_context(llm.embedded, choice.model, len(set(SLOTS.values()))).context_tokens, ""
     except ReveriesError as error:
         return 0, str(error)
 
@@ -192,7 +192,7 @@ def _ollama(listed: Sequence[OllamaListed], url: str) -> list[protocol.OllamaOff
     ]
 
 
-def _hosted(provider: str, settings: Settings) -> protocol.HostedOffer:
+def _hosted_offer(provider: str, settings: Settings) -> protocol.HostedOffer:
     preset = PRESETS[provider]
     conversation = price_of(f"{provider}/{preset.conversation}")
     background = price_of(f"{provider}/{preset.background}")

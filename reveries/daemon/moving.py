@@ -29,7 +29,7 @@ def taken_out(
     with hold_lock(home, database):
         if not database.exists():
             raise NotFoundError("There is no mind in this home yet.", advice="Make one: reveries init")
-        asyncio.run(_closed(database, home.backups))
+        asyncio.run(_open_and_close(database, home.backups))
         return _frame(file, export_mind(database, file, with_vectors=with_vectors, tell=tell))
 
 
@@ -48,7 +48,7 @@ def brought_in(settings: Settings, home: Home, file: Path, tell: Tell) -> protoc
         making = database.with_name(f"{database.name}.importing")
         _remove(making)
         try:
-            asyncio.run(_closed(making, None))
+            asyncio.run(_open_and_close(making, None))
             import_mind(file, making, tell)
             making.rename(database)
             sync_to_disk(database.parent)
@@ -61,7 +61,7 @@ def brought_in(settings: Settings, home: Home, file: Path, tell: Tell) -> protoc
     return _frame(file, moved)
 
 
-async def _closed(path: Path, backups: Path | None) -> None:
+async def _open_and_close(path: Path, backups: Path | None) -> None:
     """Open and close a memory: it has this schema then, and its log is folded into it."""
     await (await open_database(path, backups)).aclose()
 

@@ -66,7 +66,7 @@ class OwnerNotes:
 
     async def latest(self, limit: int) -> list[OwnerNote]:
         """The latest, oldest first."""
-        return [_note(row) for row in await self._database.rows("notes.latest", {"limit": limit})]
+        return [_note_from_row(row) for row in await self._database.rows("notes.latest", {"limit": limit})]
 
     async def show(self, per_day: float) -> list[OwnerNote]:
         """Those that nobody was shown yet; from now on they were. Where notes are switched off, none: they stand in the
@@ -77,7 +77,7 @@ class OwnerNotes:
             rows = await transaction.rows("notes.waiting")
             now = self._clock.now()
             await transaction.run_many("notes.mark_shown", [{"id": row["id"], "now": now} for row in rows])
-        return [_note(row) for row in rows]
+        return [_note_from_row(row) for row in rows]
 
     async def dismiss(self, id_or_prefix: str) -> OwnerNote:
         """The owner does not want it, nor many like it. Raises NotFoundError."""
@@ -88,7 +88,7 @@ class OwnerNotes:
                 raise NotFoundError(f"{many} with {id_or_prefix}.", advice="They are listed by: reveries notes")
             await transaction.run("notes.dismiss", {"id": rows[0]["id"], "now": self._clock.now()})
             (row,) = await transaction.rows("notes.named", {"prefix": rows[0]["id"]})
-        return _note(row)
+        return _note_from_row(row)
 
     async def _latest(self) -> list[Row]:
         return list(await self._database.rows("notes.latest", {"limit": _LOOKED_AT}))
@@ -98,7 +98,7 @@ def _past(rows: list[Row]) -> list[PastNote]:
     return [PastNote(row["written_at"], row["text"], row["dismissed_at"] is not None) for row in rows]
 
 
-def _note(row: Row) -> OwnerNote:
+def _note_from_row(row: Row) -> OwnerNote:
     return OwnerNote(
         id=row["id"],
         thought_id=row["thought_id"],

@@ -158,7 +158,7 @@ class Server:
             self._sessions.pop(number, None)
             session.outbox.give_up()
             self._on_gone(session)
-            await _close(writer)
+            await _close_connection(writer)
 
     def _may_enter(self, writer: asyncio.StreamWriter) -> bool:
         uid = peer_uid(writer.get_extra_info("socket"))
@@ -287,7 +287,7 @@ async def _send(outbox: Outbox, writer: asyncio.StreamWriter) -> None:
         outbox.close()
 
 
-async def _close(writer: asyncio.StreamWriter) -> None:
+async def _close_connection(writer: asyncio.StreamWriter) -> None:
     writer.close()
     with contextlib.suppress(OSError):
         try:

@@ -40,7 +40,7 @@ def is_on_another_disk(copy: Path, memory: Path) -> bool:
         return True
 
 
-async def verified(partial: Path, target: Path, tell: Tell, *, is_calm: bool) -> Looked:
+async def verify_copy(partial: Path, target: Path, tell: Tell, *, is_calm: bool) -> Looked:
     """`verify_and_publish` in a thread, which ends soon after a caller that is cancelled: a signal ends the daemon
     within seconds (B4), however large the copy."""
     given_up = threading.Event()
@@ -84,7 +84,7 @@ def verify_and_publish(
     return looked
 
 
-async def watched(copying: "asyncio.Future[None]", source: Path, partial: Path, tell: Tell) -> None:
+async def watch_copying(copying: "asyncio.Future[None]", source: Path, partial: Path, tell: Tell) -> None:
     """Until `copying` is done; how much of `source` has arrived is told by the size of what is written, whenever that
     has grown: one that hangs tells nothing. It goes to the disk as it comes: a gigabyte at the end would keep a commit
     waiting behind it."""

@@ -15,7 +15,7 @@ import aiosqlite
 
 from reveries.db.backups import Looked, Tell, tell_nobody
 from reveries.db.connecting import connected_again, follow_pages, waiting_for_nobody
-from reveries.db.copies import connect_beside, is_on_another_disk, vacuum_into, verified, watched
+from reveries.db.copies import connect_beside, is_on_another_disk, vacuum_into, verify_copy, watch_copying
 from reveries.db.driver import MAY_READ_BESIDE, SQLITE_INTERRUPT, SQLITE_VERSION, dbapi
 from reveries.db.failpoints import HangPlace, Step, may_hang, reached
 from reveries.db.page_sums import PageSums
@@ -232,7 +232,7 @@ class Database:
                 partial.unlink(missing_ok=True)
                 try:
                     await self._copy_to(partial, tell, is_calm=self.is_talked_to)
-                    return await verified(partial, target, tell, is_calm=self.is_talked_to)
+                    return await verify_copy(partial, target, tell, is_calm=self.is_talked_to)
                 except BaseException:
                     # A copy that nobody will finish would take the room that the memory needs.
                     with contextlib.suppress(OSError):
@@ -258,7 +258,7 @@ class Database:
             beside = await asyncio.to_thread(connect_beside, self.path, self.has_vector_search)
             copying = asyncio.get_running_loop().run_in_executor(None, vacuum_into, beside, partial, is_calm)
             try:
-                await watched(copying, self.path, partial, tell)
+                await watch_copying(copying, self.path, partial, tell)
             except asyncio.CancelledError:
                 beside.interrupt()
                 await asyncio.wait([copying])

@@ -24,7 +24,7 @@ def may_be_alone(path: Path) -> bool:
             entries = [one for table in tables for one in _looks_for_what_only_an_index_has(connection, table)]
             connection.text_factory = bytes  # What is no text is for the checksums to say.
             for table in tables:
-                for _ in connection.execute(f"SELECT * FROM {_quoted(table)} NOT INDEXED"):  # noqa: S608
+                for _ in connection.execute(f"SELECT * FROM {_quote_name(table)} NOT INDEXED"):  # noqa: S608
                     pass
             return not any(_finds_something(connection, statement) for statement in entries)
     except UnicodeDecodeError:
@@ -67,30 +67,30 @@ def _looks_for_what_only_an_index_has(connection: "dbapi.Connection", table: str
     """A statement for each index of `table`, that finds a row where it has what the table has not. SQLite reads the one
     from the index alone, the other by the key of the table. (SQLite before 3.46 reads the row beside a partial index
     whose condition is of another column: then it says less of that.)"""
-    columns = connection.execute(f"PRAGMA table_info({_quoted(table)})").fetchall()
+    columns = connection.execute(f"PRAGMA table_info({_quote_name(table)})").fetchall()
     primary = [str(row[1]) for row in sorted(columns, key=lambda row: int(row[5])) if row[5]]
-    indexes = connection.execute(f"PRAGMA index_list({_quoted(table)})").fetchall()
+    indexes = connection.execute(f"PRAGMA index_list({_quote_name(table)})").fetchall()
     own = next((str(name) for _, name, _, origin, _ in indexes if origin == "pk"), "")
     is_own_key = bool(own) and not _has_rowid(connection, table)
     key = primary if is_own_key else ["rowid"]
-    held_by = f"INDEXED BY {_quoted(own)}" if is_own_key else "NOT INDEXED"
+    held_by = f"INDEXED BY {_quote_name(own)}" if is_own_key else "NOT INDEXED"
     for _, name, _, _, is_partial in indexes:
         if is_own_key and name == own:
             continue  # It is the table.
-        there = [str(row[2]) for row in connection.execute(f"PRAGMA index_xinfo({_quoted(name)})") if row[2]]
+        there = [str(row[2]) for row in connection.execute(f"PRAGMA index_xinfo({_quote_name(name)})") if row[2]]
         named = list(dict.fromkeys([*key, *there]))
         where = f"WHERE {_condition(connection, name)}" if is_partial else ""
         taken = ", ".join(f"{_column(one)} AS k{place}" for place, one in enumerate(named))
         alike = " AND ".join(f"held.{_column(one)} IS entry.k{place}" for place, one in enumerate(named))
         yield (
-            f"SELECT 1 FROM (SELECT {taken} FROM {_quoted(table)} INDEXED BY {_quoted(name)} {where}) AS entry "  # noqa: S608
-            f"WHERE NOT EXISTS (SELECT 1 FROM {_quoted(table)} AS held {held_by} WHERE {alike}"
+            f"SELECT 1 FROM (SELECT {taken} FROM {_quote_name(table)} INDEXED BY {_quote_name(name)} {where}) AS entry "  # noqa: S608
+            f"WHERE NOT EXISTS (SELECT 1 FROM {_quote_name(table)} AS held {held_by} WHERE {alike}"
             f"{f' AND ({_condition(connection, name)})' if is_partial else ''}) LIMIT 1"
         )
 
 
 def _has_rowid(connection: "dbapi.Connection", table: str) -> bool:
-    [found] = connection.execute(f"PRAGMA table_list({_quoted(table)})").fetchall()
+    [found] = connection.execute(f"PRAGMA table_list({_quote_name(table)})").fetchall()
     return not found[4]
 
 
@@ -111,8 +111,8 @@ def _finds_something(connection: "dbapi.Connection", statement: str) -> bool:
 
 
 def _column(name: str) -> str:
-    return name if name == "rowid" else _quoted(name)
+    return name if name == "rowid" else _quote_name(name)
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'

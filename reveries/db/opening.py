@@ -36,14 +36,14 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
     opened all the same, as far as what was put by for that goes.
     """
     try:
-        return await _opened(path, backups, with_vector_search=with_vector_search)
+        return await _open_checked(path, backups, with_vector_search=with_vector_search)
     except DiskFullError:
         if not give_up(path):
             raise
-    return await _opened(path, backups, with_vector_search=with_vector_search)
+    return await _open_checked(path, backups, with_vector_search=with_vector_search)
 
 
-async def _opened(path: Path, backups: Path | None, *, with_vector_search: bool) -> Database:
+async def _open_checked(path: Path, backups: Path | None, *, with_vector_search: bool) -> Database:
     before = os.umask(0o077)
     try:
         # Tried first: where opening fails inside aiosqlite, its thread may outlive the loop and die of that, loudly.
@@ -122,10 +122,10 @@ def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> str:
     follow_pages(path, pages)
     if mended := refuse_damaged(path, has_past=has_past):
         follow_pages(path, pages)
-    return _joined(untold(path), *told, mended)
+    return _join_notices(untold(path), *told, mended)
 
 
-def _joined(*sentences: str) -> str:
+def _join_notices(*sentences: str) -> str:
     """Each once. What could not be written down is told all the same."""
     found = ""
     for one in sentences:

@@ -87,7 +87,7 @@ class PageSums:
                 return
             with self._database.open("rb") as file:
                 first = zlib.crc32(file.read(self._page_bytes))
-            self._note({_place(1): np.array(first, _SUM).tobytes()})
+            self._note({_offset_of_page(1): np.array(first, _SUM).tobytes()})
         self.after_fold()
 
     def before_fold(self) -> None:
@@ -100,7 +100,7 @@ class PageSums:
                 return
             coming, in_log = self._log.read_on(), self._log.crc_of
             coming |= {page: in_log[page] for page in self._cut_off if page in in_log}
-            self._note({_place(page): np.array(crc, _SUM).tobytes() for page, crc in coming.items()})
+            self._note({_offset_of_page(page): np.array(crc, _SUM).tobytes() for page, crc in coming.items()})
         except OSError:
             self.forget()
 
@@ -111,7 +111,7 @@ class PageSums:
         try:
             self._left_as = self._state()
             pages = self._left_as[0] // self._page_bytes
-            sums = self._beside.read_bytes()[_SUMS_AT : _place(pages + 1)]
+            sums = self._beside.read_bytes()[_SUMS_AT : _offset_of_page(pages + 1)]
             self._note({0: self._head(sums)}, len(sums))
             self._cut_off = frozenset(page for page in self._log.crc_of if page > pages)
         except OSError:
@@ -175,7 +175,7 @@ def _crc(page_bytes: int, state: tuple[int, int], sums: bytes) -> int:
     return zlib.crc32(sums, zlib.crc32(struct.pack("<IQq", page_bytes, *state)))
 
 
-def _place(page: int) -> int:
+def _offset_of_page(page: int) -> int:
     return _SUMS_AT + _SUM.itemsize * (page - 1)
 
 

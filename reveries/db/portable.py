@@ -138,7 +138,7 @@ def import_mind(source: Path, empty: Path, tell: Tell) -> None:
             connection.execute(f"PRAGMA {pragma}")
         connection.execute("BEGIN IMMEDIATE")
         with _doors_open(connection):
-            _fill(connection, source, tell)
+            _fill_tables(connection, source, tell)
             for statement in inheritance():
                 connection.execute(statement)
         connection.execute("COMMIT")
@@ -164,9 +164,9 @@ def _write_all(look: "dbapi.Connection", write: Callable[[bytes], int], *, with_
     put({"reveries_mind": FORMAT, "schema": version, "vectors": with_vectors})
     for table in sorted(_tables(look) - (frozenset() if with_vectors else VECTORS)):
         names = _columns(look, table)
-        for row in look.execute(f"SELECT {_quoted(names)} FROM {table} ORDER BY {_order(look, table)}"):  # noqa: S608
+        for row in look.execute(f"SELECT {_quote_names(names)} FROM {table} ORDER BY {_order(look, table)}"):  # noqa: S608
             values = {name: _outward(value) for name, value in zip(names, row, strict=True)}
-            put({"table": table, "row": values, "check": _check(table, values)})
+            put({"table": table, "row": values, "check": _checksum_of_row(table, values)})
             rows += 1
             if rows % _ROWS_AT_ONCE == 0:
                 tell(rows, 0)
@@ -194,7 +194,7 @@ def _doors_open(connection: "dbapi.Connection") -> Iterator[None]:
         connection.execute(made)
 
 
-def _fill(connection: "dbapi.Connection", source: Path, tell: Tell) -> None:
+def _fill_tables(connection: "dbapi.Connection", source: Path, tell: Tell) -> None:
     tables, done = _Tables(connection), 0
     for number, line, _ in _lines(source):
         if number == 1 or "end" in line:
@@ -216,14 +216,14 @@ def _lines(source: Path) -> Iterator[tuple[int, dict[str, Any], bytes]]:
                 where = f"{source} line {number}"
                 if not raw.endswith(b"\n"):
                     raise _wrong(where, "it ends in the middle, or is longer than any line may be")
-                yield number, _decoded(raw, where), raw[:-1]
+                yield number, _decode_line(raw, where), raw[:-1]
     except OSError as error:
         raise InputFileError(
             f"The file {source} cannot be read: {error.strerror or error}.", advice="Check its name and its mode."
         ) from error
 
 
-def _decoded(raw: bytes, where: str) -> dict[str, Any]:
+def _decode_line(raw: bytes, where: str) -> dict[str, Any]:
     try:
         line = msgspec.json.decode(raw)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
@@ -251,7 +251,7 @@ def _table_and_row(line: dict[str, Any], where: str) -> tuple[str, dict[str, Any
     table, row, check = line.get("table"), line.get("row"), line.get("check")
     if not isinstance(table, str) or not isinstance(row, dict) or not isinstance(check, str):
         raise _wrong(where, "it is no row of a mind")
-    if _check(table, row) != check:
+    if _checksum_of_row(table, row) != check:
         raise _wrong(where, "its checksum does not fit: it is not what was written")
     return table, row
 
@@ -271,7 +271,7 @@ class _Tables:
         if not row or not row.keys() <= self._columns.get(table, frozenset()):
             return ""
         marks = ", ".join("?" * len(row))
-        made = f"INSERT INTO {table} ({_quoted(list(row))}) VALUES ({marks})"  # noqa: S608
+        made = f"INSERT INTO {table} ({_quote_names(list(row))}) VALUES ({marks})"  # noqa: S608
         return self._statements.setdefault(key, made)
 
 
@@ -323,7 +323,7 @@ class _Total:
         return self._found.hexdigest()
 
 
-def _check(table: str, row: dict[str, Any]) -> str:
+def _checksum_of_row(table: str, row: dict[str, Any]) -> str:
     return hashlib.blake2b(msgspec.json.encode([table, row]), digest_size=_HASH_BYTES).hexdigest()
 
 
@@ -342,8 +342,8 @@ def _order(connection: "dbapi.Connection", table: str) -> str:
     if "WITHOUT ROWID" not in made:
         return "rowid"
     keys = [(row[5], str(row[1])) for row in connection.execute(f"PRAGMA table_info({table})") if row[5]]
-    return _quoted([name for _, name in sorted(keys)])
+    return _quote_names([name for _, name in sorted(keys)])
 
 
-def _quoted(names: list[str]) -> str:
+def _quote_names(names: list[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)

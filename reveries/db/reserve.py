@@ -24,7 +24,7 @@ def put_by(memory: Path) -> None:
     if reserve.exists():
         return
     with contextlib.suppress(OSError):
-        _fill(reserve, RESERVE_BYTES)
+        _fill_with_noise(reserve, RESERVE_BYTES)
 
 
 def give_up(memory: Path) -> bool:
@@ -40,7 +40,7 @@ def has_no_room(memory: Path) -> bool:
     """Whether its owner may write no more there, for want of room or of a quota: tried, for no number says so."""
     tried = memory.with_name(f"{memory.name}.tried")
     try:
-        _fill(tried, _TRIED_BYTES)
+        _fill_with_noise(tried, _TRIED_BYTES)
     except OSError as error:
         return error.errno in (EDQUOT, ENOSPC)
     finally:
@@ -49,7 +49,7 @@ def has_no_room(memory: Path) -> bool:
     return False
 
 
-def _fill(file: Path, size: int) -> None:
+def _fill_with_noise(file: Path, size: int) -> None:
     """No zeros: some file systems keep none of them. Raises OSError; then nothing is left."""
     opened = open_new(file)
     try:

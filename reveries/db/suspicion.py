@@ -40,7 +40,7 @@ def leave_word(database: Path, why: str) -> None:
 def keep_untold(database: Path, tell: str) -> None:
     """Let `tell` be told by the first life that comes as far as that; on the disk when this returns. What cannot be
     written down is told by this life alone."""
-    found = _read(database)
+    found = _read_suspicion(database)
     if not tell or tell in found.tell:
         return
     with contextlib.suppress(OSError):
@@ -50,7 +50,7 @@ def keep_untold(database: Path, tell: str) -> None:
 
 def take_back(database: Path, tell: str) -> None:
     """It is not so."""
-    found = _read(database)
+    found = _read_suspicion(database)
     if tell and tell in found.tell:
         with contextlib.suppress(OSError):
             left = Suspicion(found.why, " ".join(found.tell.replace(tell, "").split()))
@@ -59,12 +59,12 @@ def take_back(database: Path, tell: str) -> None:
 
 def untold(database: Path) -> str:
     """What the owner is to be told of the file, and was not."""
-    return _read(database).tell
+    return _read_suspicion(database).tell
 
 
 def has_told(database: Path) -> None:
     """The owner can see it now. That the file is to be looked at stays until it is closed properly."""
-    found = _read(database)
+    found = _read_suspicion(database)
     if found.tell:
         with contextlib.suppress(OSError):
             write_in_its_place(suspicion(database), msgspec.json.encode(Suspicion(found.why)))
@@ -76,7 +76,7 @@ def end_suspicion(database: Path) -> None:
         suspicion(database).unlink(missing_ok=True)
 
 
-def _read(database: Path) -> Suspicion:
+def _read_suspicion(database: Path) -> Suspicion:
     """Earlier versions wrote the reason alone, and nobody reads that."""
     try:
         return msgspec.json.decode(suspicion(database).read_bytes(), type=Suspicion)

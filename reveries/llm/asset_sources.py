@@ -211,7 +211,7 @@ def _download(pip: Sequence[str], requirement: str, folder: Path, before_bytes: 
             words, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=without_secrets(os.environ)
         )
         try:
-            _watch(process, folder, before_bytes, grow)
+            _watch_download(process, folder, before_bytes, grow)
         finally:
             if process.poll() is None:
                 process.kill()
@@ -224,7 +224,7 @@ def _download(pip: Sequence[str], requirement: str, folder: Path, before_bytes: 
     return wheels[0]
 
 
-def _watch(process: "subprocess.Popen[bytes]", folder: Path, before_bytes: int, grow: Grow) -> None:
+def _watch_download(process: "subprocess.Popen[bytes]", folder: Path, before_bytes: int, grow: Grow) -> None:
     ends_at = time.monotonic() + PIP_TOTAL_SECONDS
     while process.poll() is None:
         if time.monotonic() > ends_at:

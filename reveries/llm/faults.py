@@ -97,20 +97,20 @@ def told(name: str, fault: ModelFault, status: int | None, said: str = "") -> st
         case ModelFault.TIMED_OUT:
             return f"{name} did not answer in time{number}."
         case ModelFault.OVERLOADED:
-            return f"{name} cannot answer now{number}{_quoted(said)}."
+            return f"{name} cannot answer now{number}{_quote_provider(said)}."
         case ModelFault.RATE_LIMITED:
             return f"{name} asks for a pause{number}."
         case ModelFault.KEY_REFUSED:
             return f"{name} refused the key or the account{number}."
         case ModelFault.BAD_REQUEST | ModelFault.FORBIDDEN:
-            return f"{name} did not take the question{number}{_quoted(said)}."
+            return f"{name} did not take the question{number}{_quote_provider(said)}."
         case ModelFault.BROKEN if status is not None:
             return f"{name} answered with something that is no answer{number}."
         case ModelFault.BROKEN:
-            return f"The answer of {name} broke off, or was none that can be read{_quoted(said)}."
+            return f"The answer of {name} broke off, or was none that can be read{_quote_provider(said)}."
 
 
-def _quoted(said: str) -> str:
+def _quote_provider(said: str) -> str:
     words = one_line(_CLASS_NAMES.sub("", redacted(one_line(said, _MAX_READ_CHARS))), _MAX_QUOTED_CHARS).rstrip(".")
     return f": {words}" if words and not _NOT_FOR_PEOPLE.search(words) else ""
 

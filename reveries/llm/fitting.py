@@ -70,7 +70,7 @@ def free_memory_bytes() -> int:
     return min(int(told.group(1)) * 1024, ram_bytes) if told else ram_bytes // 2
 
 
-def fitted(
+def fit_context(
     settings: EmbeddedSettings, model: str, slots: int, machine: MachineMemory | None = None
 ) -> EmbeddedSettings:
     """`settings` with the context that `model` (a name of the manifest, or a path) gets here.

@@ -108,7 +108,7 @@ class HostedModel:
         has_begun = False
         try:
             chunks = cast("AsyncIterator[object]", await module.acompletion(**self._request(prompt)))
-            async with _closing(chunks):
+            async with _closing_stream(chunks):
                 async for chunk in chunks:
                     text, ended = _choice(chunk)
                     reason = ended or reason
@@ -215,7 +215,7 @@ def retry_after(error: Exception) -> str | None:
 
 
 @contextlib.asynccontextmanager
-async def _closing(chunks: AsyncIterator[object]) -> AsyncGenerator[None, None]:
+async def _closing_stream(chunks: AsyncIterator[object]) -> AsyncGenerator[None, None]:
     """Close the stream, and with it the connection, however it is left."""
     try:
         yield

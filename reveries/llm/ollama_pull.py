@@ -55,7 +55,7 @@ async def pull(name: str, url: str, report: Report) -> None:
                         has[part.digest] = (part.completed or 0, part.total)
                     report(last, sum(done for done, _ in has.values()), sum(total for _, total in has.values()))
     except ollama.ResponseError as error:
-        raise _explained(name, str(error.error or error)) from error
+        raise _pull_error(name, str(error.error or error)) from error
     except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
         raise ModelUnavailableError(
             f"No Ollama answers at {redacted(url)}.", advice="Start it (ollama serve), or check llm.ollama_url."
@@ -72,7 +72,7 @@ async def pull(name: str, url: str, report: Report) -> None:
         )
 
 
-def _explained(name: str, said: str) -> ReveriesError:
+def _pull_error(name: str, said: str) -> ReveriesError:
     """What Ollama said, as an error of ours. It has no codes: its words are all there is to go by."""
     words = said.lower()
     detail = one_line(said, 300)

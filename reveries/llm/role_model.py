@@ -114,7 +114,7 @@ class _Call:
 
     async def events(self) -> AsyncGenerator[StreamEvent, None]:
         """The answer. Raises ModelError after the last try."""
-        prompt = self._prompt if self._was_made_for_it else await _shortened(self._prompt, self._candidate.model)
+        prompt = self._prompt if self._was_made_for_it else await _shorten_prompt(self._prompt, self._candidate.model)
         was_open = self._circuits.of(self._candidate.provider).is_open
         tries = OWNERS_TRIES if prompt.role is Role.CONVERSATION and not was_open else 1
         for number in range(tries):
@@ -155,7 +155,7 @@ class _Call:
         await self._circuits.failed(self._candidate.provider, failure, self._prompt.role)
 
 
-async def _shortened(prompt: Prompt, model: ChatModel) -> Prompt:
+async def _shorten_prompt(prompt: Prompt, model: ChatModel) -> Prompt:
     """`prompt` without the oldest of its history, as far as `model`'s context asks for it.
 
     The first message (the rules) and the last stay.

@@ -61,7 +61,7 @@ async def ask(
     brought no answer is none. Raises ModelAnswerError after one repair, and whatever `model.stream` raises.
     """
     try:
-        answer, outcome = await _asked(model, prompt, type_, schema, clamp)
+        answer, outcome = await _ask_once(model, prompt, type_, schema, clamp)
     except ModelAnswerError:
         if recorder is not None:
             await recorder.record(model.name, AnswerOutcome.FAILED)
@@ -71,7 +71,7 @@ async def ask(
     return answer
 
 
-async def _asked(
+async def _ask_once(
     model: ChatModel,
     prompt: Prompt,
     type_: type[Answer],
@@ -83,11 +83,11 @@ async def _asked(
     text = ""
     try:
         text, reason = await collect(model, first)
-        return _read(text, reason, type_, clamp), AnswerOutcome.VALID
+        return _read_answer(text, reason, type_, clamp), AnswerOutcome.VALID
     except _UnusableError as problem:
         repair = _repair(first, text, str(problem))
     try:
-        return _read(*await collect(model, repair), type_, clamp), AnswerOutcome.REPAIRED
+        return _read_answer(*await collect(model, repair), type_, clamp), AnswerOutcome.REPAIRED
     except _UnusableError as problem:
         raise ModelAnswerError(
             f"{model.name} did not answer in the form that was asked for: {problem}",
@@ -131,7 +131,7 @@ def schema_of(type_: type[object]) -> dict[str, object]:
     """
     schema = msgspec.json.schema(type_)
     definitions = schema.pop("$defs", {})
-    return cast("dict[str, object]", _closed(_inlined(schema, definitions, ())))
+    return cast("dict[str, object]", _closed_schema(_inlined(schema, definitions, ())))
 
 
 def _inlined(node: object, definitions: Mapping[str, object], inside: tuple[str, ...]) -> object:
@@ -148,23 +148,25 @@ def _inlined(node: object, definitions: Mapping[str, object], inside: tuple[str,
     return {key: _inlined(value, definitions, inside) for key, value in node.items()}
 
 
-def _closed(node: object) -> object:
+def _closed_schema(node: object) -> object:
     if isinstance(node, list):
-        return [_closed(item) for item in node]
+        return [_closed_schema(item) for item in node]
     if not isinstance(node, dict):
         return node
     properties = node.get("properties")
     if not isinstance(properties, dict):
-        return {key: _closed(value) for key, value in node.items() if key not in ("title", "default")}
+        return {key: _closed_schema(value) for key, value in node.items() if key not in ("title", "default")}
     return {
         "type": "object",
-        "properties": {name: _closed(value) for name, value in properties.items()},
+        "properties": {name: _closed_schema(value) for name, value in properties.items()},
         "required": list(properties),
         "additionalProperties": False,
     }
 
 
-def _read(text: str, reason: FinishReason, type_: type[Answer], clamp: Callable[[Answer], Answer] | None) -> Answer:
+def _read_answer(
+    text: str, reason: FinishReason, type_: type[Answer], clamp: Callable[[Answer], Answer] | None
+) -> Answer:
     try:
         answer = parse(text, type_)
     except ValueError as error:

@@ -9,32 +9,32 @@ from reveries.memory.recall.stemming import stem
 @cache
 def stop_words() -> frozenset[str]:
     """Words that say nothing about what a text is about, question words among them."""
-    return frozenset(_read("stopwords.txt").split())
+    return frozenset(_read_word_list("stopwords.txt").split())
 
 
 @cache
 def openers() -> frozenset[str]:
     """Ordinary words that sentences begin with, and that are no names there for all their capital."""
-    return frozenset(_read("openers.txt").split())
+    return frozenset(_read_word_list("openers.txt").split())
 
 
 @cache
 def after_subjects() -> frozenset[str]:
     """Words that follow one who does or has something: a sentence's first word before one of them may be a name."""
-    return frozenset(_read("after_subjects.txt").split())
+    return frozenset(_read_word_list("after_subjects.txt").split())
 
 
 @cache
 def no_names() -> frozenset[str]:
     """Words that stand where a name may stand ("my sister moved", "from work") and are none."""
-    return frozenset(_read("no_names.txt").split())
+    return frozenset(_read_word_list("no_names.txt").split())
 
 
 @cache
 def affect() -> dict[str, float]:
     """How pleasant a stem is, -1 to 1."""
     found: dict[str, float] = {}
-    for line in _read("affect.txt").splitlines():
+    for line in _read_word_list("affect.txt").splitlines():
         if line and not line.startswith("#"):
             valence, *words = line.split()
             found |= {stem(word): float(valence) for word in words}
@@ -45,8 +45,8 @@ def affect() -> dict[str, float]:
 def common_words() -> frozenset[str]:
     """Stems that many people use: what is not among them may be a name, a code, or a number. From the embedder's
     vocabulary."""
-    return frozenset(_read("common_words.txt").split())
+    return frozenset(_read_word_list("common_words.txt").split())
 
 
-def _read(name: str) -> str:
+def _read_word_list(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -101,7 +101,7 @@ def differences(before: SelfModel, after: SelfModel) -> tuple[FieldChange, ...]:
     return tuple(found)
 
 
-def edited(before: SelfModel, field: str, text: str, now: float) -> SelfModel:
+def edit_field(before: SelfModel, field: str, text: str, now: float) -> SelfModel:
     """The self-model with a field in the owner's words: one statement a line for a list. What is new is pinned, what
     went is refused: no sleep overwrites the one or brings back the other. Raises UsageError."""
     old = statements(before, field)
@@ -115,7 +115,7 @@ def edited(before: SelfModel, field: str, text: str, now: float) -> SelfModel:
     after = replace(
         before,
         pinned=tuple(dict.fromkeys([*(one for one in before.pinned if one not in removed), *added])),
-        refused=_refused(before.refused, removed, new),
+        refused=_refused_statements(before.refused, removed, new),
         updated_at=now,
     )
     if field == "patterns":
@@ -127,10 +127,10 @@ def reverted(current: SelfModel, before: SelfModel, now: float) -> SelfModel:
     """The self-model as `before` was. What went since does not come back by itself; what returns is refused no more."""
     gone = [one for field in LIST_FIELDS for one in statements(current, field) if one not in statements(before, field)]
     back = [one for field in LIST_FIELDS for one in statements(before, field)]
-    return replace(before, refused=_refused((*before.refused, *current.refused), gone, back), updated_at=now)
+    return replace(before, refused=_refused_statements((*before.refused, *current.refused), gone, back), updated_at=now)
 
 
-def _refused(refused: Iterable[str], removed: Iterable[str], kept: Iterable[str]) -> tuple[str, ...]:
+def _refused_statements(refused: Iterable[str], removed: Iterable[str], kept: Iterable[str]) -> tuple[str, ...]:
     said = {frozenset(terms_of(text)) for text in kept}
     found = [text for text in dict.fromkeys([*refused, *removed]) if frozenset(terms_of(text)) not in said]
     return tuple(found[-_REFUSED_KEPT:])
@@ -198,8 +198,10 @@ class SelfHand:
     async def edit(self, field: str, text: str) -> SelfModel:
         """Put the owner's words into a field. Raises UsageError."""
         now = self._clock.now()
-        edited(self._store.live.self_model, field, text, now)
-        return await self._change(lambda current: edited(current, field, text, now), f"{BY_THE_OWNER}: {field}", now)
+        edit_field(self._store.live.self_model, field, text, now)
+        return await self._change(
+            lambda current: edit_field(current, field, text, now), f"{BY_THE_OWNER}: {field}", now
+        )
 
     async def revert(self, number: int) -> SelfModel:
         """Back to before change `number`, and so of all that came after it. Raises NotFoundError."""

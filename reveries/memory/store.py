@@ -83,7 +83,7 @@ class MemoryStore:
     async def _commit(self, work: Work, then: Callable[[], None] | None) -> ChangeSet:
         async with self._writing:
             async with self.database.transaction() as transaction:
-                changes = fitted(await work(transaction), self.live.dimensions)
+                changes = drop_unfit_vectors(await work(transaction), self.live.dimensions)
                 await self._write(transaction, changes)
             self.live.apply(changes)
             self.deep.committed(changes)
@@ -325,7 +325,7 @@ def space_to_serve(recorded: str, counts: Mapping[str, int], chosen: str) -> str
     return max(sorted(counts), key=lambda model_id: (counts[model_id], model_id == chosen))
 
 
-def fitted(changes: ChangeSet, dimensions: int) -> ChangeSet:
+def drop_unfit_vectors(changes: ChangeSet, dimensions: int) -> ChangeSet:
     """`changes` with nothing in the place of vectors that are of another length than memory's: those that were decided
     on while no embedder had said how long they are. Pure."""
     none = np.zeros(dimensions, dtype=np.float32)

@@ -17,7 +17,9 @@ Waiter = Callable[[], Awaitable[Reactivation]]
 async def first_of(waiters: Sequence[Waiter]) -> Reactivation:
     """Run `waiters` against each other. The winner's reactivation; of several at once, the one named first."""
     async with asyncio.TaskGroup() as race:
-        tasks = [race.create_task(_wait(waiter), name=f"waiter-{place}") for place, waiter in enumerate(waiters)]
+        tasks = [
+            race.create_task(_wait_for_trigger(waiter), name=f"waiter-{place}") for place, waiter in enumerate(waiters)
+        ]
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
             task.cancel()
@@ -52,5 +54,5 @@ def thoughts_deserved(talk_salience: float) -> int:
     return min(_MOST_THOUGHTS_ABOUT_TALK, 1 + int(talk_salience / _SALIENCE_PER_FURTHER_THOUGHT))
 
 
-async def _wait(waiter: Waiter) -> Reactivation:
+async def _wait_for_trigger(waiter: Waiter) -> Reactivation:
     return await waiter()

@@ -40,7 +40,7 @@ def wander(
     if not nodes or sums[-1] <= 0.0:
         return visits
     for _ in range(walks):
-        home = here = nodes[_place(sums, draw())]
+        home = here = nodes[_place_by_weight(sums, draw())]
         visits[home] += 1
         for _ in range(steps):
             if draw() < BACK_HOME_SHARE:
@@ -79,7 +79,7 @@ def surfacing(
     sums = list(itertools.accumulate(weight for _, weight in ready))
     if not ready or sums[-1] <= 0.0:
         return None
-    return ready[_place(sums, drawn)][0]
+    return ready[_place_by_weight(sums, drawn)][0]
 
 
 def quiet_stretches(surfaced_since_news: int) -> int:
@@ -92,10 +92,10 @@ def _chosen(targets: NDArray[np.int32], strengths: NDArray[np.float32], drawn: f
     sums = np.cumsum(strengths, dtype=np.float64)
     if not len(sums) or sums[-1] <= 0.0:
         return None
-    chosen: int = targets[_place(sums.tolist(), drawn)].item()
+    chosen: int = targets[_place_by_weight(sums.tolist(), drawn)].item()
     return chosen
 
 
-def _place(sums: Sequence[float], drawn: float) -> int:
+def _place_by_weight(sums: Sequence[float], drawn: float) -> int:
     """Where `drawn`, 0 to 1, falls among weights that add up to `sums`: never on one of none, however it rounds."""
     return min(bisect_right(sums, drawn * sums[-1]), bisect_left(sums, sums[-1]))

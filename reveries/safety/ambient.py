@@ -115,7 +115,7 @@ def _time(data: AmbientData) -> str:
 
 
 def _conversation(data: AmbientData) -> str:
-    owner, topic, mood = (_filling(value) for value in (data.owner_name, data.last_topic, data.last_mood))
+    owner, topic, mood = (_template_value(value) for value in (data.owner_name, data.last_topic, data.last_mood))
     if not topic or not mood:
         return ""
     return f"You last talked with {owner or 'your owner'} about {topic}; they seemed {mood}."
@@ -130,13 +130,13 @@ def _memory(data: AmbientData) -> str:
 
 
 def _prediction(data: AmbientData) -> str:
-    owner, when = _filling(data.owner_name), _filling(data.predicted_next)
+    owner, when = _template_value(data.owner_name), _template_value(data.predicted_next)
     if not when:
         return ""
     return f"Going by other days, {owner or 'your owner'} may well be back {when}."
 
 
-def _filling(value: str) -> str:
+def _template_value(value: str) -> str:
     return one_line(value, _PLACEHOLDER_CHARS)
 
 

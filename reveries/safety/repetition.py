@@ -128,7 +128,7 @@ class LoopFinder:
         repeat = max(self._short.add(self._units), self._diagonals.add(unit), key=lambda one: one.level)
         if repeat.level > self.highest.level:
             self.highest = repeat
-        return _quoted(self._units[-repeat.units :]) if repeat.level >= 1.0 else None
+        return _quote_units(self._units[-repeat.units :]) if repeat.level >= 1.0 else None
 
 
 def find_loop(window: Sequence[str]) -> str | None:
@@ -140,7 +140,7 @@ def find_loop(window: Sequence[str]) -> str | None:
     return finder.finish()
 
 
-def _quoted(units: Sequence[str]) -> str:
+def _quote_units(units: Sequence[str]) -> str:
     return _BEFORE_SIGN.sub(r"\1", " ".join(units))
 
 

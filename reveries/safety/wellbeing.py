@@ -61,7 +61,7 @@ async def wellbeing_report(database: Database, clock: Clock, excerpts: int) -> W
     weekly = await database.rows("journal.indicator_weeks", {"now": now, "weeks": WEEKS})
     told = await database.rows("journal.indicator_excerpts", {"limit": excerpts})
     indicators = tuple(
-        _counted(
+        _count_indicator(
             kind,
             totals.get(kind),
             _weeks([row for row in weekly if row["indicator"] == kind], "occurrences"),
@@ -75,7 +75,7 @@ async def wellbeing_report(database: Database, clock: Clock, excerpts: int) -> W
     return WellbeingReport(now, thoughts, by_week, indicators, tuple(trips), reasons)
 
 
-def _counted(
+def _count_indicator(
     kind: str, total: Row | None, weeks: tuple[int, ...], told: Sequence[Row], thoughts: tuple[int, int]
 ) -> Counted:
     occurrences, days = (int(total["occurrences"]), int(total["days"])) if total is not None else (0, 0)

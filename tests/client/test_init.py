@@ -17,7 +17,7 @@ from reveries.client.setup import (
     Answers,
     caps_text,
     changes,
-    explained,
+    choice_page,
     key_file,
     key_from,
     next_steps,
@@ -59,7 +59,7 @@ def test_each_choice_says_what_leaves_the_machine_and_what_it_costs() -> None:
         offered["openai"].cost == "About $0.30 a day if you talk for an hour, and at most $0.80 for thinking and sleep."
     )
     caps = caps_text(1.0, 20.0)
-    page = options_page(list(offered.values()), "auto", caps) + explained(offered["openai"], caps)
+    page = options_page(list(offered.values()), "auto", caps) + choice_page(offered["openai"], caps)
     shown = " ".join(" ".join(part.text for row in page for part in row).split())
     assert shown.count("ever more than $1.00 a day and $20.00 a month, the caps.") == 2
     assert "› 1 auto" in shown

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reveries import protocol
 from reveries.client.context_page import context_page
 from reveries.client.memory_page import found_page
-from reveries.client.reasons import listed, reason_words
+from reveries.client.reasons import list_words, reason_words
 from reveries.client.render import Page, page_columns
 from reveries.client.self_page import self_history_page, self_page
 from reveries.client.timeline_page import timeline_page
@@ -147,7 +147,7 @@ def test_a_search_shows_no_more_turns_than_were_asked_for() -> None:
 
 def test_a_reason_that_is_not_known_is_shown_by_its_name() -> None:
     assert reason_words(protocol.TurnReason("smells_of_tea", 1.0, 0.2, 0.5)) == "smells of tea"
-    assert listed(["a", "b", "c"], most=2) == "a, b and 1 more"
+    assert list_words(["a", "b", "c"], most=2) == "a, b and 1 more"
 
 
 @given(text=st.sampled_from([HOSTILE, "[red]x[/]", "\x1b[2J"]) | st.text(max_size=60))

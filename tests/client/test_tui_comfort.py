@@ -14,7 +14,7 @@ from textual.widgets import OptionList
 
 from reveries import protocol
 from reveries.client.draft_file import DraftFile
-from reveries.client.owner_files import edited, editor_command, write_new
+from reveries.client.owner_files import edit_in_editor, editor_command, write_new
 from reveries.client.talk_page import conversation_markdown
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.browser import Browser
@@ -128,11 +128,11 @@ async def test_what_the_editor_leaves_is_the_draft(tmp_path: Path) -> None:
     script.write_text('#!/bin/sh\nprintf " and more\\033[31m\\n" >> "$1"\n')
     script.chmod(0o700)
     async with asyncio.timeout(30):
-        assert await edited("words", [str(script)]) == "words and more"
+        assert await edit_in_editor("words", [str(script)]) == "words and more"
         with pytest.raises(UsageError, match="ended with 1"):
-            await edited("words", ["false"])
+            await edit_in_editor("words", ["false"])
         with pytest.raises(UsageError, match="does not start"):
-            await edited("words", [str(tmp_path / "nothing")])
+            await edit_in_editor("words", [str(tmp_path / "nothing")])
 
 
 def test_an_export_is_plain_markdown_by_day() -> None:

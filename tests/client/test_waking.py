@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reveries.client.commands.waking import _tell
+from reveries.client.commands.waking import _show_awake
 from reveries.client.waking import Awake, FailedWake, WakePlan, prepare, wake
 from reveries.config import Home
 from reveries.errors import ConfigError
@@ -148,7 +148,7 @@ def test_a_chosen_provider_without_a_key_is_said_when_it_wakes(
     home.create()
     home.config.write_text('[llm]\nprovider = "openai"\n')
     plan = prepare(None)
-    _tell(Awake(7, "Reverie", was_awake=False), "", plan.worries, wanted_safe=False)
+    _show_awake(Awake(7, "Reverie", was_awake=False), "", plan.worries, wanted_safe=False)
     assert "openai is chosen, and there is no key for it." in capsys.readouterr().out
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     assert not prepare(None).worries

@@ -15,7 +15,7 @@ import pytest
 from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
 from reveries.daemon.app import Wake, live
-from reveries.daemon.backup_answers import restored
+from reveries.daemon.backup_answers import restore_backup
 from reveries.daemon.instance import hold_lock, listening_socket
 from reveries.daemon.moving import taken_out
 from reveries.db.backups import tell_nobody
@@ -86,7 +86,7 @@ async def test_neither_a_wake_nor_a_restore_nor_an_export_touches_a_memory_that_
         with pytest.raises(AlreadyAwakeError, match="another home"):
             await live(Wake(settings, home, home.config), SystemClock())
         with pytest.raises(AlreadyAwakeError, match="another home"):
-            restored(settings, home, SystemClock(), "", tell_nobody)
+            restore_backup(settings, home, SystemClock(), "", tell_nobody)
         with pytest.raises(AlreadyAwakeError, match="another home"):
             taken_out(settings, home, tmp_path / "out", "", lambda rows, total: None, with_vectors=False)
     assert not memory.exists()

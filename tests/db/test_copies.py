@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reveries.db.copies import watched
+from reveries.db.copies import watch_copying
 
 
 @pytest.mark.requirement("B7", "A9")
@@ -22,5 +22,5 @@ async def test_of_a_copy_is_told_that_it_grew_and_nothing_while_it_does_not(tmp_
             loop.call_later(0.6, copying.set_result, None)
 
     loop.call_later(0.6, partial.write_bytes, bytes(1_000_000))
-    await watched(copying, source, partial, tell)
+    await watch_copying(copying, source, partial, tell)
     assert told == [("copying, MB", 0, 3), ("copying, MB", 1, 3)]

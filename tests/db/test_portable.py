@@ -165,7 +165,7 @@ def test_a_row_that_fits_nowhere_is_refused(tmp_path: Path, table: str, row: dic
 
     lines = [
         msgspec.json.encode({"reveries_mind": 1, "schema": SCHEMA_VERSION, "vectors": False}),
-        msgspec.json.encode({"table": table, "row": row, "check": portable._check(table, row)}),
+        msgspec.json.encode({"table": table, "row": row, "check": portable._checksum_of_row(table, row)}),
     ]
     total = portable._Total()
     for line in lines:

@@ -79,7 +79,7 @@ SEEDS = (
          "            if not wrong_structure(connection):", "            if True:",
          f"{_OF_INDEXES}::test_an_index_is_not_made_anew_where_a_row_refers_to_what_is_not_there"),
     Seed("what a killed wake found is told by nobody", "db/opening.py",
-         "_joined(untold(path), *told, mended)", "_joined(*told, mended)",
+         "_join_notices(untold(path), *told, mended)", "_join_notices(*told, mended)",
          f"{_OF_INDEXES}::test_what_a_killed_wake_found_is_told_by_the_next_that_comes_so_far"),
     Seed("a first transaction that the power broke off is not taken back", "db/opening.py",
          "    finish_birth(path)\n", "",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reveries.config import load_settings
 from reveries.errors import ConfigError, ModelError
-from reveries.llm.fitting import SMALLEST_TOKENS, MachineMemory, WeightsFile, context_tokens, fitted, this_machine
+from reveries.llm.fitting import SMALLEST_TOKENS, MachineMemory, WeightsFile, context_tokens, fit_context, this_machine
 from reveries.llm.gguf import GgufHead, read_head
 
 GIGABYTE = 10**9
@@ -64,7 +64,7 @@ def test_what_is_no_model_is_said_to_be_none(tmp_path: Path, cut: int) -> None:
     with pytest.raises(ModelError, match="is no GGUF model"):
         read_head(file)
     with pytest.raises(ConfigError, match="is no GGUF model"):
-        fitted(EMBEDDED, str(file), 2)
+        fit_context(EMBEDDED, str(file), 2)
 
 
 @given(st.binary(max_size=300))
@@ -120,5 +120,5 @@ def test_this_machine_has_cores_and_memory() -> None:
 
 @pytest.mark.e2e
 def test_the_head_of_a_real_model_is_read() -> None:
-    settings = fitted(EMBEDDED, "smollm2-135m", 2, SMALL)
+    settings = fit_context(EMBEDDED, "smollm2-135m", 2, SMALL)
     assert settings.context_tokens == 4096

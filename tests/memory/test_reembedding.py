@@ -29,7 +29,7 @@ from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
 from reveries.memory.model import Origin
 from reveries.memory.reembedding import BATCH_TEXTS, episode_vector, pause_seconds
-from reveries.memory.store import fitted, space_to_serve
+from reveries.memory.store import drop_unfit_vectors, space_to_serve
 from tests.fakes.clock import HandClock, settle
 from tests.memory.kit import NOW, WordEmbedder, answering, axis, context, deep_answer, episode, open_memory, talk
 from tests.memory.reembedding_kit import CUES, SAYINGS, database_of, fill, found_all, until, vectors_by_model
@@ -475,9 +475,9 @@ def test_vectors_of_another_length_are_taken_for_none() -> None:
     from reveries.memory.changes import ChangeSet
 
     changes = ChangeSet(episodes=(episode("a"),), vectors=(("a", axis(0)), ("b", axis(1, 8))))
-    assert fitted(changes, 4).vectors[0][1] is changes.vectors[0][1]
-    assert not fitted(changes, 4).vectors[1][1].any()
-    assert fitted(ChangeSet(), 4) == ChangeSet()
+    assert drop_unfit_vectors(changes, 4).vectors[0][1] is changes.vectors[0][1]
+    assert not drop_unfit_vectors(changes, 4).vectors[1][1].any()
+    assert drop_unfit_vectors(ChangeSet(), 4) == ChangeSet()
 
 
 async def test_a_cue_of_another_length_is_asked_by_words(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reveries.errors import NotFoundError, UsageError
 from reveries.memory.model import Pattern, SelfModel
-from reveries.memory.self_edit import EDITABLE, LIST_FIELDS, TEXT_FIELDS, differences, edited, reverted, statements
+from reveries.memory.self_edit import EDITABLE, LIST_FIELDS, TEXT_FIELDS, differences, edit_field, reverted, statements
 from reveries.memory.self_model import changed, told_first
 from reveries.memory.sleep.questions import SelfAnswer
 from tests.memory.kit import NOW, answering, deep_answer, open_memory, talk
@@ -24,7 +24,7 @@ _lines = st.lists(st.from_regex(r"[a-z]{2,8}( [a-z]{2,8}){0,3}", fullmatch=True)
 
 @pytest.mark.requirement("R-86")
 def test_what_the_owner_wrote_is_not_overwritten_by_sleep() -> None:
-    own = edited(_MODEL, "narrative", "A calm listener.", NOW)
+    own = edit_field(_MODEL, "narrative", "A calm listener.", NOW)
     change = changed(own, SelfAnswer(narrative="A genius.", owner_facts=["Ana runs."]), (), "e9", NOW, "why")
     assert change is not None
     assert change.after.narrative == "A calm listener."
@@ -32,25 +32,25 @@ def test_what_the_owner_wrote_is_not_overwritten_by_sleep() -> None:
 
 
 def test_what_the_owner_took_out_does_not_come_back_in_the_same_words() -> None:
-    own = edited(_MODEL, "owner_facts", "Ana likes tea.", NOW)
+    own = edit_field(_MODEL, "owner_facts", "Ana likes tea.", NOW)
     assert own.refused == ("Ana has a dog.",)
     assert changed(own, SelfAnswer(owner_facts=["Ana has a dog"]), (), "e9", NOW, "why") is None
 
 
 def test_a_refused_pattern_does_not_come_back_either() -> None:
-    own = edited(_MODEL, "patterns", "", NOW)
+    own = edit_field(_MODEL, "patterns", "", NOW)
     assert own.patterns == ()
     assert changed(own, SelfAnswer(), ["Ana asks at night"], "e9", NOW, "why") is None
 
 
 def test_what_the_owner_puts_back_is_refused_no_more() -> None:
-    own = edited(edited(_MODEL, "owner_facts", "", NOW), "owner_facts", "Ana has a dog.", NOW)
+    own = edit_field(edit_field(_MODEL, "owner_facts", "", NOW), "owner_facts", "Ana has a dog.", NOW)
     assert own.refused == ("Ana likes tea.",)
     assert own.pinned == ("Ana has a dog.",)
 
 
 def test_an_emptied_text_is_given_back_to_sleep() -> None:
-    own = edited(edited(_MODEL, "narrative", "Mine.", NOW), "narrative", " \n", NOW)
+    own = edit_field(edit_field(_MODEL, "narrative", "Mine.", NOW), "narrative", " \n", NOW)
     change = changed(own, SelfAnswer(narrative="A genius."), (), "e9", NOW, "why")
     assert change is not None
     assert change.after.narrative == "A genius."
@@ -65,13 +65,13 @@ def test_pinned_statements_are_never_crowded_out() -> None:
 
 
 def test_a_pattern_that_stays_keeps_its_confidence_and_its_episodes() -> None:
-    own = edited(_MODEL, "patterns", "Ana asks at night\nAna sings", NOW)
+    own = edit_field(_MODEL, "patterns", "Ana asks at night\nAna sings", NOW)
     assert own.patterns == (_MODEL.patterns[0], Pattern("Ana sings", 1.0, ()))
 
 
 @pytest.mark.parametrize("field", EDITABLE)
 def test_every_field_can_be_written_and_read_back(field: str) -> None:
-    own = edited(SelfModel(), field, "one thing\n- another thing", NOW)
+    own = edit_field(SelfModel(), field, "one thing\n- another thing", NOW)
     said = ("one thing - another thing",) if field in TEXT_FIELDS else ("one thing", "another thing")
     assert statements(own, field) == (("one thing another thing",) if field in TEXT_FIELDS else said)
     assert [change.field for change in differences(SelfModel(), own)] == [field]
@@ -79,18 +79,18 @@ def test_every_field_can_be_written_and_read_back(field: str) -> None:
 
 def test_a_field_that_is_none_and_a_text_that_is_too_long_are_refused() -> None:
     with pytest.raises(UsageError, match="no field 'mood'"):
-        edited(_MODEL, "mood", "x", NOW)
+        edit_field(_MODEL, "mood", "x", NOW)
     with pytest.raises(UsageError, match="characters"):
-        edited(_MODEL, "narrative", "x" * 5000, NOW)
+        edit_field(_MODEL, "narrative", "x" * 5000, NOW)
     with pytest.raises(UsageError, match="lines"):
-        edited(_MODEL, "values", "\n".join(f"v{n}" for n in range(41)), NOW)
+        edit_field(_MODEL, "values", "\n".join(f"v{n}" for n in range(41)), NOW)
 
 
 @pytest.mark.requirement("R-87")
 @given(first=_lines, second=_lines, field=st.sampled_from(LIST_FIELDS))
 def test_reverting_an_edit_brings_back_what_every_field_said(first: list[str], second: list[str], field: str) -> None:
-    one = edited(SelfModel(), field, "\n".join(first), NOW)
-    two = edited(one, field, "\n".join(second), NOW + 1)
+    one = edit_field(SelfModel(), field, "\n".join(first), NOW)
+    two = edit_field(one, field, "\n".join(second), NOW + 1)
     back = reverted(two, one, NOW + 2)
     assert all(statements(back, name) == statements(one, name) for name in EDITABLE)
     assert not set(back.refused) & set(statements(back, field))

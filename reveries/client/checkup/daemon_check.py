@@ -45,7 +45,7 @@ def check_daemon(home: Home, machine: CheckupMachine) -> DaemonFindings:
         return DaemonFindings([*findings, *_asleep(home, machine)])
     if any(finding.fault.startswith("socket-") and finding.fault != "socket-mode" for finding in findings):
         return DaemonFindings(findings, is_held)
-    asked = asyncio.run(_ask(home, machine.greet_seconds))
+    asked = asyncio.run(_ask_daemon_findings(home, machine.greet_seconds))
     return DaemonFindings([*findings, *asked.findings], is_held, asked.checkup)
 
 
@@ -112,7 +112,7 @@ def _asleep(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
         yield make_finding("crash-loop", told, where=str(home.logs / "daemon.log"))
 
 
-async def _ask(home: Home, greet_seconds: float) -> DaemonFindings:
+async def _ask_daemon_findings(home: Home, greet_seconds: float) -> DaemonFindings:
     from reveries import protocol
     from reveries.client.connection import connect
 

@@ -31,15 +31,15 @@ def mend(findings: Sequence[Finding], home: Home, machine: CheckupMachine) -> li
 def _mend(fault: str, where: Path, home: Home, machine: CheckupMachine) -> Iterator[str]:
     match fault:
         case "home-mode":
-            yield _close(home.path, 0o700)
+            yield _close_to_others(home.path, 0o700)
         case "file-mode":
             for path in open_files(home):
-                yield _close(path, 0o700 if path.is_dir() else 0o600)
+                yield _close_to_others(path, 0o700 if path.is_dir() else 0o600)
         case "socket-mode":
             if stat.S_ISSOCK(where.lstat().st_mode):
-                yield _close(where, 0o600)
+                yield _close_to_others(where, 0o600)
         case "key-file-mode":
-            yield _close(where, 0o600)
+            yield _close_to_others(where, 0o600)
         case "folder-missing":
             where.mkdir(mode=0o700, exist_ok=True)
             yield f"Made {where}."
@@ -49,7 +49,7 @@ def _mend(fault: str, where: Path, home: Home, machine: CheckupMachine) -> Itera
             yield from _remove_parts(home, machine)
 
 
-def _close(path: Path, mode: int) -> str:
+def _close_to_others(path: Path, mode: int) -> str:
     path.chmod(mode)
     return f"Closed {path} to others (mode {mode:o})."
 

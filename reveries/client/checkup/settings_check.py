@@ -32,7 +32,7 @@ def check_settings_file(home: Home) -> tuple[Settings | None, list[Finding]]:
     try:
         return load_settings(file), []
     except ConfigError as error:
-        return None, [_named(file, error)]
+        return None, [_locate_finding(file, error)]
 
 
 def check_what_they_name(settings: Settings, home: Home, machine: CheckupMachine) -> list[Finding]:
@@ -74,7 +74,7 @@ def hosted_providers(llm: LlmSettings) -> list[str]:
     return [provider for provider in _HOSTED if any(name.partition("/")[0] == provider for name in named)]
 
 
-def _named(file: Path, error: ConfigError) -> Finding:
+def _locate_finding(file: Path, error: ConfigError) -> Finding:
     """The finding with the line where it stands."""
     try:
         text = file.read_text(encoding="utf-8-sig")

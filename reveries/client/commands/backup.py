@@ -24,21 +24,21 @@ def command() -> None:
 def create(as_json: bool) -> None:
     """Make one now."""
     from reveries import protocol
-    from reveries.client.watching import watched
+    from reveries.client.watching import ask_watched
     from reveries.errors import AsleepError
 
     try:
-        made = watched(protocol.MakeBackup, protocol.Backups, "making a backup", as_json=as_json)
+        made = ask_watched(protocol.MakeBackup, protocol.Backups, "making a backup", as_json=as_json)
     except AsleepError:
         made = _watched(protocol.Backups, "making a backup", as_json, "backup-create")
-    _show(made, as_json=as_json)
+    _show_backups(made, as_json=as_json)
 
 
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def list_(as_json: bool) -> None:
     """Which there are, the newest first."""
-    _show(_listed(), as_json=as_json)
+    _show_backups(_list_backups(), as_json=as_json)
 
 
 @command.command("verify")
@@ -50,7 +50,7 @@ def verify(name: str, as_json: bool) -> None:
     from reveries.errors import StorageError
 
     found = _watched(protocol.Backups, "looking at it", as_json, "backup-verify", "--name", name)
-    _show(found, as_json=as_json)
+    _show_backups(found, as_json=as_json)
     if any(one.problems for one in found.backups):
         raise StorageError("Not every backup is whole.", advice="A new one: reveries backup create")
 
@@ -69,7 +69,7 @@ def restore(name: str, yes: bool, as_json: bool) -> None:
     if not yes:
         if as_json:
             raise UsageError("With --json nobody can be asked.", advice="Add --yes.")
-        wanted = _listed().backups
+        wanted = _list_backups().backups
         chosen = name or (wanted[0].name if wanted else "the newest")
         click.confirm(
             f"Put {chosen} in the place of the memory? What happened since is not in it.", abort=True, err=True
@@ -81,7 +81,7 @@ def restore(name: str, yes: bool, as_json: bool) -> None:
         show(restored_page(done))
 
 
-def _listed() -> "protocol.Backups":
+def _list_backups() -> "protocol.Backups":
     from reveries import protocol
     from reveries.client.daemon_side import only_frame
 
@@ -97,7 +97,7 @@ def _watched(kind: "type[_Answer]", what: str, as_json: bool, *words: str) -> "_
         return only_frame(kind, *words, moved=moved)
 
 
-def _show(found: "protocol.Backups", *, as_json: bool) -> None:
+def _show_backups(found: "protocol.Backups", *, as_json: bool) -> None:
     from reveries.client.backup_page import backups_page
     from reveries.client.render import show, show_json
 

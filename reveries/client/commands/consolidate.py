@@ -21,7 +21,7 @@ def command(ctx: click.Context, limit: int | None, dry_run: bool, as_json: bool)
     the experience in hand; what was done stays done, and can be taken back."""
     if ctx.invoked_subcommand is not None:
         return 0
-    return _preview(limit, as_json) if dry_run else _sleep(limit, as_json)
+    return _preview(limit, as_json) if dry_run else _run_pass(limit, as_json)
 
 
 @command.command("log")
@@ -55,10 +55,10 @@ def undo(run: str, through: bool, as_json: bool) -> None:
     from reveries import protocol
     from reveries.client.render import show, show_json
     from reveries.client.sleep_page import undone_page
-    from reveries.client.watching import watched
+    from reveries.client.watching import ask_watched
 
     name = _run_name(run)
-    undone = watched(
+    undone = ask_watched(
         lambda new_id: protocol.UndoSleep(new_id, name, through), protocol.SleepUndone, "taking back", as_json=as_json
     )
     show_json(undone) if as_json else show(undone_page(undone))
@@ -83,10 +83,10 @@ def drop(run: str, as_json: bool) -> None:
 def _answer(run: str, *, do_it: bool, as_json: bool) -> None:
     from reveries import protocol
     from reveries.client.render import say, show_json
-    from reveries.client.watching import watched
+    from reveries.client.watching import ask_watched
 
     name = _run_name(run)
-    answered = watched(
+    answered = ask_watched(
         lambda new_id: protocol.AnswerSleep(new_id, name, do_it), protocol.SleepAnswered, "doing it", as_json=as_json
     )
     show_json(answered) if as_json else say(answered.line)
@@ -100,13 +100,13 @@ def _run_name(run: str) -> str:
     return run
 
 
-def _sleep(limit: int | None, as_json: bool) -> int:
+def _run_pass(limit: int | None, as_json: bool) -> int:
     from reveries import protocol
     from reveries.client.memory_page import consolidated_page
     from reveries.client.render import say, show, show_json
-    from reveries.client.watching import watched
+    from reveries.client.watching import ask_watched
 
-    done = watched(
+    done = ask_watched(
         lambda new_id: protocol.Consolidate(new_id, limit), protocol.Consolidated, "sleeping on it", as_json=as_json
     )
     if as_json:
@@ -122,9 +122,9 @@ def _preview(limit: int | None, as_json: bool) -> int:
     from reveries import protocol
     from reveries.client.render import show, show_json
     from reveries.client.sleep_page import preview_page
-    from reveries.client.watching import watched
+    from reveries.client.watching import ask_watched
 
-    seen = watched(
+    seen = ask_watched(
         lambda new_id: protocol.PreviewSleep(new_id, limit),
         protocol.SleepPreview,
         "looking at what waits",

@@ -16,13 +16,13 @@ def command(file: Path, with_vectors: bool, as_json: bool) -> None:
     from reveries import protocol
     from reveries.client.moving import moved_page, moved_with
     from reveries.client.render import show, show_json
-    from reveries.client.watching import watched
+    from reveries.client.watching import ask_watched
     from reveries.errors import AsleepError
 
     words = ["--file", str(file.absolute()), *(["--with-vectors"] if with_vectors else [])]
     try:
         # Nobody may write to what is read: of a waking mind that is a copy.
-        made = watched(protocol.MakeBackup, protocol.Backups, "copying what is read", as_json=as_json)
+        made = ask_watched(protocol.MakeBackup, protocol.Backups, "copying what is read", as_json=as_json)
         words += ["--name", made.backups[0].name]
     except AsleepError:
         pass

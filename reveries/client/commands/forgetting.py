@@ -57,7 +57,7 @@ def command(
         raise UsageError("With --json nobody can be asked.", advice="Add --dry-run or --yes.")
     wanted = protocol.Forget(1, id, matching, about, since, until, dry_run=True, erase=erase, bring_back=bring_back)
     if bring_back or dry_run or not yes:
-        told = _ask(wanted, as_json=as_json)
+        told = _ask_to_forget(wanted, as_json=as_json)
         if not as_json:
             show(forgotten_page(told))
         elif dry_run or bring_back:
@@ -65,20 +65,20 @@ def command(
         if dry_run or bring_back or not (told.item_count or told.stores):
             return
         click.confirm("Erase all this for good?" if erase else "Archive this?", abort=True, err=True)
-    done = _ask(msgspec.structs.replace(wanted, dry_run=False), as_json=as_json)
+    done = _ask_to_forget(msgspec.structs.replace(wanted, dry_run=False), as_json=as_json)
     if as_json:
         show_json(done)
     else:
         show(forgotten_page(done))
 
 
-def _ask(wanted: "protocol.Forget", *, as_json: bool) -> "protocol.Forgotten":
+def _ask_to_forget(wanted: "protocol.Forget", *, as_json: bool) -> "protocol.Forgotten":
     from reveries.client.calling import call
 
-    return call(lambda mind: _asked(mind, wanted, as_json=as_json))
+    return call(lambda mind: _ask_forgetting(mind, wanted, as_json=as_json))
 
 
-async def _asked(mind: "Connection", wanted: "protocol.Forget", *, as_json: bool) -> "protocol.Forgotten":
+async def _ask_forgetting(mind: "Connection", wanted: "protocol.Forget", *, as_json: bool) -> "protocol.Forgotten":
     import contextlib
 
     import msgspec

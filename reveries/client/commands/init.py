@@ -69,7 +69,7 @@ def _is_conversation() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _looked() -> "tuple[Path, Settings, ModelsOverview]":
+def _look_around() -> "tuple[Path, Settings, ModelsOverview]":
     """The file in force, what it says, and what there is."""
     from reveries.client.daemon_side import overview_asleep
     from reveries.client.settings_file import file_in_force
@@ -93,11 +93,11 @@ def _as_json(asked: _InitOptions) -> None:
     from reveries.client.render import write_json
     from reveries.client.setup import as_tables, changes, options
 
-    file, settings, overview = _looked()
+    file, settings, overview = _look_around()
     found = changes(settings, _answers(asked, settings))
     is_to_write = bool(found) and (asked.yes or asked.provider is not None)
     if is_to_write:
-        _write(file, found)
+        _write_settings(file, found)
     machine = {"cores": overview.cores, "ram_bytes": overview.ram_bytes, "ollama_answers": overview.ollama_answers}
     told = {"file": str(file), "changes": found, "written": is_to_write, "machine": machine}
     write_json(told | {"options": as_tables(options(overview, settings))})
@@ -107,14 +107,14 @@ def _without_questions(asked: _InitOptions) -> None:
     from reveries.client.model_choice import suggestion_text
     from reveries.client.render import paragraph, show
     from reveries.client.settings_file import draft
-    from reveries.client.setup import caps_text, changes, explained, option
+    from reveries.client.setup import caps_text, changes, choice_page, option
 
-    file, settings, overview = _looked()
+    file, settings, overview = _look_around()
     answers = _answers(asked, settings)
     overview = _capped(overview, draft(file, changes(settings, answers)).settings)
     provider = answers.provider or settings.llm.provider
     chosen = option(overview, settings, provider)
-    show(explained(chosen, caps_text(overview.dollars_per_day, overview.dollars_per_month)))
+    show(choice_page(chosen, caps_text(overview.dollars_per_day, overview.dollars_per_month)))
     suggested = _suggested(overview, settings, provider)
     if suggested is not None:
         show(paragraph(suggestion_text(suggested, may_ask=False)))
@@ -133,7 +133,7 @@ def _with_questions(asked: _InitOptions) -> None:
     from reveries.client.render import say, show
     from reveries.client.setup import caps_text, changes, found_page, option, options, options_page
 
-    file, settings, overview = _looked()
+    file, settings, overview = _look_around()
     say("A few questions. Enter takes what stands in brackets; Ctrl+C leaves everything as it is.", "dim")
     show([(), *found_page(overview), ()])
     owner = asked.owner if asked.owner is not None else _ask_name(settings)
@@ -176,10 +176,10 @@ def _ask_provider(offered: "list[Option]", now: str) -> str:
 def _ask_hosted(given: _InitOptions, settings: "Settings", chosen: "Option") -> tuple[_InitOptions, str]:
     """The cap and the key, which are nobody's business but a hosted provider's."""
     from reveries.client.render import say, show
-    from reveries.client.setup import caps_text, explained, key_from
+    from reveries.client.setup import caps_text, choice_page, key_from
 
     caps = caps_text(settings.budget.dollars_per_day, settings.budget.dollars_per_month)
-    show([(), *explained(chosen, caps)])
+    show([(), *choice_page(chosen, caps)])
     day = given.dollars_per_day
     if day is None:
         day = click.prompt(
@@ -241,13 +241,13 @@ def _finish(
         if not is_sure and not click.confirm("Write it?", default=True):
             say("Nothing was written.")
             return
-        needs_restart = _write(file, found, key, key_file)
+        needs_restart = _write_settings(file, found, key, key_file)
     else:
         say("Nothing has to be written: it is as you want it.")
     show(next_steps(overview, load_settings(file), needs_restart, suggested))
 
 
-def _write(file: Path, found: dict[str, object], key: str = "", key_file: str = "") -> list[str] | None:
+def _write_settings(file: Path, found: dict[str, object], key: str = "", key_file: str = "") -> list[str] | None:
     """What of it waits for the next wake; None when the mind sleeps."""
     from reveries.client.settings_file import apply, changing, draft, write_private
 

@@ -36,7 +36,7 @@ def salience(episode_id: str, value: float, as_json: bool) -> None:
 
     known_id(episode_id)
     wanted = partial(protocol.WeighEpisode, episode_id=episode_id, salience=value)
-    _show(ask(wanted, protocol.EpisodeHeld, seconds=None), as_json)
+    _show_held(ask(wanted, protocol.EpisodeHeld, seconds=None), as_json)
 
 
 @click.command("correct")
@@ -82,10 +82,10 @@ def _hold(episode_id: str, as_json: bool, *, is_pinned: bool) -> None:
 
     known_id(episode_id)
     wanted = partial(protocol.PinEpisode, episode_id=episode_id, is_pinned=is_pinned)
-    _show(ask(wanted, protocol.EpisodeHeld, seconds=None), as_json)
+    _show_held(ask(wanted, protocol.EpisodeHeld, seconds=None), as_json)
 
 
-def _show(held: "protocol.EpisodeHeld", as_json: bool) -> None:
+def _show_held(held: "protocol.EpisodeHeld", as_json: bool) -> None:
     from reveries.client.hand_page import held_page
     from reveries.client.render import show, show_json
 

@@ -27,7 +27,7 @@ def command(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:
         from reveries.client.calling import call
 
-        call(_watch)
+        call(_watch_monologue)
 
 
 @command.command("history")
@@ -162,7 +162,7 @@ def _mark(thought_id: str, mark: "Literal['pin', 'drop']", as_json: bool) -> Non
         say(f"The thought {one_line(marked.thought_id)} is {one_line(marked.mark)}.")
 
 
-async def _watch(mind: "Connection") -> None:
+async def _watch_monologue(mind: "Connection") -> None:
     from reveries import protocol
     from reveries.client.calling import ctrl_c
     from reveries.client.render import is_terminal, say

@@ -19,7 +19,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
     from reveries import protocol
     from reveries.client.calling import ask
 
-    _show(ask(protocol.AskSelf, protocol.SelfModelShown), as_json)
+    _show_self(ask(protocol.AskSelf, protocol.SelfModelShown), as_json)
 
 
 @command.command("history")
@@ -49,7 +49,7 @@ def revert(number: int, as_json: bool) -> None:
     from reveries import protocol
     from reveries.client.calling import ask
 
-    _show(ask(lambda new_id: protocol.RevertSelf(new_id, number), protocol.SelfModelShown, seconds=None), as_json)
+    _show_self(ask(lambda new_id: protocol.RevertSelf(new_id, number), protocol.SelfModelShown, seconds=None), as_json)
 
 
 @command.command("edit")
@@ -72,7 +72,9 @@ def edit(field: str, text: str | None, as_json: bool) -> None:
     if wanted is None:
         say("Nothing was changed.", "dim")
         return
-    _show(ask(lambda new_id: protocol.EditSelf(new_id, name, wanted), protocol.SelfModelShown, seconds=None), as_json)
+    _show_self(
+        ask(lambda new_id: protocol.EditSelf(new_id, name, wanted), protocol.SelfModelShown, seconds=None), as_json
+    )
 
 
 def _written(shown: "protocol.SelfModelShown", name: str) -> str | None:
@@ -99,7 +101,7 @@ def _written(shown: "protocol.SelfModelShown", name: str) -> str | None:
     return None if kept == before.strip() else kept
 
 
-def _show(shown: "protocol.SelfModelShown", as_json: bool) -> None:
+def _show_self(shown: "protocol.SelfModelShown", as_json: bool) -> None:
     from reveries.client.render import show, show_json
     from reveries.client.self_page import self_page
 

@@ -29,7 +29,7 @@ def command(purge: bool, dry_run: bool, yes: bool, as_json: bool) -> int:
     if as_json and not (dry_run or yes):
         raise UsageError("With --json nobody can be asked.", advice="Add --dry-run or --yes.")
     if not as_json:
-        _tell(plan.files, plan.stays)
+        _show_plan(plan.files, plan.stays)
         say(f"{plural(len(plan.files), 'file')}, {size(plan.size_bytes)}.", "strong")
     failed: list[str] = []
     if not dry_run and plan.files:
@@ -49,11 +49,11 @@ def command(purge: bool, dry_run: bool, yes: bool, as_json: bool) -> int:
             }
         )
     else:
-        _end(dry_run=dry_run, failed=failed)
+        _end_daemon(dry_run=dry_run, failed=failed)
     return int(bool(failed))
 
 
-def _tell(files: "list[Path]", stays: "list[Path]") -> None:
+def _show_plan(files: "list[Path]", stays: "list[Path]") -> None:
     from reveries.client.render import say
 
     for file in files:
@@ -62,7 +62,7 @@ def _tell(files: "list[Path]", stays: "list[Path]") -> None:
         say(f"  stays  {file} (yours to remove)", "dim")
 
 
-def _end(*, dry_run: bool, failed: list[str]) -> None:
+def _end_daemon(*, dry_run: bool, failed: list[str]) -> None:
     from reveries.client.render import say
 
     for row in failed:

@@ -37,11 +37,11 @@ def command(config: Path | None, foreground: bool, safe: bool, as_json: bool) ->
     if as_json:
         write_struct(Woken(outcome.pid, outcome.mind, outcome.was_awake, why, list(worries)))
     else:
-        _tell(outcome, why, worries, wanted_safe=safe)
+        _show_awake(outcome, why, worries, wanted_safe=safe)
     return 0
 
 
-def _tell(awake: "Awake", why: str, worries: "Sequence[str]", *, wanted_safe: bool) -> None:
+def _show_awake(awake: "Awake", why: str, worries: "Sequence[str]", *, wanted_safe: bool) -> None:
     from reveries.client.render import Part, line, paragraph, say, show
 
     if awake.was_awake:

@@ -12,7 +12,7 @@ from reveries import protocol
 from reveries.client.digest_page import digest_page
 from reveries.client.digesting import DIGEST_SINCE, gathered
 from reveries.client.mishaps import unforeseen
-from reveries.client.owner_files import edited, editor_command, place_named, write_new
+from reveries.client.owner_files import edit_in_editor, editor_command, place_named, write_new
 from reveries.client.render import page_columns
 from reveries.client.talk_page import conversation_markdown
 from reveries.client.tui.asking import Asking, answer_of
@@ -178,7 +178,7 @@ class Deeds:
         try:
             # No drawing while the editor has the screen; the link goes on.
             with app.suspend(), app.batch_update():
-                text = await edited(draft, command)
+                text = await edit_in_editor(draft, command)
         except SuspendNotSupported:
             app.hint("no editor here: this terminal cannot be handed over")
             return

@@ -167,7 +167,7 @@ class GraphPane(ModalScreen[None]):
             return Content("Nothing is here.")
         if columns < _LEAST_COLUMNS or rows < _LEAST_ROWS:
             self._plan = None
-            return _listed(shown, self._chosen, max(1, rows))
+            return _node_list(shown, self._chosen, max(1, rows))
         if self._plan is None:
             self._plan = plan_of(shown, columns, rows)
         return Content("\n").join(drawn(shown, self._plan, self._chosen))
@@ -191,7 +191,7 @@ class GraphPane(ModalScreen[None]):
         return Content.assemble(*parts)
 
 
-def _listed(shown: protocol.Neighbourhood, chosen: int, rows: int) -> Content:
+def _node_list(shown: protocol.Neighbourhood, chosen: int, rows: int) -> Content:
     """The nodes one below another, those around the chosen one when there is no room for all."""
     first = max(0, min(chosen - rows // 2, len(shown.nodes) - rows))
     parts: list[str | tuple[str, str]] = []

@@ -106,7 +106,7 @@ class StatusLine(Static):
         left = StatusSegment(f"● {self._state}", 100, _STATE_COLOURS.get(self._state, "$text"))
         if self._hint:
             room = max(1, columns - _width([left]) - _GAP)
-            self._put(_joined([left, StatusSegment(one_line(self._hint, room), 101, "$warning")], columns))
+            self._put(_join_segments([left, StatusSegment(one_line(self._hint, room), 101, "$warning")], columns))
             return
         kept = fitting([left, *self._segments()], columns)
         self._put(_spread(kept, columns))
@@ -173,7 +173,7 @@ def _width(segments: list[StatusSegment]) -> int:
     return sum(Content(segment.text).cell_length for segment in segments) + _GAP * (len(segments) - 1)
 
 
-def _joined(segments: list[StatusSegment], columns: int) -> Content:
+def _join_segments(segments: list[StatusSegment], columns: int) -> Content:
     gap = Content(" " * _GAP)
     return gap.join([Content.styled(segment.text, segment.style) for segment in fitting(segments, columns)])
 

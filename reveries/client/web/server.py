@@ -124,13 +124,13 @@ class Site:
             door = self._door
             is_socket = request.path.startswith("/ws")
             if not door.is_named(request.headers.get("Host", "")):
-                response: web.StreamResponse = _refused("This is not the name of this server.")
+                response: web.StreamResponse = _refusal("This is not the name of this server.")
             elif not door.is_from_here(request.headers.get("Origin"), is_required=is_socket):
-                response = _refused("That was asked by a page of another server.")
+                response = _refusal("That was asked by a page of another server.")
             elif request.path == "/" and door.has_token(request.query.get("token", "")):
                 response = await self._let_in(request)
             elif not self._is_guest(request):
-                response = _refused(_TOKENLESS)
+                response = _refusal(_TOKENLESS)
             else:
                 response = await handler(request)
             if not response.prepared:
@@ -146,11 +146,11 @@ class Site:
         finds it in a history comes too late, who only looked ahead has spent nothing, and whoever was there first is
         noticed. The browser that was let in may open the link in another tab, for the key behind it."""
         if _is_looking_ahead(request):
-            return _refused(_LOOKED_AHEAD)
+            return _refusal(_LOOKED_AHEAD)
         if self._is_guest(request):
             return await self._index(request)
         if self._guest:
-            return _refused(_USED)
+            return _refusal(_USED)
         response = await self._index(request)
         cookie = self._door.cookie_of(secrets.token_urlsafe(16))
         response.set_cookie(self._door.cookie_name, cookie, httponly=True, samesite="Strict", path="/")
@@ -182,9 +182,9 @@ class Site:
 
     async def _window(self, request: web.Request) -> web.StreamResponse:
         if not self._door.has_key(request.match_info.get("key", "")):
-            return _refused("A window takes the key that stands behind the # of the address.")
+            return _refusal("A window takes the key that stands behind the # of the address.")
         if len(self._windows) >= MOST_WINDOWS:
-            return _refused(f"There are {MOST_WINDOWS} windows already.", 503)
+            return _refusal(f"There are {MOST_WINDOWS} windows already.", 503)
         socket = web.WebSocketResponse(heartbeat=_HEARTBEAT_SECONDS, max_msg_size=_LONGEST_MESSAGE_BYTES)
         socket.headers.update(self._door.headers)
         self._windows.add(socket)
@@ -200,7 +200,7 @@ class Site:
             "",
             write_bytes=socket.send_bytes,
             write_str=socket.send_str,
-            close=_closing(socket),
+            close=_socket_closer(socket),
             download_manager=DownloadManager(),
         )
         await terminal.start(width, height)
@@ -238,7 +238,7 @@ async def _heed(terminal: AppService, socket: web.WebSocketResponse, text: str) 
             return
 
 
-def _closing(socket: web.WebSocketResponse) -> Callable[[], Awaitable[None]]:
+def _socket_closer(socket: web.WebSocketResponse) -> Callable[[], Awaitable[None]]:
     async def close() -> None:
         await socket.close()
 
@@ -258,7 +258,7 @@ def _cells(value: object, otherwise: int) -> int:
         return otherwise
 
 
-def _refused(why: str, status: int = 403) -> web.Response:
+def _refusal(why: str, status: int = 403) -> web.Response:
     return web.Response(status=status, text=why + "\n")
 
 

@@ -187,7 +187,7 @@ class Forgetting:
 
                 async def work(transaction: Transaction) -> ChangeSet:
                     for erasure in known:
-                        await _put(transaction, erasure)
+                        await _put_erasure(transaction, erasure)
                     changes = await self._carry_out(transaction, await decided(transaction), by, told, receipt_id)
                     _require_wanted(told)
                     return changes
@@ -283,7 +283,7 @@ class Forgetting:
         told.receipt_id, told.tombstones = receipt_id, len(stones)
         counts = {store: count for store, count in told.counts.gone.items() if count}
         erasure = Erasure(told.receipt_id, told.at, by, self._key(), counts, stones)
-        await _put(transaction, erasure)
+        await _put_erasure(transaction, erasure)
         return changes
 
     # --- archiving ---------------------------------------------------------------------------------------------------
@@ -468,7 +468,7 @@ def _words_named(rows: Rows, plan: ForgetPlan, needle: Holds) -> set[tuple[str, 
     return {span for table in tables for row in table if row["id"] in goes for span in needle.spans(row["text"])}
 
 
-async def _put(transaction: Transaction, erasure: Erasure) -> None:
+async def _put_erasure(transaction: Transaction, erasure: Erasure) -> None:
     await transaction.run(
         "forget.put_erasure",
         {

@@ -155,10 +155,10 @@ def _whole(text: str) -> str:
 
 def _forms(text: str, around: str) -> str:
     forms = dict.fromkeys(unicodedata.normalize(form, text.strip()) for form in ("NFC", "NFD"))
-    return "|".join(around.replace("{}", _BLANK.join(map(_escaped, form.split()))) for form in forms)
+    return "|".join(around.replace("{}", _BLANK.join(map(_word_pattern, form.split()))) for form in forms)
 
 
-def _escaped(word: str) -> str:
+def _word_pattern(word: str) -> str:
     """A word; its quotation marks as JSON or a typesetter may have written them."""
     return "".join(
         r"(?:\\?['\"\u2018\u2019\u201c\u201d])" if char in "'\"\u2018\u2019\u201c\u201d" else re.escape(char)

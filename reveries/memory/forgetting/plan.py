@@ -100,7 +100,7 @@ def cascade(chosen: Chosen, relations: Relations) -> ForgetPlan:
     gone |= {found for name in thoughts if (found := relations.thought_experience.get(name))}
     thoughts |= {name for name, made in relations.thought_experience.items() if made in gone}
     episodes, remade = _episodes(gone, chosen, relations)
-    moved = _moved(episodes, relations)
+    moved = _mergers_of_dropped(episodes, relations)
     claims = {name for name, made_of in relations.claim_experience.items() if made_of in gone} | chosen.claims
     return ForgetPlan(
         experiences=frozenset(gone),
@@ -142,19 +142,19 @@ def _episodes(gone: Collection[str], chosen: Chosen, relations: Relations) -> tu
     return dropped, remade - dropped
 
 
-def _moved(dropped: set[str], relations: Relations) -> dict[str, str]:
+def _mergers_of_dropped(dropped: set[str], relations: Relations) -> dict[str, str]:
     """What those that went into a dropped one went into now. Where there is nothing they are dropped too: they were
     only kept for undoing."""
     into = relations.merged_into
     while True:
         lone = [name for name in into if name not in dropped and into[name] in dropped]
-        moved = {name: _end(into[name], dropped, into) for name in lone}
+        moved = {name: _end_of_mergers(into[name], dropped, into) for name in lone}
         if not (lost := {name for name, end in moved.items() if not end}):
             return moved
         dropped |= lost
 
 
-def _end(name: str, dropped: Collection[str], into: Mapping[str, str]) -> str:
+def _end_of_mergers(name: str, dropped: Collection[str], into: Mapping[str, str]) -> str:
     seen = set[str]()
     while name in dropped and name not in seen:
         seen.add(name)

@@ -111,7 +111,7 @@ def activate(
     form; less puts what is only associated behind what was hit directly. What surfaces at all is decided by the whole.
     """
     found = ranked(graph, seeds, context, settings, share_of_spread)
-    return explained(graph, found, found.order, context, settings), found.edges_touched
+    return explain_chosen(graph, found, found.order, context, settings), found.edges_touched
 
 
 def ranked(
@@ -134,7 +134,7 @@ def ranked(
     return Ranking(tuple(seeds), start, tuple(best), edges_touched)
 
 
-def explained(
+def explain_chosen(
     graph: MemoryGraph,
     found: Ranking,
     chosen: Sequence[tuple[int, float]],
@@ -145,7 +145,7 @@ def explained(
     by_index = {seed.index: seed for seed in found.seeds}
     ways = graph.field.ways(found.start, [index for index, _ in chosen], settings.max_hops, settings.decay_per_hop)
     return tuple(
-        _explained(graph, index, energy, way, by_index.get(index), context)
+        _explain_episode(graph, index, energy, way, by_index.get(index), context)
         for (index, energy), way in zip(chosen, ways, strict=True)
     )
 
@@ -160,7 +160,7 @@ def factors_of(episode: Episode, context: RecallContext) -> Factors:
     )
 
 
-def _explained(
+def _explain_episode(
     graph: MemoryGraph, index: int, energy: float, way: tuple[int, ...], seed: Seed | None, context: RecallContext
 ) -> RecalledEpisode:
     episode = graph.at(index)

@@ -290,7 +290,7 @@ def _read_section(file: BinaryIO, section: Section, header: Header) -> Numbers:
         if not got:
             raise _UnusableSnapshotError
         done += got
-    if _check(part) != section.check:
+    if _sum_of_words(part) != section.check:
         raise _UnusableSnapshotError
     return values
 
@@ -308,10 +308,10 @@ def _write_all(file: BinaryIO, header: Header, parts: Sequence[Numbers], is_want
 
 
 def _section(name: str, values: Numbers) -> Section:
-    return Section(name, values.dtype.str, len(values), _check(values))
+    return Section(name, values.dtype.str, len(values), _sum_of_words(values))
 
 
-def _check(values: Numbers) -> int:
+def _sum_of_words(values: Numbers) -> int:
     """A checksum at the speed of memory: sums of 64-bit words by the mebibyte, and a CRC over those and the rest. A
     flipped bit, a torn or a missing page is noticed."""
     raw = values.view(np.uint8)

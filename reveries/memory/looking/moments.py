@@ -15,14 +15,14 @@ _CONNECTIVES = re.compile(r"\b(?:since|from|until|till|to|before|after|in|on|the
 def period_of(since: str, until: str, now: float, zone: tzinfo | None = None) -> SearchPeriod:
     """From the beginning of `since` to the end of `until`; an empty one leaves that side open. `zone` None is that of
     this machine. Raises UsageError."""
-    start = _named(since, now, zone)[0] if since.strip() else None
-    end = _named(until, now, zone)[1] if until.strip() else None
+    start = _read_moment(since, now, zone)[0] if since.strip() else None
+    end = _read_moment(until, now, zone)[1] if until.strip() else None
     if start is not None and end is not None and end <= start:
         raise UsageError(f"{until!r} is over before {since!r} begins.", advice="Swap them, or leave one out.")
     return SearchPeriod(start, end)
 
 
-def _named(text: str, now: float, zone: tzinfo | None) -> tuple[float, float]:
+def _read_moment(text: str, now: float, zone: tzinfo | None) -> tuple[float, float]:
     """The first moment that `text` names and the first after it."""
     text = text.strip()
     if length := _LENGTH.fullmatch(text):

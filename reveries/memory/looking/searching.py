@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reveries.llm.base import Vector
-from reveries.memory.graph.activation import Ranking, Seed, explained, nearest_seeds, ranked
+from reveries.memory.graph.activation import Ranking, Seed, explain_chosen, nearest_seeds, ranked
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import RankedTurn, Recall, RecallContext, RecalledEpisode, Turn
 from reveries.memory.recall.outranking import outranked_last
@@ -112,7 +112,7 @@ def recalled(
     """The recall that comes of what the cue's energy reached."""
     above = found.above(live.settings.activation_threshold)
     chosen = list(islice((one for one in above if _is_inside(live, one[0], period)), context.limit))
-    surfaced = explained(live.graph, found.ranking, chosen, context, live.settings)
+    surfaced = explain_chosen(live.graph, found.ranking, chosen, context, live.settings)
     whole = Recall(
         cue=cue,
         vector=vector,

@@ -4,7 +4,7 @@ import itertools
 from dataclasses import dataclass, replace
 
 from reveries.llm.base import Vector
-from reveries.memory.graph.activation import Seed, explained, factors_of, seed_energy
+from reveries.memory.graph.activation import Seed, explain_chosen, factors_of, seed_energy
 from reveries.memory.live import LiveMemory
 from reveries.memory.looking.searching import Reach, reach, recalled, told
 from reveries.memory.model import Episode, Factors, LinkType, RankedTurn, Recall, RecallContext, RecalledEpisode
@@ -133,7 +133,7 @@ def explain(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, 
 def _mine(live: LiveMemory, found: Reach, index: int | None, context: RecallContext) -> RecalledEpisode | None:
     """The episode as the recall has it, if its energy reached it at all."""
     chosen = [one for one in found.ranking.order if one[0] == index]
-    return next(iter(explained(live.graph, found.ranking, chosen, context, live.settings)), None)
+    return next(iter(explain_chosen(live.graph, found.ranking, chosen, context, live.settings)), None)
 
 
 def _entry(live: LiveMemory, vector: Vector, seed: Seed | None, begun: float) -> EntryPoint | None:
@@ -167,11 +167,11 @@ def _turns(live: LiveMemory, cue: str, found: Reach, taken: Recall, episode: Epi
     places = {live.turns.turn(row).id: place for place, row in enumerate(best, 1)}
     seen = {ranked.turn.id: ranked for ranked in taken.turns}
     places.update({name: place for place, name in enumerate(seen, 1)})
-    explained: list[TurnWhy] = []
+    explain_chosen: list[TurnWhy] = []
     for ranked in ranked_turns_of(live.turns, found.scores, [episode.id], _TURNS)[0]:
         shown = seen.get(ranked.turn.id) or told(live, ranked, found.scores)
-        explained.append(TurnWhy(shown, places.get(ranked.turn.id, 0), shared_words(cue, ranked.turn.text)))
-    return tuple(explained)
+        explain_chosen.append(TurnWhy(shown, places.get(ranked.turn.id, 0), shared_words(cue, ranked.turn.text)))
+    return tuple(explain_chosen)
 
 
 def shared_words(cue: str, text: str) -> tuple[str, ...]:

@@ -108,7 +108,7 @@ def match(cosine: float, words: float, best_words: float, has_vector: bool) -> f
     return weight * max(0.0, min(1.0, cosine)) + (1.0 - weight) * words
 
 
-def ranked(hits: Iterable[DeepHit], limit: int) -> tuple[DeepHit, ...]:
+def rank_hits(hits: Iterable[DeepHit], limit: int) -> tuple[DeepHit, ...]:
     """The best hits, best first, ties by id."""
     return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.kind, hit.owner_id))[:limit])
 

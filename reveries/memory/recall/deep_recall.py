@@ -19,7 +19,7 @@ from reveries.memory.changes import ChangeSet, IndexedTurn, Touch, Waking
 from reveries.memory.lexicon import stop_words
 from reveries.memory.model import Episode, Link, LinkType, Origin, Turn
 from reveries.memory.passages import passages_of
-from reveries.memory.recall.deep import TOO_COMMON, DeepFound, DeepHit, covered, match, ranked, rarest, weights_of
+from reveries.memory.recall.deep import TOO_COMMON, DeepFound, DeepHit, covered, match, rank_hits, rarest, weights_of
 from reveries.memory.recall.stemming import stem, words_of
 from reveries.memory.recall.words import cue_terms
 from reveries.memory.rows import episode_of, experience_of, turn_of, vector_bytes, vector_of
@@ -62,7 +62,7 @@ class DeepRecall:
         hits = [_hit(row, vector, *held[row["id"]], best) for row in rows]
         kept = {(hit.kind, hit.owner_id): hit for hit in hits if hit.score > 0.0}
         is_whole = is_counted and is_asked and is_scanned and self._clock.monotonic() < until
-        return DeepFound(ranked(kept.values(), limit), is_whole)
+        return DeepFound(rank_hits(kept.values(), limit), is_whole)
 
     async def wake(self, episode_ids: Sequence[str], reason: str) -> tuple[str, ...]:
         """Bring these back into the live memory, all of them in one transaction; which ones came."""
@@ -93,7 +93,7 @@ class DeepRecall:
         words = {stem(word): word for word in words_of(query) if word not in stop_words() and stem(word) in asked}
         found: dict[str, int] = {}
         for word in list(words.values())[:_MAX_CUE_TERMS]:
-            rows = await self._rows("deep.count_holding", {"term": _quoted(word), "limit": TOO_COMMON}, until)
+            rows = await self._rows("deep.count_holding", {"term": _quote_for_fts(word), "limit": TOO_COMMON}, until)
             if rows is None:
                 return found, False
             found[word] = int(rows[0]["texts"])
@@ -102,7 +102,7 @@ class DeepRecall:
     async def _by_words(self, words: Sequence[str], until: float) -> tuple[list[int], bool]:
         if not words:
             return [], True
-        named = {"terms": " OR ".join(map(_quoted, words)), "limit": CANDIDATES}
+        named = {"terms": " OR ".join(map(_quote_for_fts, words)), "limit": CANDIDATES}
         rows = await self._rows("deep.by_words", named, until)
         return [int(row["id"]) for row in rows or ()], rows is not None
 
@@ -245,6 +245,6 @@ def _nearest_of(page: Sequence[Row], vector: Vector, best: list[tuple[float, int
     return sorted([*best, *((float(cosines[at]), rows[at][0]) for at in first)], reverse=True)[:CANDIDATES]
 
 
-def _quoted(word: str) -> str:
+def _quote_for_fts(word: str) -> str:
     """A word as FTS5 takes it as a word, whatever stands in it."""
     return '"' + word.replace('"', '""') + '"'

@@ -149,7 +149,7 @@ class DeepStore:
         gone = [entry for entry in changes.dormant if entry.episode_id in live.graph]
         await transaction.run_many("deep.fall_dormant", [{"episode_id": entry.episode_id} for entry in gone])
         await transaction.run_many(
-            "deep.note", [{**_noted(e.episode_id, e.since, e.reason), "became": "dormant"} for e in gone]
+            "deep.note", [{**_dormancy_row(e.episode_id, e.since, e.reason), "became": "dormant"} for e in gone]
         )
         if model_id not in self._tables and self.is_indexed and not self.counts.texts and live.dimensions:
             # The first: there is nothing to be filled in later.
@@ -180,7 +180,7 @@ async def _ids(transaction: Transaction, kind: str, owner_ids: Iterable[str]) ->
     return [int(row["id"]) for row in await transaction.rows("deep.ids_of", named)]
 
 
-def _noted(episode_id: str, at: float, reason: str) -> dict[str, object]:
+def _dormancy_row(episode_id: str, at: float, reason: str) -> dict[str, object]:
     return {"episode_id": episode_id, "at": at, "reason": reason}
 
 

@@ -74,7 +74,7 @@ def subjects_of(text: str) -> tuple[str, ...]:
     like a name, and what the text says that is also called. Shorter forms follow: without what stands in brackets,
     without titles and middle names of a person.
     """
-    heading, rest = _heading(text)
+    heading, rest = _split_heading(text)
     start = " ".join(rest[:_SEARCHED_CHARS].split())
     keys: dict[str, None] = {}
     for form in [heading, *_before_comma(heading)] if heading else []:
@@ -109,7 +109,7 @@ def mentioned(
         place += 1
 
 
-def _heading(text: str) -> tuple[str, str]:
+def _split_heading(text: str) -> tuple[str, str]:
     first, line, rest = text.partition("\n")
     first = first.strip()
     is_short = 0 < len(first) <= _MAX_HEADING_CHARS and len(first.split()) <= _MAX_SUBJECT_WORDS + 3

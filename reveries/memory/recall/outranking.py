@@ -87,7 +87,7 @@ def _reordered(turns: tuple[RankedTurn, ...]) -> tuple[RankedTurn, ...]:
     for old in turns:
         if old.replaced_by is None:
             continue
-        at = _place(order, old.turn.id)
+        at = _place_in_order(order, old.turn.id)
         newer = next((i for i, one in enumerate(order) if one.turn.id == old.replaced_by.turn_id), None)
         if newer is None or newer < at:
             continue
@@ -100,7 +100,7 @@ def _reordered(turns: tuple[RankedTurn, ...]) -> tuple[RankedTurn, ...]:
     return tuple(order)
 
 
-def _place(order: Sequence[RankedTurn], turn_id: str) -> int:
+def _place_in_order(order: Sequence[RankedTurn], turn_id: str) -> int:
     return next(i for i, one in enumerate(order) if one.turn.id == turn_id)
 
 

@@ -108,18 +108,18 @@ def _overlaps(taken: Iterable[tuple[int, int]], span: tuple[int, int]) -> bool:
 _Span = tuple[datetime, datetime]
 
 
-def _named(match: re.Match[str], name: str) -> str:
+def _group_of(match: re.Match[str], name: str) -> str:
     return (match.groupdict().get(name) or "").casefold()
 
 
 def _month_of(match: re.Match[str]) -> int:
-    return next(place for place, name in enumerate(_MONTH_NAMES, 1) if name.startswith(_named(match, "month")[:3]))
+    return next(place for place, name in enumerate(_MONTH_NAMES, 1) if name.startswith(_group_of(match, "month")[:3]))
 
 
 def _calendar(match: re.Match[str], now: datetime) -> _Span | None:
     """A day or a month, with or without its year."""
     word = match.group("month")
-    day, year = _named(match, "day"), _named(match, "year")
+    day, year = _group_of(match, "day"), _group_of(match, "year")
     if not day and not year and word.casefold() in ("may", "march", "mar") and not word[0].isupper():
         return None
     month = _month_of(match)
@@ -153,7 +153,7 @@ def _day_word(match: re.Match[str], now: datetime) -> _Span:
 
 def _ago(match: re.Match[str], now: datetime) -> _Span:
     """The day, week, month or year around so long ago."""
-    unit, count = _named(match, "unit"), _count(match)
+    unit, count = _group_of(match, "unit"), _count(match)
     middle = _midnight(_back(now, unit, count))
     if unit == "day":
         return middle, middle + _DAY
@@ -162,12 +162,12 @@ def _ago(match: re.Match[str], now: datetime) -> _Span:
 
 
 def _past(match: re.Match[str], now: datetime) -> _Span:
-    return _back(now, _named(match, "unit"), _count(match) if match.group("count") else 1), now
+    return _back(now, _group_of(match, "unit"), _count(match) if match.group("count") else 1), now
 
 
 def _calendar_unit(match: re.Match[str], now: datetime) -> _Span:
     """Last, this or next week, month, year, weekend."""
-    step, unit = {"last": -1, "previous": -1, "this": 0, "next": 1}[_named(match, "which")], _named(match, "unit")
+    step, unit = {"last": -1, "previous": -1, "this": 0, "next": 1}[_group_of(match, "which")], _group_of(match, "unit")
     monday = _midnight(now) - now.weekday() * _DAY
     if unit == "week":
         return monday + 7 * step * _DAY, monday + 7 * (step + 1) * _DAY
@@ -181,17 +181,17 @@ def _calendar_unit(match: re.Match[str], now: datetime) -> _Span:
 
 def _weekday(match: re.Match[str], now: datetime) -> _Span:
     """The nearest such day back; with "next", ahead."""
-    back = (now.weekday() - _WEEKDAY_NAMES.index(_named(match, "weekday"))) % 7 or 7
+    back = (now.weekday() - _WEEKDAY_NAMES.index(_group_of(match, "weekday"))) % 7 or 7
     start = _midnight(now) - back * _DAY
-    if _named(match, "which") == "next":
+    if _group_of(match, "which") == "next":
         start += 7 * _DAY
     return start, start + _DAY
 
 
 def _season(match: re.Match[str], now: datetime) -> _Span | None:
     """The season of a year; without one, the latest that has begun; "last" is the latest that is over."""
-    month, which, year = _SEASONS[_named(match, "season")], _named(match, "which"), _named(match, "year")
-    if not which and not year and _named(match, "season") in ("fall", "spring") and not _named(match, "lead"):
+    month, which, year = _SEASONS[_group_of(match, "season")], _group_of(match, "which"), _group_of(match, "year")
+    if not which and not year and _group_of(match, "season") in ("fall", "spring") and not _group_of(match, "lead"):
         return None
     first = datetime(int(year) if year else now.year, month, 1)
     while not year and (first > now or (which == "last" and _months_on(first, 3) > now)):
@@ -202,7 +202,7 @@ def _season(match: re.Match[str], now: datetime) -> _Span | None:
 
 
 def _count(match: re.Match[str]) -> int:
-    word = " ".join(_named(match, "count").split())
+    word = " ".join(_group_of(match, "count").split())
     return int(word) if word.isdigit() else _NUMBERS[word]
 
 

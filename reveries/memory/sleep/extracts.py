@@ -75,13 +75,13 @@ def summary_of(turns: Sequence[Turn]) -> str:
             chosen.append(sentence)
             length += cost
     if not chosen:
-        return _cut(f"{turns[0].speaker}: {' '.join(turns[0].text.split())}", SUMMARY_CHARS) if turns else ""
+        return _cut_to_chars(f"{turns[0].speaker}: {' '.join(turns[0].text.split())}", SUMMARY_CHARS) if turns else ""
     order = {turn.id: place for place, turn in enumerate(turns)}
     chosen.sort(key=lambda sentence: (order[sentence.turn.id], sentence.turn.text.find(sentence.text)))
     told: list[str] = []
     last_turn = ""
     for sentence in chosen:
-        words = _cut(" ".join(sentence.text.split()), SUMMARY_CHARS)
+        words = _cut_to_chars(" ".join(sentence.text.split()), SUMMARY_CHARS)
         told.append(words if sentence.turn.id == last_turn else f"{sentence.turn.speaker}: {words}")
         last_turn = sentence.turn.id
     return " ".join(told)
@@ -113,5 +113,5 @@ def surroundings(text: str, quote: str) -> str:
     return text[start : max(start + _CONTEXT_CHARS, at + len(quote))]
 
 
-def _cut(text: str, limit: int) -> str:
+def _cut_to_chars(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "\u2026"

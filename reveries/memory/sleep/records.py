@@ -156,7 +156,7 @@ def recorded(changes: ChangeSet, before: Before) -> Recorded:
         dormant=changes.dormant,
         light_slept_ids=changes.light_slept_ids,
         processed_ids=tuple(one.experience_id for one in changes.processed),
-        standings=tuple(_standing(one) for one in before.experiences),
+        standings=tuple(_estimate_before(one) for one in before.experiences),
         self_model=None if changes.self_model is None else _sparse(changes.self_model),
         claim_ids=tuple(claim.id for claim in changes.claims),
         conflicts=tuple(map(_at_odds, changes.conflicts)),
@@ -248,7 +248,7 @@ def _key(link: Link) -> tuple[str, str, LinkType]:
     return link.source_id, link.target_id, link.type
 
 
-def _standing(before: ExperienceBefore) -> SleepEstimate:
+def _estimate_before(before: ExperienceBefore) -> SleepEstimate:
     return SleepEstimate(
         before.experience_id, before.salience, before.valence, before.light_slept, before.processed, before.attempts
     )

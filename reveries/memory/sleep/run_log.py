@@ -101,14 +101,14 @@ async def run_detail(database: Database, id_or_prefix: str) -> RunDetail:
     """A pass, change by change. Raises NotFoundError."""
     run = await find_run(database, id_or_prefix)
     rows = await database.rows("consolidation.changes_of", {"run_id": run.id})
-    recorded = await asyncio.to_thread(_decoded, rows)
+    recorded = await asyncio.to_thread(_decode_changes, rows)
     gone = json.dumps(sorted({entry.episode_id for one in recorded for entry in one.dormant}))
     summaries = {row["id"]: row["summary"] for row in await database.rows("episodes.summaries", {"ids": gone})}
     told = zip(rows, recorded, strict=True)
     return RunDetail(run, tuple(diff_of(row["experience_id"] or "", row["log"], one, summaries) for row, one in told))
 
 
-def _decoded(rows: Iterable[Row]) -> list[Recorded]:
+def _decode_changes(rows: Iterable[Row]) -> list[Recorded]:
     return [from_json(row["change_set"]) for row in rows]
 
 

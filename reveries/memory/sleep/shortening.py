@@ -56,7 +56,7 @@ def _batches(found: Iterable[Row]) -> Iterator[list[int]]:
 
 async def _write_anew(store: MemoryStore, ids: list[int]) -> int:
     rows = await store.database.rows("consolidation.change_sets", {"ids": json.dumps(ids)})
-    shorter = await asyncio.to_thread(_shortened, rows)
+    shorter = await asyncio.to_thread(_shorten_rows, rows)
 
     async def work(transaction: Transaction) -> ChangeSet:
         # Each where it still says what was read: an erasure may have emptied one meanwhile.
@@ -67,7 +67,7 @@ async def _write_anew(store: MemoryStore, ids: list[int]) -> int:
     return len(shorter)
 
 
-def _shortened(rows: Iterable[Row]) -> list[dict[str, object]]:
+def _shorten_rows(rows: Iterable[Row]) -> list[dict[str, object]]:
     shorter: list[dict[str, object]] = []
     for row in rows:
         try:

@@ -65,7 +65,7 @@ class Undo:
         """Bring back into memory what the pass concerns and is only on disk: it is put back like the rest, and fades
         anew. Some at a time, so that a word that comes meanwhile need not wait. How many episodes came back."""
         rows = await self._store.database.rows("consolidation.changes_of", {"run_id": run_id})
-        concerned = json.dumps(sorted(_concerned(await asyncio.to_thread(_decoded, rows))))
+        concerned = json.dumps(sorted(_concerned(await asyncio.to_thread(_decode_recorded, rows))))
         asleep = [str(row["id"]) for row in await self._store.database.rows("deep.only_on_disk", {"ids": concerned})]
         for start in range(0, len(asleep), _WOKEN_AT_ONCE):
             await self._deep.wake(asleep[start : start + _WOKEN_AT_ONCE], "undo")
@@ -83,7 +83,7 @@ class Undo:
             if blocking := await _built_upon(transaction, entry.id):
                 raise _is_built_upon(entry, blocking)
             rows = await transaction.rows("consolidation.changes_of", {"run_id": entry.id})
-            changes = await asyncio.to_thread(_decoded, rows)
+            changes = await asyncio.to_thread(_decode_recorded, rows)
             _require_whole(entry, changes)
             concerned = json.dumps(sorted(_concerned(changes)))
             if await transaction.rows("deep.only_on_disk", {"ids": concerned}):
@@ -272,7 +272,7 @@ async def _links_around(transaction: Transaction, ids: Iterable[str]) -> tuple[L
     return tuple(Link(row["from_id"], row["to_id"], LinkType(row["type"]), row["strength"]) for row in rows)
 
 
-def _decoded(rows: Iterable[Row]) -> list[RecordedChange]:
+def _decode_recorded(rows: Iterable[Row]) -> list[RecordedChange]:
     return [RecordedChange(row["id"], row["experience_id"], from_json(row["change_set"])) for row in rows]
 
 
@@ -285,7 +285,7 @@ def _concerned(changes: Iterable[RecordedChange]) -> set[str]:
 
 
 def _blocking(changes: Sequence[Row], later: Sequence[Row]) -> list[str]:
-    ours = _decoded(changes)
+    ours = _decode_recorded(changes)
     found = [row["run_id"] for row in later if built_upon(ours, from_json(row["change_set"]))]
     return list(dict.fromkeys(found))
 

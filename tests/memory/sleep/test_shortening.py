@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from reveries.memory.changes import Before, ChangeSet
 from reveries.memory.memory import Memory
-from reveries.memory.sleep.shortening import _shortened
+from reveries.memory.sleep.shortening import _shorten_rows
 from tests.memory.kit import episode, open_memory, talk
 from tests.memory.sleep.test_records import written_at_first
 
@@ -87,7 +87,7 @@ async def test_a_record_that_is_erased_while_it_is_written_anew_stays_erased(tmp
         async with database.transaction() as transaction:
             await transaction.run("forget.empty_passes", {"ids": f"{ids[:1]}", "experiences": "[]"})
         async with database.transaction() as transaction:
-            await transaction.run_many("consolidation.write_anew", _shortened(rows))
+            await transaction.run_many("consolidation.write_anew", _shorten_rows(rows))
         first, second = await records(memory)
         assert first == ERASED
         assert second.startswith(OF_NOW)

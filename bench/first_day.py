@@ -134,7 +134,10 @@ def tmux(*words: str, check: bool = True) -> str:
 
 
 def live_a_day(number: int, day: Day, clone: Path, make_words: str) -> tuple[bool, list[str]]:
-    with tempfile.TemporaryDirectory(prefix="rv-") as folder, Terminal(Path(folder), clone) as terminal:
+    with (
+        tempfile.TemporaryDirectory(prefix="rv-", ignore_cleanup_errors=True) as folder,
+        Terminal(Path(folder), clone) as terminal,
+    ):
         terminal.transcript.append(f"## Run {number}\n")
         terminal.type(f"make wake {make_words}".strip())
         terminal.wait("enter sends", 900)

@@ -30,7 +30,7 @@ def context_page(told: ToldContext, now: float, *, whole: bool = False) -> Page:
         if part.text and part.name != "recalled":
             page += _part_rows(part, whole=whole)
         elif part.name == "recalled" and told.memories:
-            page += _memories(told.memories)
+            page += _memory_rows(told.memories)
     return page
 
 
@@ -51,7 +51,7 @@ def _part_rows(part: ContextPart, *, whole: bool) -> Page:
     return [_EMPTY, line(Part(f"  {part.name}", "strong"), Part(cut, "dim")), *paragraph(text, indent=4)]
 
 
-def _memories(memories: list[ContextMemory]) -> Page:
+def _memory_rows(memories: list[ContextMemory]) -> Page:
     told = [one for one in memories if one.was_told]
     left = [one for one in memories if not one.was_told]
     page: Page = []

@@ -50,40 +50,40 @@ def batches(turns: list[ImportedTurn]) -> list[list[ImportedTurn]]:
 
 
 def _read_turn(line: bytes, where: str) -> ImportedTurn:
-    entry = _entry(line, where)
+    entry = _read_entry(line, where)
     values = [_text_of(entry, name, where) for name in _FIELDS]
     try:
         said_at = iso_time(values[0])
     except ValueError as error:
-        raise _wrong(where, f'"time" is {values[0][:40]!r}, which is no ISO 8601 time') from error
+        raise _wrong_line(where, f'"time" is {values[0][:40]!r}, which is no ISO 8601 time') from error
     turn = ImportedTurn(said_at, values[1].strip(), values[2])
     if len(turn.speaker) > _SPEAKER_CHARS:
-        raise _wrong(where, f'"speaker" has {len(turn.speaker):,} characters, and {_SPEAKER_CHARS} are allowed')
+        raise _wrong_line(where, f'"speaker" has {len(turn.speaker):,} characters, and {_SPEAKER_CHARS} are allowed')
     if len(turn.text) > MAX_TEXT_CHARS or turn_weight(turn) > _TURN_BYTES:
-        raise _wrong(where, f'"text" is too long for one turn ({len(turn.text):,} characters)')
+        raise _wrong_line(where, f'"text" is too long for one turn ({len(turn.text):,} characters)')
     return turn
 
 
-def _entry(line: bytes, where: str) -> dict[str, object]:
+def _read_entry(line: bytes, where: str) -> dict[str, object]:
     try:
         entry = msgspec.json.decode(line)
     except UnicodeDecodeError as error:
-        raise _wrong(where, "it is not UTF-8 text") from error
+        raise _wrong_line(where, "it is not UTF-8 text") from error
     except (msgspec.DecodeError, RecursionError) as error:
-        raise _wrong(where, f"it is not JSON ({str(error).removeprefix('JSON is malformed: ')})") from error
+        raise _wrong_line(where, f"it is not JSON ({str(error).removeprefix('JSON is malformed: ')})") from error
     if not isinstance(entry, dict):
-        raise _wrong(where, "it is no JSON object")
+        raise _wrong_line(where, "it is no JSON object")
     return entry
 
 
 def _text_of(entry: dict[str, object], name: str, where: str) -> str:
     value = entry.get(name)
     if name not in entry:
-        raise _wrong(where, f'"{name}" is missing')
+        raise _wrong_line(where, f'"{name}" is missing')
     if not isinstance(value, str):
-        raise _wrong(where, f'"{name}" is no text in quotes')
+        raise _wrong_line(where, f'"{name}" is no text in quotes')
     if not value.strip():
-        raise _wrong(where, f'"{name}" is empty')
+        raise _wrong_line(where, f'"{name}" is empty')
     return value
 
 
@@ -92,5 +92,5 @@ def turn_weight(turn: ImportedTurn) -> int:
     return len(turn.text.encode("utf-8")) + 4 * len(turn.speaker) + 64
 
 
-def _wrong(where: str, what: str) -> InputDataError:
+def _wrong_line(where: str, what: str) -> InputDataError:
     return InputDataError(f"{where}: {what}. Nothing was imported.", advice=f"A line looks like this: {EXAMPLE}")

@@ -27,7 +27,7 @@ class Digest(msgspec.Struct, frozen=True):
 
 def digest_page(digest: Digest, now: float) -> Page:
     """The page; what did not happen is left out."""
-    parts = [_notes(digest), _learned(digest), _sleep_rows(digest), _thoughts(digest), _asks(digest)]
+    parts = [_note_rows(digest), _learned(digest), _sleep_rows(digest), _thoughts(digest), _asks(digest)]
     page: Page = [line(Part(f"  since {moment(digest.since)}", "dim")), _EMPTY]
     for part in parts:
         if part:
@@ -37,7 +37,7 @@ def digest_page(digest: Digest, now: float) -> Page:
     return page[:-1]
 
 
-def _notes(digest: Digest) -> Page:
+def _note_rows(digest: Digest) -> Page:
     if not digest.notes:
         return []
     page: Page = [line(Part("  for you", "strong"))]
@@ -81,7 +81,7 @@ def _thoughts(digest: Digest) -> Page:
     tokens = sum(thought.tokens for thought in digest.thoughts)
     told = f"  {plural(len(digest.thoughts), 'thought')}, {plural(tokens, 'token')}"
     page: Page = [line(Part("  what it thought", "strong"), told, Part(f", {dollars(cost)}" if cost else "", "dim"))]
-    chosen = _worth_telling(digest.thoughts)
+    chosen = _thoughts_worth_telling(digest.thoughts)
     for thought in chosen:
         rows = paragraph(one_line(thought.text, _THOUGHT_CHARS), indent=11)
         rows[0] = line(Part(f"    {clock_time(thought.began_at)}  ", "accent"), rows[0][0].text.strip())
@@ -91,7 +91,7 @@ def _thoughts(digest: Digest) -> Page:
     return page
 
 
-def _worth_telling(thoughts: list[ThoughtEntry]) -> list[ThoughtEntry]:
+def _thoughts_worth_telling(thoughts: list[ThoughtEntry]) -> list[ThoughtEntry]:
     """The few that the owner pinned or that went on longest, in the order of time; none that was dropped."""
     kept = [thought for thought in thoughts if not thought.is_dropped]
     best = sorted(kept, key=lambda thought: (thought.is_pinned, thought.tokens), reverse=True)[:_THOUGHTS]

@@ -42,7 +42,7 @@ class DraftFile:
         for file in self._files():
             if (lock := _locked(file)) is None:
                 continue
-            _drop(_beside(file))
+            _drop(_mark_beside(file))
             (text, doubt), seen = _read_draft(lock), os.fstat(lock)
             if text and self._lock is None:
                 self._file, self._lock, self._kept, self.doubt_since = file, lock, (text, doubt), doubt
@@ -79,7 +79,7 @@ class DraftFile:
             # Nobody's yet; or it was taken away, and the name may be another terminal's by now.
             self.close()
             self._file, self._lock = self._new()
-        beside = _beside(self._file)
+        beside = _mark_beside(self._file)
         opened = own_files.open_new(beside)
         try:
             with os.fdopen(opened, "wb", closefd=False) as written:
@@ -97,7 +97,7 @@ class DraftFile:
     def _remove(self) -> None:
         if self._file is not None and self._is_ours(self._file):
             self._file.unlink(missing_ok=True)
-            _drop(_beside(self._file))
+            _drop(_mark_beside(self._file))
         self.close()
 
     def _is_ours(self, file: Path) -> bool:
@@ -121,7 +121,7 @@ class DraftFile:
             yield self._first.with_name(f"{self._first.stem}-{number}{self._first.suffix}")
 
 
-def _beside(file: Path) -> Path:
+def _mark_beside(file: Path) -> Path:
     """Where its next words are written. Who has the file has this one, too; a kill leaves it."""
     return file.with_name(f"{file.name}.new")
 

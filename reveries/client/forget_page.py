@@ -31,7 +31,7 @@ def forgotten_page(told: Forgotten) -> Page:
     for store in told.stores:
         remade = f", {store.remade:,} made anew" if store.remade else ""
         page.append(line(Part(f"  {store.store:<32}", "dim"), Part(f"{store.gone:>9,}{remade}")))
-    page += _left(told)
+    page += _left_rows(told)
     for note in told.notes:
         page += [line(), *paragraph(note)]
     if told.receipt_id:
@@ -39,7 +39,7 @@ def forgotten_page(told: Forgotten) -> Page:
     return page
 
 
-def _left(told: Forgotten) -> Page:
+def _left_rows(told: Forgotten) -> Page:
     """What tells of the same thing and would stay."""
     if isinstance(told.left, msgspec.UnsetType):
         return []

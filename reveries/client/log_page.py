@@ -26,7 +26,7 @@ def last_lines(log: Path, count: int, end: int | None = None) -> list[str]:
         if len(lines) >= count:
             break
         with contextlib.suppress(OSError):
-            lines = [*_end_of(file, count - len(lines), end if file == log else None), *lines]
+            lines = [*_last_lines(file, count - len(lines), end if file == log else None), *lines]
     return lines
 
 
@@ -39,7 +39,7 @@ def new_lines(log: Path, begins_at: int) -> Iterator[str]:
         if block:
             *whole, pending = (pending + block).split(b"\n")
             yield from (row.decode("utf-8", "replace") for row in whole)
-        elif file is not None and _is_at(log, file.fileno()):
+        elif file is not None and _is_same_log(log, file.fileno()):
             time.sleep(_LOOK_SECONDS)
         else:
             if file is not None:
@@ -97,7 +97,7 @@ def _short(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) and " " in value else str(value)
 
 
-def _end_of(file: Path, count: int, end: int | None) -> list[str]:
+def _last_lines(file: Path, count: int, end: int | None) -> list[str]:
     with file.open("rb") as opened:
         place = opened.seek(0, os.SEEK_END) if end is None else end
         text = b""
@@ -118,7 +118,7 @@ def _open_log(log: Path, begins_at: int) -> BinaryIO | None:
     return file
 
 
-def _is_at(log: Path, descriptor: int) -> bool:
+def _is_same_log(log: Path, descriptor: int) -> bool:
     try:
         seen, ours = log.stat(), os.fstat(descriptor)
     except OSError:

@@ -26,7 +26,7 @@ def found_page(found: Found, now: float, most: int = 25) -> Page:
             page += _found_turn(turn, now)
         page.append(_EMPTY)
     if found.on_disk:
-        page += _on_disk(found, now)
+        page += _disk_rows(found, now)
     told = f"  {plural(len(found.episodes), 'episode')}, {plural(len(turns), 'turn')}, {found.seconds * 1000:.0f} ms"
     return [*page, line(Part(f"{told}. More of one: reveries memory inspect ID", "dim"))]
 
@@ -39,10 +39,10 @@ def episode_page(episode: EpisodeDetail, now: float) -> Page:
         *paragraph(episode.summary, style="strong"),
         _EMPTY,
         *_facts(episode, now),
-        *_exemplars(episode),
-        *_links(episode),
-        *_provenance(episode),
-        *_sources(episode),
+        *_exemplar_rows(episode),
+        *_link_rows(episode),
+        *_provenance_rows(episode),
+        *_source_rows(episode),
     ]
 
 
@@ -113,7 +113,7 @@ def _found_turn(turn: FoundTurn, now: float) -> Page:
     ]
 
 
-def _on_disk(found: Found, now: float) -> Page:
+def _disk_rows(found: Found, now: float) -> Page:
     page: Page = [line(Part("  only on disk", "strong"), Part(", best first", "dim")), _EMPTY]
     for text in found.on_disk:
         what = "summary" if text.kind == "episode" else one_line(text.speaker, 40) or "a thought"
@@ -165,7 +165,7 @@ def _recalled(episode: EpisodeDetail, now: float) -> str:
     return f"{times}, last {ago(episode.last_accessed_at, now)}" if episode.access_count else times
 
 
-def _exemplars(episode: EpisodeDetail) -> Page:
+def _exemplar_rows(episode: EpisodeDetail) -> Page:
     if not episode.exemplars:
         return []
     page: Page = [_EMPTY, line(Part("  word for word", "strong"))]
@@ -180,7 +180,7 @@ def _exemplars(episode: EpisodeDetail) -> Page:
     return page
 
 
-def _links(episode: EpisodeDetail) -> Page:
+def _link_rows(episode: EpisodeDetail) -> Page:
     if not episode.links:
         return []
     page: Page = [_EMPTY, line(Part("  hangs together with", "strong"))]
@@ -196,7 +196,7 @@ def _links(episode: EpisodeDetail) -> Page:
     return page
 
 
-def _provenance(episode: EpisodeDetail) -> Page:
+def _provenance_rows(episode: EpisodeDetail) -> Page:
     """From where it came and by which way others had a hand in it; nothing where nobody had."""
     if not episode.tainted:
         return []
@@ -210,7 +210,7 @@ def _provenance(episode: EpisodeDetail) -> Page:
     return page
 
 
-def _sources(episode: EpisodeDetail) -> Page:
+def _source_rows(episode: EpisodeDetail) -> Page:
     if not episode.sources:
         return []
     page: Page = [_EMPTY, line(Part("  what was said", "strong"), Part(f"  {count(len(episode.sources))}", "dim"))]

@@ -57,7 +57,7 @@ def _take_named(name: str, settings: Settings, file: Path, *, as_json: bool) -> 
     if why:
         _print_line(why, as_json=as_json)
     elif not is_file:
-        source = _fetch(model, as_json=as_json)
+        source = _fetch_model(model, as_json=as_json)
     _remember(file, model, as_json=as_json)
     return ModelChosen(model, why or "It was named.", source, written=True)
 
@@ -68,7 +68,7 @@ def _take_suitable(settings: Settings, file: Path, overview: ModelsOverview | No
         return ModelChosen("", elsewhere, "", written=False)
     if not is_auto(settings.llm):
         model = settings.llm.embedded.model
-        source = "" if Path(model).expanduser().is_file() else _fetch(model, as_json=as_json)
+        source = "" if Path(model).expanduser().is_file() else _fetch_model(model, as_json=as_json)
         return ModelChosen(model, f"{_KEY} names it.", source, written=False)
     found = suggest_model()
     may_ask = not as_json and sys.stdin.isatty() and sys.stdout.isatty()
@@ -79,11 +79,11 @@ def _take_suitable(settings: Settings, file: Path, overview: ModelsOverview | No
         model = found.larger if take_larger(found) else model
         # Before it is fetched: whoever is interrupted in it is not asked again.
         _remember(file, model, as_json=as_json)
-    source = "" if found.is_here else _fetch(model, as_json=as_json)
+    source = "" if found.is_here else _fetch_model(model, as_json=as_json)
     return ModelChosen(model, why, source, written=is_answer)
 
 
-def _fetch(model: str, *, as_json: bool) -> str:
+def _fetch_model(model: str, *, as_json: bool) -> str:
     """Where it came from."""
     done = fetch_model(model, as_json=as_json)
     _print_line(pulled_line(done), as_json=as_json)

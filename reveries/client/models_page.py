@@ -37,9 +37,9 @@ def overview_page(overview: ModelsOverview) -> Page:
         *_roles(overview.roles, counts),
         _EMPTY,
         line(Part("On this machine", "strong"), Part("  llm.embedded.model", "dim")),
-        *_weights(overview.weights),
+        *_weights_rows(overview.weights),
         _EMPTY,
-        *_ollama(overview),
+        *_ollama_rows(overview),
         _EMPTY,
         line(Part("Hosted", "strong"), Part("  only if you choose it: llm.provider, or reveries init", "dim")),
         *(row for offer in overview.hosted for row in _hosted_rows(offer)),
@@ -77,14 +77,14 @@ def _roles(roles: Sequence[RoleUse], counts: Mapping[str, AnswerCount]) -> Page:
     shown = set[str]()
     for role in roles:
         # What is wrong with a model, and how well it answers, is said once, however many roles share it.
-        rows += _role(
+        rows += _role_rows(
             role, counts.get(role.model) if role.model not in shown else None, is_first=role.model not in shown
         )
         shown.add(role.model)
     return rows
 
 
-def _role(role: RoleUse, counted: AnswerCount | None, *, is_first: bool) -> Page:
+def _role_rows(role: RoleUse, counted: AnswerCount | None, *, is_first: bool) -> Page:
     where = Part("leaves this machine", "warn") if role.leaves_machine else Part("stays here", "good")
     rows = [
         field(role.role, Part(one_line(role.model), "strong"), "  ", where, Part(f"  {price_text(role.price)}", "dim")),
@@ -113,7 +113,7 @@ def _tier(role: RoleUse) -> str:
     return f"tier {role.tier} (tested {moment(role.tier_tested_at)})"
 
 
-def _weights(offers: Sequence[WeightsOffer]) -> Page:
+def _weights_rows(offers: Sequence[WeightsOffer]) -> Page:
     widest = max((len(offer.name) for offer in offers), default=0)
     rows: Page = []
     for offer in offers:
@@ -125,7 +125,7 @@ def _weights(offers: Sequence[WeightsOffer]) -> Page:
     return [*rows, line(Part("  ● here   ○ not here: reveries models pull NAME", "dim"))]
 
 
-def _ollama(overview: ModelsOverview) -> Page:
+def _ollama_rows(overview: ModelsOverview) -> Page:
     head = line(Part("Ollama", "strong"), Part(f"  {one_line(overview.ollama_url)}", "dim"))
     if not overview.ollama_answers:
         return [head, line(Part("  nobody answers there", "dim"))]
@@ -176,7 +176,7 @@ def _probe(probe: ModelProbe) -> Page:
     told = [
         f"first token {_seconds(probe.first_token_seconds)}",
         f"{probe.tokens_per_second:.1f} tokens/s",
-        _cost(probe),
+        _probe_cost(probe),
     ]
     if probe.load_seconds >= 0.1:
         told.append(f"loaded in {_seconds(probe.load_seconds)}")
@@ -211,7 +211,7 @@ def _form(answer: str) -> Part:
             return Part("does not keep to a JSON schema: sleep falls back to extracts", "bad")
 
 
-def _cost(probe: ModelProbe) -> str:
+def _probe_cost(probe: ModelProbe) -> str:
     tokens = plural(probe.prompt_tokens + probe.completion_tokens, "token")
     if not probe.reserved_dollars:
         return f"{tokens}, $0"

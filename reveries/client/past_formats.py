@@ -118,7 +118,7 @@ def _of_chatgpt(conversation: dict[str, Any], mapping: dict[str, Any], owner: st
             continue
         at = message.get("create_time")
         last = float(at) if isinstance(at, int | float) and at > 0 else last + 1.0
-        yield _line(last, owner if role == "user" else "", CHATGPT, text)
+        yield _imported_line(last, owner if role == "user" else "", CHATGPT, text)
 
 
 def _branch(mapping: dict[str, Any], current: object) -> list[dict[str, Any]]:
@@ -148,10 +148,10 @@ def _of_claude(messages: list[Any], file: Path, where: str, owner: str) -> Itera
             said_at = iso_time(at if isinstance(at, str) else "")
         except ValueError as error:
             raise _wrong(file, f"a message of {where} has no time") from error
-        yield _line(said_at, owner if message["sender"] == "human" else "", CLAUDE, text)
+        yield _imported_line(said_at, owner if message["sender"] == "human" else "", CLAUDE, text)
 
 
-def _line(said_at: float, owner: str, assistant: str, text: str) -> ImportedTurn:
+def _imported_line(said_at: float, owner: str, assistant: str, text: str) -> ImportedTurn:
     """Of the account's holder, where `owner` is not empty; else of the assistant."""
     return ImportedTurn(said_at, owner, text, True) if owner else ImportedTurn(said_at, assistant, text)
 

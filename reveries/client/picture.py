@@ -87,7 +87,7 @@ _MEANINGS: Final = {
 def picture(shown: Neighbourhood, theme: Theme = "dusk", width: float = 1280.0) -> str:
     """The whole SVG, at least `width` wide."""
     colours = _DUSK if theme == "dusk" else _DAY
-    drawn = _drawn(shown)
+    drawn = _drawn_ties(shown)
     place = {node.episode_id: number for number, node in enumerate(shown.nodes)}
     bonds = [Bond(place[tie.first_id], place[tie.second_id], tie.strength) for tie in drawn]
     labels = [wrapped(_safe(node.label, 400)) for node in shown.nodes]
@@ -100,13 +100,13 @@ def picture(shown: Neighbourhood, theme: Theme = "dusk", width: float = 1280.0) 
     up = turned_up(spots, curves, Rect(0.0, -12.0, layout.width, layout.height))
     shades = _shades(shown, colours)
     body = [
-        _frame(whole_width, whole_height, colours, shown),
+        _picture_frame(whole_width, whole_height, colours, shown),
         _title(shown, drawn, whole_width, colours),
         f'<g transform="translate({_MARGIN:.1f} {_HEAD:.1f})">',
         *(_tie(tie, curve, colours) for tie, curve in reversed(list(zip(drawn, curves, strict=True)))),
-        *(_node(node, layout.points[number], shades[number], colours) for number, node in enumerate(shown.nodes)),
+        *(_node_svg(node, layout.points[number], shades[number], colours) for number, node in enumerate(shown.nodes)),
         *(
-            _label(node, labels[number], layout.points[number], colours, is_above=up[number])
+            _label_svg(node, labels[number], layout.points[number], colours, is_above=up[number])
             for number, node in enumerate(shown.nodes)
         ),
         "</g>",
@@ -116,7 +116,7 @@ def picture(shown: Neighbourhood, theme: Theme = "dusk", width: float = 1280.0) 
     return "\n".join(body) + "\n"
 
 
-def _drawn(shown: Neighbourhood) -> list[GraphTie]:
+def _drawn_ties(shown: Neighbourhood) -> list[GraphTie]:
     """The ties worth drawing, strongest first: what holds the picture together, and the strongest of each type."""
     place = {node.episode_id: number for number, node in enumerate(shown.nodes)}
     known = [tie for tie in shown.ties if tie.first_id in place and tie.second_id in place]
@@ -135,7 +135,7 @@ def _drawn(shown: Neighbourhood) -> list[GraphTie]:
 # --- the parts -------------------------------------------------------------------------------------------------------
 
 
-def _frame(width: float, height: float, colours: _Colours, shown: Neighbourhood) -> str:
+def _picture_frame(width: float, height: float, colours: _Colours, shown: Neighbourhood) -> str:
     about = escape(_safe(shown.title, 200))
     told = escape(f"{plural(len(shown.nodes), 'episode')} of a memory and what they hang together by.")
     return (
@@ -189,7 +189,7 @@ def _tie(tie: GraphTie, curve: Curve, colours: _Colours) -> str:
     )
 
 
-def _node(node: GraphNode, at: tuple[float, float], fill: str, colours: _Colours) -> str:
+def _node_svg(node: GraphNode, at: tuple[float, float], fill: str, colours: _Colours) -> str:
     """The ring marks what the picture is about, brighter the more the cue woke it."""
     x, y = at
     radius = _radius(node)
@@ -210,7 +210,7 @@ def _node(node: GraphNode, at: tuple[float, float], fill: str, colours: _Colours
     return "".join(parts)
 
 
-def _label(node: GraphNode, rows: list[str], at: tuple[float, float], colours: _Colours, *, is_above: bool) -> str:
+def _label_svg(node: GraphNode, rows: list[str], at: tuple[float, float], colours: _Colours, *, is_above: bool) -> str:
     x, y = at
     top = _label_top(node, rows, y, is_above=is_above) + 12.0
     halo = f'stroke="{colours.ground}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"'

@@ -25,7 +25,7 @@ def progress_bar(what: str, *, in_bytes: bool = False, as_json: bool = False) ->
     """A bar that moves when it is told to, and is gone when the work is done; with `as_json` lines, at most four a
     second, and always the first and the one that completes."""
     if as_json:
-        yield _lines("bytes" if in_bytes else "", time.monotonic)
+        yield _line_printer("bytes" if in_bytes else "", time.monotonic)
         return
     if not is_terminal(err=True):
         yield lambda now_doing, done, total: None
@@ -54,7 +54,7 @@ def progress_bar(what: str, *, in_bytes: bool = False, as_json: bool = False) ->
         yield moved
 
 
-def _lines(unit: str, seconds_now: Callable[[], float]) -> Moved:
+def _line_printer(unit: str, seconds_now: Callable[[], float]) -> Moved:
     """Lines of JSON on stderr, each a ProgressLine."""
     next_line_at = 0.0
     last: tuple[str, int, int] | None = None

@@ -24,7 +24,9 @@ def exit_code_table() -> str:
     for error in _tree(errors.ReveriesError):
         meaning = inspect.getdoc(error) or ""
         parents = error.__mro__[1:]
-        if not any(getattr(parent, "exit_code", None) == error.exit_code for parent in parents if parent in _known()):
+        if not any(
+            getattr(parent, "exit_code", None) == error.exit_code for parent in parents if parent in _known_types()
+        ):
             rows.add((error.exit_code, meaning.partition("\n")[0]))
     rows = {(code, "Something failed; the message says what." if code == 1 else text) for code, text in rows}
     lines = [f"| {code} | {text} |" for code, text in sorted(rows)]
@@ -39,7 +41,7 @@ def exit_code_table() -> str:
     return "\n".join([*head, *lines, ""])
 
 
-def _known() -> set[type]:
+def _known_types() -> set[type]:
     return set(_tree(errors.ReveriesError))
 
 

@@ -60,11 +60,11 @@ def self_history_page(history: SelfHistory, now: float) -> Page:
     if history.total > len(history.entries):
         page += [line(Part(f"  {history.total - len(history.entries)} earlier: --limit", "dim")), _EMPTY]
     for entry in history.entries:
-        page += [*_entry(entry, now), _EMPTY]
+        page += [*_history_rows(entry, now), _EMPTY]
     return [*page, line(Part("  Back to before one, and all after it: reveries self revert N", "dim"))]
 
 
-def _entry(entry: SelfChange, now: float) -> Page:
+def _history_rows(entry: SelfChange, now: float) -> Page:
     who = "you" if entry.by_owner else "sleep"
     page: Page = [
         line(Part(f"  {entry.number}", "accent"), Part(f"  {ago(entry.at, now)}", "dim"), Part(f"  {who}", "strong")),
@@ -79,7 +79,7 @@ def _entry(entry: SelfChange, now: float) -> Page:
     if not entry.changes:
         page.append(line(Part("    nothing that shows", "dim")))
     for one in entry.evidence:
-        page += _evidence(one)
+        page += _evidence_rows(one)
     return page
 
 
@@ -89,7 +89,7 @@ def _signed(sign: str, text: str, style: str) -> Page:
     return [line(mark, rows[0][0].text.strip()), *rows[1:]]
 
 
-def _evidence(one: SelfEvidence) -> Page:
+def _evidence_rows(one: SelfEvidence) -> Page:
     merged = f", now in {one_line(one.merged_into)[:_SHORT]}" if one.merged_into else ""
     page: Page = [
         line(

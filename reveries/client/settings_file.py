@@ -77,7 +77,7 @@ def write_setting(file: Path, key: str, text: str) -> object:
             f"{key} is a table of settings.", advice=f"Set one of them, e.g. reveries config set {first} ..."
         )
     with changing(file):
-        drafted = draft(file, {key: _value(text, before)})
+        drafted = draft(file, {key: _parse_value(text, before)})
         write_private(file, drafted.after)
     return setting(drafted.settings, key)
 
@@ -175,7 +175,7 @@ def _document(file: Path) -> tomlkit.TOMLDocument:
         raise ConfigError(f"The settings file {file} is nested too deeply.", advice="Take brackets away.") from error
 
 
-def _value(text: str, before: object) -> object:
+def _parse_value(text: str, before: object) -> object:
     """What `text` means for a setting that is `before` now: words need no quotes, a number may stand for a fraction."""
     if isinstance(before, str):
         return tomllib.loads(f"v = {text}")["v"] if re.fullmatch(r'"[^"\\\n]*"', text) else text

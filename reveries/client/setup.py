@@ -60,9 +60,9 @@ def options(overview: ModelsOverview, settings: Settings, suggested: SuggestedMo
     is_ollama_far = bool(overview.ollama) and (own is None or own.leaves_machine)
     auto = f"your Ollama if it has a model, else the embedded one (now: {now})"
     return [
-        _local("auto", auto, overview, settings, is_ollama_far=is_auto_far),
-        _local("embedded", embedded, overview, settings, is_ollama_far=False),
-        _local("ollama", _ollama(overview, ollamas), overview, settings, is_ollama_far=is_ollama_far),
+        _local_option("auto", auto, overview, settings, is_ollama_far=is_auto_far),
+        _local_option("embedded", embedded, overview, settings, is_ollama_far=False),
+        _local_option("ollama", _ollama_sentence(overview, ollamas), overview, settings, is_ollama_far=is_ollama_far),
         *(_hosted_option(offer, overview, settings) for offer in overview.hosted),
     ]
 
@@ -264,13 +264,15 @@ def _embedded_sentence(overview: ModelsOverview, llm: LlmSettings, suggested: Su
     return f"{one_line(name)}, {size(found.size_bytes)}, {'here' if found.is_here else 'to be fetched'}"
 
 
-def _ollama(overview: ModelsOverview, first: str) -> str:
+def _ollama_sentence(overview: ModelsOverview, first: str) -> str:
     if not overview.ollama_answers:
         return "does not answer now"
     return first or "has no model of its own yet"
 
 
-def _local(provider: str, what: str, overview: ModelsOverview, settings: Settings, *, is_ollama_far: bool) -> Option:
+def _local_option(
+    provider: str, what: str, overview: ModelsOverview, settings: Settings, *, is_ollama_far: bool
+) -> Option:
     told = receivers(settings.llm, provider, overview.ollama)
     if is_ollama_far:
         told.setdefault("", [])

@@ -43,7 +43,7 @@ def log_page(log: SleepLog, now: float) -> Page:
                 Part(f"  {ago(run.began_at, now):<16}", "dim"),
                 f" {one_line(run.depth):<6}",
                 Part(f" {_WHY.get(run.trigger, one_line(run.trigger)):<18}", "dim"),
-                f" {_counts(run)}",
+                f" {_counts_of_run(run)}",
             )
         )
         page += _outcome_rows(run)
@@ -56,11 +56,11 @@ def run_page(detail: SleepRunDetail, now: float) -> Page:
     lasted = f", {span(run.ended_at - run.began_at)}" if run.ended_at is not None else ""
     page = [
         line(Part(f"  {one_line(run.run_id)}", "accent"), Part(f"  {moment(run.began_at)}{lasted}", "dim")),
-        line(f"  {one_line(run.depth)} sleep, {_WHY.get(run.trigger, one_line(run.trigger))}: {_counts(run)}"),
+        line(f"  {one_line(run.depth)} sleep, {_WHY.get(run.trigger, one_line(run.trigger))}: {_counts_of_run(run)}"),
         *_outcome_rows(run),
     ]
     for change in detail.changes:
-        page += [_EMPTY, *_change(change)]
+        page += [_EMPTY, *_change_rows(change)]
     if detail.left_off:
         page += [_EMPTY, line(Part(f"  and {plural(detail.left_off, 'change')} more", "dim"))]
     return page
@@ -72,7 +72,7 @@ def preview_page(preview: SleepPreview) -> Page:
         return [line("There is nothing to sleep on.")]
     page: Page = []
     for change in preview.changes:
-        page += [*_change(change), _EMPTY]
+        page += [*_change_rows(change), _EMPTY]
     cost = f"{plural(preview.calls, 'call')}, {plural(preview.tokens, 'token')}, {dollars(preview.dollars)}"
     page.append(line(Part("Nothing was changed.", "strong"), f" Asking took {span(preview.seconds)}: {cost}."))
     if preview.would_ask:
@@ -112,7 +112,7 @@ def contradictions_page(found: Contradictions) -> Page:
     return [*page, line(Part("  Which holds: reveries memory contradictions settle ID --keep A|B|both", "dim"))]
 
 
-def _counts(run: SleepRun) -> str:
+def _counts_of_run(run: SleepRun) -> str:
     if run.undoes:
         return f"took back {one_line(run.undoes)[:_ID_CHARS]}"
     if run.trigger == "age":
@@ -141,7 +141,7 @@ def _outcome_rows(run: SleepRun) -> Page:
     return page
 
 
-def _change(change: SleepChange) -> Page:
+def _change_rows(change: SleepChange) -> Page:
     page = paragraph(one_line(change.line, 400), style="strong")
     for episode in change.episodes:
         page += _episode(episode)

@@ -21,12 +21,12 @@ def status_page(status: Status, now: float) -> Page:
         *_worries(status),
         *_state(status, now),
         _EMPTY,
-        *_memory(status.memory, status.last_consolidation),
+        *_memory_rows(status.memory, status.last_consolidation),
         _EMPTY,
         *_models(status.models),
-        *_vectors(status),
+        *_vector_rows(status),
         _EMPTY,
-        *_usage(status.usage, status.dollars_month),
+        *_usage_rows(status.usage, status.dollars_month),
         _EMPTY,
         field("home", one_line(status.home)),
         field("under it", Part(f"Reveries {status.reveries}, SQLite {status.sqlite_version}, {_lag(status)}", "dim")),
@@ -45,7 +45,7 @@ def memory_page(stats: MemoryStats, now: float) -> Page:
             "experiences", count(stats.experiences), Part(f"  {count(stats.unprocessed)} wait for deep sleep", "dim")
         ),
         field("episodes", count(stats.episodes), Part(f"  {count(stats.faded)} faded ({share})", "dim")),
-        *_on_disk(stats),
+        *_disk_rows(stats),
         field("links", count(links), Part(f"  {by_type}" if by_type else "", "dim")),
         field("salience", f"{stats.mean_salience:.2f} on average", Part(f"  {stats.min_salience:.2f} at least", "dim")),
         field("file", size(stats.database_bytes)),
@@ -53,7 +53,7 @@ def memory_page(stats: MemoryStats, now: float) -> Page:
     ]
 
 
-def _on_disk(stats: MemoryStats) -> Page:
+def _disk_rows(stats: MemoryStats) -> Page:
     if not stats.dormant and not stats.put_away_turns:
         return []
     slow = "; searched slowly, for sqlite-vec cannot be loaded" if stats.deep_search == "numpy" else ""
@@ -104,7 +104,7 @@ def _breaker(tripwire: dict[str, int]) -> Page:
     return [field("wellbeing", Part(", ".join(f"{one_line(k)}: {count(v)}" for k, v in sorted(seen.items())), "warn"))]
 
 
-def _memory(stats: MemoryStats, last_consolidation: str) -> Page:
+def _memory_rows(stats: MemoryStats, last_consolidation: str) -> Page:
     waiting = f"  {plural(stats.unprocessed, 'experience')} to sleep on" if stats.unprocessed else ""
     return [
         field(
@@ -131,7 +131,7 @@ def _models(models: list[ModelUse]) -> Page:
     return rows
 
 
-def _vectors(status: Status) -> Page:
+def _vector_rows(status: Status) -> Page:
     """How far a re-embedding is; nothing when there is none."""
     done, total = status.embedding_done, status.embedding_total
     is_change = status.embedding_serving != status.embedding_model
@@ -154,7 +154,7 @@ def _vectors(status: Status) -> Page:
     return rows
 
 
-def _usage(usage: list[UsageToday], dollars_month: float) -> Page:
+def _usage_rows(usage: list[UsageToday], dollars_month: float) -> Page:
     widest = max((len(one.role) for one in usage), default=0)
     rows = [_used("today" if not place else "", one, widest) for place, one in enumerate(usage)]
     return [*rows, field("this month", dollars(dollars_month))]

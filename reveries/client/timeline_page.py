@@ -31,7 +31,7 @@ def timeline_page(told: Timeline, now: float) -> Page:
         if when != day:
             page += [*([] if not page or page[-1] == _EMPTY else [_EMPTY]), _day_heading(when, now)]
             day = when
-        page += _moment(moment, width)
+        page += _moment_rows(moment, width)
     if told.lasting_gap is not None:
         page += [_EMPTY, _silence(told.lasting_gap, " until now")]
     days = len({_day(moment.happened_at) for moment in told.moments})
@@ -45,7 +45,7 @@ def _day_heading(day: dt.date, now: float) -> Line:
     return line(Part(f"  {day:%A} {day.day} {day:%B} {day.year}", "strong"), Part(near, "dim"))
 
 
-def _moment(moment: TimelineMoment, width: int) -> Page:
+def _moment_rows(moment: TimelineMoment, width: int) -> Page:
     """The hour, how much it matters, what it was, its ID at the end of the first line."""
     indent, right = 11, 2 + _SHORT
     is_thought = moment.origin == "self" and not moment.conversation_id

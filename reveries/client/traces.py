@@ -155,7 +155,7 @@ def _memory_files(database: Path) -> Iterator[Path]:
 
 def _search_file(file: Path, forms: dict[str, Form], found: TraceSearch) -> dict[str, int]:
     counts = dict.fromkeys(forms, 0)
-    for overlap, piece in _pieces(file):
+    for overlap, piece in _read_pieces(file):
         found.bytes += len(piece) - overlap
         folded = piece.lower()
         for name, form in forms.items():
@@ -177,7 +177,7 @@ def _note_longer_words(words: Iterator[str], noted: dict[str, int]) -> None:
             noted[word] = noted.get(word, 0) + 1
 
 
-def _pieces(file: Path) -> Iterator[tuple[int, bytes]]:
+def _read_pieces(file: Path) -> Iterator[tuple[int, bytes]]:
     """The bytes of a file, each piece with the end of the one before it, and how much of it that is."""
     keep = 16 * _LONGEST_WORDS
     tail = b""

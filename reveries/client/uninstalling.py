@@ -82,7 +82,7 @@ def planned(home: Home, *, purge: bool) -> Removal:
             folders += [*inside, loops, loops.parent]
         folders += [home.logs, home.backups, home.path]
     there = [file for file in dict.fromkeys(files) if os.path.lexists(file) and not file.is_dir()]
-    return Removal(there, folders, _left(home, there) if purge else [], sum(_size(file) for file in there))
+    return Removal(there, folders, _what_stays(home, there) if purge else [], sum(_size(file) for file in there))
 
 
 def _with_what_lies_beside(memory: Path) -> Iterator[Path]:
@@ -108,7 +108,7 @@ def remove(removal: Removal) -> list[str]:
     return failed
 
 
-def _left(home: Home, going: list[Path]) -> list[Path]:
+def _what_stays(home: Home, going: list[Path]) -> list[Path]:
     """What is in the home and is not ours to remove, and what a link that goes leads to: settings kept elsewhere."""
     inside = [file for file in sorted(home.path.rglob("*")) if file not in going and not file.is_dir()]
     behind = [target for file in going if file.is_symlink() and (target := file.resolve()).is_file()]

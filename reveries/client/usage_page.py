@@ -25,7 +25,7 @@ def usage_page(report: UsageReport, *, columns: int, is_plain: bool, zone: dt.tz
         _EMPTY,
         *_limits(report.limits, zone, has_bars=columns >= _MIDDLE_COLUMNS and not is_plain),
         _EMPTY,
-        *(_day_list(report.days) if is_plain else _drawn(report.days, columns)),
+        *(_day_list(report.days) if is_plain else _day_rows(report.days, columns)),
         _EMPTY,
         *paragraph(f"Prices: table {one_line(report.price_version)}.", style="dim", width=columns),
     ]
@@ -40,17 +40,17 @@ def sparkline(amounts: Sequence[float]) -> str:
 
 
 def _span(title: str, used: Sequence[UsedModel], columns: int) -> Page:
-    tokens = sum(_tokens(one) for one in used if one.role != "embedding")
+    tokens = sum(_used_tokens(one) for one in used if one.role != "embedding")
     total = f"{short_count(tokens)} tokens, {dollars(sum(one.dollars for one in used))}"
     page: Page = [line(Part(title, "strong"), Part(f"  {total}" if used else "  nothing yet", "dim"))]
     if used:
-        page += _table("by role", used, lambda one: one.role, columns)
-        page += _table("by model", used, lambda one: one.model, columns)
+        page += _usage_table("by role", used, lambda one: one.role, columns)
+        page += _usage_table("by model", used, lambda one: one.model, columns)
         page += _unknown(used, columns)
     return page
 
 
-def _table(title: str, used: Sequence[UsedModel], key: Callable[[UsedModel], str], columns: int) -> Page:
+def _usage_table(title: str, used: Sequence[UsedModel], key: Callable[[UsedModel], str], columns: int) -> Page:
     groups: dict[str, list[UsedModel]] = {}
     for one in used:
         groups.setdefault(one_line(key(one)), []).append(one)
@@ -62,7 +62,7 @@ def _table(title: str, used: Sequence[UsedModel], key: Callable[[UsedModel], str
         shown = name if len(name) <= widest else name[: widest - 1] + "…"
         row = line(f"    {shown:<{widest}}", f"{short_count(sum(one.calls for one in some)):>7} calls")
         if columns >= _MIDDLE_COLUMNS:
-            row = (*row, Part(f"{short_count(sum(_tokens(one) for one in some)):>8} tokens", "dim"))
+            row = (*row, Part(f"{short_count(sum(_used_tokens(one) for one in some)):>8} tokens", "dim"))
         row = (*row, Part(f"{dollars(sum(one.dollars for one in some)):>9}"))
         page.append((*row, Part(_in_and_out(some), "dim")) if columns >= _WIDE_COLUMNS else row)
     return page
@@ -114,7 +114,7 @@ def _limit(limit: UsageLimit, *, has_bar: bool) -> Line:
     return line(f"    {name:<14}", *drawn, Part(f"{amount:>6}", style), Part(f" of {whole}", "dim"))
 
 
-def _drawn(days: Sequence[UsedDay], columns: int) -> Page:
+def _day_rows(days: Sequence[UsedDay], columns: int) -> Page:
     if not any(day.tokens for day in days):
         return [line(Part("Days", "strong"), Part("  none with a call yet", "dim"))]
     shown = days[-max(7, columns - _INDENT - 1) :]
@@ -135,5 +135,5 @@ def _day_list(days: Sequence[UsedDay]) -> Page:
     return [line(Part("Days", "strong")), *(line(row) for row in rows)]
 
 
-def _tokens(one: UsedModel) -> int:
+def _used_tokens(one: UsedModel) -> int:
     return one.prompt_tokens + one.completion_tokens + one.unsettled_tokens

@@ -106,7 +106,7 @@ def wake(plan: WakePlan) -> Awake | FailedWake:
     plan.home.create()
     log = plan.home.logs / "daemon.out"
     child, begins_at = _start_daemon(plan, log)
-    with _told("waking"):
+    with _note_progress("waking"):
         return _wait_until_awake(plan, child, log, begins_at)
 
 
@@ -229,7 +229,7 @@ def _package_parent() -> Path:
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
+def _note_progress(what: str) -> Iterator[None]:
     """A spinner on a terminal."""
     if not is_terminal(err=True):
         yield

@@ -47,10 +47,10 @@ def _trips(report: Wellbeing) -> Page:
         return [line(Part("The breaker", "strong")), field("", "never tripped")]
     counts = ", ".join(f"{one_line(why)} {count(times)}" for why, times in sorted(report.trips_by_reason.items()))
     rows: list[Line] = [line(Part("The breaker", "strong")), field("tripped", counts)]
-    return [*rows, *(_trip(trip) for trip in report.trips)]
+    return [*rows, *(_trip_line(trip) for trip in report.trips)]
 
 
-def _trip(trip: TripTold) -> Line:
+def _trip_line(trip: TripTold) -> Line:
     told = f"{one_line(trip.explanation)} Done: {one_line(trip.response_taken)}"
     return field("", told, Part(f"  {one_line(trip.source)}, {moment(trip.happened_at)}", "dim"))
 

@@ -18,16 +18,16 @@ def why_page(why: Why, now: float) -> Page:
         line(Part(f"  {one_line(why.episode_id)[:_SHORT]}", "accent"), Part(f"  {ago(why.happened_at, now)}", "dim")),
         *paragraph(one_line(why.summary, 400), style="strong"),
         _EMPTY,
-        *_verdict(why, now),
+        *_verdict_rows(why, now),
         _EMPTY,
-        *_entry(why),
+        *_entry_rows(why),
         *_way(why),
         *_sum(why),
-        *_turns(why, now),
+        *_turns_rows(why, now),
     ]
 
 
-def _verdict(why: Why, now: float) -> Page:
+def _verdict_rows(why: Why, now: float) -> Page:
     page = [field("cue", f"“{one_line(why.cue, 300)}”")]
     if why.asked_at:
         then = f"it came {_ordinal(why.rank_then)}" if why.rank_then else "it did not surface"
@@ -44,7 +44,7 @@ def _verdict(why: Why, now: float) -> Page:
     return page
 
 
-def _entry(why: Why) -> Page:
+def _entry_rows(why: Why) -> Page:
     page: Page = [line(Part("  how it was found", "strong"))]
     nearness = f"cosine {why.cosine:.2f}"
     if why.entry is None:
@@ -68,12 +68,12 @@ def _way(why: Why) -> Page:
     start = one_line(why.entry_id)[:_SHORT]
     page.append(line(Part(f"    {start}", "accent"), f"  {one_line(why.entry_summary, 60)}"))
     for step in why.steps:
-        page.append(line(Part(f"      ↓ {_links(step)}", "dim")))
+        page.append(line(Part(f"      ↓ {_links_text(step)}", "dim")))
         page.append(line(Part(f"    {one_line(step.to_id)[:_SHORT]}", "accent"), f"  {one_line(step.to_summary, 60)}"))
     return [*page, _EMPTY]
 
 
-def _links(step: WhyStep) -> str:
+def _links_text(step: WhyStep) -> str:
     return ", ".join(f"{one_line(link.type)} {link.strength:.2f}" for link in step.links) or "a link that is gone"
 
 
@@ -116,7 +116,7 @@ def _mood(resonance: float) -> str:
     return "  it felt like this" if resonance > 1.0 else "  it felt otherwise"
 
 
-def _turns(why: Why, now: float) -> Page:
+def _turns_rows(why: Why, now: float) -> Page:
     if not why.turns:
         return [line(Part("  None of its turns was looked at closely.", "dim"))]
     page: Page = [line(Part("  its words", "strong"), Part(", best first", "dim"))]

@@ -32,7 +32,7 @@ def ago(then: float, now: float, zone: dt.tzinfo | None = None) -> str:
         return "just now"
     if 0 <= passed < _DAY:
         return f"{span(passed)} ago"
-    days = (_local(now, zone).date() - _local(then, zone).date()).days
+    days = (_local_datetime(now, zone).date() - _local_datetime(then, zone).date()).days
     if days == 1:
         return f"yesterday {clock_time(then, zone)}"
     if 0 < days < 7:
@@ -42,19 +42,19 @@ def ago(then: float, now: float, zone: dt.tzinfo | None = None) -> str:
 
 def clock_time(when: float, zone: dt.tzinfo | None = None) -> str:
     """The hour and minute, "14:02"."""
-    return _local(when, zone).strftime("%H:%M")
+    return _local_datetime(when, zone).strftime("%H:%M")
 
 
 def date(when: float, now: float, zone: dt.tzinfo | None = None) -> str:
     """The day, "4 March", with the year where it is not this one."""
-    day = _local(when, zone)
+    day = _local_datetime(when, zone)
     text = f"{day.day} {day:%B}"
-    return text if day.year == _local(now, zone).year else f"{text} {day.year}"
+    return text if day.year == _local_datetime(now, zone).year else f"{text} {day.year}"
 
 
 def moment(when: float, zone: dt.tzinfo | None = None) -> str:
     """Date and time to the minute, "2025-03-04 14:02"."""
-    return _local(when, zone).strftime("%Y-%m-%d %H:%M")
+    return _local_datetime(when, zone).strftime("%Y-%m-%d %H:%M")
 
 
 def count(number: int) -> str:
@@ -117,7 +117,7 @@ def iso_time(text: str) -> float:
         raise ValueError(str(error)) from error
 
 
-def _local(when: float, zone: dt.tzinfo | None) -> dt.datetime:
+def _local_datetime(when: float, zone: dt.tzinfo | None) -> dt.datetime:
     """A time out of the calendar's range becomes the calendar's beginning."""
     try:
         return dt.datetime.fromtimestamp(when, zone)

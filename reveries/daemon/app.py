@@ -37,7 +37,7 @@ from reveries.daemon.power import on_battery
 from reveries.daemon.recovery import live_with_recovery, supervise
 from reveries.daemon.requests.clients import AttachedClients, DetachedTasks
 from reveries.daemon.requests.dispatch import RequestDispatcher
-from reveries.daemon.safe_mode import calmed, require_memory, safe_models, told, why_after_crashes
+from reveries.daemon.safe_mode import calmed, require_memory, safe_mode_sentence, safe_models, why_after_crashes
 from reveries.daemon.schedule import Schedule, ScheduledJob
 from reveries.daemon.server import Server
 from reveries.daemon.thoughts import ThoughtsOfMemory
@@ -97,14 +97,14 @@ async def live(wake: Wake, clock: Clock) -> int:
     ):
         if why := wake.safe_because or why_after_crashes(home, clock.now()):
             require_memory(home.database(settings), home.backups)
-            wake = Wake(calmed(settings), home, wake.config_file, told(why))
+            wake = Wake(calmed(settings), home, wake.config_file, safe_mode_sentence(why))
         log.info("waking", version=__version__, is_safe=bool(why))
         begin(home, clock.now())
         if cleared := clear_broken_off(home, home.database(settings), clock.now()):
             log.info("leftovers.cleared", files=cleared)
 
         async def life(awake: asyncio.Event) -> int:
-            return await _live(wake, clock, awake, ending)
+            return await _live_until_ended(wake, clock, awake, ending)
 
         try:
             return await live_with_recovery(life, home.database(settings), home.backups, clock)
@@ -118,7 +118,7 @@ async def live(wake: Wake, clock: Clock) -> int:
             return 0
 
 
-async def _live(wake: Wake, clock: Clock, awake: asyncio.Event, ending: Ending) -> int:
+async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, ending: Ending) -> int:
     settings, home, safe_because = wake.settings, wake.home, wake.safe_because
     async with contextlib.AsyncExitStack() as stack:
         database = await open_database(home.database(settings), home.backups)
@@ -134,7 +134,7 @@ async def _live(wake: Wake, clock: Clock, awake: asyncio.Event, ending: Ending) 
         stack.push_async_callback(models.aclose)
         models.require_weights()
         answers = AnswerCounts(database)
-        memory = _memory(settings, database, models, answers, clock)
+        memory = _build_memory(settings, database, models, answers, clock)
         # Nothing of this is garbage: looking through it while it grows takes time, and each full look later would hold
         # the loop (a tenth of a second was measured at 100,000 episodes on a busy machine).
         gc.disable()
@@ -178,7 +178,9 @@ async def _live(wake: Wake, clock: Clock, awake: asyncio.Event, ending: Ending) 
     return StorageLostError.exit_code if database.is_lost else ending.exit_code
 
 
-def _memory(settings: Settings, database: Database, models: Models, answers: AnswerCounts, clock: Clock) -> Memory:
+def _build_memory(
+    settings: Settings, database: Database, models: Models, answers: AnswerCounts, clock: Clock
+) -> Memory:
     return Memory(
         MemoryParts(
             database=database,

@@ -42,7 +42,7 @@ def done(arguments: argparse.Namespace, home: Home) -> int:
         elif arguments.command.startswith("mind-"):
             _print_frame(_move(settings, home, arguments))
         elif arguments.command == "usage":
-            asyncio.run(_usage(settings, home, arguments.days))
+            asyncio.run(_print_usage(settings, home, arguments.days))
         elif arguments.command == "checkup":
             _print_frame(asyncio.run(checkup_asleep(settings, home)))
         else:
@@ -89,7 +89,7 @@ async def _overview(settings: Settings, home: Home) -> None:
     _print_frame(await models_overview(settings, tested=look_at_tier_results(home.database(settings))))
 
 
-async def _usage(settings: Settings, home: Home, days: int) -> None:
+async def _print_usage(settings: Settings, home: Home, days: int) -> None:
     """What the ledger has. Whoever was never awake has a ledger too: an empty one."""
     home.create()
     async with contextlib.AsyncExitStack() as stack:

@@ -21,7 +21,7 @@ async def make_backup(request_id: int, mind: Mind, tell: Tell) -> protocol.Backu
         loop.call_soon_threadsafe(tell, what, done, total)
 
     name, looked = await mind.copy(tell_from_anywhere)
-    return _frame(request_id, mind.home.backups, [_entry(find_backup(mind.home.backups, name), looked)])
+    return _backups_frame(request_id, mind.home.backups, [_backup_entry(find_backup(mind.home.backups, name), looked)])
 
 
 async def make_backup_asleep(settings: Settings, home: Home, clock: Clock, tell: Tell) -> protocol.Backups:
@@ -33,12 +33,12 @@ async def make_backup_asleep(settings: Settings, home: Home, clock: Clock, tell:
             name, looked = await make_copy(database, home.backups, settings.storage, clock, tell)
         finally:
             await database.aclose()
-    return _frame(0, home.backups, [_entry(find_backup(home.backups, name), looked)])
+    return _backups_frame(0, home.backups, [_backup_entry(find_backup(home.backups, name), looked)])
 
 
 def list_backups(home: Home) -> protocol.Backups:
     """Which there are; none of them is opened."""
-    return _frame(0, home.backups, [_entry(one, None) for one in backups_in(home.backups)])
+    return _backups_frame(0, home.backups, [_backup_entry(one, None) for one in backups_in(home.backups)])
 
 
 def verify_backups(home: Home, name: str, tell: Tell) -> protocol.Backups:
@@ -48,7 +48,7 @@ def verify_backups(home: Home, name: str, tell: Tell) -> protocol.Backups:
     def look(one: Backup) -> Looked:
         return look_at(one.path, lambda what, done, total: tell(f"{one.name}: {what}", done, total))
 
-    return _frame(0, home.backups, [_entry(one, look(one)) for one in wanted])
+    return _backups_frame(0, home.backups, [_backup_entry(one, look(one)) for one in wanted])
 
 
 def restore_backup(settings: Settings, home: Home, clock: Clock, name: str, tell: Tell) -> protocol.BackupRestored:
@@ -61,11 +61,11 @@ def restore_backup(settings: Settings, home: Home, clock: Clock, name: str, tell
     return protocol.BackupRestored(0, done.backup, done.missing_from, done.missing_until, done.kept)
 
 
-def _frame(request_id: int, folder: Path, backups: list[protocol.BackupEntry]) -> protocol.Backups:
+def _backups_frame(request_id: int, folder: Path, backups: list[protocol.BackupEntry]) -> protocol.Backups:
     return protocol.Backups(request_id, str(folder), backups)
 
 
-def _entry(backup: Backup, looked: Looked | None) -> protocol.BackupEntry:
+def _backup_entry(backup: Backup, looked: Looked | None) -> protocol.BackupEntry:
     found = looked or Looked(())
     return protocol.BackupEntry(
         name=backup.name,

@@ -89,7 +89,7 @@ class _Told(msgspec.Struct, frozen=True):
 def stamp_of(path: Path) -> Stamp:
     """Changes when a file is written, comes or goes."""
     found = []
-    for file in _files(path)[0]:
+    for file in _calendar_files(path)[0]:
         try:
             stat = file.stat()
         except OSError:
@@ -135,7 +135,7 @@ def read_calendars(
     found: list[CalendarOccurrence] = []
     problems: list[str] = []
     ends = clocks.monotonic() + ALL_SECONDS
-    files, count = _files(path)
+    files, count = _calendar_files(path)
     if count > MOST_FILES:
         problems.append(f"Of the {count:,} calendars in {path} the first {MOST_FILES} are read.")
     if not files:
@@ -145,14 +145,16 @@ def read_calendars(
             with _within(min(file_seconds, ends - clocks.monotonic())):
                 found += _read_file(file, since, until, zone)
         except Exception as error:  # noqa: BLE001  # A named boundary: what may trip a parser is without end.
-            problems.append(f"The calendar {one_line(file.name, 120)} cannot be read and is left out: {_why(error)}.")
+            problems.append(
+                f"The calendar {one_line(file.name, 120)} cannot be read and is left out: {_reason_text(error)}."
+            )
     unique = {occurrence.key: occurrence for occurrence in found}
     inside = [one for one in unique.values() if one.ends_at >= since and one.begins_at < until]
     inside.sort(key=lambda one: (one.begins_at, one.key))
     return CalendarRead(tuple(inside[:MOST_OCCURRENCES]), tuple(problems))
 
 
-def _why(error: Exception) -> str:
+def _reason_text(error: Exception) -> str:
     """In words of ours, or the system's. A parser quotes what it stumbled over: that is foreign text."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
@@ -161,7 +163,7 @@ def _why(error: Exception) -> str:
     return f"it is not written as calendars are ({type(error).__name__})"
 
 
-def _files(path: Path) -> tuple[list[Path], int]:
+def _calendar_files(path: Path) -> tuple[list[Path], int]:
     """The first of them by name, and how many there are. A pipe or a device, read, would never come to its end."""
     try:
         path = path.expanduser()

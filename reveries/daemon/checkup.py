@@ -91,7 +91,7 @@ async def check_models(
     findings: list[Finding] = []
     for model in embedded:
         findings += await asyncio.to_thread(_check_embedded, llm, model, models, machine or this_machine())
-    findings += list(_ollama(llm, chosen, names))
+    findings += list(_check_ollama(llm, chosen, names))
     return [*findings, *await asyncio.to_thread(_embedder, llm, models)]
 
 
@@ -155,7 +155,7 @@ def _damage(model: str, models: Path | None) -> Path | None:
         return None
 
 
-def _ollama(llm: LlmSettings, chosen: Sequence[Choice], names: Sequence[str] | None) -> Iterator[Finding]:
+def _check_ollama(llm: LlmSettings, chosen: Sequence[Choice], names: Sequence[str] | None) -> Iterator[Finding]:
     wanted = sorted({choice.model for choice in chosen if choice.provider == "ollama"})
     provider, is_served, embedder = llm.embedding_model.partition("/")
     if is_served and provider == "ollama":

@@ -32,7 +32,7 @@ async def make_copy(
     # All of it: a disk of the backups that is gone may hang at the first look into the folder.
     with database.copy_pulse.at_work():
         await asyncio.to_thread(date_back, folder, now)
-        coming = await asyncio.to_thread(_bytes_of, database.path)
+        coming = await asyncio.to_thread(_database_bytes, database.path)
         await asyncio.to_thread(remove_outlived, folder, now, share, coming)
         await asyncio.to_thread(require_room, folder, coming, settings.rest_below_free_megabytes * MEGABYTE)
         name = copy_name(now)
@@ -47,7 +47,7 @@ def copy_name(now: float) -> str:
     return f"memory-{int(now)}.db"
 
 
-def _bytes_of(database: Path) -> int:
+def _database_bytes(database: Path) -> int:
     return (database.stat().st_size if database.exists() else 0) + log_bytes(database)
 
 

@@ -32,7 +32,7 @@ class Danger:
         """What to show beside the reply to `words`; None where there is no need, or where it is switched off."""
         if not settings.enabled:
             return None
-        if not await _is_said(words) and not await self._sounds_like_it(words):
+        if not await _has_words(words) and not await self._sounds_like_it(words):
             return None
         return help_text(settings.contacts)
 
@@ -58,7 +58,7 @@ class Danger:
         return self.likeness.sounds_like_it(pieces, vectors)
 
 
-async def _is_said(words: str) -> bool:
+async def _has_words(words: str) -> bool:
     found = find_crisis(words) if len(words) <= QUICK_CHARS else await asyncio.to_thread(find_crisis, words)
     return found is not None
 

@@ -57,11 +57,11 @@ def build_embedding(llm: LlmSettings, ledger: Ledger, circuits: Circuits) -> Emb
             return None
         return behind(found)
 
-    embedder, where, weights = _chosen(llm)
+    embedder, where, weights = _choose_embedder(llm)
     return Embedding(behind(embedder), where, weights, old, embedder if weights else None)
 
 
-def _chosen(llm: LlmSettings) -> tuple[Embedder, str, tuple[str, ...]]:
+def _choose_embedder(llm: LlmSettings) -> tuple[Embedder, str, tuple[str, ...]]:
     provider, slash, name = llm.embedding_model.partition("/")
     if not slash and provider == MINILM:
         return _minilm(), "on this machine", (MINILM,)

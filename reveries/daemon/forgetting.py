@@ -31,17 +31,17 @@ _LEAST_WORDS = 4
 async def left_behind(mind: Mind, told: ForgetReport) -> list[protocol.ForgottenItem]:
     """The turns that would stay and say nearly the same as what would go, the most alike first."""
     gone = {item.id for item in told.items}
-    said = [item.text for item in told.items if item.kind == "turn" and _says_something(item.text)]
+    said = [item.text for item in told.items if item.kind == "turn" and _has_content(item.text)]
     longest = sorted(said, key=len, reverse=True)[:_CUES]
     like = await mind.memory.turns_like([text[:_CUE_CHARS] for text in longest], gone, 2 * _SHOWN)
     return [
         protocol.ForgottenItem(turn.id, "turn", turn.said_at, one_line(f"{turn.speaker}: {turn.text}"))
         for turn in like
-        if _says_something(turn.text)
+        if _has_content(turn.text)
     ][:_SHOWN]
 
 
-def _says_something(text: str) -> bool:
+def _has_content(text: str) -> bool:
     """ "I see." is like every other "I see."."""
     return len(text.split()) >= _LEAST_WORDS
 

@@ -32,7 +32,7 @@ class InFiles:
 def look(home: Home, database: Path, holds: Holds) -> InFiles:
     """What of the files holds it. Changes nothing. Slow: call it in a thread."""
     lines, drafts, caches, others = 0, list[Path](), list[Path](), list[Path]()
-    for file in _texts(home, database):
+    for file in _text_files(home, database):
         if file.is_relative_to(home.logs):
             lines += sum(holds(line) for line in _read_text(file).splitlines())
         elif holds(_read_text(file)):
@@ -118,7 +118,7 @@ def remove_copies(files: Iterator[Path]) -> int:
     return removed
 
 
-def _texts(home: Home, database: Path) -> Iterator[Path]:
+def _text_files(home: Home, database: Path) -> Iterator[Path]:
     """Everything in the home that may be text: neither the memory with its copies, nor weights, nor sockets."""
     memory = {database.name, f"{database.name}-wal", f"{database.name}-shm", f"{database.stem}.snapshot"}
     # Folders that the owner keeps elsewhere are not entered from above.

@@ -123,7 +123,7 @@ def _context_part(name: str, tokens: int, budget: int, text: str, note: str = ""
     return protocol.ContextPart(name, tokens, budget, plain(text), note)
 
 
-def _memory(
+def _context_memory(
     episode_id: str, turn_id: str, line: str, tokens: int, was_told: bool, why_not: str = ""
 ) -> protocol.ContextMemory:
     return protocol.ContextMemory(episode_id, turn_id, plain(line), tokens, was_told, one_line(why_not))
@@ -136,7 +136,7 @@ async def _tokens(text: str, count: Count) -> int:
 async def surfaced_memories(turn: LastTurn, count: Count) -> list[protocol.ContextMemory]:
     """Told first, in their order; then what was left out, the best first."""
     told = [
-        _memory(item.episode_id, item.turn_id or "", item.line, await count(item.line), True)
+        _context_memory(item.episode_id, item.turn_id or "", item.line, await count(item.line), True)
         for item in turn.prepared.told
     ]
     if turn.prepared.recall is None:
@@ -150,10 +150,10 @@ async def surfaced_memories(turn: LastTurn, count: Count) -> list[protocol.Conte
             tokens = await count(item.line)
             room = turn.style.recalled_tokens
             why = f"no room: {tokens} tokens, and {max(0, room - used)} of {room} were left"
-            left.append(_memory(item.episode_id, item.turn_id or "", item.line, tokens, False, why))
+            left.append(_context_memory(item.episode_id, item.turn_id or "", item.line, tokens, False, why))
     named = {item.episode_id for item in candidates}
     left += [
-        _memory(
+        _context_memory(
             found.episode.id,
             "",
             one_line(found.episode.summary, 160),

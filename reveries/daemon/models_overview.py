@@ -62,7 +62,7 @@ async def models_overview(
     handed_on = frozenset(model.name for model in listed or () if model.is_handed_on)
     used = in_use or InUse(choose(llm, names), fallbacks(llm, names), {}, llm.embedding_model)
     choices = used.choices
-    weights = await asyncio.to_thread(_weights, llm, choices)
+    weights = await asyncio.to_thread(_weights_offers, llm, choices)
     machine = this_machine()
     return protocol.ModelsOverview(
         request_id=0,
@@ -161,7 +161,7 @@ def _weights_state(name: str, weights: Sequence[protocol.WeightsOffer]) -> str:
     return "here" if embedders[name] else f"Not here. Fetch it: reveries models pull {name}"
 
 
-def _weights(llm: LlmSettings, choices: Mapping[Role, Choice]) -> list[protocol.WeightsOffer]:
+def _weights_offers(llm: LlmSettings, choices: Mapping[Role, Choice]) -> list[protocol.WeightsOffer]:
     folder = find_models_folder()
     known = [_weights_offer(asset, folder) for asset in manifest()]
     named = {choice.model for choice in choices.values() if choice.provider == "embedded"} | {llm.embedded.model}

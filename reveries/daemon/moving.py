@@ -23,14 +23,14 @@ def taken_out(
     InputFileError, StorageError."""
     if backup:
         source = find_backup(home.backups, backup).path
-        return _frame(file, export_mind(source, file, with_vectors=with_vectors, tell=tell))
+        return _moved_frame(file, export_mind(source, file, with_vectors=with_vectors, tell=tell))
     home.create()
     database = home.database(settings)
     with hold_lock(home, database):
         if not database.exists():
             raise NotFoundError("There is no mind in this home yet.", advice="Make one: reveries init")
         asyncio.run(_open_and_close(database, home.backups))
-        return _frame(file, export_mind(database, file, with_vectors=with_vectors, tell=tell))
+        return _moved_frame(file, export_mind(database, file, with_vectors=with_vectors, tell=tell))
 
 
 def brought_in(settings: Settings, home: Home, file: Path, tell: Tell) -> protocol.MindMoved:
@@ -46,7 +46,7 @@ def brought_in(settings: Settings, home: Home, file: Path, tell: Tell) -> protoc
             )
         moved = check_mind(file, tell)
         making = database.with_name(f"{database.name}.importing")
-        _remove(making)
+        _remove_partial(making)
         try:
             asyncio.run(_open_and_close(making, None))
             import_mind(file, making, tell)
@@ -57,8 +57,8 @@ def brought_in(settings: Settings, home: Home, file: Path, tell: Tell) -> protoc
                 f"The disk failed while {file} was brought in: {error.strerror}.", advice=f"Look at {database.parent}."
             ) from error
         finally:
-            _remove(making)
-    return _frame(file, moved)
+            _remove_partial(making)
+    return _moved_frame(file, moved)
 
 
 async def _open_and_close(path: Path, backups: Path | None) -> None:
@@ -66,10 +66,10 @@ async def _open_and_close(path: Path, backups: Path | None) -> None:
     await (await open_database(path, backups)).aclose()
 
 
-def _remove(making: Path) -> None:
+def _remove_partial(making: Path) -> None:
     for file in making.parent.glob(f"{making.name}*"):
         file.unlink()
 
 
-def _frame(file: Path, moved: Moved) -> protocol.MindMoved:
+def _moved_frame(file: Path, moved: Moved) -> protocol.MindMoved:
     return protocol.MindMoved(0, str(file), moved.rows, moved.bytes, moved.with_vectors, moved.check)

@@ -43,13 +43,13 @@ class OwnerNotes:
 
     async def may_write(self, per_day: float) -> bool:
         """Whether a thought that begins now may end with a note."""
-        at = next_note_at(per_day, _past(await self._latest()))
+        at = next_note_at(per_day, _past_notes(await self._latest()))
         return at is not None and self._clock.now() >= at
 
     async def heed(self, thought: FinishedThought, per_day: float) -> None:
         """Keep what `thought`, which is in the log, wants the owner to know."""
         text = note_in(thought)
-        latest = _past(await self._latest()) if text else []
+        latest = _past_notes(await self._latest()) if text else []
         at = next_note_at(per_day, latest)
         if not text or at is None or self._clock.now() < at or was_told(text, latest):
             return
@@ -94,7 +94,7 @@ class OwnerNotes:
         return list(await self._database.rows("notes.latest", {"limit": _LOOKED_AT}))
 
 
-def _past(rows: list[Row]) -> list[PastNote]:
+def _past_notes(rows: list[Row]) -> list[PastNote]:
     return [PastNote(row["written_at"], row["text"], row["dismissed_at"] is not None) for row in rows]
 
 

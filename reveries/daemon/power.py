@@ -51,11 +51,11 @@ def supplies_say_battery(supplies: Path) -> bool:
     except OSError:
         return False
     for supply in found:
-        match _line(supply / "type"):
-            case "Mains" | "USB" | "Wireless" if _line(supply / "online") in ("1", "2"):
+        match _first_line(supply / "type"):
+            case "Mains" | "USB" | "Wireless" if _first_line(supply / "online") in ("1", "2"):
                 return False
-            case "Battery" if _line(supply / "scope") != "Device":
-                is_discharging |= _line(supply / "status") == "Discharging"
+            case "Battery" if _first_line(supply / "scope") != "Device":
+                is_discharging |= _first_line(supply / "status") == "Discharging"
             case _:
                 pass
     return is_discharging
@@ -81,7 +81,7 @@ def _pmset() -> str:
     return done.stdout
 
 
-def _line(file: Path) -> str:
+def _first_line(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

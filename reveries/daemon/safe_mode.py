@@ -41,7 +41,7 @@ def why_after_crashes(home: Home, now: float) -> str:
     return f"It crashed {crashes} times in ten minutes while it woke." if crashes >= CRASHES_UNTIL_SAFE else ""
 
 
-def told(why: str) -> str:
+def safe_mode_sentence(why: str) -> str:
     """For `status` and every client."""
     does = "It shows, searches, exports and backs up what it knows; it does not answer, think or sleep on anything."
     return f"Safe mode. {why} {does} {IN_FULL_AGAIN}"
@@ -82,7 +82,7 @@ async def safe_models(database: Database, circuits: Circuits) -> Models:
     choice, model = Choice("no", "model", "safe mode"), NoModel()
     return Models(
         chat=dict.fromkeys(CHAT_ROLES, model),
-        embedding=Embedding(await _embedder(database), "not asked in safe mode", (), lambda model_id: None),
+        embedding=Embedding(await _embedder_of_file(database), "not asked in safe mode", (), lambda model_id: None),
         choices=dict.fromkeys(CHAT_ROLES, choice),
         fallbacks=dict.fromkeys(CHAT_ROLES, ()),
         circuits=circuits,
@@ -126,7 +126,7 @@ class NoEmbedder:
         return
 
 
-async def _embedder(database: Database) -> NoEmbedder:
+async def _embedder_of_file(database: Database) -> NoEmbedder:
     """One of the name that the vectors in the file have, so that nothing is taken for a change of the embedder."""
     serving = await database.rows("vectors.serving")
     recorded = str(serving[0]["model_id"]) if serving else ""
@@ -135,7 +135,7 @@ async def _embedder(database: Database) -> NoEmbedder:
 
 
 def _with_what_can_be_read(file: Path) -> Settings:
-    settings, tables = load_settings(None), _tables(file)
+    settings, tables = load_settings(None), _read_tables(file)
     replace = msgspec.structs.replace
     path = _text(tables, "storage", "db_path", settings.storage.db_path, file)
     return replace(
@@ -156,7 +156,7 @@ def _text(tables: dict[str, object], table: str, key: str, default: str, needed_
     return default
 
 
-def _tables(file: Path) -> dict[str, object]:
+def _read_tables(file: Path) -> dict[str, object]:
     try:
         return read_toml(file)
     except ConfigError:

@@ -153,7 +153,7 @@ class ThoughtLog:
     async def entries(self, since: float, limit: int) -> list[ThoughtEntry]:
         """The log, oldest first."""
         rows = await self._database.rows("monologue_state.thoughts_since", {"since": since, "limit": limit})
-        return [_entry(row, self._summary) for row in rows]
+        return [_entry_from_row(row, self._summary) for row in rows]
 
     async def last_recalled(self) -> frozenset[str]:
         """The episodes that the last thought had before it."""
@@ -262,7 +262,7 @@ def _broken_off_in(row: Row) -> _UnderWay | None:
     return msgspec.convert(under_way, _UnderWay) if under_way and str(row["last_buffer"]).strip() else None
 
 
-def _entry(row: Row, summary_of: Callable[[str], str]) -> ThoughtEntry:
+def _entry_from_row(row: Row, summary_of: Callable[[str], str]) -> ThoughtEntry:
     recalled: Sequence[str] = json.loads(row["recalled"])
     return ThoughtEntry(
         thought_id=row["id"],

@@ -144,10 +144,10 @@ def where_tasks_wait() -> list[str]:
     """Name and innermost places of each task but those of clients: "schedule: schedule.py:62 mind.py:310"."""
     tasks = sorted(asyncio.all_tasks(), key=lambda task: task.get_name())
     ours = [task for task in tasks if not task.get_name().startswith(_OF_CLIENTS)]
-    return [f"{task.get_name()}: {' '.join(_places(task)[-3:])}" for task in ours[:_TASKS_IN_LOG]]
+    return [f"{task.get_name()}: {' '.join(_stack_places(task)[-3:])}" for task in ours[:_TASKS_IN_LOG]]
 
 
-def _places(task: "asyncio.Task[object]") -> list[str]:
+def _stack_places(task: "asyncio.Task[object]") -> list[str]:
     """From the outermost coroutine inwards, as far as one waits for the next."""
     places: list[str] = []
     awaited: object = task.get_coro()

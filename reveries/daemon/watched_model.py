@@ -16,7 +16,7 @@ from reveries.errors import ModelAnswerError, ReveriesError
 from reveries.llm.base import ChatMessage, ChatModel, Delta, Embedder, Finished, Prompt, Role, StreamEvent
 from reveries.llm.structured import parse
 from reveries.safety.breaker import loop_verdict
-from reveries.safety.kept_text import kept_verdict, meaning_verdict, sentences_of
+from reveries.safety.kept_text import answer_sentences, kept_verdict, meaning_verdict
 from reveries.safety.likeness import Likeness, load_likeness
 from reveries.safety.repetition import LoopFinder
 from reveries.safety.verdict import CONTINUE, TripReason, Verdict
@@ -90,7 +90,7 @@ class WatchedModel:
     async def _weigh_meaning(self, answer: object, likeness: Likeness) -> Verdict:
         if self._embedder is None or self._embedder.model_id != likeness.model_id or not self._settings.enabled:
             return CONTINUE
-        for sentences in sentences_of(answer):
+        for sentences in answer_sentences(answer):
             try:
                 vectors = await self._embedder.embed(sentences)
             except ReveriesError:  # What cannot be embedded now was weighed by its words.

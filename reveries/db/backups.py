@@ -417,7 +417,7 @@ def described(restored: Restored) -> str:
     return f"The memory was put back from the backup {restored.backup}. {restored.why} {missing}{kept}"
 
 
-def _tables(connection: "dbapi.Connection") -> set[str]:
+def _table_names(connection: "dbapi.Connection") -> set[str]:
     return {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
@@ -431,14 +431,14 @@ def _count_rows(connection: "dbapi.Connection") -> int:
 def wrong_structure(connection: "dbapi.Connection") -> list[str]:
     """What is wrong with an open memory itself, and with what its rows refer to. Reads all of it."""
     problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)") if row[0] != "ok"]
-    if missing := {"turns", "episodes"} - _tables(connection):
+    if missing := {"turns", "episodes"} - _table_names(connection):
         return [*problems, f"It is no memory: there is no table {sorted(missing)[0]}."]
     astray = connection.execute("PRAGMA foreign_key_check").fetchmany(_SHOWN_PROBLEMS)
     return [*problems, *(f"A row of {row[0]} refers to nothing." for row in astray)]
 
 
 def _rotten_rows(connection: "dbapi.Connection", tell: Tell) -> Iterator[str]:
-    there = _tables(connection)
+    there = _table_names(connection)
     tables = [(table, columns) for table, columns in CHECKSUMMED.items() if table in there]
     counts = [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table, _ in tables]  # noqa: S608
     total, done = sum(counts), 0

@@ -140,9 +140,9 @@ def _with_indexes_made_anew(path: Path) -> str:
     finally:
         if not is_mended:  # What stays as it was needs no copy.
             take_back(path, told)
-            _remove(_kept_before(path) - before)
+            _remove_files(_kept_before(path) - before)
         elif is_kept:  # One copy is enough.
-            _remove(one for one in before if one not in (kept, log_of(kept)) and str(one) not in untold(path))
+            _remove_files(one for one in before if one not in (kept, log_of(kept)) and str(one) not in untold(path))
     return told if is_mended else ""
 
 
@@ -154,7 +154,7 @@ def _kept_before(path: Path) -> set[Path]:
     return set(path.parent.glob(f"{path.name}.replaced-*.harmed*"))
 
 
-def _remove(files: Iterable[Path]) -> None:
+def _remove_files(files: Iterable[Path]) -> None:
     for file in files:
         file.unlink(missing_ok=True)
 
@@ -170,7 +170,7 @@ def _keep(path: Path, kept: Path) -> bool:
             copy_new(log_of(path), log_of(kept))
         copy_new(path, partial)
     except OSError as error:
-        _remove((partial, log_of(kept)))
+        _remove_files((partial, log_of(kept)))
         if is_full(error):
             return False
         raise

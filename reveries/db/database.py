@@ -26,7 +26,7 @@ from reveries.db.reading import (
     Reader,
     Row,
     StatementDeadline,
-    moment_of,
+    open_snapshot,
     rows_of,
     rows_of_text,
 )
@@ -190,7 +190,7 @@ class Database:
             # Not while the file is written anew: it would read one that nobody else has.
             async with self._lock:
                 with storage_errors():
-                    beside = await asyncio.to_thread(moment_of, self.path, self.has_vector_search)
+                    beside = await asyncio.to_thread(open_snapshot, self.path, self.has_vector_search)
             try:
                 yield DatabaseSnapshot(beside)
             finally:

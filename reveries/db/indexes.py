@@ -20,7 +20,7 @@ def may_be_alone(path: Path) -> bool:
     can be read itself, tells of what its table has not. Changes nothing. Reads all of the file."""
     try:
         with contextlib.closing(connect_to_look(path)) as connection:
-            tables = _tables(connection)
+            tables = _indexed_tables(connection)
             entries = [one for table in tables for one in _looks_for_what_only_an_index_has(connection, table)]
             connection.text_factory = bytes  # What is no text is for the checksums to say.
             for table in tables:
@@ -57,7 +57,7 @@ def made_anew(path: Path, before_it_counts: Callable[[], None]) -> bool:
     return False
 
 
-def _tables(connection: "dbapi.Connection") -> list[str]:
+def _indexed_tables(connection: "dbapi.Connection") -> list[str]:
     """All but those that an extension keeps, which may not be here: what they are made of is among the others."""
     plain = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"
     return [str(row[0]) for row in connection.execute(plain)]
@@ -80,8 +80,8 @@ def _looks_for_what_only_an_index_has(connection: "dbapi.Connection", table: str
         there = [str(row[2]) for row in connection.execute(f"PRAGMA index_xinfo({_quote_name(name)})") if row[2]]
         named = list(dict.fromkeys([*key, *there]))
         where = f"WHERE {_condition(connection, name)}" if is_partial else ""
-        taken = ", ".join(f"{_column(one)} AS k{place}" for place, one in enumerate(named))
-        alike = " AND ".join(f"held.{_column(one)} IS entry.k{place}" for place, one in enumerate(named))
+        taken = ", ".join(f"{_quote_column(one)} AS k{place}" for place, one in enumerate(named))
+        alike = " AND ".join(f"held.{_quote_column(one)} IS entry.k{place}" for place, one in enumerate(named))
         yield (
             f"SELECT 1 FROM (SELECT {taken} FROM {_quote_name(table)} INDEXED BY {_quote_name(name)} {where}) AS entry "  # noqa: S608
             f"WHERE NOT EXISTS (SELECT 1 FROM {_quote_name(table)} AS held {held_by} WHERE {alike}"
@@ -110,7 +110,7 @@ def _finds_something(connection: "dbapi.Connection", statement: str) -> bool:
         return False
 
 
-def _column(name: str) -> str:
+def _quote_column(name: str) -> str:
     return name if name == "rowid" else _quote_name(name)
 
 

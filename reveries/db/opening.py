@@ -51,7 +51,7 @@ async def _open_checked(path: Path, backups: Path | None, *, with_vector_search:
         notice = await _to_its_end(partial(_try_to_open, path, backups, pages))
         connection = await connected(path, with_vector_search)
         try:
-            has_vector_search = await _answers(connection, "SELECT vec_version()")
+            has_vector_search = await _does_answer(connection, "SELECT vec_version()")
         except BaseException:  # Somebody may be told to end right here: its thread would keep the process.
             await connection.close()
             raise
@@ -80,7 +80,7 @@ async def _open_checked(path: Path, backups: Path | None, *, with_vector_search:
             await _bring_up_to_date(database, connection, backups)
         # Words leave the index with their text, not at the next merge. SQLite before 3.42 cannot: there they go then.
         with contextlib.suppress(DiskFullError), database.noticing_loss():
-            await _answers(connection, "INSERT INTO deep_words (deep_words, rank) VALUES ('secure-delete', 1)")
+            await _does_answer(connection, "INSERT INTO deep_words (deep_words, rank) VALUES ('secure-delete', 1)")
     except BaseException:
         await connection.close()
         raise
@@ -134,7 +134,7 @@ def _join_notices(*sentences: str) -> str:
     return found
 
 
-async def _answers(connection: aiosqlite.Connection, statement: str) -> bool:
+async def _does_answer(connection: aiosqlite.Connection, statement: str) -> bool:
     """Whether SQLite knows what `statement` asks of it. Raises StorageError when it knows and the disk does not."""
     try:
         await connection.execute_fetchall(statement)

@@ -61,7 +61,7 @@ class PageSums:
             return []
         page_bytes, wanted = noted
         with self._database.open("rb") as file:
-            found = np.fromiter(_sums(file, page_bytes), _SUM)
+            found = np.fromiter(_page_sums(file, page_bytes), _SUM)
         both = min(len(found), len(wanted))
         differ = np.nonzero((wanted[:both] != found[:both]) & (wanted[:both] != _UNKNOWN))[0] + 1
         in_log = read_log(log_of(self._database)).crc_of
@@ -143,7 +143,7 @@ class PageSums:
             if not page_bytes:
                 return
             file.seek(0)
-            sums = np.fromiter(_sums(file, page_bytes), _SUM).tobytes()
+            sums = np.fromiter(_page_sums(file, page_bytes), _SUM).tobytes()
         self._page_bytes, self._left_as = page_bytes, self._state()
         write_new(self._beside, self._head(sums).ljust(_SUMS_AT, b"\0") + sums)
 
@@ -179,7 +179,7 @@ def _offset_of_page(page: int) -> int:
     return _SUMS_AT + _SUM.itemsize * (page - 1)
 
 
-def _sums(file: BinaryIO, page_bytes: int) -> Iterator[int]:
+def _page_sums(file: BinaryIO, page_bytes: int) -> Iterator[int]:
     while piece := memoryview(file.read(_PIECE_BYTES - _PIECE_BYTES % page_bytes)):
         for begin in range(0, len(piece), page_bytes):
             yield zlib.crc32(piece[begin : begin + page_bytes])

@@ -75,7 +75,7 @@ def export_mind(database: Path, target: Path, *, with_vectors: bool, tell: Tell)
         with contextlib.closing(connect_to_look(database)) as look, partial.open("xb") as file:
             is_ours = True
             os.fchmod(file.fileno(), 0o600)
-            moved = _write_all(look, file.write, with_vectors=with_vectors, tell=tell)
+            moved = _write_tables(look, file.write, with_vectors=with_vectors, tell=tell)
             file.flush()
             os.fsync(file.fileno())
         # Whatever came there meanwhile stays, too.
@@ -103,9 +103,9 @@ def check_mind(source: Path, tell: Tell) -> Moved:
     """Read all of `source` and compare every checksum; changes nothing. Raises InputFileError, InputDataError naming
     the line, and DatabaseTooNewError."""
     rows, with_vectors, is_ended, total = 0, False, False, _Total()
-    for number, line, raw in _lines(source):
+    for number, line, raw in _read_lines(source):
         if is_ended:
-            raise _wrong(f"{source} line {number}", "something stands behind the last line")
+            raise _mind_file_error(f"{source} line {number}", "something stands behind the last line")
         if number == 1:
             with_vectors = _header(line, source)
         elif "end" in line:
@@ -151,7 +151,7 @@ def import_mind(source: Path, empty: Path, tell: Tell) -> None:
 # --- out -------------------------------------------------------------------------------------------------------------
 
 
-def _write_all(look: "dbapi.Connection", write: Callable[[bytes], int], *, with_vectors: bool, tell: Tell) -> Moved:
+def _write_tables(look: "dbapi.Connection", write: Callable[[bytes], int], *, with_vectors: bool, tell: Tell) -> Moved:
     total, rows, size = _Total(), 0, 0
 
     def put(line: dict[str, object]) -> None:
@@ -196,7 +196,7 @@ def _doors_open(connection: "dbapi.Connection") -> Iterator[None]:
 
 def _fill_tables(connection: "dbapi.Connection", source: Path, tell: Tell) -> None:
     tables, done = _Tables(connection), 0
-    for number, line, _ in _lines(source):
+    for number, line, _ in _read_lines(source):
         if number == 1 or "end" in line:
             continue
         where = f"{source} line {number}"
@@ -206,7 +206,7 @@ def _fill_tables(connection: "dbapi.Connection", source: Path, tell: Tell) -> No
             tell(done, 0)
 
 
-def _lines(source: Path) -> Iterator[tuple[int, dict[str, Any], bytes]]:
+def _read_lines(source: Path) -> Iterator[tuple[int, dict[str, Any], bytes]]:
     """The lines with their numbers, decoded and raw."""
     try:
         with source.open("rb") as file:
@@ -215,7 +215,7 @@ def _lines(source: Path) -> Iterator[tuple[int, dict[str, Any], bytes]]:
                 number += 1
                 where = f"{source} line {number}"
                 if not raw.endswith(b"\n"):
-                    raise _wrong(where, "it ends in the middle, or is longer than any line may be")
+                    raise _mind_file_error(where, "it ends in the middle, or is longer than any line may be")
                 yield number, _decode_line(raw, where), raw[:-1]
     except OSError as error:
         raise InputFileError(
@@ -227,9 +227,9 @@ def _decode_line(raw: bytes, where: str) -> dict[str, Any]:
     try:
         line = msgspec.json.decode(raw)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise _wrong(where, "it is not JSON") from error
+        raise _mind_file_error(where, "it is not JSON") from error
     if not isinstance(line, dict):
-        raise _wrong(where, "it is no JSON object")
+        raise _mind_file_error(where, "it is no JSON object")
     return line
 
 
@@ -250,9 +250,9 @@ def _table_and_row(line: dict[str, Any], where: str) -> tuple[str, dict[str, Any
     """Raises InputDataError unless the line is what was written."""
     table, row, check = line.get("table"), line.get("row"), line.get("check")
     if not isinstance(table, str) or not isinstance(row, dict) or not isinstance(check, str):
-        raise _wrong(where, "it is no row of a mind")
+        raise _mind_file_error(where, "it is no row of a mind")
     if _checksum_of_row(table, row) != check:
-        raise _wrong(where, "its checksum does not fit: it is not what was written")
+        raise _mind_file_error(where, "its checksum does not fit: it is not what was written")
     return table, row
 
 
@@ -277,11 +277,11 @@ class _Tables:
 
 def _insert(connection: "dbapi.Connection", tables: _Tables, table: str, row: dict[str, Any], where: str) -> None:
     if not (statement := tables.statement(table, row)):
-        raise _wrong(where, f"there is no table {table[:40]!r} with these columns in a mind of this format")
+        raise _mind_file_error(where, f"there is no table {table[:40]!r} with these columns in a mind of this format")
     try:
         connection.execute(statement, [_inward(value) for value in row.values()])
     except (dbapi.Error, ValueError, TypeError, OverflowError) as error:
-        raise _wrong(where, f"its row does not fit into {table} ({error})") from error
+        raise _mind_file_error(where, f"its row does not fit into {table} ({error})") from error
 
 
 def _inward(value: object) -> object:
@@ -297,10 +297,10 @@ def _inward(value: object) -> object:
 def _compare_end(line: dict[str, Any], rows: int, check: str, where: str) -> None:
     end = line["end"]
     if not isinstance(end, dict) or end.get("rows") != rows or end.get("check") != check:
-        raise _wrong(where, "the checksum of the whole file does not fit: lines are missing or were changed")
+        raise _mind_file_error(where, "the checksum of the whole file does not fit: lines are missing or were changed")
 
 
-def _wrong(where: str, what: str) -> InputDataError:
+def _mind_file_error(where: str, what: str) -> InputDataError:
     return InputDataError(
         f"{where}: {what}. Nothing was imported.", advice="Copy the file again, or export again where it came from."
     )

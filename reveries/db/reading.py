@@ -60,7 +60,7 @@ class DatabaseSnapshot:
             return self._connection.execute(statements()[name], parameters or {}).fetchall()
 
 
-def moment_of(path: Path, with_vector_search: bool) -> "dbapi.Connection":
+def open_snapshot(path: Path, with_vector_search: bool) -> "dbapi.Connection":
     """A connection that reads what is committed now, until it is closed. Slow: call it in a thread."""
     connection = connect_beside(path, with_vector_search)
     try:

@@ -31,7 +31,7 @@ def seal(file: Path, known: bytes = b"") -> None:
     """Write down what `file` is. Only while nobody has it open: on POSIX, closing it here would drop SQLite's locks.
     Reads all of it, unless its digest is known. A seal that cannot be written is none."""
     with contextlib.suppress(OSError):
-        beside, state = _beside(file), file.stat()
+        beside, state = _seal_beside(file), file.stat()
         write_new(beside, msgspec.json.encode(Seal(state.st_size, state.st_mtime_ns, known or digest(file))))
 
 
@@ -39,7 +39,7 @@ def is_broken(file: Path) -> bool:
     """Whether `file` is not what it was sealed as, though nobody wrote to it. False where there is no seal that counts.
     Only while nobody has it open. Raises OSError."""
     try:
-        sealed = msgspec.json.decode(_beside(file).read_bytes(), type=Seal)
+        sealed = msgspec.json.decode(_seal_beside(file).read_bytes(), type=Seal)
     except (OSError, msgspec.MsgspecError):
         return False
     state = file.stat()
@@ -50,20 +50,20 @@ def is_broken(file: Path) -> bool:
 
 def is_sealed(file: Path) -> bool:
     """Whether there is a seal of `file`, one that counts or not: nobody has opened it since it was closed."""
-    return _beside(file).exists()
+    return _seal_beside(file).exists()
 
 
 def unseal(file: Path) -> None:
     """Remove the seal of `file`, before anybody writes to it: the time of a file may reach the disk long after what was
     written, and a power cut between the two would make a whole file look broken. On the disk when this returns."""
-    beside = _beside(file)
+    beside = _seal_beside(file)
     if not beside.exists():
         return
     beside.unlink()
     sync_to_disk(file.parent)
 
 
-def _beside(file: Path) -> Path:
+def _seal_beside(file: Path) -> Path:
     return file.with_name(f"{file.name}.seal")
 
 

@@ -70,7 +70,7 @@ async def remove(transaction: Transaction, table: StoredVectorTable, row_ids: Se
     await transaction.run_text_many(statement, [(row_id,) for row_id in row_ids])
 
 
-async def nearest(database: Database, table: StoredVectorTable, vector: bytes, count: int) -> list[int]:
+async def nearest_rows(database: Database, table: StoredVectorTable, vector: bytes, count: int) -> list[int]:
     """The ids of the `count` (4,096 at most) vectors nearest to `vector`, nearest first."""
     statement = (
         f"SELECT rowid AS id FROM deep_vectors_{table.number} WHERE vector MATCH vec_quantize_int8(?, 'unit') AND k = ?"  # noqa: S608

@@ -147,7 +147,7 @@ def _round_of(file: BinaryIO) -> _Round | None:
         return None
     order = ">u4" if magic & 1 else "<u4"
     checked = np.frombuffer(head[:_CHECKED_OF_HEAD], order).astype(np.uint32)
-    is_whole = (checked @ _weights(len(checked))).tolist() == [first, second]
+    is_whole = (checked @ _word_weights(len(checked))).tolist() == [first, second]
     return _Round(head, order, page_bytes, tuple(salts), is_whole, (first, second), _HEAD.size)
 
 
@@ -181,7 +181,7 @@ def _sums(frames: NDArray[np.uint8], order: str) -> Words:
     """What each frame adds to the checksum, (frames, 2)."""
     checked = np.concatenate((frames[:, :_CHECKED_OF_FRAME], frames[:, _FRAME.size :]), axis=1)
     words = checked.view(order).astype(np.uint32)
-    return words @ _weights(words.shape[1])
+    return words @ _word_weights(words.shape[1])
 
 
 # The checksum goes through pairs of words (a, b): s1 += a + s2, s2 += b + s1. That is linear (mod 2^32), so what a
@@ -191,7 +191,7 @@ _OF_ITS_WORDS: Final = np.array([[1, 0], [1, 1]], np.uint32)
 
 
 @functools.cache
-def _weights(words: int) -> Words:
+def _word_weights(words: int) -> Words:
     """(words, 2): how much each word counts in the two sums."""
     rows, later = [], _OF_ITS_WORDS
     for _ in range(words // 2):

@@ -21,7 +21,7 @@ from reveries.llm.circuit import (
     wait_seconds,
     what_it_means,
 )
-from reveries.llm.faults import told
+from reveries.llm.faults import fault_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,13 +99,15 @@ class Circuits:
         return [(name, self._told(name, circuit)) for name, circuit in known if circuit.last_fault is refused]
 
     def _told(self, provider: str, circuit: Circuit) -> str:
-        since = _time(circuit.opened_at or circuit.failed_at)
+        since = _time_text(circuit.opened_at or circuit.failed_at)
         if circuit.last_fault is ModelFault.KEY_REFUSED:
             after = "Put the key or the account right; your next message tries it again."
         elif circuit.next_try_at <= self._now():
             after = "It is tried again when there is something to ask."
         else:
-            after = f"Thinking and sleep try it again at {_time(circuit.next_try_at)}, your next message before that."
+            after = (
+                f"Thinking and sleep try it again at {_time_text(circuit.next_try_at)}, your next message before that."
+            )
         return f"{provider} fails since {since}: {circuit.last_error} {after}"
 
     def _now(self) -> float:
@@ -134,7 +136,7 @@ async def open_circuits(database: Database, clock: Clock, chance: Random) -> Cir
 
 
 def _kept_words(provider: str, fault: ModelFault | None) -> str:
-    return told(provider, fault, None) if fault is not None else ""
+    return fault_sentence(provider, fault, None) if fault is not None else ""
 
 
 def _questions(provider: str, role: Role) -> str:
@@ -155,5 +157,5 @@ def _circuit(row: Row) -> Circuit:
     )
 
 
-def _time(unix_seconds: float) -> str:
+def _time_text(unix_seconds: float) -> str:
     return datetime.fromtimestamp(unix_seconds).astimezone().strftime("%H:%M")

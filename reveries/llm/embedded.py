@@ -163,7 +163,7 @@ class EmbeddedModel:
                 request = process.client.stream("POST", "/v1/chat/completions", json=_request(prompt))
                 async with request as response:
                     if response.status_code != httpx.codes.OK:
-                        raise _refusal(self.name, await response.aread())
+                        raise _refusal_error(self.name, await response.aread())
                     async with (
                         contextlib.aclosing(data_lines(response.aiter_bytes())) as lines,
                         contextlib.aclosing(_events(lines, self.name)) as events,
@@ -340,7 +340,7 @@ def _usage(wire: _WireUsage) -> Usage:
     return Usage(wire.prompt_tokens, wire.completion_tokens, cached)
 
 
-def _refusal(model: str, body: bytes) -> ModelUnavailableError:
+def _refusal_error(model: str, body: bytes) -> ModelUnavailableError:
     """A request that the server did not accept, e.g. one longer than the context."""
     try:
         error = msgspec.json.decode(body, type=_Chunk).error

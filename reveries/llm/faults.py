@@ -85,7 +85,7 @@ def is_worth_another_try(error: ModelUnavailableError) -> bool:
     return error.fault not in _NOT_AGAIN
 
 
-def told(name: str, fault: ModelFault, status: int | None, said: str = "") -> str:
+def fault_sentence(name: str, fault: ModelFault, status: int | None, said: str = "") -> str:
     """What happened to a call of `name`, in a sentence for a person; `said` are the provider's own words.
 
     A library's language (class names, parsers' positions, markup) is left out: it helps nobody who reads a chat.

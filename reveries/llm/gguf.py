@@ -31,7 +31,7 @@ def read_head(path: Path) -> GgufHead:
     """Read the head of `path`. Raises ModelError for what is no GGUF file, or is cut off; OSError."""
     try:
         with path.open("rb") as file:
-            return _head(_pairs(file))
+            return _read_head(_pairs(file))
     except (struct.error, ValueError, UnicodeDecodeError) as error:
         raise ModelError(
             f"The file {path} is no GGUF model that can be read: {error}.",
@@ -39,7 +39,7 @@ def read_head(path: Path) -> GgufHead:
         ) from error
 
 
-def _head(pairs: dict[str, object]) -> GgufHead:
+def _read_head(pairs: dict[str, object]) -> GgufHead:
     kind = pairs.get("general.architecture", "")
 
     def number(name: str) -> int:
@@ -61,24 +61,24 @@ def _pairs(file: BinaryIO) -> dict[str, object]:
     """The named values up to those of the tokenizer, which are many and of which nothing is needed."""
     if file.read(4) != _MAGIC:
         raise ValueError("it does not begin like one")
-    _, _, count = _numbers(file, "IQQ")
+    _, _, count = _read_numbers(file, "IQQ")
     if count > _MAX_PAIRS:
         raise ValueError(f"it names {count} values")
     found: dict[str, object] = {}
     for _ in range(int(count)):
-        key = _text(file)
+        key = _read_text_value(file)
         if key.startswith("tokenizer."):
             break
-        found[key] = _value(file, int(_numbers(file, "I")[0]))
+        found[key] = _value(file, int(_read_numbers(file, "I")[0]))
     return found
 
 
 def _value(file: BinaryIO, kind: int) -> object:
     if kind == _STRING:
-        return _text(file)
+        return _read_text_value(file)
     if kind != _ARRAY:
-        return _numbers(file, _format(kind))[0]
-    item, count = (int(number) for number in _numbers(file, "IQ"))
+        return _read_numbers(file, _format(kind))[0]
+    item, count = (int(number) for number in _read_numbers(file, "IQ"))
     if count > _MAX_KEPT_ITEMS:
         raise ValueError(f"a list of {count} stands where none should")
     return [_value(file, item) for _ in range(count)]
@@ -90,13 +90,13 @@ def _format(kind: int) -> str:
     return _NUMBERS[kind]
 
 
-def _numbers(file: BinaryIO, form: str) -> tuple[int | float | bool, ...]:
+def _read_numbers(file: BinaryIO, form: str) -> tuple[int | float | bool, ...]:
     layout = struct.Struct(f"<{form}")
     return layout.unpack(file.read(layout.size))
 
 
-def _text(file: BinaryIO) -> str:
-    (length,) = _numbers(file, "Q")
+def _read_text_value(file: BinaryIO) -> str:
+    (length,) = _read_numbers(file, "Q")
     if length > _MAX_TEXT_BYTES:
         raise ValueError(f"a text of {length} bytes stands where none should")
     return file.read(int(length)).decode("utf-8", "replace")

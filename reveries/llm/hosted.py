@@ -17,7 +17,7 @@ from reveries.config import LimitSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent, Usage
 from reveries.llm.endpoints import Endpoint, wire_address
-from reveries.llm.faults import fault_of_status, retry_after_seconds, told, told_usage
+from reveries.llm.faults import fault_of_status, fault_sentence, retry_after_seconds, told_usage
 from reveries.llm.hosted_import import deafen, import_litellm
 from reveries.llm.limits import bounded
 from reveries.llm.template_marks import wire_messages
@@ -110,9 +110,9 @@ class HostedModel:
             chunks = cast("AsyncIterator[object]", await module.acompletion(**self._request(prompt)))
             async with _closing_stream(chunks):
                 async for chunk in chunks:
-                    text, ended = _choice(chunk)
+                    text, ended = _read_choice(chunk)
                     reason = ended or reason
-                    usage = _usage(chunk) or usage
+                    usage = _usage_of_chunk(chunk) or usage
                     if text:
                         has_begun = True
                         yield Delta(text)
@@ -170,7 +170,7 @@ class HostedModel:
                 retry_after_seconds=retry_after_seconds(retry_after(error), time.time()),
             )
         return ModelUnavailableError(
-            told(self.name, fault, status, said),
+            fault_sentence(self.name, fault, status, said),
             advice="Ask again, or look at its status.",
             fault=fault,
             retry_after_seconds=retry_after_seconds(retry_after(error), time.time()),
@@ -225,7 +225,7 @@ async def _closing_stream(chunks: AsyncIterator[object]) -> AsyncGenerator[None,
             await close()
 
 
-def _choice(chunk: object) -> tuple[str, FinishReason | None]:
+def _read_choice(chunk: object) -> tuple[str, FinishReason | None]:
     """The next piece, and whether it is the last. One answer was asked for: any other one in the stream is not read."""
     choices = [choice for choice in getattr(chunk, "choices", None) or () if not getattr(choice, "index", 0)]
     if not choices:
@@ -248,7 +248,7 @@ def _was_counted(chunks: object) -> bool:
     return not isinstance(received, list) or any(getattr(chunk, "usage", None) is not None for chunk in received)
 
 
-def _usage(chunk: object) -> Usage | None:
+def _usage_of_chunk(chunk: object) -> Usage | None:
     wire = getattr(chunk, "usage", None)
     cached = getattr(getattr(wire, "prompt_tokens_details", None), "cached_tokens", None)
     return told_usage(getattr(wire, "prompt_tokens", None), getattr(wire, "completion_tokens", None), cached)

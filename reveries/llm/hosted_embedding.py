@@ -15,7 +15,7 @@ from reveries.config import LimitSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.embedding_wire import EmbeddingWire, Refused
 from reveries.llm.endpoints import NO_KEY, OWN_ADDRESSES
-from reveries.llm.faults import retry_after_seconds, told
+from reveries.llm.faults import fault_sentence, retry_after_seconds
 from reveries.llm.hosted import KEY_ADVICE, fault_of, require_key
 from reveries.llm.remote_embedding import RemoteEmbedder, not_vectors
 
@@ -62,7 +62,7 @@ class HostedEmbedder(RemoteEmbedder):
             )
         except (Refused, httpx.HTTPError, msgspec.MsgspecError, OSError, RecursionError, UnicodeDecodeError) as error:
             raise self._explained(error) from error
-        return self._rows(answer), _tokens(answer)
+        return self._rows(answer), _billed_tokens(answer)
 
     def _rows(self, answer: object) -> list[object]:
         """The rows by their own numbers, which need not be the order in which they came."""
@@ -86,7 +86,7 @@ class HostedEmbedder(RemoteEmbedder):
             return ModelMissingError(f"There is no model {name}.", advice="Check llm.embedding_model.")
         asked = response.headers.get("retry-after") if response is not None else None
         return ModelUnavailableError(
-            told(name, fault, status, ""),
+            fault_sentence(name, fault, status, ""),
             advice=KEY_ADVICE if fault is ModelFault.KEY_REFUSED else "Memory is searched by words meanwhile.",
             fault=fault,
             retry_after_seconds=retry_after_seconds(asked, time.time()),
@@ -97,7 +97,7 @@ def _field(entry: object, name: str) -> object:
     return entry.get(name) if isinstance(entry, dict) else getattr(entry, name, None)
 
 
-def _tokens(answer: object) -> int | None:
+def _billed_tokens(answer: object) -> int | None:
     """None for 0 as well: no text has no token."""
     count = getattr(getattr(answer, "usage", None), "prompt_tokens", None)
     return count if isinstance(count, int) and count > 0 else None

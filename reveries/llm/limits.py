@@ -47,7 +47,7 @@ async def bounded(
             left = _Patience(
                 ends_at - loop.time(), f"was not done after {limits.total_seconds:g} seconds", "total_seconds"
             )
-            event = await _next(source, min(patience, left), model)
+            event = await _next_event(source, min(patience, left), model)
             if isinstance(event, Delta):
                 patience = _Patience(
                     limits.idle_seconds, f"fell silent for {limits.idle_seconds:g} seconds", "idle_seconds"
@@ -81,7 +81,7 @@ def _first_token(limits: LimitSettings) -> _Patience:
     return _Patience(seconds, f"sent nothing for {seconds:g} seconds", "first_token_seconds")
 
 
-async def _next(source: AsyncGenerator[StreamEvent, None], patience: _Patience, model: str) -> StreamEvent:
+async def _next_event(source: AsyncGenerator[StreamEvent, None], patience: _Patience, model: str) -> StreamEvent:
     try:
         async with asyncio.timeout(max(0.0, patience.seconds)):
             return await anext(source)

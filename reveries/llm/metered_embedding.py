@@ -28,7 +28,7 @@ from reveries.llm.caps import Ask
 from reveries.llm.embedding_cache import EmbeddingCache, content_hash
 from reveries.llm.faults import NOT_BILLED
 from reveries.llm.prices import Price, price_of
-from reveries.llm.remote_embedding import Embedded, RemoteEmbedder, batches, readable
+from reveries.llm.remote_embedding import Embedded, RemoteEmbedder, embedding_batches, readable
 from reveries.llm.tokens import estimate_tokens
 
 REMEMBERED_TEXTS = 4_096
@@ -123,7 +123,7 @@ class MeteredEmbedder:
             (one for one in self._waiting if one.left and one.error is None), key=lambda request: len(request.left)
         )
         texts = list(dict.fromkeys(text for request in shortest_first for text in request.left))
-        batch = next(batches(texts))
+        batch = next(embedding_batches(texts))
         if self._price.is_free:
             batch = batch[:LOCAL_BATCH_TEXTS]
         try:

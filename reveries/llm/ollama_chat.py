@@ -15,7 +15,7 @@ from reveries.config import LimitSettings, OllamaSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent, Usage
 from reveries.llm.choose import is_named_as_handed_on, local_chat_models
-from reveries.llm.faults import fault_of_status, retry_after_seconds, told, told_usage
+from reveries.llm.faults import fault_of_status, fault_sentence, retry_after_seconds, told_usage
 from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, bounded
 from reveries.llm.ollama_client import ollama_client
 from reveries.llm.template_marks import wire_messages
@@ -135,7 +135,7 @@ class OllamaModel:
                     if part.message.content:
                         yield Delta(part.message.content)
                     if part.done:
-                        yield Finished(_reason(part.done_reason), _usage(part))
+                        yield Finished(_reason(part.done_reason), _usage_of_part(part))
                         return
         except (ollama.ResponseError, httpx.HTTPError, OSError, *_TRIPS) as error:
             raise self._explained(error) from error
@@ -201,7 +201,7 @@ class OllamaModel:
         # Only Ollama's own words; what our side of the wire trips over says nothing to a person.
         said = error.error if isinstance(error, ollama.ResponseError) else ""
         return ModelUnavailableError(
-            told(self.name, fault, status, str(said)),
+            fault_sentence(self.name, fault, status, str(said)),
             advice="Ask again.",
             fault=fault,
             retry_after_seconds=retry_after_seconds(_retry_after(error), time.time()),
@@ -223,6 +223,6 @@ def _reason(done_reason: str | None) -> FinishReason:
     return FinishReason.LENGTH if done_reason == "length" else FinishReason.STOP
 
 
-def _usage(part: ollama.ChatResponse) -> Usage | None:
+def _usage_of_part(part: ollama.ChatResponse) -> Usage | None:
     """None unless both counts were told: unknown is not free."""
     return told_usage(part.prompt_eval_count, part.eval_count)

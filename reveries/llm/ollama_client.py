@@ -11,7 +11,7 @@ import ollama
 
 from reveries.config import LimitSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
-from reveries.llm.faults import fault_of_status, told
+from reveries.llm.faults import fault_of_status, fault_sentence
 from reveries.llm.limits import CappedTransport
 from reveries.llm.remote_embedding import BATCH_TEXTS, ROW_BYTES, RemoteEmbedder
 from reveries.llm.tls import speaks_tls, without_tls
@@ -59,7 +59,7 @@ class OllamaEmbedder(RemoteEmbedder):
         fault = fault_of_status(known) if known is not None else of_wire or ModelFault.BROKEN
         said = error.error if isinstance(error, ollama.ResponseError) else ""
         return ModelUnavailableError(
-            told(self.model_id, fault, known, str(said)), advice="Look at Ollama's own log.", fault=fault
+            fault_sentence(self.model_id, fault, known, str(said)), advice="Look at Ollama's own log.", fault=fault
         )
 
 

@@ -58,11 +58,11 @@ class RemoteEmbedder(ABC):
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """See Embedder. Raises ModelMissingError or ModelUnavailableError; then nothing of it is known."""
-        parts = [(await self.embed_batch(batch)).vectors for batch in batches(texts)]
+        parts = [(await self.embed_batch(batch)).vectors for batch in embedding_batches(texts)]
         return np.vstack(parts) if parts else np.zeros((0, self._dimensions), np.float32)
 
     async def embed_batch(self, texts: Sequence[str]) -> Embedded:
-        """One call: at most BATCH_TEXTS texts, see `batches`."""
+        """One call: at most BATCH_TEXTS texts, see `embedding_batches`."""
         seconds = min(self._seconds, FIRST_TEXT_SECONDS + len(texts))
         try:
             async with asyncio.timeout(seconds):
@@ -89,7 +89,7 @@ class RemoteEmbedder(ABC):
         """The rows, in the order of `texts`, and the tokens as the provider counted them. Raises ModelError."""
 
 
-def batches(texts: Sequence[str]) -> Iterator[list[str]]:
+def embedding_batches(texts: Sequence[str]) -> Iterator[list[str]]:
     """`texts` in order, cut so that none has more than BATCH_TEXTS of them or BATCH_CHARS characters (one text may)."""
     batch: list[str] = []
     chars = 0

@@ -50,7 +50,7 @@ class TierResults:
 async def open_tier_results(database: Database) -> TierResults:
     """With what earlier lives tested."""
     rows = await database.rows("model_tiers.all")
-    return TierResults(database, {str(row["model"]): _result(row) for row in rows})
+    return TierResults(database, {str(row["model"]): _result_from_row(row) for row in rows})
 
 
 def look_at_tier_results(path: Path) -> Mapping[str, TierResult]:
@@ -59,10 +59,10 @@ def look_at_tier_results(path: Path) -> Mapping[str, TierResult]:
     try:
         with contextlib.closing(connect_to_look(path, busy_seconds=1.0)) as look:
             look.row_factory = dbapi.Row
-            return {str(row["model"]): _result(row) for row in look.execute(statements()["model_tiers.all"])}
+            return {str(row["model"]): _result_from_row(row) for row in look.execute(statements()["model_tiers.all"])}
     except (dbapi.Error, ValueError):
         return {}
 
 
-def _result(row: Row) -> TierResult:
+def _result_from_row(row: Row) -> TierResult:
     return TierResult(Tier(int(row["tier"])), float(row["tested_at"]), _scores.decode(row["scores"]))

@@ -89,7 +89,7 @@ def prompt_of(task: Task, role: Role, least_tokens: int = 0) -> Prompt:
     if task.notes:
         system += "\nYour notes:\n" + "\n".join(f"- {note}" for note in task.notes)
     said = [ChatMessage("assistant" if place % 2 else "user", text) for place, text in enumerate(task.before)]
-    messages = (ChatMessage("system", system), *said, ChatMessage("user", _question(task)))
+    messages = (ChatMessage("system", system), *said, ChatMessage("user", _task_question(task)))
     schema = _schema(task.fields) if task.fields else None
     return Prompt(role, messages, max(task.max_tokens, least_tokens), 0.0, schema=schema)
 
@@ -106,7 +106,7 @@ def is_right(task: Task, text: str, reason: FinishReason) -> bool:
     return task.group is not TaskGroup.ENDING or _is_ended(task, said, reason)
 
 
-def _question(task: Task) -> str:
+def _task_question(task: Task) -> str:
     if task.says_when_unknown:
         return f"{task.ask}\nAnswer from your notes alone. If they do not say it, answer only: {UNKNOWN}"
     if not task.fields:

@@ -23,7 +23,7 @@ def fault_of_wire(error: BaseException) -> ModelFault | None:
     ]
     if after_sending:
         return ModelFault.TIMED_OUT if isinstance(after_sending[0], httpx.TimeoutException) else ModelFault.BROKEN
-    if any(isinstance(cause, _BEFORE_SENDING) or _names(cause) & _BEFORE_SENDING_NAMES for cause in causes):
+    if any(isinstance(cause, _BEFORE_SENDING) or _names_of_error(cause) & _BEFORE_SENDING_NAMES for cause in causes):
         return ModelFault.UNREACHABLE
     if any(isinstance(cause, TimeoutError) for cause in causes):
         return ModelFault.TIMED_OUT
@@ -40,5 +40,5 @@ def causes_of(error: BaseException) -> Iterator[BaseException]:
         cause = cause.__cause__ or cause.__context__
 
 
-def _names(error: BaseException) -> frozenset[str]:
+def _names_of_error(error: BaseException) -> frozenset[str]:
     return frozenset(kind.__name__ for kind in type(error).__mro__)

@@ -36,7 +36,7 @@ class EpisodeHand:
         name = (await self.live_episode(id_or_prefix)).id
 
         async def work(transaction: Transaction) -> ChangeSet:
-            episode = _live(self._store.live, name)
+            episode = _live_episode(self._store.live, name)
             await transaction.run("pins.put", {"episode_id": name, "now": self._clock.now()})
             return ChangeSet(fadings=(Fading(name, episode.salience, 1.0, self._clock.now()),))
 
@@ -48,7 +48,7 @@ class EpisodeHand:
         name = (await self.live_episode(id_or_prefix)).id
 
         async def work(transaction: Transaction) -> ChangeSet:
-            episode = _live(self._store.live, name)
+            episode = _live_episode(self._store.live, name)
             held_by = [pinned for pinned, home in (await pins(transaction)).items() if home == name]
             await transaction.run_many("pins.drop", [{"episode_id": pinned} for pinned in held_by])
             return ChangeSet(fadings=(Fading(name, episode.salience, episode.accessibility, self._clock.now()),))
@@ -61,7 +61,7 @@ class EpisodeHand:
         name = (await self.live_episode(id_or_prefix)).id
 
         async def work(_: Transaction) -> ChangeSet:
-            episode = _live(self._store.live, name)
+            episode = _live_episode(self._store.live, name)
             return ChangeSet(fadings=(Fading(name, salience, episode.accessibility, self._clock.now()),))
 
         await self._store.commit(work)
@@ -82,10 +82,10 @@ class EpisodeHand:
         return find_episode(self._store.live, dormant.id)
 
     async def _held(self, name: str) -> EditedEpisode:
-        return EditedEpisode(_live(self._store.live, name), await self.is_pinned(name))
+        return EditedEpisode(_live_episode(self._store.live, name), await self.is_pinned(name))
 
 
-def _live(live: LiveMemory, name: str) -> Episode:
+def _live_episode(live: LiveMemory, name: str) -> Episode:
     """As it stands within the write. Raises NotFoundError when sleep merged it away meanwhile."""
     if (episode := live.graph.get(name)) is None:
         raise NotFoundError(f"There is no episode {name} any more.", advice="Find it: reveries memory search WORDS")

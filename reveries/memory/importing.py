@@ -101,7 +101,7 @@ class ImportUnderWay:
 
         async def work(transaction: Transaction) -> ChangeSet:
             nonlocal stored, erased
-            unknown = [one for one in keyed if not await _is_known(transaction, one.key)]
+            unknown = [one for one in keyed if not await _is_imported(transaction, one.key)]
             new = [one for one in unknown if not self._is_erased(one.line.text, one.line.said_at)]
             erased = len(unknown) - len(new)
             await self._insert(transaction, new)
@@ -186,14 +186,14 @@ async def adopt_imported(store: MemoryStore, new_id: Callable[[], str]) -> int:
     async for group in _orphaned_exchanges(store.database):
         batch.append(group)
         if len(batch) == _ADOPT_BATCH:
-            await _adopt(store, new_id, batch)
+            await _adopt_groups(store, new_id, batch)
             adopted, batch = adopted + len(batch), []
     if batch:
-        await _adopt(store, new_id, batch)
+        await _adopt_groups(store, new_id, batch)
     return adopted + len(batch)
 
 
-async def _adopt(store: MemoryStore, new_id: Callable[[], str], groups: Sequence[list[Turn]]) -> None:
+async def _adopt_groups(store: MemoryStore, new_id: Callable[[], str], groups: Sequence[list[Turn]]) -> None:
     async def work(transaction: Transaction) -> ChangeSet:
         for group in groups:
             experience = _experience(group, new_id())
@@ -227,14 +227,14 @@ def exchanges(turns: Sequence[Turn]) -> list[list[Turn]]:
     """`turns`, in order, as exchanges: one speaker's run of lines and the next speaker's run after it."""
     groups: list[list[Turn]] = []
     for turn in turns:
-        if groups and _goes_on(groups[-1], turn):
+        if groups and _belongs_to_group(groups[-1], turn):
             groups[-1].append(turn)
         else:
             groups.append([turn])
     return groups
 
 
-def _goes_on(group: Sequence[Turn], turn: Turn) -> bool:
+def _belongs_to_group(group: Sequence[Turn], turn: Turn) -> bool:
     last = group[-1]
     if turn.conversation_id != last.conversation_id or turn.said_at - last.said_at > _SESSION_SECONDS:
         return False
@@ -274,5 +274,5 @@ def _digest(*parts: str) -> bytes:
     return digest.digest()
 
 
-async def _is_known(transaction: Transaction, key: bytes) -> bool:
+async def _is_imported(transaction: Transaction, key: bytes) -> bool:
     return bool(await transaction.rows("turns.has_import_key", {"import_key": key}))

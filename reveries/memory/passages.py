@@ -33,12 +33,12 @@ def passages_of(experience: Experience, mind_name: str) -> tuple[Turn, ...]:
             text=experience.content[start:end],
             echoes=within(experience.echoes, start, end),
         )
-        for place, (start, end) in enumerate(_pieces(experience.content))
+        for place, (start, end) in enumerate(_split_content(experience.content))
     ]
     return tuple(passage for passage in passages if not passage.is_echo)
 
 
-def _pieces(content: str) -> list[Span]:
+def _split_content(content: str) -> list[Span]:
     """Where to cut `content` into verbatim pieces of whole sentences, where those are not too long by themselves."""
     spans: list[tuple[int, int]] = []
     at = 0

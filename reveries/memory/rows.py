@@ -70,7 +70,7 @@ def turn_of(row: Row) -> Turn:
         said_at=row["said_at"],
         is_partial=bool(row["is_partial"]),
         tainted=bool(row["tainted"]),
-        echoes=_spans(row["echoes"], row["text"]),
+        echoes=_read_spans(row["echoes"], row["text"]),
     )
 
 
@@ -165,8 +165,8 @@ def episode_of(row: Row, experience_ids: Iterable[str]) -> Episode:
         salience=row["salience"],
         confidence=row["confidence"],
         valence=row["valence"],
-        topics=_strings(row["topics"]),
-        entities=_strings(row["entities"]),
+        topics=_read_strings(row["topics"]),
+        entities=_read_strings(row["entities"]),
         origin=Origin(row["origin"]),
         tainted=bool(row["tainted"]),
         conversation_id=row["conversation_id"],
@@ -177,8 +177,8 @@ def episode_of(row: Row, experience_ids: Iterable[str]) -> Episode:
         gap_seconds=gap.get("duration"),
         gap_significance=gap.get("significance") or "",
         merged_into=row["merged_into"],
-        before=_strings(row["temporal_before"]),
-        after=_strings(row["temporal_after"]),
+        before=_read_strings(row["temporal_before"]),
+        after=_read_strings(row["temporal_after"]),
     )
 
 
@@ -214,18 +214,18 @@ def self_model_of(row: Row) -> SelfModel:
     owner = json.loads(row["relationship"]).get(_OWNER_ID, {})
     return SelfModel(
         narrative=row["narrative"],
-        values=_strings(row["values"]),
-        tendencies=_strings(row["tendencies"]),
+        values=_read_strings(row["values"]),
+        tendencies=_read_strings(row["tendencies"]),
         owner_facts=tuple(owner.get("sharedContext", ())),
         communication_style=owner.get("communicationStyle", ""),
         patterns=tuple(
             Pattern(p["description"], p["confidence"], tuple(p["exemplarIds"])) for p in owner.get("patterns", ())
         ),
-        strengths=_strings(row["strengths"]),
-        limitations=_strings(row["limitations"]),
+        strengths=_read_strings(row["strengths"]),
+        limitations=_read_strings(row["limitations"]),
         current_focus=row["current_focus"],
-        unresolved_threads=_strings(row["unresolved_threads"]),
-        anticipations=_strings(row["anticipations"]),
+        unresolved_threads=_read_strings(row["unresolved_threads"]),
+        anticipations=_read_strings(row["anticipations"]),
         updated_at=row["updated_at"],
         pinned_fields=tuple(owner.get("pinnedFields", ())),
         pinned=tuple(owner.get("pinned", ())),
@@ -285,11 +285,11 @@ def vector_of(raw: bytes) -> Vector:
     return np.frombuffer(raw, dtype="<f4").astype(np.float32)
 
 
-def _strings(raw: str) -> tuple[str, ...]:
+def _read_strings(raw: str) -> tuple[str, ...]:
     return tuple(json.loads(raw))
 
 
-def _spans(raw: str, text: str) -> tuple[Span, ...]:
+def _read_spans(raw: str, text: str) -> tuple[Span, ...]:
     if raw == "[]":
         return ()
     found = json.loads(raw)

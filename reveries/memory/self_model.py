@@ -49,9 +49,9 @@ def changed(
     pinned, refused = before.pinned, before.refused
     after = replace(
         before,
-        narrative=_text(before, "narrative", answer.narrative, 300),
-        communication_style=_text(before, "communication_style", answer.communication_style, 160),
-        current_focus=_text(before, "current_focus", answer.current_focus, 100),
+        narrative=_checked_text(before, "narrative", answer.narrative, 300),
+        communication_style=_checked_text(before, "communication_style", answer.communication_style, 160),
+        current_focus=_checked_text(before, "current_focus", answer.current_focus, 100),
         owner_facts=with_new(before.owner_facts, answer.owner_facts, _MAX_FACTS, pinned, refused),
         unresolved_threads=with_new(
             before.unresolved_threads, answer.unresolved_threads, _MAX_THREADS, pinned, refused
@@ -69,7 +69,7 @@ def changed(
     return SelfModelChange(before, replace(after, updated_at=now), reason, (episode_id,))
 
 
-def _text(before: SelfModel, field: str, said: str, limit: int) -> str:
+def _checked_text(before: SelfModel, field: str, said: str, limit: int) -> str:
     """A field of one text after `said`: what the owner wrote stays as it is."""
     old = str(getattr(before, field))
     return old if field in before.pinned_fields else tidy(said, limit) or old

@@ -66,9 +66,9 @@ def meaning_of(seconds: float, usual_seconds: float | None = None, leaving: Rest
     is_long = seconds >= LONG_SECONDS and (usual_seconds is None or is_unusual)
     if not is_long and not (is_tense and seconds >= max(TENSE_SECONDS, usual_seconds or 0.0)):
         return ""
-    told = f"{length_of(seconds)} of silence"
+    told = f"{silence_length(seconds)} of silence"
     if is_unusual and usual_seconds is not None:
-        told += f", where {length_of(usual_seconds)} is usual"
+        told += f", where {silence_length(usual_seconds)} is usual"
     return told + what_was_left(leaving)
 
 
@@ -82,7 +82,7 @@ def what_was_left(leaving: RestedConversation) -> str:
     return told
 
 
-def length_of(seconds: float) -> str:
+def silence_length(seconds: float) -> str:
     """A length in whole days, or in hours below one and a half."""
     days = round(seconds / LONG_SECONDS)
     if seconds < 1.5 * LONG_SECONDS:

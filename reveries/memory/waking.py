@@ -98,16 +98,16 @@ def misnamed_passages(live: LiveMemory, mind_name: str) -> set[str]:
 async def read_rows_now(database: Database, live: LiveMemory, noted: Noted, model_id: str, mind_name: str) -> RowsNow:
     """The rows of what changed, as they are committed; `live` is what the snapshot says."""
     lived = await _experiences_of_turns(database, live, noted) | noted.experiences
-    homes = await database.rows("changed.homes", _ids(lived))
+    homes = await database.rows("changed.homes", _id_parameters(lived))
     named = noted.episodes | noted.unlinked | {str(row["episode_id"]) for row in homes}
-    episodes = await database.rows("changed.episodes", _ids(named))
-    sources = await database.rows("changed.sources", _ids(named))
+    episodes = await database.rows("changed.episodes", _id_parameters(named))
+    sources = await database.rows("changed.sources", _id_parameters(named))
     here = (turn.experience_id for name in named for turn in live.turns.turns_of(name))
     lived |= {str(row["experience_id"]) for row in sources} | {name for name in here if name is not None}
     now = {str(row["id"]) for row in episodes}
     relaid = {name for name in now if name in noted.unlinked or name not in live.graph}
-    turns = await database.rows("changed.turns", _ids(lived))
-    wordless = await database.rows("changed.passages", _ids(lived))
+    turns = await database.rows("changed.turns", _id_parameters(lived))
+    wordless = await database.rows("changed.passages", _id_parameters(lived))
     told = [turn.id for turn, _ in told_turns(turns, wordless, mind_name)]
     return RowsNow(
         named=frozenset(named),
@@ -116,13 +116,15 @@ async def read_rows_now(database: Database, live: LiveMemory, noted: Noted, mode
         episodes=episodes,
         sources=sources,
         links=[
-            *await database.rows("changed.links_from", _ids(noted.links - relaid)),
-            *(await database.rows("episodes.links_around", _ids(relaid)) if relaid else ()),
+            *await database.rows("changed.links_from", _id_parameters(noted.links - relaid)),
+            *(await database.rows("episodes.links_around", _id_parameters(relaid)) if relaid else ()),
         ],
-        standings=await database.rows("changed.standings", _ids(noted.standings - named)),
+        standings=await database.rows("changed.standings", _id_parameters(noted.standings - named)),
         turns=turns,
         wordless=wordless,
-        away=frozenset(str(row["owner_id"]) for row in await database.rows("changed.passages_away", _ids(lived))),
+        away=frozenset(
+            str(row["owner_id"]) for row in await database.rows("changed.passages_away", _id_parameters(lived))
+        ),
         vectors={
             kind: await _vectors(database, kind, names, model_id, live.dimensions)
             for kind, names in (("episode", now), ("turn", told))
@@ -186,7 +188,7 @@ def _standings(rows: Sequence[Row]) -> Standings:
 
 async def _experiences_of_turns(database: Database, live: LiveMemory, noted: Noted) -> set[str]:
     """The experiences that turns and passages belong to: by the rows, by the snapshot, and by a passage's own id."""
-    rows = await database.rows("changed.experiences_of_turns", _ids(noted.turns))
+    rows = await database.rows("changed.experiences_of_turns", _id_parameters(noted.turns))
     places = [row for name in noted.turns if (row := live.turns.row_of(name)) is not None]
     here = {name for row in places if (name := live.turns.turn(row).experience_id) is not None}
     passages = {name.rpartition("#")[0] for name in noted.turns if "#" in name}
@@ -196,12 +198,12 @@ async def _experiences_of_turns(database: Database, live: LiveMemory, noted: Not
 async def _vectors(
     database: Database, kind: str, owner_ids: Iterable[str], model_id: str, dimensions: int
 ) -> dict[str, Vector]:
-    named = _ids(owner_ids)
+    named = _id_parameters(owner_ids)
     rows = await database.rows(
         "vectors.of_owners", {"owner_kind": kind, "model_id": model_id, "owner_ids": named["ids"]}
     )
     return {row["owner_id"]: vector_of(row["vector"]) for row in rows if len(row["vector"]) == 4 * dimensions}
 
 
-def _ids(names: Iterable[str]) -> dict[str, object]:
+def _id_parameters(names: Iterable[str]) -> dict[str, object]:
     return {"ids": json.dumps(sorted(names))}

@@ -85,7 +85,7 @@ def _system(inputs: ThoughtInputs, budget_tokens: int, tier: int) -> str:
         text = rules
     facts = inputs.owner_facts[-FACT_LINES:]
     for first in range(len(facts)):
-        told = f"{text}\n\nWhat you know about {owner}:\n{_lines(facts[first:], FACT_CHARS)}"
+        told = f"{text}\n\nWhat you know about {owner}:\n{_lines_within(facts[first:], FACT_CHARS)}"
         if estimate_tokens(told) <= budget_tokens:
             return told
     return text
@@ -108,9 +108,9 @@ def _occasion(inputs: ThoughtInputs, why: Reactivation, shape: _Shape, tier: int
         ]
     is_looking_back = not subjects or why.reason in _GOES_ON
     blocks = [f"[It is {inputs.now_words}. {inputs.silence_words if is_looking_back else ''}]".replace(" ]", "]")]
-    blocks += [f"[{title}:\n{_lines(lines, shape.line_chars)}]" for title, lines in parts if lines]
+    blocks += [f"[{title}:\n{_lines_within(lines, shape.line_chars)}]" for title, lines in parts if lines]
     if previous and is_looking_back:
-        told = _lines((previous,), shape.previous_chars)
+        told = _lines_within((previous,), shape.previous_chars)
         blocks.append(f"[Your last thought, which you need not think again:\n{told}]")
     if not subjects or why.reason not in _SAID_BY_SUBJECTS:
         blocks.append(_why(why, owner))
@@ -120,7 +120,7 @@ def _occasion(inputs: ThoughtInputs, why: Reactivation, shape: _Shape, tier: int
     if subjects:
         title = "What I know of it" if why.reason is ThinkingReason.CALENDAR else f"{owner} told me, at different times"
         quoted = [f"\u201c{record(text, shape.line_chars)}\u201d" for text in subjects]
-        blocks.append(f"[{title}:\n{_lines(quoted, shape.line_chars + 2)}]\n")
+        blocks.append(f"[{title}:\n{_lines_within(quoted, shape.line_chars + 2)}]\n")
         blocks.append(_question(len(subjects), inputs.way, owner))
     return "\n".join(blocks)
 
@@ -192,5 +192,5 @@ def _end_of(thought: str, limit_chars: int) -> str:
     return line if len(line) <= limit_chars else "…" + line[1 - limit_chars :]
 
 
-def _lines(lines: Sequence[str], limit_chars: int) -> str:
+def _lines_within(lines: Sequence[str], limit_chars: int) -> str:
     return "\n".join(f"- {record(line, limit_chars)}" for line in lines)

@@ -23,7 +23,7 @@ from reveries.llm.tier import Tier
 from reveries.monologue.context import thinking_messages
 from reveries.monologue.cool_down import NEW_BEGINNINGS, CoolDown, new_beginning, response
 from reveries.monologue.observers import Observers
-from reveries.monologue.outcomes import Outcomes, first_error, retry_after_seconds
+from reveries.monologue.outcomes import Outcomes, first_error, pause_after_error
 from reveries.monologue.permission import HeldBack
 from reveries.monologue.ports import SavedState, ThoughtSources, ThoughtState
 from reveries.monologue.thinking import Thinker, ThoughtDraft, Watch
@@ -350,7 +350,7 @@ class Monologue:
         except* ModelError as errors:
             error = first_error(errors)
             draft.end("failed", str(error))
-            draft.retry_after_seconds = retry_after_seconds(error, _WAIT_SECONDS)
+            draft.retry_after_seconds = pause_after_error(error, _WAIT_SECONDS)
         finally:
             self._running = None
             self._why_cancelled = ""

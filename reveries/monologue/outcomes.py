@@ -21,7 +21,7 @@ def first_error(errors: BaseExceptionGroup[ModelError]) -> ModelError:
     return error
 
 
-def retry_after_seconds(error: ModelError, otherwise: float) -> float:
+def pause_after_error(error: ModelError, otherwise: float) -> float:
     """When thinking may come again: as the model's circuit says (`llm.circuit`), which is the one that counts; where
     nobody says, `otherwise`."""
     asked = error.retry_after_seconds if isinstance(error, ModelUnavailableError) else None

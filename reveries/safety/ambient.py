@@ -102,7 +102,7 @@ def _from_state(data: AmbientData) -> list[AmbientText]:
     worded = {
         AmbientKind.TIME: _time(data),
         AmbientKind.CONVERSATION: _conversation(data),
-        AmbientKind.MEMORY: _memory(data),
+        AmbientKind.MEMORY: _memory_pressure(data),
         AmbientKind.PREDICTION: _prediction(data),
     }
     return [AmbientText(kind, text) for kind, text in worded.items() if text]
@@ -121,7 +121,7 @@ def _conversation(data: AmbientData) -> str:
     return f"You last talked with {owner or 'your owner'} about {topic}; they seemed {mood}."
 
 
-def _memory(data: AmbientData) -> str:
+def _memory_pressure(data: AmbientData) -> str:
     if not data.all_stored or data.turns < 1:
         return ""
     turns = f"{data.turns} things that were said" if data.turns > 1 else "one thing that was said"

@@ -2,7 +2,7 @@
 
 A summary tells of others, and often of their distress; so only sentences in the mind's own words are weighed for that,
 and the quotes of an answer (`exemplars`, `facts`) not at all. By rules first (`kept_verdict`), then, where there is an
-embedder for it, by what the sentences mean (`sentences_of`, `meaning_verdict`).
+embedder for it, by what the sentences mean (`answer_sentences`, `meaning_verdict`).
 """
 
 import re
@@ -26,16 +26,16 @@ _MOST_SENTENCES: Final = 60
 
 def kept_verdict(answer: object, settings: BreakerSettings, order: WordOrder | None) -> Verdict:
     """The first verdict that would stop a reply of one of the texts in `answer` (parsed JSON), else CONTINUE."""
-    for text in _texts(answer):
+    for text in _texts_in(answer):
         verdict = _verdict(text, settings, order)
         if verdict.stops:
             return verdict
     return CONTINUE
 
 
-def sentences_of(answer: object) -> Iterator[tuple[str, ...]]:
+def answer_sentences(answer: object) -> Iterator[tuple[str, ...]]:
     """The sentences of each text in `answer` that is long enough to go round or to be in distress for long."""
-    for text in _texts(answer):
+    for text in _texts_in(answer):
         said = (part.strip() for part in _SENTENCE.findall(text))
         whole = tuple(one for one in said if len(one) >= LEAST_SENTENCE_CHARS)[:_MOST_SENTENCES]
         if len(whole) > 1:
@@ -65,13 +65,13 @@ def _verdict(text: str, settings: BreakerSettings, order: WordOrder | None) -> V
     return CONTINUE
 
 
-def _texts(answer: object) -> Iterator[str]:
+def _texts_in(answer: object) -> Iterator[str]:
     if isinstance(answer, str):
         yield answer
     elif isinstance(answer, list):
         for item in answer:
-            yield from _texts(item)
+            yield from _texts_in(item)
     elif isinstance(answer, dict):
         for name, value in answer.items():
             if name not in _QUOTES:
-                yield from _texts(value)
+                yield from _texts_in(value)

@@ -24,7 +24,7 @@ from reveries.db.storage_errors import storage_errors
 from reveries.db.suspicion import suspicion
 from reveries.errors import ModelFault, ModelUnavailableError, StorageError
 from reveries.llm.base import Prompt
-from reveries.llm.faults import told
+from reveries.llm.faults import fault_sentence
 from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.memory.model import Origin
 from reveries.redaction import redacted, spellings
@@ -201,7 +201,7 @@ def _quoting(prompt: Prompt) -> list[Piece]:
     if len(text) % 3 == 0:
         said = f"cannot process: {text[-400:]} {_PRIVATE}"
         raise ModelUnavailableError(
-            told("scripted/model", ModelFault.BAD_REQUEST, 400, said), fault=ModelFault.BAD_REQUEST
+            fault_sentence("scripted/model", ModelFault.BAD_REQUEST, 400, said), fault=ModelFault.BAD_REQUEST
         )
     if prompt.schema is not None:
         return [json.dumps(deep_answer(0.9, summary=f"It was about {_PRIVATE}."))]

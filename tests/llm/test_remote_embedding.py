@@ -14,7 +14,7 @@ from reveries.llm.base import Embedder
 from reveries.llm.embedding_wire import Refused
 from reveries.llm.hosted_embedding import HostedEmbedder, HostedEmbedderOptions
 from reveries.llm.ollama_client import OllamaEmbedder
-from reveries.llm.remote_embedding import BATCH_CHARS, BATCH_TEXTS, MAX_CHARS, batches, readable, unit_rows
+from reveries.llm.remote_embedding import BATCH_CHARS, BATCH_TEXTS, MAX_CHARS, embedding_batches, readable, unit_rows
 from reveries.llm.scripted import HashingEmbedder
 from tests.llm.embedding_contract import EmbedderContract
 from tests.llm.embedding_fakes import EmbedServer, FakeEmbeddingWire, embed_server
@@ -219,7 +219,7 @@ async def test_an_answer_of_a_host_without_rows_is_refused() -> None:
 
 @given(st.lists(st.text(max_size=6000), max_size=200))
 def test_batches_keep_every_text_in_order_within_their_limits(texts: list[str]) -> None:
-    cut = list(batches(texts))
+    cut = list(embedding_batches(texts))
     assert [text for batch in cut for text in batch] == texts
     for batch in cut:
         assert 0 < len(batch) <= BATCH_TEXTS

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.memory.model import Origin
-from reveries.memory.silence import RestedConversation, leaving_of, length_of, meaning_of, usual_of
+from reveries.memory.silence import RestedConversation, leaving_of, meaning_of, silence_length, usual_of
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, open_memory, talk, turn
 
@@ -79,7 +79,7 @@ def test_a_longer_silence_never_means_less(seconds: float, usual: float | None, 
 
 
 def test_a_length_is_told_in_hours_then_in_days() -> None:
-    assert [length_of(h * HOUR) for h in (1, 7, 24, 35, 48, 24 * 30)] == [
+    assert [silence_length(h * HOUR) for h in (1, 7, 24, 35, 48, 24 * 30)] == [
         "an hour",
         "7 hours",
         "a day",

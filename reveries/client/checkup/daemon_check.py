@@ -42,7 +42,7 @@ def check_daemon(home: Home, machine: CheckupMachine) -> DaemonFindings:
     is_held = lock_is_held(home.lock)
     findings = list(_socket(home, machine, is_held=is_held))
     if not is_held:
-        return DaemonFindings([*findings, *_asleep(home, machine)])
+        return DaemonFindings([*findings, *_look_while_asleep(home, machine)])
     if any(finding.fault.startswith("socket-") and finding.fault != "socket-mode" for finding in findings):
         return DaemonFindings(findings, is_held)
     asked = asyncio.run(_ask_daemon_findings(home, machine.greet_seconds))
@@ -77,7 +77,7 @@ def _socket(home: Home, machine: CheckupMachine, *, is_held: bool) -> Iterator[F
         seen = home.socket.lstat()
     except OSError:
         if is_held:
-            holder = _holder(home.lock)
+            holder = _lock_holder(home.lock)
             yield make_finding(
                 "socket-gone",
                 f"Process {holder} is the daemon, but its socket {home.socket} is not there.",
@@ -100,7 +100,7 @@ def _socket(home: Home, machine: CheckupMachine, *, is_held: bool) -> Iterator[F
             yield make_finding("socket-foreign", f"Another program listens on {home.socket}.", where=where)
 
 
-def _asleep(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
+def _look_while_asleep(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
     yield make_finding("asleep")
     if (last := _last_words(home.logs)) is not None:
         yield make_finding(
@@ -116,7 +116,7 @@ async def _ask_daemon_findings(home: Home, greet_seconds: float) -> DaemonFindin
     from reveries import protocol
     from reveries.client.connection import connect
 
-    holder = _holder(home.lock)
+    holder = _lock_holder(home.lock)
     try:
         async with connect(home, client="doctor", seconds=greet_seconds) as mind:
             status = await mind.ask(protocol.AskStatus, protocol.Status)
@@ -149,7 +149,7 @@ def _status(status: Status) -> Iterator[Finding]:
         yield make_finding("loop-slow", f"One step in a hundred is {status.loop_lag_p99_ms / 1000:.1f} s late or more.")
 
 
-def _holder(lock: Path) -> str:
+def _lock_holder(lock: Path) -> str:
     with contextlib.suppress(OSError):
         return one_line(lock.read_text(encoding="ascii", errors="replace"), 20) or "unknown"
     return "unknown"
@@ -172,7 +172,7 @@ def _last_words(logs: Path) -> str | None:
     rows = _tail(output).strip().splitlines()
     if not rows or not rows[-1].startswith("reveries: "):
         return None
-    awake = [happened for happened, event in _events(logs / "daemon.log") if event == "awake"]
+    awake = [happened for happened, event in _log_events(logs / "daemon.log") if event == "awake"]
     if awake and awake[-1] >= output.stat().st_mtime:
         return None
     return one_line(rows[-1].removeprefix("reveries: "), 600)
@@ -181,13 +181,13 @@ def _last_words(logs: Path) -> str | None:
 def _wakes(log: Path, since: float) -> int:
     """How often it woke since then without closing."""
     wakes = 0
-    for happened, event in _events(log):
+    for happened, event in _log_events(log):
         if happened >= since:
             wakes = wakes + 1 if event == "waking" else 0 if event == "closing" else wakes
     return wakes
 
 
-def _events(log: Path) -> Iterator[tuple[float, str]]:
+def _log_events(log: Path) -> Iterator[tuple[float, str]]:
     """When each of the last lines of the log was written, in unix seconds, and what it tells of."""
     from datetime import datetime
 

@@ -35,7 +35,7 @@ def examine(home: Home, machine: CheckupMachine, look_inside: Callable[[], Check
         findings += inside.findings
         looked_at += inside.looked_at
         left_out += inside.not_looked_at
-    return Checkup(0, _in_order(findings), looked_at, left_out)
+    return Checkup(0, _sort_findings(findings), looked_at, left_out)
 
 
 def _asleep(
@@ -60,7 +60,7 @@ def _asleep(
         return None
 
 
-def _in_order(findings: list[Finding]) -> list[Finding]:
+def _sort_findings(findings: list[Finding]) -> list[Finding]:
     """The worst first, nothing twice: what the mind says of itself gives way to what names the fault."""
     named = [finding for finding in findings if finding.fault != "degraded"]
     own = [

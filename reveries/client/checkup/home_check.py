@@ -34,7 +34,7 @@ def check_home(home: Home, machine: CheckupMachine) -> list[Finding]:
         return [make_finding("home-missing", f"There is no home {home.path} yet.", where=str(home.path))]
     if not stat.S_ISDIR(mode):
         return [make_finding("home-not-folder", f"{home.path} is no folder.", where=str(home.path))]
-    return [*_folder(home, mode, machine), *_folders(home), *_files(home, machine), *_room(home, machine)]
+    return [*_folder(home, mode, machine), *_folders(home), *_check_files(home, machine), *_room(home, machine)]
 
 
 def is_usable(findings: list[Finding]) -> bool:
@@ -81,7 +81,7 @@ def _folders(home: Home) -> Iterator[Finding]:
                 yield make_finding("folder-missing", f"The folder {folder} is gone.", where=str(folder))
 
 
-def _files(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
+def _check_files(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
     if wide := open_files(home):
         told = f"{plural(len(wide), 'file')} of the home can be read by others, the first: {wide[0]}."
         yield make_finding("file-mode", told, where=str(wide[0]))

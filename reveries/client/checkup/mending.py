@@ -56,7 +56,7 @@ def _close_to_others(path: Path, mode: int) -> str:
 
 def _remove_socket(home: Home) -> Iterator[str]:
     """Under the lock, so that no daemon can be about to make it."""
-    with _lock(home.lock) as is_ours:
+    with _hold_lock(home.lock) as is_ours:
         if is_ours and is_stale(home.socket):
             home.socket.unlink()
             yield f"Removed the dead socket {home.socket}."
@@ -65,7 +65,7 @@ def _remove_socket(home: Home) -> Iterator[str]:
 
 
 def _remove_parts(home: Home, machine: CheckupMachine) -> Iterator[str]:
-    with _lock(home.lock) as is_ours:
+    with _hold_lock(home.lock) as is_ours:
         if not is_ours:
             yield "Left the parts alone: a daemon is awake, and one may be in the making."
             return
@@ -75,7 +75,7 @@ def _remove_parts(home: Home, machine: CheckupMachine) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _lock(path: Path) -> Iterator[bool]:
+def _hold_lock(path: Path) -> Iterator[bool]:
     """Whether the daemon's lock is ours while within."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:

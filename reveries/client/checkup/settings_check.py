@@ -39,9 +39,9 @@ def check_what_they_name(settings: Settings, home: Home, machine: CheckupMachine
     """Key, calendar, the database's folder, the packages, and what runs beside them."""
     return [
         *missing_keys(settings.llm),
-        *_places(settings, home),
+        *_check_places(settings, home),
         *_packages(settings.llm, machine),
-        *_path_files(machine),
+        *_check_path_files(machine),
     ]
 
 
@@ -125,7 +125,7 @@ def _key_file(file: Path) -> Iterator[Finding]:
         yield make_finding("key-file-empty", f"The key file {file} is empty.", where=str(file))
 
 
-def _places(settings: Settings, home: Home) -> Iterator[Finding]:
+def _check_places(settings: Settings, home: Home) -> Iterator[Finding]:
     calendar = settings.calendar.path
     if calendar and not Path(calendar).expanduser().exists():
         told = f"The calendar {calendar} is not there."
@@ -136,7 +136,7 @@ def _places(settings: Settings, home: Home) -> Iterator[Finding]:
         yield make_finding("database-folder-missing", told, where="storage.db_path")
 
 
-def _path_files(machine: CheckupMachine) -> Iterator[Finding]:
+def _check_path_files(machine: CheckupMachine) -> Iterator[Finding]:
     for file in machine.path_files():
         yield make_finding(
             "path-file", f"{file} runs code whenever Python starts, and no package brought it.", where=file

@@ -94,7 +94,7 @@ def _as_json(asked: _InitOptions) -> None:
     from reveries.client.setup import as_tables, changes, options
 
     file, settings, overview = _look_around()
-    found = changes(settings, _answers(asked, settings))
+    found = changes(settings, _collect_answers(asked, settings))
     is_to_write = bool(found) and (asked.yes or asked.provider is not None)
     if is_to_write:
         _write_settings(file, found)
@@ -110,7 +110,7 @@ def _without_questions(asked: _InitOptions) -> None:
     from reveries.client.setup import caps_text, changes, choice_page, option
 
     file, settings, overview = _look_around()
-    answers = _answers(asked, settings)
+    answers = _collect_answers(asked, settings)
     overview = _capped(overview, draft(file, changes(settings, answers)).settings)
     provider = answers.provider or settings.llm.provider
     chosen = option(overview, settings, provider)
@@ -152,7 +152,7 @@ def _with_questions(asked: _InitOptions) -> None:
         given, pasted = _ask_hosted(given, settings, chosen)
     suggested = suggested if provider == settings.llm.provider else _suggested(overview, settings, provider)
     model = _ask_model(suggested) if suggested is not None else None
-    answers = replace(_answers(given, settings, was_pasted=bool(pasted)), embedded_model=model)
+    answers = replace(_collect_answers(given, settings, was_pasted=bool(pasted)), embedded_model=model)
     found = changes(settings, answers)
     _finish(file, found, overview, is_sure=False, key=pasted, key_file=answers.api_key_file or "", suggested=suggested)
 
@@ -204,7 +204,7 @@ def _ask_model(suggested: "SuggestedModel") -> str | None:
     return suggested.larger if take_larger(suggested) else suggested.model
 
 
-def _answers(asked: _InitOptions, settings: "Settings", *, was_pasted: bool = False) -> "Answers":
+def _collect_answers(asked: _InitOptions, settings: "Settings", *, was_pasted: bool = False) -> "Answers":
     from reveries.client.setup import LOCAL_PROVIDERS, Answers, key_file
     from reveries.config import find_home
 

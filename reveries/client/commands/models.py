@@ -22,7 +22,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
     from reveries.client.models_page import overview_page
     from reveries.client.render import show, show_json
 
-    overview = _overview()
+    overview = _ask_overview()
     if as_json:
         show_json(overview)
     else:
@@ -65,7 +65,7 @@ def choose(name: str, as_json: bool) -> None:
     `reveries models`, or a GGUF file), and `auto` leaves the choice to the machine again."""
     from reveries.client.model_setup import choose_model
 
-    choose_model(name, as_json=as_json, overview=_overview)
+    choose_model(name, as_json=as_json, overview=_ask_overview)
 
 
 @command.command("pull")
@@ -88,7 +88,7 @@ def pull(names: tuple[str, ...], as_json: bool) -> None:
         write_struct(Pulled(done))
 
 
-def _overview() -> "protocol.ModelsOverview":
+def _ask_overview() -> "protocol.ModelsOverview":
     from reveries import protocol
     from reveries.client.calling import ask
     from reveries.client.daemon_side import overview_asleep

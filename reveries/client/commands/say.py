@@ -75,7 +75,7 @@ async def _exchange(connection: "Connection", words: str, as_json: bool, *, priv
             advice=error.advice,
         ) from error
     _end_line(last, as_json)
-    return _told(exchange, as_json)
+    return _print_exchange(exchange, as_json)
 
 
 def _end_line(last: str, as_json: bool) -> None:
@@ -83,7 +83,7 @@ def _end_line(last: str, as_json: bool) -> None:
         click.echo()
 
 
-def _told(exchange: "Exchange", as_json: bool) -> int:
+def _print_exchange(exchange: "Exchange", as_json: bool) -> int:
     """Show what comes after the reply; the exit code."""
     from reveries.client.render import say, write_json
 
@@ -91,13 +91,13 @@ def _told(exchange: "Exchange", as_json: bool) -> int:
     if replied is None:
         return 1
     if as_json:
-        write_json(_object(exchange, replied))
+        write_json(_reply_object(exchange, replied))
     elif replied.explanation:
         say(replied.explanation, "dim", err=True)
     return {"cancelled": _INTERRUPTED, "failed": 69}.get(replied.reason, 0)
 
 
-def _object(exchange: "Exchange", replied: "protocol.Replied") -> dict[str, object]:
+def _reply_object(exchange: "Exchange", replied: "protocol.Replied") -> dict[str, object]:
     import msgspec
 
     return {

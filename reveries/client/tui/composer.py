@@ -153,17 +153,17 @@ class Composer(TextArea):
 
     def _take_out(self, heard: str) -> None:
         for sent in self._handed_over:
-            if not sent.is_private and (rest := _without(sent.text, heard)) is not None:
+            if not sent.is_private and (rest := _strip_heard(sent.text, heard)) is not None:
                 sent.text = rest
                 if not rest:
                     self._void(sent)
                 return
         for place, text in enumerate(self._aside):
-            if (rest := _without(text, heard)) is not None:
+            if (rest := _strip_heard(text, heard)) is not None:
                 self._aside[place : place + 1] = [rest] if rest else []
                 self._tell_keys()
                 return
-        if not self.is_off_record and (rest := _without(self.draft, heard)) is not None:
+        if not self.is_off_record and (rest := _strip_heard(self.draft, heard)) is not None:
             self.write(rest)
 
     def _void(self, sent: Sent) -> None:
@@ -315,7 +315,7 @@ def _is_said(text: str) -> bool:
     return not isinstance(what, Called) or what.command.name == "/private"
 
 
-def _without(text: str, heard: str) -> str | None:
+def _strip_heard(text: str, heard: str) -> str | None:
     """`text` without what was heard at its beginning; None when that is not there."""
     if text.strip() == heard:
         return ""

@@ -45,7 +45,7 @@ class GraphLayout:
 
 def plan_of(shown: Neighbourhood, columns: int, rows: int) -> GraphLayout:
     """A place for each node."""
-    labels = [_label(node) for node in shown.nodes]
+    labels = [_node_label(node) for node in shown.nodes]
     boxes = [Box(len(label) / 2 + 1, 1.5, 3.0) for label in labels]
     index = {node.episode_id: place for place, node in enumerate(shown.nodes)}
     bonds = [Bond(index[tie.first_id], index[tie.second_id], tie.strength) for tie in _known(shown, index)]
@@ -105,7 +105,7 @@ def _known(shown: Neighbourhood, index: dict[str, int]) -> list[GraphTie]:
     return [tie for tie in shown.ties if tie.first_id in index and tie.second_id in index]
 
 
-def _label(node: GraphNode) -> str:
+def _node_label(node: GraphNode) -> str:
     return one_line(node.label, _LABEL_CHARS)
 
 
@@ -147,7 +147,7 @@ class _Canvas:
         mark = "◉" if node.salience >= 0.6 else "●" if node.salience >= 0.35 else "•"
         colour = "$primary" if node.energy >= 0.5 else "$accent" if node.energy > 0.0 else "$foreground"
         self._text[cell] = mark, "reverse bold $primary" if is_chosen else f"bold {colour}"
-        label = one_line(_label(node), max(1, self._columns))
+        label = one_line(_node_label(node), max(1, self._columns))
         column = min(max(0, cell[0] - len(label) // 2), max(0, self._columns - len(label)))
         style = "bold $foreground" if is_chosen else "$foreground 70%" if node.distance < 2 else "$foreground 50%"
         for row in (cell[1] + 1, cell[1] - 1):

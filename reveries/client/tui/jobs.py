@@ -32,7 +32,7 @@ class RunningJob:
 
 def job_row(job: RunningJob, columns: int) -> Content:
     """A bar and figures, in so many columns."""
-    told = _told(job)
+    told = _job_line(job)
     cells = _BAR_CELLS if columns >= _NARROW_COLUMNS else min(_NARROW_BAR_CELLS, max(0, columns - len(told) - 12))
     share = min(1.0, job.done / job.total) if job.total > 0 else 0.0
     full = round(cells * share)
@@ -45,7 +45,7 @@ def job_row(job: RunningJob, columns: int) -> Content:
     )
 
 
-def _told(job: RunningJob) -> str:
+def _job_line(job: RunningJob) -> str:
     if job.is_in_bytes:
         return f"{size(job.done)} of {size(job.total)}" if job.total > 0 else size(job.done)
     if job.total <= 0:

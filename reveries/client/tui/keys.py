@@ -7,7 +7,7 @@ from textual.binding import Binding
 from reveries.config import ClientSettings
 
 
-def _key(name: str, keys: str, meaning: str, command: str) -> Binding:
+def _key_binding(name: str, keys: str, meaning: str, command: str) -> Binding:
     return Binding(keys, f"command('{command}')", meaning, show=False, priority=True, id=name)
 
 
@@ -18,19 +18,19 @@ KEYS: Final = [
     Binding("alt+up", "mark(-1)", "Mark the message before", show=False, priority=True, id="mark_up"),
     Binding("alt+down", "mark(1)", "Mark the message after", show=False, priority=True, id="mark_down"),
     Binding("f1", "help", "Keys", show=False, priority=True, id="help"),
-    _key("newest", "ctrl+l", "Jump to the newest", "/newest"),
-    _key("side", "ctrl+t", "Fold the side pane", "/side"),
-    _key("edit", "ctrl+g", "Write in your editor", "/edit"),
-    _key("past", "ctrl+r", "Find what you said before", "/past"),
-    _key("copy", "ctrl+y", "Copy the message", "/copy"),
-    _key("context", "f2", "What it was told", "/context"),
-    _key("recalled", "f3", "What came to its mind, and why", "/recalled"),
-    _key("memory", "f4", "Browse its memory", "/memory"),
-    _key("sleeps", "f5", "What sleep did", "/sleeps"),
-    _key("thoughts", "f6", "What it thought", "/thoughts"),
-    _key("status", "f7", "How it is", "/status"),
-    _key("graph", "f9", "Its memory as a picture", "/graph"),
-    _key("conversations", "f8", "Conversations", "/resume"),
+    _key_binding("newest", "ctrl+l", "Jump to the newest", "/newest"),
+    _key_binding("side", "ctrl+t", "Fold the side pane", "/side"),
+    _key_binding("edit", "ctrl+g", "Write in your editor", "/edit"),
+    _key_binding("past", "ctrl+r", "Find what you said before", "/past"),
+    _key_binding("copy", "ctrl+y", "Copy the message", "/copy"),
+    _key_binding("context", "f2", "What it was told", "/context"),
+    _key_binding("recalled", "f3", "What came to its mind, and why", "/recalled"),
+    _key_binding("memory", "f4", "Browse its memory", "/memory"),
+    _key_binding("sleeps", "f5", "What sleep did", "/sleeps"),
+    _key_binding("thoughts", "f6", "What it thought", "/thoughts"),
+    _key_binding("status", "f7", "How it is", "/status"),
+    _key_binding("graph", "f9", "Its memory as a picture", "/graph"),
+    _key_binding("conversations", "f8", "Conversations", "/resume"),
 ]
 
 

@@ -115,7 +115,7 @@ class MindLink:
                     was_connected = True
                     await self._take_part(mind)
             except* ReveriesError as group:
-                told = _told(group)
+                told = _error_text(group)
             self._leave()
             self._tell(messages.WentAway(told))
             pause = FIRST_PAUSE_SECONDS if was_connected else min(pause * 2, LONGEST_PAUSE_SECONDS)
@@ -264,11 +264,11 @@ class MindLink:
         self._mind = self._saying = None
 
 
-def _told(group: BaseExceptionGroup[ReveriesError]) -> str:
+def _error_text(group: BaseExceptionGroup[ReveriesError]) -> str:
     """What is wrong, and what to do. A mind that is there and cannot be talked to is not away."""
     for error in group.exceptions:
         if isinstance(error, BaseExceptionGroup):
-            return _told(error)
+            return _error_text(error)
         is_away = isinstance(error, AsleepError | ConnectionLostError)
         return f"The mind is away, reconnecting. {error}" if is_away else str(error)
     return ""

@@ -22,7 +22,7 @@ _STYLES_KEPT: Final = 4096
 
 
 @lru_cache(_STYLES_KEPT)
-def _without(style: Style) -> Style:
+def _plain_style(style: Style) -> Style:
     return style.without_color
 
 
@@ -31,7 +31,9 @@ class Colourless(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The same text, the same weight, no colour."""
-        return [Segment(text, None if style is None else _without(style), control) for text, style, control in segments]
+        return [
+            Segment(text, None if style is None else _plain_style(style), control) for text, style, control in segments
+        ]
 
 
 def in_place_of_greys(filters: list[LineFilter]) -> list[LineFilter]:
@@ -54,28 +56,28 @@ def own_themes(folder: Path) -> list[Theme]:
 def _theme(file: Path) -> Theme:
     try:
         if file.stat().st_size > _LARGEST_BYTES:
-            raise _wrong(file, "it is too large")
+            raise _theme_error(file, "it is too large")
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise _wrong(file, str(error)) from error
+        raise _theme_error(file, str(error)) from error
     except RecursionError as error:
-        raise _wrong(file, "it is nested too deeply") from error
+        raise _theme_error(file, "it is nested too deeply") from error
     colours: dict[str, str] = {}
     for name, value in table.items():
         if name == "dark":
             continue
         if name not in _COLOURS:
-            raise _wrong(file, f"there is no colour {name!r} in a theme (there are: dark, {', '.join(_COLOURS)})")
+            raise _theme_error(file, f"there is no colour {name!r} in a theme (there are: dark, {', '.join(_COLOURS)})")
         if not isinstance(value, str) or not _COLOUR.fullmatch(value):
-            raise _wrong(file, f'{name} is no colour like "#8fb3d9"')
+            raise _theme_error(file, f'{name} is no colour like "#8fb3d9"')
         colours[name] = value
     if "primary" not in colours:
-        raise _wrong(file, "primary is missing")
+        raise _theme_error(file, "primary is missing")
     primary = colours.pop("primary")
     return Theme(file.stem, primary, dark=table.get("dark", True) is not False, **colours)  # type: ignore[arg-type]
 
 
-def _wrong(file: Path, what: str) -> ConfigError:
+def _theme_error(file: Path, what: str) -> ConfigError:
     return ConfigError(f"The colours in {file} are wrong: {what}.", advice="Mend the file, or take it away.")
 
 

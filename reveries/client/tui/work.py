@@ -95,7 +95,7 @@ class Work:
                 except Exception as error:  # noqa: BLE001 - handed on: else its bar would stay for ever
                     _in(loop, _fail, done, error)
                 else:
-                    _in(loop, _finish, done, result)
+                    _in(loop, _finish_import, done, result)
 
             # A daemon thread: who leaves need not wait for a download, and the next one goes on where it was.
             threading.Thread(target=fetch, name="tui.pull", daemon=True).start()
@@ -137,6 +137,6 @@ def _fail(done: "asyncio.Future[PulledModel]", error: Exception) -> None:
         done.set_exception(error)
 
 
-def _finish(done: "asyncio.Future[PulledModel]", result: "PulledModel") -> None:
+def _finish_import(done: "asyncio.Future[PulledModel]", result: "PulledModel") -> None:
     if not done.done():
         done.set_result(result)

@@ -94,7 +94,7 @@ def preview_frame(number: int, preview: Preview, before: RoleUsage, after: RoleU
         was_interrupted=preview.was_interrupted,
         seconds=preview.seconds,
         calls=after.calls - before.calls,
-        tokens=_tokens(after) - _tokens(before),
+        tokens=_role_tokens(after) - _role_tokens(before),
         dollars=after.dollars - before.dollars,
         left_off=len(preview.changes) - len(changes),
     )
@@ -189,5 +189,5 @@ def _plain_lines(lines: Iterable[str]) -> list[str]:
     return [one_line(text, _SUMMARY_CHARS) for text in lines]
 
 
-def _tokens(use: RoleUsage) -> int:
+def _role_tokens(use: RoleUsage) -> int:
     return use.prompt_tokens + use.completion_tokens

@@ -169,7 +169,7 @@ def why_frame(
         cosine=why.cosine,
         shared_words=list(why.shared_words),
         unmet_words=list(why.unmet_words),
-        entry=_entry(why),
+        entry=_entry_frame(why),
         entry_id=entry.id if entry else "",
         entry_summary=plain(entry.summary) if entry else "",
         steps=[
@@ -247,7 +247,7 @@ def history_frame(request_id: int, entries: Sequence[HistoryEntry], total: int) 
                     )
                     for change in entry.changes
                 ],
-                evidence=[_evidence(one) for one in entry.evidence],
+                evidence=[_evidence_frame(one) for one in entry.evidence],
             )
             for entry in entries
         ],
@@ -255,7 +255,7 @@ def history_frame(request_id: int, entries: Sequence[HistoryEntry], total: int) 
     )
 
 
-def _entry(why: RecallExplanation) -> protocol.WhyEntry | None:
+def _entry_frame(why: RecallExplanation) -> protocol.WhyEntry | None:
     entry = why.entry
     if entry is None:
         return None
@@ -269,7 +269,7 @@ def _entry(why: RecallExplanation) -> protocol.WhyEntry | None:
     )
 
 
-def _evidence(one: ChangeEvidence) -> protocol.SelfEvidence:
+def _evidence_frame(one: ChangeEvidence) -> protocol.SelfEvidence:
     quote = one.exemplar
     return protocol.SelfEvidence(
         one.episode_id,

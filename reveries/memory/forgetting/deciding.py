@@ -6,7 +6,7 @@ from typing import Final
 
 from reveries.db.database import Row
 from reveries.errors import NotFoundError, UsageError
-from reveries.memory.forgetting.gathering import Asides, Rows, holding, named, traces, within
+from reveries.memory.forgetting.gathering import Asides, Rows, holding, named, rows_within, traces
 from reveries.memory.forgetting.needles import Holds, Needle
 from reveries.memory.forgetting.plan import Chosen, ForgetPlan, cascade
 from reveries.memory.forgetting.tombstones import Tombstones
@@ -49,7 +49,7 @@ def decision_of(rows: Rows, selection: Selection) -> ForgetDecision:
             needle = Needle(words=(selection.text,)) if by_words else Needle(names=(selection.text,))
             return ForgetDecision(rows, cascade(holding(rows, needle), rows.relations), needle)
         case "time":
-            chosen = within(rows, selection.since, selection.until)
+            chosen = rows_within(rows, selection.since, selection.until)
         case _:
             chosen = _by_id(rows, selection.text)
     needle = traces(rows, cascade(chosen, rows.relations))

@@ -92,7 +92,7 @@ def holding(rows: Rows, holds: Holds, until: float | None = None) -> Chosen:
     return Chosen(**found)
 
 
-def within(rows: Rows, since: float, until: float) -> Chosen:
+def rows_within(rows: Rows, since: float, until: float) -> Chosen:
     """What was said, happened or was thought in a period."""
 
     def of(table: Sequence[Row]) -> frozenset[str]:
@@ -168,7 +168,7 @@ async def asides(source: Reader, plan: ForgetPlan, holds: Holds) -> Asides:
     found["conversations"] = tuple(sorted({*found["conversations"], *emptied}))
     rows = await source.rows("forget.conversations")
     found["folded"] = tuple(row["id"] for row in rows if row["id"] in folded or holds(row["folded_summary"]))
-    spans = await _spans(source, plan)
+    spans = await _time_spans(source, plan)
     for table, statement in _CUT.items():
         rows = await source.rows(statement)
         found[table] = tuple(row["id"] for row in rows if holds(row["text"]) or _is_in(row["at"], spans))
@@ -182,7 +182,7 @@ _TRIP_SECONDS = 120.0
 """So long after the words were stored, a reply to them may have been cut."""
 
 
-async def _spans(source: Reader, plan: ForgetPlan) -> list[tuple[float, float]]:
+async def _time_spans(source: Reader, plan: ForgetPlan) -> list[tuple[float, float]]:
     named = {"ids": json.dumps(sorted(plan.turns))}
     said = [row["said_at"] for row in await source.rows("forget.turn_texts", named)]
     thoughts = [row for row in await source.rows("forget.thoughts") if row["id"] in plan.thoughts]

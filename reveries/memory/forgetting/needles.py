@@ -71,7 +71,7 @@ class Needle:
     """Runs of QUOTE_WORDS folded words."""
 
     def __post_init__(self) -> None:
-        parts = [*(_as_it_stands(text) for text in self.words), *(_whole(text) for text in self.names)]
+        parts = [*(_literal_form(text) for text in self.words), *(_whole_word(text) for text in self.names)]
         pattern = re.compile("|".join(parts), re.IGNORECASE) if parts else None
         object.__setattr__(self, "_pattern", pattern)
         object.__setattr__(self, "_sieve", self._sieve_of())
@@ -110,9 +110,9 @@ class Needle:
         found = set[tuple[str, ...]]()
         for match in self.pattern.finditer(text):
             start, end = match.span()
-            while start > 0 and _is_inside(text[start - 1]):
+            while start > 0 and _is_word_char(text[start - 1]):
                 start -= 1
-            while end < len(text) and _is_inside(text[end]):
+            while end < len(text) and _is_word_char(text[end]):
                 end += 1
             if words := tuple(words_in(text[start:end])):
                 found.add(words)
@@ -144,11 +144,11 @@ def marks_of(texts: Iterable[str]) -> set[str]:
     return {word for word in words if word not in stop_words() and stem(word) not in known}
 
 
-def _as_it_stands(text: str) -> str:
+def _literal_form(text: str) -> str:
     return _forms(text, "{}")
 
 
-def _whole(text: str) -> str:
+def _whole_word(text: str) -> str:
     # A word may begin right after a blank that JSON wrote as two characters.
     return _forms(text, r"(?:(?<!\w)|(?<=\\[nrt])){}(?!\w)")
 
@@ -171,5 +171,5 @@ def _has_odd_i(text: str) -> bool:
     return "\u0130" in text or "\u0131" in text
 
 
-def _is_inside(char: str) -> bool:
+def _is_word_char(char: str) -> bool:
     return char.isalnum() or char == "_"

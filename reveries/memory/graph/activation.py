@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from reveries.config import RecallSettings
 from reveries.llm.base import Vector
-from reveries.memory.graph.facts import moment_of
+from reveries.memory.graph.facts import graph_moment
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.graph.spreading import Bounds
 from reveries.memory.model import Episode, Factors, RecallContext, RecalledEpisode
@@ -123,7 +123,9 @@ def ranked(
 ) -> Ranking:
     """What `activate` finds, before any of it is explained: cheap however much surfaces."""
     start = {s.index: e for s in seeds if (e := seed_energy(s, graph.at(s.index), context.now)) > 0.0}
-    bounds = Bounds(moment_of(context.now), context.mood, settings.activation_threshold, share_of_spread, context.limit)
+    bounds = Bounds(
+        graph_moment(context.now), context.mood, settings.activation_threshold, share_of_spread, context.limit
+    )
     field = graph.field
     try:
         edges_touched = field.spread(start, graph.size, settings.max_hops, settings.decay_per_hop)

@@ -23,7 +23,7 @@ class Moment:
     """32 x month + day."""
 
 
-def moment_of(now: float) -> Moment:
+def graph_moment(now: float) -> Moment:
     """`now` in unix seconds, with its place in the week and in the year."""
     hour = math.floor(min(max(now, LEAST_TIME), MOST_TIME) / 3600.0)
     return Moment(now, hour % 168, year_day(hour // 24))

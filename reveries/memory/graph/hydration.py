@@ -62,7 +62,7 @@ async def read_turn_rows(database: Database, mind_name: str, earlier: PackedTurn
     turns = await database.rows("turns.live")
     wordless = await database.rows("experiences.live_passages")
     away = frozenset(row["owner_id"] for row in await database.rows("deep.passages"))
-    return await asyncio.to_thread(_told, turns, wordless, mind_name, earlier, away)
+    return await asyncio.to_thread(_gather_told, turns, wordless, mind_name, earlier, away)
 
 
 async def read_turn_vectors(database: Database, model_id: str, dimensions: int, told: ToldTurns) -> dict[str, Vector]:
@@ -81,7 +81,7 @@ def turns_of(told: ToldTurns, vectors: Mapping[str, Vector], dimensions: int) ->
     return packed_turns(told.turns, told.homes, vectors, dimensions, told.earlier, told.earlier_rows)
 
 
-def _told(
+def _gather_told(
     turns: Sequence[Row], wordless: Sequence[Row], mind_name: str, earlier: PackedTurns | None, away: Set[str]
 ) -> ToldTurns:
     homes: dict[str, str] = {}

@@ -150,7 +150,7 @@ def read_earlier_turns(path: Path, model_id: str, dimensions: int) -> PackedTurn
                 return None
             # One section after the other: the graph's are read over.
             found = {section.name: _read_section(file, section, header) for section in header.sections}
-            turns = turns_of_sections(found, _lines(found["ids"]), dimensions)
+            turns = turns_of_sections(found, _split_lines(found["ids"]), dimensions)
             return turns if turns.is_whole() else None
     except (OSError, _UnusableSnapshotError, msgspec.MsgspecError, ValueError, LookupError, TypeError):
         return None
@@ -224,7 +224,7 @@ def _sections_of(memory: PackedMemory, is_wanted: Callable[[], bool]) -> list[tu
 
 def _graph_of(header: Header, found: dict[str, Numbers]) -> PackedGraph:
     count = header.count
-    ids = _lines(found["ids"])
+    ids = _split_lines(found["ids"])
     ends, text = found["episode_ends"].view(np.int64), found["episodes"].data
     if len(ids) != count or len(ends) != count or (count and ends[-1] != len(text)):
         raise _UnusableSnapshotError
@@ -247,12 +247,12 @@ def _graph_of(header: Header, found: dict[str, Numbers]) -> PackedGraph:
             created_at=found["created_at"].view(np.float64),
             ended_at=found["ended_at"].view(np.float64),
             conversation=found["conversation"].view(np.int32),
-            conversations=_lines(found["conversations"]),
+            conversations=_split_lines(found["conversations"]),
         ),
     )
 
 
-def _lines(raw: Numbers) -> list[str]:
+def _split_lines(raw: Numbers) -> list[str]:
     return raw.tobytes().decode().split("\n") if len(raw) else []
 
 

@@ -61,16 +61,16 @@ def turn_sections(
         "marks": turns.marks.view(np.uint8),
         "surface": turns.surface.view(np.uint8),
         "homes": homes,
-        "ids": _text("\n".join(turns.ids).encode()),
+        "ids": _pack_text("\n".join(turns.ids).encode()),
         "raw_ends": np.cumsum([len(raw) for raw in raws], dtype=np.int64),
-        "raws": _text(b"".join(raws)),
-        "vocabulary": _text("\n".join(words.vocabulary).encode()),
+        "raws": _pack_text(b"".join(raws)),
+        "vocabulary": _pack_text("\n".join(words.vocabulary).encode()),
         "term_ends": words.term_ends,
         "word_rows": words.rows,
         "word_counts": words.counts,
         "terms": words.terms,
         "ends": words.ends,
-        "names": _text(msgspec.msgpack.encode(turns.names)),
+        "names": _pack_text(msgspec.msgpack.encode(turns.names)),
     }
     return [(f"{_PREFIX}{name}", values) for name, values in sections.items()]
 
@@ -107,7 +107,7 @@ def turns_of_sections(found: Mapping[str, Numbers], episode_ids: Sequence[str], 
     )
 
 
-def _text(raw: bytes) -> Numbers:
+def _pack_text(raw: bytes) -> Numbers:
     return np.frombuffer(raw, dtype=np.uint8)
 
 

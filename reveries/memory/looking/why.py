@@ -103,7 +103,7 @@ def explain(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, 
     scale = factors.recency * factors.resonance * factors.temporal * factors.accessibility
     begun = seed_energy(seed, episode, context.now) if seed else 0.0
     whole = found.whole.get(index, 0.0) if index is not None else 0.0
-    shared, unmet = _words(live, cue, episode)
+    shared, unmet = _met_and_unmet_words(live, cue, episode)
     cosine = float(live.graph.vector_of(episode.id) @ vector) if vector.shape == (live.dimensions,) else 0.0
     why = RecallExplanation(
         cue=cue,
@@ -180,7 +180,7 @@ def shared_words(cue: str, text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in words_of(cue) if held & asked & set(terms_of(word))))
 
 
-def _words(live: LiveMemory, cue: str, episode: Episode) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _met_and_unmet_words(live: LiveMemory, cue: str, episode: Episode) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The cue's words that the episode's turns hold, and those that they do not; little words are no matter."""
     text = "\n".join([*(turn.text for turn in live.turns.turns_of(episode.id)), episode.summary])
     shared, asked = shared_words(cue, text), set(cue_terms(cue))

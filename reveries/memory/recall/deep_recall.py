@@ -122,7 +122,7 @@ class DeepRecall:
             takes = self._store.deep.counts.texts * vector.size * _SECONDS_A_NUMBER
             if takes > min(_STATEMENT_SECONDS, until - self._clock.monotonic()):
                 return [], False
-            found = await vector_tables.nearest(self._store.database, table, vector_bytes(vector), CANDIDATES)
+            found = await vector_tables.nearest_rows(self._store.database, table, vector_bytes(vector), CANDIDATES)
             return found, True
         return await self._scanned(vector, until)
 

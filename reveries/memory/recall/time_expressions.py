@@ -153,7 +153,7 @@ def _day_word(match: re.Match[str], now: datetime) -> _Span:
 
 def _ago(match: re.Match[str], now: datetime) -> _Span:
     """The day, week, month or year around so long ago."""
-    unit, count = _group_of(match, "unit"), _count(match)
+    unit, count = _group_of(match, "unit"), _number_in(match)
     middle = _midnight(_back(now, unit, count))
     if unit == "day":
         return middle, middle + _DAY
@@ -162,7 +162,7 @@ def _ago(match: re.Match[str], now: datetime) -> _Span:
 
 
 def _past(match: re.Match[str], now: datetime) -> _Span:
-    return _back(now, _group_of(match, "unit"), _count(match) if match.group("count") else 1), now
+    return _back(now, _group_of(match, "unit"), _number_in(match) if match.group("count") else 1), now
 
 
 def _calendar_unit(match: re.Match[str], now: datetime) -> _Span:
@@ -201,7 +201,7 @@ def _season(match: re.Match[str], now: datetime) -> _Span | None:
     return first, _months_on(first, 3)
 
 
-def _count(match: re.Match[str]) -> int:
+def _number_in(match: re.Match[str]) -> int:
     word = " ".join(_group_of(match, "count").split())
     return int(word) if word.isdigit() else _NUMBERS[word]
 

@@ -9,7 +9,7 @@ from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, Processed, join
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Episode, Experience, Link
-from reveries.memory.sleep.linking import EMOTIONAL_COSINE, emotional_links, nearest, thematic_links
+from reveries.memory.sleep.linking import EMOTIONAL_COSINE, emotional_links, nearest_episodes, thematic_links
 from reveries.memory.sleep.merge import appended, joined_summary, merge, merge_target, united
 from reveries.memory.sleep.questions import Abstraction
 from reveries.memory.sleep.segments import unit_mean
@@ -61,7 +61,7 @@ def deepened(
     if target is not None:
         into = merge(graph, target, episode, _between(graph, target, vector))
         return Deepened(join([into, processed]), target.id, home.id)
-    near = nearest(graph, vector, _NEAR_COUNT, EMOTIONAL_COSINE, without={episode.id})
+    near = nearest_episodes(graph, vector, _NEAR_COUNT, EMOTIONAL_COSINE, without={episode.id})
     links = _new_or_stronger(graph, (*thematic_links(episode, near), *emotional_links(episode, near)))
     changes = ChangeSet(episodes=(episode,), vectors=((episode.id, vector),), links=links)
     return Deepened(join([changes, processed]), episode.id)

@@ -1,7 +1,8 @@
 """Whom and what a text names: people, places, things and dates, by its spelling alone and without a model.
 
 Capitals mark names in English and its like; where a writer uses none, a few turns of phrase do ("my sister anna",
-"moved to lisbon"). Scripts without capitals find nothing. Two spellings are the same name when `key_of` says so. Pure.
+"moved to lisbon"). Scripts without capitals find nothing. Two spellings are the same name when `entity_key` says so.
+Pure.
 """
 
 import re
@@ -72,7 +73,7 @@ def entities_of(text: str, known: Container[str] = ()) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for _, _, name in sorted(found)))
 
 
-def key_of(entity: str) -> str:
+def entity_key(entity: str) -> str:
     """What two spellings of a name have in common: no accents, no possessive, no title. May be empty."""
     words = name_words(entity)
     while len(words) > 1 and (words[0] in HONORIFICS or words[0] == "the"):
@@ -148,7 +149,7 @@ def _capitalised(text: str, known: Container[str]) -> list[tuple[int, int, str]]
         else:
             # A word alone at the beginning of a sentence is a name if it does or has something, or is called.
             is_subject = token in _MARKS or token.casefold() in after_subjects() or token.endswith(("s", "ed"))
-            if not began_sentence or len(run) > 1 or is_subject or key_of(run[0] if run else "") in known:
+            if not began_sentence or len(run) > 1 or is_subject or entity_key(run[0] if run else "") in known:
                 found += _spanned(run, began_sentence, start, at)
             run = []
         starts = token in _STARTS

@@ -24,7 +24,7 @@ from reveries.memory.sleep.linking import (
     both_ways,
     chained,
     emotional_links,
-    nearest,
+    nearest_episodes,
     predecessor,
     strongest_each,
     temporal_links,
@@ -223,8 +223,10 @@ class Forming:
         return Run(conversation_id, last.ended_at, len(last.experience_ids), vectors, last.id) if len(vectors) else None
 
     def _near(self, vector: Vector, without: set[str]) -> list[tuple[Episode, float]]:
-        drafted = nearest(self._draft, vector, _NEAR_COUNT, EMOTIONAL_COSINE, without)
-        known = nearest(self._live.graph, vector, _NEAR_COUNT, EMOTIONAL_COSINE, without | {e.id for e, _ in drafted})
+        drafted = nearest_episodes(self._draft, vector, _NEAR_COUNT, EMOTIONAL_COSINE, without)
+        known = nearest_episodes(
+            self._live.graph, vector, _NEAR_COUNT, EMOTIONAL_COSINE, without | {e.id for e, _ in drafted}
+        )
         return sorted([*drafted, *known], key=lambda pair: (-pair[1], pair[0].id))[:_NEAR_COUNT]
 
     def _named_links(self, episode: Episode) -> tuple[Link, ...]:

@@ -50,9 +50,9 @@ def ungrounded(sentence: str, source: str) -> tuple[str, ...]:
     numbers = set(_numbers(source))
     found = [number for number in _numbers(sentence) if number not in numbers]
     if not _has_capital_nouns(source):
-        known = {_bare(word) for word in _WORD.findall(source)}
+        known = {_bare_word(word) for word in _WORD.findall(source)}
         found += [
-            name for name in _names(sentence, is_english=_is_english(source)) if not _is_known(_bare(name), known)
+            name for name in _names(sentence, is_english=_is_english(source)) if not _is_known(_bare_word(name), known)
         ]
     return tuple(found)
 
@@ -83,7 +83,7 @@ def _begins(sentence: str, start: int) -> bool:
     return not before or before[-1] in _OPENING or before[-1] in ".!?\u2026"
 
 
-def _bare(word: str) -> str:
+def _bare_word(word: str) -> str:
     return re.sub(r"['\u2019]\w*$", "", word).casefold()
 
 

@@ -65,15 +65,15 @@ def judge_claims(claims: Iterable[Claim], index: ClaimIndex, now: float) -> Judg
 def within(judged: Judged, allowed: float) -> Judged:
     """`judged`, with nothing taking effect that is one too many: the owner is to settle all of it. Foreign text counts
     by itself, so that no number of its claims takes effect from what the owner said."""
-    return _held(_held(judged, allowed, lambda one: one.is_own), allowed, lambda one: one.is_foreign)
+    return _hold_within(_hold_within(judged, allowed, lambda one: one.is_own), allowed, lambda one: one.is_foreign)
 
 
 def without_foreign(judged: Judged) -> Judged:
     """`judged`, with nothing in it that takes effect by foreign text."""
-    return _held(judged, -1.0, lambda one: one.is_foreign)
+    return _hold_within(judged, -1.0, lambda one: one.is_foreign)
 
 
-def _held(judged: Judged, allowed: float, is_counted: Callable[[Conflict], bool]) -> Judged:
+def _hold_within(judged: Judged, allowed: float, is_counted: Callable[[Conflict], bool]) -> Judged:
     counted = {one.id for one in judged.conflicts if one.kind == UPDATE and is_counted(one)}
     if len(counted) <= allowed:
         return judged

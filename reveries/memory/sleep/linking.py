@@ -72,7 +72,7 @@ def predecessor(graph: MemoryGraph, episode: Episode) -> Episode | None:
     return graph.latest_before(episode.created_at, episode.conversation_id, without=episode.id)
 
 
-def nearest(
+def nearest_episodes(
     graph: MemoryGraph, vector: Vector, count: int, least: float, without: AbstractSet[str] = frozenset()
 ) -> list[tuple[Episode, float]]:
     """The `count` nearest episodes of at least cosine `least` with their cosines, nearest first; ties by id."""
@@ -86,7 +86,9 @@ def possible_causes(graph: MemoryGraph, episode: Episode) -> tuple[Episode, ...]
     """The few earlier episodes that may have led to one: what came just before it, and the nearest in meaning. Nothing
     tainted beside what is not."""
     found = [*episode.before]
-    found += [other.id for other, _ in nearest(graph, graph.vector_of(episode.id), 6, CAUSE_COSINE, {episode.id})]
+    found += [
+        other.id for other, _ in nearest_episodes(graph, graph.vector_of(episode.id), 6, CAUSE_COSINE, {episode.id})
+    ]
     earlier = [
         other
         for name in dict.fromkeys(found)

@@ -12,7 +12,7 @@ from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, Retirement
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Episode, Exemplar, Link
-from reveries.memory.sleep.linking import nearest
+from reveries.memory.sleep.linking import nearest_episodes
 
 _HOUR_SECONDS = 3600.0
 _MAX_TOPICS = 10
@@ -22,7 +22,7 @@ _SUMMARY_CHARS = 700
 def merge_target(graph: MemoryGraph, episode: Episode, vector: Vector, settings: MemorySettings) -> Episode | None:
     """The closest other episode (R-105), if the two are one: near enough in meaning, and of one conversation or close
     in time (RA-26). Never across the line between what is tainted and what is not."""
-    closest = nearest(graph, vector, 1, settings.merge_cosine, without={episode.id})
+    closest = nearest_episodes(graph, vector, 1, settings.merge_cosine, without={episode.id})
     other = closest[0][0] if closest else None
     if other is None or not _is_of_one_trust(other, episode):
         return None

@@ -23,7 +23,7 @@ from reveries.memory.model import Episode, Experience, SelfModel
 from reveries.memory.sleep.asking import allowance
 from reveries.memory.sleep.consolidation import MAX_ATTEMPTS
 from reveries.memory.sleep.home import home_of
-from reveries.memory.sleep.linking import nearest, possible_causes
+from reveries.memory.sleep.linking import nearest_episodes, possible_causes
 from reveries.memory.sleep.questions import Asker
 from reveries.memory.sleep.records import recorded
 from reveries.memory.sleep.run_log import ChangeDiff, diff_of
@@ -147,7 +147,7 @@ class Sketch:
             around += [link.target_id for link in self._live.graph.links_of(home.id)]
             around += [link.source_id for link in self._live.graph.links_into(home.id)]
             mixed = self._live.graph.vector_of(home.id) + near
-            around += [e.id for e, _ in nearest(self._live.graph, mixed, _NEAR_COUNT, -1.0)]
+            around += [e.id for e, _ in nearest_episodes(self._live.graph, mixed, _NEAR_COUNT, -1.0)]
         self._copy(around)
         return self.graph.get(home.id)
 

@@ -101,7 +101,7 @@ def deep_question(asker: Asker, turns: Sequence[Turn], earlier: Sequence[Episode
     """R-109 and R-110 about one experience, and which of the `earlier` episodes led to it. The rules come first and
     stay the same from call to call."""
     rules = prompt("deep_sleep", mind=asker.mind, owner=asker.owner, self_model=told_self_model(asker.model))
-    told = fenced(told_turns(turns, (asker.owner, asker.mind)))
+    told = fenced(turns_text(turns, (asker.owner, asker.mind)))
     if earlier:
         before = [f"{name}: {tidy(one.summary, _EARLIER_CHARS)}" for name, one in zip(NAMES, earlier, strict=False)]
         told = "Earlier:\n" + fenced("\n".join(before)) + "\nWhat happened:\n" + told
@@ -209,19 +209,19 @@ def _verbatim(quoted: QuoteAnswer, turns: Sequence[Turn]) -> Exemplar | None:
     return None
 
 
-def told_turns(turns: Sequence[Turn], names: Sequence[str] = ()) -> str:
+def turns_text(turns: Sequence[Turn], names: Sequence[str] = ()) -> str:
     """Turns as the model reads them; a text that is too long loses its middle. One that did not come from the owner or
     the mind says so, and no line of a turn can pass for a turn of one of `names` or of another speaker (F1, F3)."""
     speakers = {*names, *_ROLES, *(turn.speaker for turn in turns)} - {""}
     another = re.compile(rf"^\s*(?={'|'.join(map(re.escape, sorted(speakers)))}\s*:)", re.MULTILINE | re.IGNORECASE)
-    text = "\n".join(_told(turn, another) for turn in turns if turn.fresh)
+    text = "\n".join(_turn_line(turn, another) for turn in turns if turn.fresh)
     if len(text) <= _MAX_CONTENT_CHARS:
         return text
     half = _MAX_CONTENT_CHARS // 2
     return f"{text[:half]}\n\u2026\n{text[-half:]}"
 
 
-def _told(turn: Turn, another: "re.Pattern[str]") -> str:
+def _turn_line(turn: Turn, another: "re.Pattern[str]") -> str:
     pattern = _ANY_SPEAKER if turn.origin.is_tainted else another
     said = pattern.sub("> ", turn.fresh) if stands(Gate.VOICE) else turn.fresh
     if turn.origin.is_tainted:

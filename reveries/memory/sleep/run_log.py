@@ -83,7 +83,7 @@ class RunDetail:
 
 async def recent_runs(database: Database, limit: int) -> list[RunEntry]:
     """The latest passes, newest first."""
-    return [_entry(row) for row in await database.rows("consolidation.list_runs", {"limit": limit})]
+    return [_run_from_row(row) for row in await database.rows("consolidation.list_runs", {"limit": limit})]
 
 
 async def find_run(database: Database, id_or_prefix: str) -> RunEntry:
@@ -94,7 +94,7 @@ async def find_run(database: Database, id_or_prefix: str) -> RunEntry:
         raise NotFoundError(f"There is no pass {id_or_prefix}.", advice="They are listed by: reveries consolidate log")
     if len(rows) > 1 and not exact:
         raise UndoError(f"More than one pass begins with {id_or_prefix}.", advice="Give more of its letters.")
-    return _entry((exact or rows)[0])
+    return _run_from_row((exact or rows)[0])
 
 
 async def run_detail(database: Database, id_or_prefix: str) -> RunDetail:
@@ -188,7 +188,7 @@ def _weight(value: Value) -> float | None:
     return value if isinstance(value, int | float) else None
 
 
-def _entry(row: Row) -> RunEntry:
+def _run_from_row(row: Row) -> RunEntry:
     return RunEntry(
         id=row["id"],
         depth=row["depth"],

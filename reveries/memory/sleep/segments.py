@@ -75,7 +75,7 @@ def segments(pieces: Sequence[Piece], last_run: Run | None = None) -> list[Segme
             run = _longer(run, piece)
         else:
             cut.append(Segment((piece,)))
-            run = _begun(piece)
+            run = _begin_run(piece)
     return cut
 
 
@@ -92,7 +92,7 @@ def belongs(run: Run, piece: Piece) -> bool:
     return not here.any() or not there.any() or float(here @ there) >= SAME_THING_COSINE
 
 
-def _begun(piece: Piece) -> Run | None:
+def _begin_run(piece: Piece) -> Run | None:
     if not piece.turns:
         return None
     return Run(piece.experience.conversation_id, piece.turns[-1].said_at, 1, piece.vectors)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from reveries.memory.changes import ChangeSet
 from reveries.memory.model import Episode, Link, LinkType
-from reveries.memory.sleep.entities import key_of
+from reveries.memory.sleep.entities import entity_key
 
 MAX_HOLDERS = 6
 """A name that more episodes hold than this ties none of them."""
@@ -45,7 +45,7 @@ class NameIndex:
         for episode_id, entities in named:
             for entity in entities:
                 if entity not in known:
-                    known[entity] = key_of(entity)
+                    known[entity] = entity_key(entity)
             self._hold(episode_id, {key for entity in entities if len(key := known[entity]) > 1})
 
     def _hold(self, episode_id: str, keys: Iterable[str]) -> None:
@@ -81,7 +81,7 @@ def keys_of(episode: Episode) -> frozenset[str]:
 def shared_names(one: Episode, other: Episode) -> tuple[str, ...]:
     """What both name, in the order and spelling of the first: what a way from one to the other is explained with."""
     theirs = keys_of(other)
-    return tuple(entity for entity in one.entities if key_of(entity) in theirs)
+    return tuple(entity for entity in one.entities if entity_key(entity) in theirs)
 
 
 def named_links(
@@ -108,4 +108,4 @@ def named_links(
 
 
 def _keys(entities: Iterable[str]) -> frozenset[str]:
-    return frozenset(key for entity in entities if len(key := key_of(entity)) > 1)
+    return frozenset(key for entity in entities if len(key := entity_key(entity)) > 1)

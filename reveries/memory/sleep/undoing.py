@@ -91,7 +91,7 @@ class Undo:
             live = self._store.live
             undoing = undone(changes, live.graph.get, live.graph.strength_of, live.self_model)
             undoing = await _tainted_still(transaction, undoing)
-            line = _line(entry, undoing, woken)
+            line = _undo_line(entry, undoing, woken)
             await self._begin(transaction, entry, undo_id, now)
             put = await self._change_set(transaction, entry.id, undoing)
             put = join([put, await _erase_claims(transaction, changes)])
@@ -158,7 +158,7 @@ class Undo:
             indexed=moved,
             unindexed_turn_ids=unindexed,
             provisional_ids=provisional,
-            self_model=_self_change(live, undoing),
+            self_model=_undo_self_change(live, undoing),
         )
 
     async def _erase(self, transaction: Transaction, undoing: Undoing, unindexed: Sequence[str]) -> None:
@@ -261,7 +261,7 @@ def _turns_home(live: LiveMemory, undoing: Undoing) -> tuple[tuple[IndexedTurn, 
     return tuple(moved), tuple(unindexed)
 
 
-def _self_change(live: LiveMemory, undoing: Undoing) -> SelfModelChange | None:
+def _undo_self_change(live: LiveMemory, undoing: Undoing) -> SelfModelChange | None:
     if undoing.self_model is None:
         return None
     return SelfModelChange(live.self_model, undoing.self_model, "The pass that changed it was taken back.", ())
@@ -336,7 +336,7 @@ def _is_built_upon(entry: RunEntry, blocking: Sequence[str]) -> UndoError:
     )
 
 
-def _line(entry: RunEntry, undoing: Undoing, woken: int) -> str:
+def _undo_line(entry: RunEntry, undoing: Undoing, woken: int) -> str:
     count = len(undoing.episodes) - len(undoing.revived_ids)
     told = [f"Took back {entry.id}: {count} {'episode' if count == 1 else 'episodes'} as before"]
     if woken:

@@ -49,7 +49,7 @@ class Upkeep:
         """Fade, put words away, let go. What it changed."""
         faded = await self._fade()
         words = await self.put_words_away()
-        if self.run_id is not None and (line := told(len(faded), len(words))):
+        if self.run_id is not None and (line := upkeep_line(len(faded), len(words))):
             await self._tell(self.run_id, line)
         return ChangeSet(fadings=faded, put_away_turn_ids=words, dormant=await self._let_go())
 
@@ -74,7 +74,7 @@ class Upkeep:
         if self.stop is not None and self.stop.is_set():
             return ()
         summaries = {one.id: one.summary for one in candidates}
-        line = told(fallen, words)
+        line = upkeep_line(fallen, words)
         return (
             *([ChangeDiff("", line, (), (), 0, ())] if line else ()),
             *(
@@ -197,7 +197,7 @@ class Upkeep:
             yield items[start : start + size]
 
 
-def told(faded: int, words: int) -> str:
+def upkeep_line(faded: int, words: int) -> str:
     """How many episodes faded and how many turns left the index, as a line of the log; empty when none did. Pure."""
     parts = [(faded, "episode", "faded"), (words, "turn", "left the index for the file")]
     counted = [f"{count} {noun}{'s' if count != 1 else ''} {what}" for count, noun, what in parts if count]

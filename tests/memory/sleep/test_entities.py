@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.memory.sleep.entities import entities_of, key_of
+from reveries.memory.sleep.entities import entities_of, entity_key
 
 SAMPLES = ("entities_sample.txt", "entities_second.txt", "entities_unseen.txt")
 
@@ -21,8 +21,8 @@ def counts(name: str) -> tuple[int, int, int]:
     """Found and right, found, marked."""
     right = found = marked = 0
     for text, names in sample(name):
-        said = {key_of(name) for name in entities_of(text)}
-        wanted = {key_of(name) for name in names}
+        said = {entity_key(name) for name in entities_of(text)}
+        wanted = {entity_key(name) for name in names}
         right, found, marked = right + len(said & wanted), found + len(said), marked + len(wanted)
     return right, found, marked
 
@@ -43,8 +43,8 @@ def test_a_date_has_one_form_however_it_is_written(text: str, name: str) -> None
 
 
 def test_two_spellings_of_a_name_have_one_key() -> None:
-    assert key_of("Jos\u00e9\u2019s") == key_of("jose") == "jose"
-    assert key_of("dr okafor") == "okafor"
+    assert entity_key("Jos\u00e9\u2019s") == entity_key("jose") == "jose"
+    assert entity_key("dr okafor") == "okafor"
 
 
 @given(st.text(max_size=300))

@@ -128,7 +128,7 @@ def run(arguments: list[str] | None = None) -> int:
     except BaseException as error:  # noqa: BLE001 - the boundary: a person gets a sentence, the log the details
         from reveries.config import find_home
 
-        return _unexpected(error, find_home())
+        return _complain_of_unforeseen(error, find_home())
 
 
 def _usage_sentence(error: click.ClickException) -> str:
@@ -154,7 +154,7 @@ def _write_text(stream: IO[str], text: str) -> None:
         return
 
 
-def _unexpected(error: BaseException, home: "Home") -> int:
+def _complain_of_unforeseen(error: BaseException, home: "Home") -> int:
     import asyncio
 
     if isinstance(error, asyncio.CancelledError):

@@ -98,7 +98,7 @@ class Connection:
         queue: _Queue = asyncio.Queue(_QUEUED_FRAMES)
         self._waiting[message.request_id] = queue
         try:
-            await self._send(message)
+            await self._send_request(message)
             while True:
                 frame = await self._next(queue)
                 if isinstance(frame, protocol.Failed):
@@ -137,7 +137,7 @@ class Connection:
         """Until the other side has closed."""
         await self._closed.wait()
 
-    async def _send(self, message: Request) -> None:
+    async def _send_request(self, message: Request) -> None:
         if self._lost is not None:
             raise self._lost
         self._writer.write(protocol.encode(message))
@@ -160,9 +160,9 @@ class Connection:
             while True:
                 await self._dispatch(protocol.decode_frame(await protocol.read_body(self._reader)))
         except (asyncio.IncompleteReadError, OSError):
-            self._lose(_gone())
+            self._lose_connection(_gone())
         except ProtocolError as error:
-            self._lose(ProtocolError(error.message, advice=_SAME_VERSION))
+            self._lose_connection(ProtocolError(error.message, advice=_SAME_VERSION))
 
     async def _dispatch(self, frame: Frame) -> None:
         request_id = frame.request_id if isinstance(frame, protocol.Answer) else 0
@@ -174,7 +174,7 @@ class Connection:
         if queue is not None:
             await queue.put(frame)
 
-    def _lose(self, why: ReveriesError) -> None:
+    def _lose_connection(self, why: ReveriesError) -> None:
         self._lost = why
         self._closed.set()
         for queue in (*self._waiting.values(), self._told):

@@ -27,7 +27,7 @@ class Digest(msgspec.Struct, frozen=True):
 
 def digest_page(digest: Digest, now: float) -> Page:
     """The page; what did not happen is left out."""
-    parts = [_note_rows(digest), _learned(digest), _sleep_rows(digest), _thoughts(digest), _asks(digest)]
+    parts = [_note_rows(digest), _learned_rows(digest), _sleep_rows(digest), _thoughts(digest), _asks(digest)]
     page: Page = [line(Part(f"  since {moment(digest.since)}", "dim")), _EMPTY]
     for part in parts:
         if part:
@@ -46,7 +46,7 @@ def _note_rows(digest: Digest) -> Page:
     return page
 
 
-def _learned(digest: Digest) -> Page:
+def _learned_rows(digest: Digest) -> Page:
     page: Page = []
     for change in digest.learned:
         for of_field in change.changes:

@@ -14,7 +14,7 @@ def doctor_page(checkup: Checkup, done: Sequence[str] = ()) -> Page:
     """Each finding with its next step, what was mended, what was looked at."""
     page: Page = [line(Part("✓ ", "good"), one_line(deed, 400)) for deed in done]
     for finding in checkup.findings:
-        page += _finding(finding)
+        page += _finding_rows(finding)
     count = sum(finding.severity != "note" for finding in checkup.findings)
     told = f"{plural(count, 'thing')} to put right." if count else "Nothing is wrong."
     page += [line(Part(told, "bad" if count else "good"), Part(f" Looked at {', '.join(checkup.looked_at)}.", "dim"))]
@@ -25,7 +25,7 @@ def doctor_page(checkup: Checkup, done: Sequence[str] = ()) -> Page:
     return page
 
 
-def _finding(finding: Finding) -> Page:
+def _finding_rows(finding: Finding) -> Page:
     mark, style = _MARKS[finding.severity]
     place = f"  {one_line(finding.where, 200)}" if ":" in finding.where else ""
     return [

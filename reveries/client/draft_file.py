@@ -40,9 +40,9 @@ class DraftFile:
     def load(self) -> str:
         """The words of a terminal that is gone, the first that left some; empty when there are none."""
         for file in self._files():
-            if (lock := _locked(file)) is None:
+            if (lock := _open_locked(file)) is None:
                 continue
-            _drop(_mark_beside(file))
+            _drop_file(_mark_beside(file))
             (text, doubt), seen = _read_draft(lock), os.fstat(lock)
             if text and self._lock is None:
                 self._file, self._lock, self._kept, self.doubt_since = file, lock, (text, doubt), doubt
@@ -60,7 +60,7 @@ class DraftFile:
             return True
         try:
             if text:
-                self._write(text if doubt_since is None else f"{text}{_MARK}{doubt_since:.3f}\n")
+                self._write_draft(text if doubt_since is None else f"{text}{_MARK}{doubt_since:.3f}\n")
             else:
                 self._remove()
         except OSError:
@@ -74,7 +74,7 @@ class DraftFile:
             os.close(self._lock)
         self._file = self._lock = None
 
-    def _write(self, text: str) -> None:
+    def _write_draft(self, text: str) -> None:
         if self._file is None or not self._is_ours(self._file):
             # Nobody's yet; or it was taken away, and the name may be another terminal's by now.
             self.close()
@@ -88,7 +88,7 @@ class DraftFile:
             beside.replace(self._file)
         except BaseException:
             os.close(opened)
-            _drop(beside)
+            _drop_file(beside)
             raise
         if self._lock is not None:
             os.close(self._lock)
@@ -97,7 +97,7 @@ class DraftFile:
     def _remove(self) -> None:
         if self._file is not None and self._is_ours(self._file):
             self._file.unlink(missing_ok=True)
-            _drop(_mark_beside(self._file))
+            _drop_file(_mark_beside(self._file))
         self.close()
 
     def _is_ours(self, file: Path) -> bool:
@@ -126,12 +126,12 @@ def _mark_beside(file: Path) -> Path:
     return file.with_name(f"{file.name}.new")
 
 
-def _drop(file: Path) -> None:
+def _drop_file(file: Path) -> None:
     with suppress(OSError):
         file.unlink()
 
 
-def _locked(file: Path) -> int | None:
+def _open_locked(file: Path) -> int | None:
     """The file, opened and locked; None where there is none of the owner's, or a terminal has it."""
     try:
         opened = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -134,7 +134,7 @@ def _facts(episode: EpisodeDetail, now: float) -> Page:
         field("when", moment(episode.happened_at), Part(f"  lasted {lasted}", "dim")),
         field("salience", f"{episode.salience:.2f}", Part(f"  confidence {episode.confidence:.2f}", "dim")),
         *([field("pinned", "time leaves it alone")] if episode.is_pinned is True else []),
-        field("within reach", f"{episode.accessibility:.2f}", Part(_recalled(episode, now), "dim")),
+        field("within reach", f"{episode.accessibility:.2f}", Part(_last_recall_text(episode, now), "dim")),
         field("feeling", f"{episode.valence:+.2f}"),
         field(
             "origin", one_line(episode.origin), Part("  from outside: not trusted" if episode.tainted else "", "warn")
@@ -160,7 +160,7 @@ def _facts(episode: EpisodeDetail, now: float) -> Page:
     return page
 
 
-def _recalled(episode: EpisodeDetail, now: float) -> str:
+def _last_recall_text(episode: EpisodeDetail, now: float) -> str:
     times = f"  recalled {plural(episode.access_count, 'time')}"
     return f"{times}, last {ago(episode.last_accessed_at, now)}" if episode.access_count else times
 

@@ -53,7 +53,7 @@ class Exchange:
         plain = PlainStream()
         async with contextlib.aclosing(self._connection.request(self._say)) as frames:
             async for frame in frames:
-                if piece := plain.feed(self._note(frame)):
+                if piece := plain.feed(self._note_frame(frame)):
                     yield piece
         if left := plain.finish():
             yield left
@@ -62,7 +62,7 @@ class Exchange:
         """Ask for no more: the reply ends as "cancelled", and what was said of it is kept. Safe in a signal handler."""
         self._connection.cancel_soon(self._say.request_id)
 
-    def _note(self, frame: protocol.Frame) -> str:
+    def _note_frame(self, frame: protocol.Frame) -> str:
         match frame:
             case protocol.Token():
                 return frame.text

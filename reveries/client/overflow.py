@@ -30,16 +30,16 @@ def borders(file: Path, reach: int) -> Iterator[Border]:
     """Each border in a database, or in a write-ahead log, with `reach` bytes on either side; of other files none. A
     page of a database may go on on one that is only in its log, and the other way round. Raises OSError."""
     with contextlib.ExitStack() as opened:
-        parts = [_page_file(opened.enter_context(_unbuffered(file)))]
+        parts = [_page_file(opened.enter_context(_open_unbuffered(file)))]
         beside = _other(file)
         if parts[0] is not None and beside is not None:
-            parts.append(_page_file(opened.enter_context(_unbuffered(beside))))
+            parts.append(_page_file(opened.enter_context(_open_unbuffered(beside))))
         known = [part for part in parts if part is not None]
         if known and known[0] is parts[0]:
             yield from _Pages(known).borders(reach)
 
 
-def _unbuffered(file: Path) -> BinaryIO:
+def _open_unbuffered(file: Path) -> BinaryIO:
     return file.open("rb", buffering=0)
 
 
@@ -84,14 +84,14 @@ def _page_file(file: BinaryIO) -> _PageFile | None:
         return None
     if head.startswith(_MAGIC):
         size = int.from_bytes(head[16:18], "big")
-        return _sized(file, _LARGEST_PAGE if size == 1 else size, head[20])
+        return _size_file(file, _LARGEST_PAGE if size == 1 else size, head[20])
     if head[:4] in _LOG_MAGICS:
         size = int.from_bytes(head[8:12], "big")
-        return _sized(file, size, 0, is_log=True)
+        return _size_file(file, size, 0, is_log=True)
     return None
 
 
-def _sized(file: BinaryIO, size: int, reserved: int, *, is_log: bool = False) -> _PageFile | None:
+def _size_file(file: BinaryIO, size: int, reserved: int, *, is_log: bool = False) -> _PageFile | None:
     if not _SMALLEST_PAGE <= size <= _LARGEST_PAGE or size & (size - 1):
         return None
     places: dict[int, list[int]] = {}

@@ -37,13 +37,13 @@ def read_past(file: Path, owner: str, now: float) -> list[ImportedTurn]:
     """
     raw = _read_bytes(file)
     if raw.startswith(b"PK\x03\x04"):
-        raw = _unpacked(file)
+        raw = _unpack_export(file)
     if file.suffix.lower() in (".txt", ".md"):
-        return _some([_fitting(turn, file) for turn in _of_transcript(raw, file, now)], file)
+        return _some([_fit_turn(turn, file) for turn in _of_transcript(raw, file, now)], file)
     head = raw.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if head != b"[":
         return read_conversation(file)
-    return _some([_fitting(turn, file) for turn in _of_export(_decode_export(raw, file), file, owner)], file)
+    return _some([_fit_turn(turn, file) for turn in _of_export(_decode_export(raw, file), file, owner)], file)
 
 
 def _some(turns: list[ImportedTurn], file: Path) -> list[ImportedTurn]:
@@ -63,7 +63,7 @@ def _read_bytes(file: Path) -> bytes:
         ) from error
 
 
-def _unpacked(file: Path) -> bytes:
+def _unpack_export(file: Path) -> bytes:
     """conversations.json out of an archive, no larger than it may be, whatever the archive says of itself."""
     try:
         with zipfile.ZipFile(file) as archive:
@@ -177,7 +177,7 @@ def _of_transcript(raw: bytes, file: Path, now: float) -> Iterator[ImportedTurn]
         yield ImportedTurn(last, speaker, "\n".join(words).strip())
 
 
-def _fitting(turn: ImportedTurn, file: Path) -> ImportedTurn:
+def _fit_turn(turn: ImportedTurn, file: Path) -> ImportedTurn:
     if len(turn.text) > MAX_TEXT_CHARS or turn_weight(turn) > _TURN_BYTES:
         raise _wrong(file, f"one message has {len(turn.text):,} characters, which is too long for one turn")
     return turn

@@ -310,11 +310,11 @@ def _shades(shown: Neighbourhood, colours: _Colours) -> list[str]:
     for node in shown.nodes:
         share = (node.happened_at - first) / (last - first) if last > first else 1.0
         share = 0.25 * share + 0.75 * rank[node.happened_at]
-        found.append(_mixed(colours, share))
+        found.append(_mix_colours(colours, share))
     return found
 
 
-def _mixed(colours: _Colours, share: float) -> str:
+def _mix_colours(colours: _Colours, share: float) -> str:
     """From the old colour by way of the one between to the new."""
     first, second = (colours.old, colours.between) if share < 0.5 else (colours.between, colours.new)
     way = 2.0 * share if share < 0.5 else 2.0 * share - 1.0

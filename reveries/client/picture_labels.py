@@ -43,7 +43,7 @@ class Spot:
 
 def turned_up(spots: Sequence[Spot], curves: Sequence[Curve], ground: Rect) -> list[bool]:
     """For each label whether it goes above its node: where fewer links run through it there, and nothing stands."""
-    samples = [point for curve in curves for point in _sampled(curve)]
+    samples = [point for curve in curves for point in _sample_curve(curve)]
     up = [False] * len(spots)
     for number, spot in enumerate(spots):
         if _crossings(spot.above, samples) >= _crossings(spot.below, samples):
@@ -60,7 +60,7 @@ def _crossings(rect: Rect, samples: Iterable[Point]) -> int:
     return sum(rect.holds(point) for point in samples)
 
 
-def _sampled(curve: Curve) -> list[Point]:
+def _sample_curve(curve: Curve) -> list[Point]:
     (x1, y1), (cx, cy), (x2, y2) = curve
     found: list[Point] = []
     for place in range(1, _SAMPLES):

@@ -54,7 +54,7 @@ def arranged(boxes: Sequence[Box], bonds: Sequence[Bond], width: float, height: 
     """A place for each box in a canvas of at least this size: no two overlap, none sticks out."""
     if not boxes:
         return Layout(width, height, ())
-    raw = _relaxed(len(boxes), bonds)
+    raw = _relax_layout(len(boxes), bonds)
     for _ in range(_MOST_GROWTHS):
         points = _pushed_apart(_spread_out(raw, boxes, width, height), boxes, width, height)
         if not overlapping(points, boxes):
@@ -91,7 +91,7 @@ def spanning(count: int, bonds: Sequence[Bond]) -> list[int]:
     return kept
 
 
-def _relaxed(count: int, bonds: Sequence[Bond]) -> list[tuple[float, float]]:
+def _relax_layout(count: int, bonds: Sequence[Bond]) -> list[tuple[float, float]]:
     """Distances in the plane as near as can be to the lengths of the shortest ways."""
     lengths = _ways(count, bonds)
     points = [

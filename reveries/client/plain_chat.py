@@ -56,41 +56,41 @@ class PlainChat:
         AsleepError when it was not there to begin with."""
         loop = asyncio.get_running_loop()
         # A daemon thread: nothing can end a read of the terminal, and it must not keep the program from ending.
-        threading.Thread(target=self._read, args=(loop,), name="plain.read", daemon=True).start()
+        threading.Thread(target=self._read_lines, args=(loop,), name="plain.read", daemon=True).start()
         was_there = False
         while True:
             try:
                 async with connect(self._home, client="plain") as mind:
                     await self._greet(mind, is_back=was_there)
                     was_there = True
-                    await self._talk(mind, loop)
+                    await self._hold_conversation(mind, loop)
                 return
             except (AsleepError, ConnectionLostError) as error:
                 if not was_there:
                     raise
                 if isinstance(error, ConnectionLostError):
-                    self._write("\nThe mind went away. Waiting until it is back.")
+                    self._write_text("\nThe mind went away. Waiting until it is back.")
             await self._clock.sleep(_AGAIN_SECONDS)
 
-    async def _talk(self, mind: Connection, loop: asyncio.AbstractEventLoop) -> None:
+    async def _hold_conversation(self, mind: Connection, loop: asyncio.AbstractEventLoop) -> None:
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         try:
             while line := await self._next(mind):
-                if not await self._take(mind, line):
+                if not await self._take_line(mind, line):
                     return
         finally:
             loop.remove_signal_handler(signal.SIGINT)
 
-    def _read(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _read_lines(self, loop: asyncio.AbstractEventLoop) -> None:
         while True:
             line = self._read_line()
             with contextlib.suppress(RuntimeError):
                 # RuntimeError: the owner has left, and the loop with them.
-                loop.call_soon_threadsafe(self._hear, line)
+                loop.call_soon_threadsafe(self._hear_line, line)
             if not line:
                 return
 
-    def _hear(self, line: str) -> None:
+    def _hear_line(self, line: str) -> None:
         # A person does not write ten thousand lines ahead; what a program pours in beyond that is not said.
         with contextlib.suppress(asyncio.QueueFull):
             self._lines.put_nowait(line)
@@ -100,11 +100,11 @@ class PlainChat:
         if self._stop is not None:
             self._stop()
         else:
-            self._hear("")
+            self._hear_line("")
 
     async def _next(self, mind: Connection) -> str:
         """The next line; raises ConnectionLostError as soon as the mind is gone."""
-        self._write("you: ", end="")
+        self._write_text("you: ", end="")
         async with asyncio.TaskGroup() as tasks:
             line = tasks.create_task(self._lines.get(), name="plain.line")
             gone = tasks.create_task(mind.wait_closed(), name="plain.gone")
@@ -121,42 +121,44 @@ class PlainChat:
         with contextlib.suppress(ConnectionLostError):
             async for frame in mind.broadcasts():
                 if isinstance(frame, protocol.Trouble):
-                    self._write("".join(f"\n{plain(problem)}" for problem in frame.problems) or "\nAll is well again.")
+                    self._write_text(
+                        "".join(f"\n{plain(problem)}" for problem in frame.problems) or "\nAll is well again."
+                    )
 
     async def _greet(self, mind: Connection, *, is_back: bool) -> None:
         attached = await mind.ask(protocol.Attach, protocol.Attached)
         if is_back:
-            self._write(f"{one_line(mind.welcome.mind, 60)} is back.")
+            self._write_text(f"{one_line(mind.welcome.mind, 60)} is back.")
             return
-        self._write(
+        self._write_text(
             f"{one_line(mind.welcome.mind, 60)} is awake. A line is a turn; /help has the commands; /exit leaves."
         )
         if earlier := attached.earlier_count + max(0, len(attached.turns) - _LAST_TURNS):
-            self._write(f"{plural(earlier, 'earlier turn')}.")
+            self._write_text(f"{plural(earlier, 'earlier turn')}.")
         for turn in attached.turns[-_LAST_TURNS:]:
-            self._write(f"{one_line(turn.speaker, 60)}, {clock_time(turn.said_at)}: {plain(turn.text)}")
+            self._write_text(f"{one_line(turn.speaker, 60)}, {clock_time(turn.said_at)}: {plain(turn.text)}")
         for notice in attached.notices:
-            self._write(plain(notice))
+            self._write_text(plain(notice))
 
-    async def _take(self, mind: Connection, line: str) -> bool:
+    async def _take_line(self, mind: Connection, line: str) -> bool:
         """Do what the line says; False to leave."""
         # A blank before it says that a slash begins no command.
         what = called(plain(line).rstrip())
         text = plain(line).strip()
         try:
             if isinstance(what, str):
-                self._write(what)
+                self._write_text(what)
             elif what is not None and what.command.keeps_words and self._is_private:
-                self._write(f"{what.command.name} keeps words, and you are off the record: /private ends it.")
+                self._write_text(f"{what.command.name} keeps words, and you are off the record: /private ends it.")
             elif what is not None:
                 return await self._do(mind, what)
             elif text:
-                await self._say(mind, text, is_private=self._is_private)
+                await self._say_words(mind, text, is_private=self._is_private)
         except ReveriesError as error:
             if not mind.is_open:
-                self._write(f"\nNot answered: {text}")
+                self._write_text(f"\nNot answered: {text}")
                 raise
-            self._write(f"That did not work: {error}")
+            self._write_text(f"That did not work: {error}")
         return True
 
     async def _do(self, mind: Connection, what: Called) -> bool:
@@ -167,25 +169,25 @@ class PlainChat:
                 self._help()
             case "/new":
                 await mind.ask(protocol.NewConversation, protocol.Ok)
-                self._write("A new conversation.")
+                self._write_text("A new conversation.")
             case "/private" if what.words:
-                await self._say(mind, what.words, is_private=True)
+                await self._say_words(mind, what.words, is_private=True)
             case "/private":
                 self._is_private = not self._is_private
-                self._write("Off the record: nothing is kept." if self._is_private else "On the record again.")
+                self._write_text("Off the record: nothing is kept." if self._is_private else "On the record again.")
             case "/digest":
                 digest = await gathered(mind.ask, since(what.words or DIGEST_SINCE, self._clock.now()))
                 with page_columns(_COLUMNS):
                     show(digest_page(digest, self._clock.now()))
             case "/undo" | "/retry" if self._was_private:
-                self._write("The last turn was off the record: there is nothing of it to take back.")
+                self._write_text("The last turn was off the record: there is nothing of it to take back.")
             case "/undo" | "/retry":
                 taken = await mind.ask(protocol.TakeBack, protocol.TakenBack)
-                self._write(f"Taken back: {plain(taken.words)}")
+                self._write_text(f"Taken back: {plain(taken.words)}")
                 if what.command.name == "/retry":
-                    await self._say(mind, taken.words, is_private=self._is_private)
+                    await self._say_words(mind, taken.words, is_private=self._is_private)
             case _:
-                await self._look(mind, what)
+                await self._show_answer_of(mind, what)
         return True
 
     async def _work(self, mind: Connection, what: Called) -> None:
@@ -194,39 +196,39 @@ class PlainChat:
         def under_way(stop: Callable[[], object] | None) -> None:
             self._stop = stop
 
-        work = PlainWork(mind, self._clock, self._write, under_way)
+        work = PlainWork(mind, self._clock, self._write_text, under_way)
         with page_columns(_COLUMNS):
             show(await work.do(what))
 
-    async def _look(self, mind: Connection, what: Called) -> None:
+    async def _show_answer_of(self, mind: Connection, what: Called) -> None:
         if what.command.name in PLAIN_WORK:
             await self._work(mind, what)
             return
         look = look_for(what)
         if look is None:
-            self._write(f"{what.command.name} needs the interface; reveries --help has commands for much of it.")
+            self._write_text(f"{what.command.name} needs the interface; reveries --help has commands for much of it.")
             return
         frames = [frame async for frame in mind.request(look.request(mind.new_id()))]
         show(page_of(frames[-1], self._clock.now(), _COLUMNS))
 
-    async def _say(self, mind: Connection, text: str, *, is_private: bool = False) -> None:
+    async def _say_words(self, mind: Connection, text: str, *, is_private: bool = False) -> None:
         number = mind.new_id()
         self._stop = lambda: mind.cancel_soon(number)
         self._was_private = is_private
         said = protocol.Say(number, text, off_record=True if is_private else msgspec.UNSET)
         stream = PlainStream()
-        self._write(f"{one_line(mind.welcome.mind, 60)}: ", end="")
+        self._write_text(f"{one_line(mind.welcome.mind, 60)}: ", end="")
         try:
             async for frame in mind.request(said):
                 match frame:
                     case protocol.Token(text=piece):
-                        self._write(stream.feed(piece), end="")
+                        self._write_text(stream.feed(piece), end="")
                     case protocol.Help(text=offered):
-                        self._write(f"\n{plain(offered)}\n")
+                        self._write_text(f"\n{plain(offered)}\n")
                     case protocol.Replied():
-                        self._write(stream.finish())
+                        self._write_text(stream.finish())
                         if frame.reason != "stop":
-                            self._write(f"({plain(frame.explanation) or frame.reason})")
+                            self._write_text(f"({plain(frame.explanation) or frame.reason})")
                     case _:
                         pass
         finally:
@@ -235,10 +237,10 @@ class PlainChat:
     def _help(self) -> None:
         for command in COMMANDS:
             if command.name in _WORDS_ONLY or _is_look(command):
-                self._write(f"{command.usage}: {command.meaning}")
-        self._write("Ctrl+C stops a reply, or long work; when there is none, it leaves.")
+                self._write_text(f"{command.usage}: {command.meaning}")
+        self._write_text("Ctrl+C stops a reply, or long work; when there is none, it leaves.")
 
-    def _write(self, text: str, end: str = "\n") -> None:
+    def _write_text(self, text: str, end: str = "\n") -> None:
         self._out(text + end)
 
 

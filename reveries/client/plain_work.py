@@ -47,9 +47,11 @@ class PlainWork:
         if what.command.name == "/import":
             return brought_in_page(await self._bring_in(place_named(what.words)))
         if what.command.name == "/backup":
-            made = await self._asked(protocol.MakeBackup(self._mind.new_id()), protocol.Backups)
+            made = await self._ask_with_progress(protocol.MakeBackup(self._mind.new_id()), protocol.Backups)
             return backups_page(made, self._clock.now())
-        return consolidated_page(await self._asked(protocol.Consolidate(self._mind.new_id()), protocol.Consolidated))
+        return consolidated_page(
+            await self._ask_with_progress(protocol.Consolidate(self._mind.new_id()), protocol.Consolidated)
+        )
 
     async def _bring_in(self, file: Path) -> BroughtIn:
         """It is many requests, and the reading before them: what is stopped is the waiting for all of it."""
@@ -58,7 +60,7 @@ class PlainWork:
         try:
             async with waiting:
                 turns = await asyncio.to_thread(read_past_of_owner, file, self._clock.now())
-                return await bring_in(self._mind, file.name, turns, self._moved)
+                return await bring_in(self._mind, file.name, turns, self._print_progress)
         except TimeoutError:
             raise UsageError(
                 "It was stopped.", advice="What was stored stays: imported again, it is not stored twice."
@@ -66,20 +68,22 @@ class PlainWork:
         finally:
             self._under_way(None)
 
-    async def _asked(self, request: protocol.MakeBackup | protocol.Consolidate, kind: type[_Frame]) -> _Frame:
+    async def _ask_with_progress(
+        self, request: protocol.MakeBackup | protocol.Consolidate, kind: type[_Frame]
+    ) -> _Frame:
         self._under_way(lambda: self._mind.cancel_soon(request.request_id))
         try:
             async with aclosing(self._mind.request(request)) as frames:
                 async for frame in frames:
                     if isinstance(frame, protocol.Progress):
-                        self._moved(frame.what, frame.done, frame.total)
+                        self._print_progress(frame.what, frame.done, frame.total)
                     elif isinstance(frame, kind):
                         return frame
         finally:
             self._under_way(None)
         raise ProtocolError(f"The mind did not answer with {kind.__name__}.", advice="See: reveries status")
 
-    def _moved(self, what: str, done: int, total: int) -> None:
+    def _print_progress(self, what: str, done: int, total: int) -> None:
         now = self._clock.monotonic()
         if what == self._doing and now - self._told_at < _LINE_EVERY_SECONDS:
             return

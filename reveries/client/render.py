@@ -91,7 +91,7 @@ def bar(share: float, cells: int = 8) -> str:
 def show(page: Iterable[Line], *, err: bool = False) -> None:
     """Write `page` to stdout (or stderr)."""
     for row in page:
-        click.echo("".join(_styled(part) for part in row).rstrip(), err=err)
+        click.echo("".join(_style_part(part) for part in row).rstrip(), err=err)
 
 
 def say(text: str, style: Style = "", *, err: bool = False) -> None:
@@ -134,6 +134,6 @@ def is_terminal(*, err: bool = False) -> bool:
     return (sys.stderr if err else sys.stdout).isatty()
 
 
-def _styled(part: Part) -> str:
+def _style_part(part: Part) -> str:
     text = plain(part.text)
     return click.style(text, **_STYLES[part.style]) if part.style and text else text  # type: ignore[arg-type]

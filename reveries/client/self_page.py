@@ -73,9 +73,9 @@ def _history_rows(entry: SelfChange, now: float) -> Page:
     for change in entry.changes:
         page.append(line(Part(f"    {one_line(change.field)}", "strong")))
         for text in change.removed:
-            page += _signed("−", text, "bad")
+            page += _signed_rows("−", text, "bad")
         for text in change.added:
-            page += _signed("+", text, "good")
+            page += _signed_rows("+", text, "good")
     if not entry.changes:
         page.append(line(Part("    nothing that shows", "dim")))
     for one in entry.evidence:
@@ -83,7 +83,7 @@ def _history_rows(entry: SelfChange, now: float) -> Page:
     return page
 
 
-def _signed(sign: str, text: str, style: str) -> Page:
+def _signed_rows(sign: str, text: str, style: str) -> Page:
     rows = paragraph(text, indent=8)
     mark = Part(f"      {sign} ", "good" if style == "good" else "bad")
     return [line(mark, rows[0][0].text.strip()), *rows[1:]]

@@ -156,11 +156,11 @@ def _vector_rows(status: Status) -> Page:
 
 def _usage_rows(usage: list[UsageToday], dollars_month: float) -> Page:
     widest = max((len(one.role) for one in usage), default=0)
-    rows = [_used("today" if not place else "", one, widest) for place, one in enumerate(usage)]
+    rows = [_usage_line("today" if not place else "", one, widest) for place, one in enumerate(usage)]
     return [*rows, field("this month", dollars(dollars_month))]
 
 
-def _used(label: str, one: UsageToday, widest: int) -> Line:
+def _usage_line(label: str, one: UsageToday, widest: int) -> Line:
     tokens = one.prompt_tokens + one.completion_tokens
     limit = f" of {short_count(one.token_limit)}" if one.token_limit else ""
     is_near = one.token_limit > 0 and tokens >= 0.8 * one.token_limit

@@ -174,13 +174,13 @@ def _wait_until_awake(
             return Awake(welcome.pid, plain(welcome.mind), was_awake=welcome.pid != child.pid)
         code = child.poll()
         if code not in (None, AlreadyAwakeError.exit_code):
-            return _died(plan, code or 0, log, begins_at)
+            return _failed_wake(plan, code or 0, log, begins_at)
         # Exit code 75: somebody else is waking this home at the same moment, and will answer.
         time.sleep(_LOOK_SECONDS)
     return _too_slow(plan, child, log, begins_at)
 
 
-def _died(plan: WakePlan, code: int, log: Path, begins_at: int) -> FailedWake:
+def _failed_wake(plan: WakePlan, code: int, log: Path, begins_at: int) -> FailedWake:
     said = _last_sentence(log, begins_at)
     how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
     sentence = said or f"reveries: The mind {how} while it was waking. What it wrote: {log}"

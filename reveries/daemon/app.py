@@ -296,14 +296,14 @@ async def _start_tasks(
     for name, child in children(mind, schedule, meanings).items():
         if mind.safe_because and name not in _IN_SAFE_MODE:
             continue
-        tasks.create_task(_supervised(name, child, mind, ending), name=name)
+        tasks.create_task(_supervise_child(name, child, mind, ending), name=name)
     tasks.create_task(tell_of_hang(mind.clock), name="tell-of-hang")
     await listening.wait()
     await tell_at_length("READY=1")
     log.info("awake", pid=os.getpid())
 
 
-async def _supervised(name: str, child: Callable[[], Awaitable[None]], mind: Mind, ending: Ending) -> None:
+async def _supervise_child(name: str, child: Callable[[], Awaitable[None]], mind: Mind, ending: Ending) -> None:
     """Raises StorageLostError: that ends the daemon. Not where it ends for that already: first whoever asked for what
     could not be stored hears so."""
     try:

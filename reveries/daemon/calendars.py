@@ -61,7 +61,7 @@ class Calendar:
             lead = self._settings().lead_minutes * 60.0
             found = next_to_mind(events, told.__contains__, now, lead)
             if found is not None and found[0] <= now and await self._may_tell(now):
-                worded = self._worded(found[1])
+                worded = self._event_text(found[1])
                 return Reactivation(ThinkingReason.CALENDAR, worded, is_tainted=True, event_key=found[1].key, at=now)
             is_ahead = found is not None and found[0] > now
             wait = min(_LOOK_SECONDS, found[0] - now) if found is not None and is_ahead else _LOOK_SECONDS
@@ -120,7 +120,7 @@ class Calendar:
             await transaction.run("monologue_state.forget_told_events", {"before": now - _TOLD_KEPT_SECONDS})
         (await self._told_events(now)).add(why.event_key)
 
-    def _worded(self, event: CalendarOccurrence) -> str:
+    def _event_text(self, event: CalendarOccurrence) -> str:
         return f"{self._time(event)}: {event.title}"
 
     def _time(self, event: CalendarOccurrence) -> str:

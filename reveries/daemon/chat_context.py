@@ -231,9 +231,11 @@ def _told_turn(ranked: RankedTurn, now: float) -> PromptMemory:
         return PromptMemory(ranked.episode_id, turn.id, line, (), turn.said_at, (turn.id,))
     asked = next((one for one in halves if one.origin is Origin.OWNER), None)
     replied = next((one for one in halves if one.origin is Origin.SELF), None)
-    said = (record(asked.text, QUOTE_CHARS) if asked is turn else _beginning(asked.text)) if asked else "…"
+    said = (record(asked.text, QUOTE_CHARS) if asked is turn else _first_sentences(asked.text)) if asked else "…"
     notes = "".join(_replaced_note(one, ranked) for one in _replacements(ranked))
-    answer = (record(replied.text, QUOTE_CHARS) if replied is turn else _beginning(replied.text)) if replied else "…"
+    answer = (
+        (record(replied.text, QUOTE_CHARS) if replied is turn else _first_sentences(replied.text)) if replied else "…"
+    )
     messages = (
         ChatMessage("user", f"[{_day_mark(turn.said_at, now)}] {said}{notes if asked is turn else ''}"),
         ChatMessage("assistant", f"{answer}{notes if replied is turn else ''}"),
@@ -241,7 +243,7 @@ def _told_turn(ranked: RankedTurn, now: float) -> PromptMemory:
     return PromptMemory(ranked.episode_id, turn.id, line, messages, turn.said_at, tuple(one.id for one in halves))
 
 
-def _beginning(text: str) -> str:
+def _first_sentences(text: str) -> str:
     """The first whole sentences of `text`, as many as there is room for; without a mark of what is left out: a small
     model would end its own replies with it."""
     line = record(text, len(text))
@@ -261,17 +263,17 @@ def _worth_telling(recall: Recall, shown_turn_ids: frozenset[str]) -> list[Ranke
     What tells nothing and what was told already is left out; what is nearly the same comes after what is not. Nothing
     is lost by that: a turn that differs in one word may be the one that corrects the other.
     """
-    first = _telling(recall.turns[:TURNS_FIRST], shown_turn_ids)
-    nearest, alike_nearest = _varied(_telling(recall.nearest, shown_turn_ids), first)
-    rest = [*nearest[NEAREST_FIRST:], *_telling(recall.turns[TURNS_FIRST:TURNS_MOST], shown_turn_ids)]
-    varied, alike = _varied(rest, [*first, *nearest[:NEAREST_FIRST]])
+    first = _turns_that_tell(recall.turns[:TURNS_FIRST], shown_turn_ids)
+    nearest, alike_nearest = _split_alike(_turns_that_tell(recall.nearest, shown_turn_ids), first)
+    rest = [*nearest[NEAREST_FIRST:], *_turns_that_tell(recall.turns[TURNS_FIRST:TURNS_MOST], shown_turn_ids)]
+    varied, alike = _split_alike(rest, [*first, *nearest[:NEAREST_FIRST]])
     chosen: dict[str, RankedTurn] = {}
     for ranked in (*first, *nearest[:NEAREST_FIRST], *varied, *alike, *alike_nearest):
         chosen.setdefault(" ".join(words_of(_quote_of(ranked))), ranked)
     return list(chosen.values())
 
 
-def _telling(turns: Sequence[RankedTurn], shown_turn_ids: frozenset[str]) -> list[RankedTurn]:
+def _turns_that_tell(turns: Sequence[RankedTurn], shown_turn_ids: frozenset[str]) -> list[RankedTurn]:
     return [ranked for ranked in turns if ranked.turn.id not in shown_turn_ids and telling(_quote_of(ranked)) > 0.0]
 
 
@@ -279,7 +281,9 @@ def _quote_of(ranked: RankedTurn) -> str:
     return one_line(ranked.turn.text, QUOTE_CHARS)
 
 
-def _varied(turns: Sequence[RankedTurn], before: Sequence[RankedTurn]) -> tuple[list[RankedTurn], list[RankedTurn]]:
+def _split_alike(
+    turns: Sequence[RankedTurn], before: Sequence[RankedTurn]
+) -> tuple[list[RankedTurn], list[RankedTurn]]:
     """`turns` that are not nearly the same as one of them or of those `before`, and those that are."""
     varied, alike = list[RankedTurn](), list[RankedTurn]()
     seen = [frozenset(words_of(ranked.turn.text)) for ranked in before]
@@ -304,7 +308,7 @@ def fold(summary: str, exchanges: tuple[SentExchange, ...], budget_tokens: int, 
         folded.append(kept.pop(0))
     lines = [line for line in summary.split("\n") if line]
     lines += [
-        f"- They said: {one_line(gone.owner_words, SUMMARY_LINE_CHARS)} You answered{_answered(gone)}"
+        f"- They said: {one_line(gone.owner_words, SUMMARY_LINE_CHARS)} You answered{_answer_in_short(gone)}"
         for gone in folded
         if not gone.is_carried
     ]
@@ -318,7 +322,7 @@ def _bare(exchange: SentExchange) -> SentExchange:
     return replace(exchange, asked=exchange.owner_words, recalled=(), recalled_turn_ids=())
 
 
-def _answered(gone: SentExchange) -> str:
+def _answer_in_short(gone: SentExchange) -> str:
     """The summary stands among the instructions: nothing in it is in the words of others (F1)."""
     if gone.is_tainted and stands(Gate.FOLD):
         return " with something that others had written."

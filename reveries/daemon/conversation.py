@@ -133,14 +133,14 @@ class Conversation:
             return
         opened = await self._memory.open_conversation(new_after_seconds)
         if opened.id != self._state.conversation_id:
-            await self._hold(opened)
+            await self._hold_opened(opened)
 
     async def begin_new(self) -> None:
         """Let this conversation rest, and begin another (the owner's word)."""
         async with self._turn_lock:
             await may_hang(HangPlace.BETWEEN_TURNS)
-            await self._leave()
-            await self._hold(await self._memory.begin_conversation(), is_chosen=True)
+            await self._leave_conversation()
+            await self._hold_opened(await self._memory.begin_conversation(), is_chosen=True)
 
     async def go_back_to(self, conversation_id: str) -> None:
         """Let this conversation rest, and go on with an earlier one (the owner's word). Raises NotFoundError."""
@@ -148,8 +148,8 @@ class Conversation:
             chosen = await self._memory.past_talk.conversation_id(conversation_id)
             if chosen == self.conversation_id:
                 return
-            await self._leave()
-            await self._hold(await self._memory.conversations.go_back_to(chosen), is_chosen=True)
+            await self._leave_conversation()
+            await self._hold_opened(await self._memory.conversations.go_back_to(chosen), is_chosen=True)
 
     async def take_back(self) -> str:
         """Take the last exchange back (the owner's word); the owner's words in it. Raises UndoError."""
@@ -172,7 +172,7 @@ class Conversation:
     async def _read_anew(self) -> None:
         before = self._state
         try:
-            await self._hold(await self._memory.conversations.go_back_to(self.conversation_id))
+            await self._hold_opened(await self._memory.conversations.go_back_to(self.conversation_id))
         except ReveriesError as error:  # It stays what it is: nothing, where something was erased.
             log.warning("conversation.not_read", why=error.for_log)
             return
@@ -183,11 +183,11 @@ class Conversation:
         """Nothing of what was said is before the model any more, until it is read anew (`held`)."""
         self._state.exchanges, self._state.summary, self.last_turns = (), "", LastTurns()
 
-    async def _leave(self) -> None:
+    async def _leave_conversation(self) -> None:
         if not self._state.is_resting:
-            await self._rest()
+            await self._come_to_rest()
 
-    async def _hold(self, opened: OpenConversation, *, is_chosen: bool = False) -> None:
+    async def _hold_opened(self, opened: OpenConversation, *, is_chosen: bool = False) -> None:
         turns = await self._memory.recent_turns(opened.id, _RESUMED_TURNS)
         own = await self._tokens.exchanges_of([turn for turn in turns if turn.position >= opened.folded_until])
         # The same conversation is only read anew because something of it, or before it, may be gone.
@@ -237,7 +237,7 @@ class Conversation:
                 if off_record:
                     return await self._turn_off_record(plain(words), events)
                 try:
-                    return await self._turn(plain(words), events)
+                    return await self._take_turn(plain(words), events)
                 finally:
                     # Even when the turn failed before it began: only a conversation that does not rest can come to
                     # rest, and only its rest lets thinking go on.
@@ -281,7 +281,7 @@ class Conversation:
             rest_seconds = self.settings.conversation.rest_minutes * 60
             waited = self._clock.monotonic() - self._state.last_word_monotonic
             if not self._state.attached or waited >= rest_seconds:
-                await self._rest()
+                await self._come_to_rest()
                 await self._fold_at_rest()
             else:
                 with self.pulse.waiting(rest_seconds - waited):
@@ -301,7 +301,7 @@ class Conversation:
         """The stable part of the prompt changed, or the model was loaded anew."""
         self._warmth_wanted.set()
 
-    async def _turn(self, words: str, events: TurnEvents) -> TurnResult:
+    async def _take_turn(self, words: str, events: TurnEvents) -> TurnResult:
         began = self._clock.monotonic()
         await self._awaken()
         owner_turn = await self._memory.append_owner_turn(self.conversation_id, words)
@@ -359,7 +359,7 @@ class Conversation:
         self, words: str, context: RecallContext, recall: Recall | None, events: TurnEvents, silence: str = ""
     ) -> PreparedTurn:
         """What the model is to read for `words`; the history is folded where its context has no room."""
-        told = await self._fitting(recall)
+        told = await self._fit_told(recall)
         if recall is not None:
             events.recalled(recall, told)
         thought = self._surroundings.recent_thought()
@@ -375,7 +375,7 @@ class Conversation:
             self._state.is_resting = False
         self._changed.set()
 
-    async def _rest(self) -> None:
+    async def _come_to_rest(self) -> None:
         self._state.is_resting = True
         try:
             await may_hang(HangPlace.REST)
@@ -430,7 +430,7 @@ class Conversation:
             log.warning("recall.failed", exc_info=True)
             return None
 
-    async def _fitting(self, recall: Recall | None) -> list[PromptMemory]:
+    async def _fit_told(self, recall: Recall | None) -> list[PromptMemory]:
         if recall is None:
             return []
         told = choose_told(recall, self._state.shown_turn_ids, self._clock.now())

@@ -31,10 +31,10 @@ def keep_heap_small() -> None:
 
 async def give_back_free_memory() -> None:
     """Once, in a thread: every free piece is looked at. Does nothing where the C library is not glibc."""
-    await asyncio.to_thread(_trim)
+    await asyncio.to_thread(_trim_heap)
 
 
-def _trim() -> None:
+def _trim_heap() -> None:
     try:
         trim = ctypes.CDLL(None).malloc_trim
     except (OSError, AttributeError):

@@ -105,7 +105,7 @@ def _told_of_what_nobody_caught() -> Iterator[None]:
         threading.excepthook, sys.unraisablehook = before
 
 
-def _rendered(exc_info: structlog.typing.ExcInfo, *, says_all: bool) -> str:
+def _render_error(exc_info: structlog.typing.ExcInfo, *, says_all: bool) -> str:
     return trace_of(exc_info[1], says_all=says_all)
 
 
@@ -115,7 +115,7 @@ def _shared_processors(*, says_all: bool) -> list[structlog.typing.Processor]:
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.ExceptionRenderer(partial(_rendered, says_all=says_all)),
+        structlog.processors.ExceptionRenderer(partial(_render_error, says_all=says_all)),
         _plain_values,
     ]
 

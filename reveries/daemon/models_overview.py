@@ -67,8 +67,8 @@ async def models_overview(
     return protocol.ModelsOverview(
         request_id=0,
         roles=[
-            *(_tiered(_role(role, used, llm, handed_on), tested, listed or ()) for role in CHAT_ROLES),
-            _embedding(used.embedder, llm, weights, handed_on),
+            *(_role_with_tier(_role(role, used, llm, handed_on), tested, listed or ()) for role in CHAT_ROLES),
+            _embedding_role(used.embedder, llm, weights, handed_on),
         ],
         weights=weights,
         ollama_url=redacted(llm.ollama_url),
@@ -114,7 +114,7 @@ def _role(role: Role, used: InUse, llm: LlmSettings, handed_on: Collection[str])
     )
 
 
-def _tiered(
+def _role_with_tier(
     role: protocol.RoleUse, tested: Mapping[str, TierResult], listed: Sequence[OllamaListed]
 ) -> protocol.RoleUse:
     if result := tested.get(role.model):
@@ -136,7 +136,7 @@ def _context_tokens(choice: Choice, llm: LlmSettings) -> tuple[int, str]:
         return 0, str(error)
 
 
-def _embedding(
+def _embedding_role(
     name: str, llm: LlmSettings, weights: Sequence[protocol.WeightsOffer], handed_on: Collection[str]
 ) -> protocol.RoleUse:
     provider, is_served, model = name.partition("/")

@@ -62,7 +62,7 @@ class Outbox:
 
     def send(self, frame: Frame) -> None:
         """Queue `frame`; nothing if the client is gone. A client that cannot take it is given up."""
-        self._put(encode(frame), HARD_LIMIT_BYTES, gives_up=True)
+        self._put_frame(encode(frame), HARD_LIMIT_BYTES, gives_up=True)
 
     def tell(self, frame: Frame) -> None:
         """Queue what all who are attached are told. A client that does not read is given up, so that a hundred of them
@@ -71,7 +71,7 @@ class Outbox:
             self.give_up()
         encoded = encode(frame)
         self._told_bytes += len(encoded)
-        self._put(encoded, HARD_LIMIT_BYTES, gives_up=True)
+        self._put_frame(encoded, HARD_LIMIT_BYTES, gives_up=True)
 
     def send_piece(self, frame: Frame) -> bool:
         """Queue a piece of a stream, or skip it when so many wait already: an answer that is on its way to the client
@@ -80,7 +80,7 @@ class Outbox:
         if self._piece_bytes + len(encoded) > STREAM_LIMIT_BYTES:
             return False
         self._piece_bytes += len(encoded)
-        return self._put(encoded, HARD_LIMIT_BYTES, gives_up=False)
+        return self._put_frame(encoded, HARD_LIMIT_BYTES, gives_up=False)
 
     def give_up(self) -> None:
         """Let it go: nothing of what waits is sent."""
@@ -127,7 +127,7 @@ class Outbox:
         self._sending_bytes, self._told_bytes, self._piece_bytes = len(joined), 0, 0
         return joined
 
-    def _put(self, encoded: bytes, limit_bytes: int, *, gives_up: bool) -> bool:
+    def _put_frame(self, encoded: bytes, limit_bytes: int, *, gives_up: bool) -> bool:
         if self.is_closed:
             return False
         if self.waiting_bytes + len(encoded) > limit_bytes:

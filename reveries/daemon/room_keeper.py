@@ -65,13 +65,13 @@ class RoomKeeper:
         if self._free_bytes < _LEAST_BYTES:
             room.close()
         elif room.is_full and self._free_bytes >= _AGAIN_BYTES:
-            await self._trying(self._database.try_room())
+            await self._try_room(self._database.try_room())
         elif room.refusal and not room.is_full:
-            await self._trying(self._database.try_again())
+            await self._try_room(self._database.try_again())
         elif self.problems() != before:
             self.when_changed()
 
-    async def _trying(self, trial: Awaitable[object]) -> None:
+    async def _try_room(self, trial: Awaitable[object]) -> None:
         try:
             await trial
         except StorageLostError:

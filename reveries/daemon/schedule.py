@@ -101,9 +101,9 @@ class Schedule:
         self._next_run_at[job.name] = next_after(job.trigger, began, now)
         if outcome is not None:
             log.info("job.done", job=job.name, outcome=outcome)
-        await self._keep(job.name, began, outcome or "")
+        await self._keep_outcome(job.name, began, outcome or "")
 
-    async def _keep(self, name: str, began: float, outcome: str) -> None:
+    async def _keep_outcome(self, name: str, began: float, outcome: str) -> None:
         plan = {
             "job": name,
             "next_run_at": self._next_run_at[name],

@@ -187,7 +187,7 @@ class Server:
 
     async def _converse(self, session: Session, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async with asyncio.TaskGroup() as tasks:
-            sender = tasks.create_task(_send(session.outbox, writer), name=f"client-{session.number}-writer")
+            sender = tasks.create_task(_send_frames(session.outbox, writer), name=f"client-{session.number}-writer")
             requests = tasks.create_task(self._receive(session, reader), name=f"client-{session.number}-reader")
             given_up = tasks.create_task(session.outbox.wait_closed(), name=f"client-{session.number}-given-up")
             await asyncio.wait((sender, requests, given_up), return_when=asyncio.FIRST_COMPLETED)
@@ -210,12 +210,12 @@ class Server:
                     if isinstance(error, ProtocolError):
                         session.outbox.send(Failed(0, error.code, error.message, error.advice))
                     break
-                self._start(session, request, requests, running)
+                self._start_request(session, request, requests, running)
             session.is_gone = True
             for task in running.values():
                 task.cancel()
 
-    def _start(
+    def _start_request(
         self,
         session: Session,
         request: Hello | Request,
@@ -241,7 +241,7 @@ class Server:
             running.pop(request.request_id, None)
             # Here and not in the request: one that is cancelled before its first step never runs.
             if task.cancelled():
-                session.outbox.send(_stopped(request))
+                session.outbox.send(_stopped_frame(request))
 
         task.add_done_callback(ended)
 
@@ -267,13 +267,13 @@ class Server:
             )
 
 
-def _stopped(request: Request) -> Failed | Ok:
+def _stopped_frame(request: Request) -> Failed | Ok:
     """The end of a cancelled request. To stop watching is what a watcher wanted; anything else was cut short."""
     number = request.request_id
     return Ok(number) if isinstance(request, Observe) else Failed(number, "cancelled", "It was stopped.", "")
 
 
-async def _send(outbox: Outbox, writer: asyncio.StreamWriter) -> None:
+async def _send_frames(outbox: Outbox, writer: asyncio.StreamWriter) -> None:
     # The next piece when the last has left: a connection keeps a copy of all that it was given.
     writer.transport.set_write_buffer_limits(high=0)
     try:

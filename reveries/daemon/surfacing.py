@@ -51,7 +51,7 @@ class Surfacing:
             while self._ends < self._clock.monotonic():
                 self._begin_stretch(self._length, self._ends)
             await self._clock.sleep(max(0.0, self._at - self._clock.monotonic()))
-            ended, came = self._ends, await self._surfacing()
+            ended, came = self._ends, await self._find_surfacing()
             length = ASSOCIATION_SECONDS * quiet_stretches(await self._count_since_news() + (came is not None))
             self._begin_stretch(length, ended)
             if came is not None:
@@ -82,7 +82,7 @@ class Surfacing:
         (row,) = await self._database.rows("monologue_state.associations_since", named)
         return int(row["associations"])
 
-    async def _surfacing(self) -> Reactivation | None:
+    async def _find_surfacing(self) -> Reactivation | None:
         graph, now = self._memory.live.graph, self._clock.now()
         before = now - SURFACED_AGAIN_SECONDS
         rows = await self._database.rows("monologue_state.surfaced_since", {"since": before, "now": now})

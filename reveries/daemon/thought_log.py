@@ -162,19 +162,19 @@ class ThoughtLog:
 
     async def pin(self, id_or_prefix: str) -> str:
         """Let memory hold on to a thought. Its id. Raises NotFoundError, UndoError."""
-        thought = await self._find(id_or_prefix)
+        thought = await self._find_row(id_or_prefix)
         if thought["experience_id"] is not None:
             await self._memory.thought_hand.pin(thought["experience_id"])
-        await self._mark("monologue_state.pin", thought["id"])
+        await self._mark_row("monologue_state.pin", thought["id"])
         return str(thought["id"])
 
     async def drop(self, id_or_prefix: str) -> str:
         """Let memory make nothing of a thought. Its id. Raises NotFoundError, and UndoError when sleep has worked it
         into something else."""
-        thought = await self._find(id_or_prefix)
+        thought = await self._find_row(id_or_prefix)
         if thought["experience_id"] is not None:
             await self._memory.thought_hand.withdraw(thought["experience_id"])
-        await self._mark("monologue_state.drop", thought["id"])
+        await self._mark_row("monologue_state.drop", thought["id"])
         return str(thought["id"])
 
     async def paused_at(self) -> float | None:
@@ -193,7 +193,7 @@ class ThoughtLog:
             if is_paused:
                 await transaction.run("monologue_state.forget_asked")
 
-    async def _find(self, id_or_prefix: str) -> Row:
+    async def _find_row(self, id_or_prefix: str) -> Row:
         rows = await self._database.rows("monologue_state.thoughts_named", {"prefix": id_or_prefix})
         if len(rows) != 1:
             many = "More than one thought begins" if rows else "There is no thought that begins"
@@ -203,7 +203,7 @@ class ThoughtLog:
             raise UndoError(f"The thought {rows[0]['id']} was dropped already.", advice="Nothing is left to do.")
         return rows[0]
 
-    async def _mark(self, statement: str, thought_id: str) -> None:
+    async def _mark_row(self, statement: str, thought_id: str) -> None:
         now = self._clock.now()
         async with self._database.transaction() as transaction:
             await transaction.run(statement, {"thought_id": thought_id, "now": now})

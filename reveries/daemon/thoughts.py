@@ -81,7 +81,7 @@ class ThoughtsOfMemory:
     async def restore(self) -> SavedState:
         trip = await self._journal.last_trip_of_thinking()
         saved = await self.log.restore(trip.happened_at if trip is not None else None)
-        return replace(saved, rest=await self._rest(trip))
+        return replace(saved, rest=await self._rest_after(trip))
 
     async def has_something_to_process(self) -> bool:
         """Something happened since the last thought began, or the last talk deserves more thoughts than it got (R-33).
@@ -153,7 +153,7 @@ class ThoughtsOfMemory:
     def _notes_per_day(self) -> float:
         return self.settings.monologue.notes_per_day
 
-    async def _rest(self, trip: Trip | None) -> Rest | None:
+    async def _rest_after(self, trip: Trip | None) -> Rest | None:
         """What is left of the rest after the last trip. Nothing of it is kept but the journal."""
         breaker = self.settings.circuit_breaker
         if trip is None or not breaker.enabled:
@@ -201,7 +201,7 @@ class ThoughtsOfMemory:
         recall = self._memory.recall(cue, vector, RecallContext(now=now, limit=_MOST_RECALLED, exclude_turn_ids=shown))
         told = [turn.text for turn in turns] if shown else []
         thought_of = () if why.reason is ThinkingReason.NUDGE else await self.log.last_recalled()
-        found = _remembered([one for one in recall.episodes if not _is_fresh_thought(one.episode, now)], now)
+        found = _activated_memories([one for one in recall.episodes if not _is_fresh_thought(one.episode, now)], now)
         memories = chosen_memories(found, thought_of, _MEMORIES, told, why.episode_id)
         names = [memory.episode_id for memory in memories]
         by_name = {found.episode.id: found for found in recall.episodes}
@@ -236,7 +236,7 @@ def _is_fresh_thought(episode: Episode, now: float) -> bool:
     return episode.origin is Origin.SELF and now - episode.created_at < _FRESH_THOUGHT_SECONDS
 
 
-def _remembered(episodes: Sequence[RecalledEpisode], now: float) -> tuple[ActivatedMemory, ...]:
+def _activated_memories(episodes: Sequence[RecalledEpisode], now: float) -> tuple[ActivatedMemory, ...]:
     return tuple(
         ActivatedMemory(
             episode_id=found.episode.id,

@@ -71,11 +71,11 @@ class WatchedModel:
                     text += event.text
                     if (verdict := loop_verdict(finder.feed(event.text))) is not None:
                         await self._refuse(verdict, text, "was cut")
-                elif isinstance(event, Finished) and (verdict := await self._weigh(text)).stops:
+                elif isinstance(event, Finished) and (verdict := await self._weigh_text(text)).stops:
                     await self._refuse(verdict, text, "is not believed")
                 yield event
 
-    async def _weigh(self, text: str) -> Verdict:
+    async def _weigh_text(self, text: str) -> Verdict:
         """What the breaker says of the texts in a whole answer; of one in no form nobody makes anything."""
         try:
             answer = parse(text, dict[str, object])

@@ -97,9 +97,9 @@ def backups_in(folder: Path) -> list[Backup]:
     for path in folder.glob("*.db"):
         made = path.stem.removeprefix(_HOURLY)
         if path.name.startswith(_MIGRATION):
-            found.append(Backup(path, _dated(path) or path.stat().st_mtime, is_before_migration=True))
+            found.append(Backup(path, _date_kept(path) or path.stat().st_mtime, is_before_migration=True))
         elif path.name.startswith(_HOURLY) and made.isdigit():
-            found.append(Backup(path, _dated(path) or float(made), is_before_migration=False))
+            found.append(Backup(path, _date_kept(path) or float(made), is_before_migration=False))
     return sorted(found, key=lambda one: one.made_at, reverse=True)
 
 
@@ -125,7 +125,7 @@ def _date_of(backup: Path) -> Path:
     return backup.with_name(f"{backup.name}.made")
 
 
-def _dated(backup: Path) -> float:
+def _date_kept(backup: Path) -> float:
     """When it counts as made, where that is not what its name says; else 0."""
     try:
         return float(_date_of(backup).read_text("ascii"))
@@ -223,7 +223,7 @@ def put_back(database: Path, backup: Backup, now: float, why: str, tell: Tell = 
     """Put a copy of `backup` where the memory is, which is renamed. Only while the daemon's lock is held and nobody has
     it open. Killed at any moment, the next wake finds one or the other, or none, and then does this again; and whoever
     finds the copy in use finds the word of it too. Raises StorageError."""
-    coming = _coming(database)
+    coming = _copy_to_come(database)
     try:
         changed_at = max((file.stat().st_mtime for file in _files_of(database)), default=now)
         total = backup.path.stat().st_size // MEGABYTE
@@ -268,18 +268,18 @@ def _take_aside_back(database: Path, now: float) -> None:
 def go_on_restoring(database: Path) -> None:
     """Where the memory was set aside for a copy that is whole and noted, and a kill came between, let the copy take its
     place. Only while nobody has the memory open. Raises OSError."""
-    if database.exists() or not (_coming(database).exists() and _coming_note(database).exists()):
+    if database.exists() or not (_copy_to_come(database).exists() and _coming_note(database).exists()):
         return
     _set_aside(database, _coming_note(database).stat().st_mtime)
     sync_to_disk(database.parent)
-    _coming(database).replace(database)
+    _copy_to_come(database).replace(database)
     sync_to_disk(database.parent)
 
 
 def finish_restoring(database: Path) -> None:
     """Let the word of a restoring count where the copy has taken the memory's place, and remove what is left of one
     that did not come so far. Only while nobody has the memory open. Raises OSError."""
-    if not _coming(database).exists() and _coming_note(database).exists():
+    if not _copy_to_come(database).exists() and _coming_note(database).exists():
         _coming_note(database).replace(restored_note(database))
         sync_to_disk(database.parent)
     _give_up(database)
@@ -288,18 +288,18 @@ def finish_restoring(database: Path) -> None:
 def _give_up(database: Path) -> None:
     """Remove a copy that did not take the memory's place: on a full disk it takes the room. Its note first: without the
     copy that would count."""
-    if _coming(database).exists():
+    if _copy_to_come(database).exists():
         with contextlib.suppress(OSError):
             _coming_note(database).unlink(missing_ok=True)
-            _coming(database).unlink()
+            _copy_to_come(database).unlink()
 
 
-def _coming(database: Path) -> Path:
+def _copy_to_come(database: Path) -> Path:
     return database.with_name(f"{database.name}.restoring")
 
 
 def _coming_note(database: Path) -> Path:
-    """What will be known of the restoring once `_coming` has the memory's name."""
+    """What will be known of the restoring once `_copy_to_come` has the memory's name."""
     return database.with_name(f"{database.name}.restoring.json")
 
 

@@ -134,7 +134,7 @@ def _with_indexes_made_anew(path: Path) -> str:
         return ""
     kept, before, is_kept, is_mended, told = _place_of_harmed(path), _kept_before(path), False, False, ""
     try:
-        is_kept = _keep(path, kept)
+        is_kept = _keep_file(path, kept)
         told = f"{_MADE_ANEW} {f'The file as it was is kept: {kept}.' if is_kept else _NOT_KEPT} Look at the disk."
         is_mended = made_anew(path, lambda: keep_untold(path, told))
     finally:
@@ -159,7 +159,7 @@ def _remove_files(files: Iterable[Path]) -> None:
         file.unlink(missing_ok=True)
 
 
-def _keep(path: Path, kept: Path) -> bool:
+def _keep_file(path: Path, kept: Path) -> bool:
     """A copy of the file, and of its log, as they are; False where there is no room for it, and for what is written
     after it. Raises OSError."""
     if not has_room(path, 2):

@@ -280,7 +280,7 @@ class Database:
                     await (await self._connection.execute(statements()["forget.merge_words"])).close()
                     await self._fold("TRUNCATE")
                 scrubbed = await self._anew(copy) if MAY_READ_BESIDE else None
-                return scrubbed or await self._vacuumed()
+                return scrubbed or await self._vacuum()
 
     async def _anew(self, copy: Path | None) -> Scrubbed | None:
         """None where it cannot be done so."""
@@ -318,7 +318,7 @@ class Database:
             with self.noticing_loss():
                 self._connection = await connected_again(self.path, self.has_vector_search)
 
-    async def _vacuumed(self) -> Scrubbed:
+    async def _vacuum(self) -> Scrubbed:
         async with self._lock:
             is_whole = await vacuumed(self._connection, self.path)
             return Scrubbed(await self._fold("TRUNCATE") and is_whole)

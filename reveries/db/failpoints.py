@@ -93,12 +93,12 @@ def reached(step: Step) -> None:
 
 
 def _is_time(name: str) -> bool:
-    armed = _armed()
+    armed = _armed_failpoint()
     return armed is not None and armed[0] == name and next(armed[2]) == armed[1]
 
 
 @functools.cache
-def _armed() -> tuple[str, int, Iterator[int]] | None:
+def _armed_failpoint() -> tuple[str, int, Iterator[int]] | None:
     """The step or place, which time, and the count of times."""
     name, _, number = os.environ.get("REVERIES_FAILPOINT", "").partition(":")
     return (name, int(number or 1), itertools.count(1)) if name else None

@@ -56,7 +56,7 @@ class PageSums:
     def changed(self) -> list[int]:
         """The pages that are not what was written, by their numbers from 1 on; none where no checksums count. Reads
         all of the file: only while nobody has it open. Raises OSError."""
-        noted = self._noted()
+        noted = self._read_noted()
         if noted is None:
             return []
         page_bytes, wanted = noted
@@ -71,7 +71,7 @@ class PageSums:
         """From here on the pages are followed. Where no checksums count they are made anew, which reads all of the
         file. Only while nobody has it open, before the log that may lie there is folded."""
         with contextlib.suppress(OSError):
-            if (noted := self._noted()) is not None:
+            if (noted := self._read_noted()) is not None:
                 self._page_bytes, self._left_as = noted[0], self._state()
             elif self._database.exists():
                 self._make_anew()
@@ -87,7 +87,7 @@ class PageSums:
                 return
             with self._database.open("rb") as file:
                 first = zlib.crc32(file.read(self._page_bytes))
-            self._note({_offset_of_page(1): np.array(first, _SUM).tobytes()})
+            self._note_pieces({_offset_of_page(1): np.array(first, _SUM).tobytes()})
         self.after_fold()
 
     def before_fold(self) -> None:
@@ -100,7 +100,7 @@ class PageSums:
                 return
             coming, in_log = self._log.read_on(), self._log.crc_of
             coming |= {page: in_log[page] for page in self._cut_off if page in in_log}
-            self._note({_offset_of_page(page): np.array(crc, _SUM).tobytes() for page, crc in coming.items()})
+            self._note_pieces({_offset_of_page(page): np.array(crc, _SUM).tobytes() for page, crc in coming.items()})
         except OSError:
             self.forget()
 
@@ -112,7 +112,7 @@ class PageSums:
             self._left_as = self._state()
             pages = self._left_as[0] // self._page_bytes
             sums = self._beside.read_bytes()[_SUMS_AT : _offset_of_page(pages + 1)]
-            self._note({0: self._head(sums)}, len(sums))
+            self._note_pieces({0: self._head(sums)}, len(sums))
             self._cut_off = frozenset(page for page in self._log.crc_of if page > pages)
         except OSError:
             self.forget()
@@ -123,7 +123,7 @@ class PageSums:
         with contextlib.suppress(OSError):
             self._beside.unlink(missing_ok=True)
 
-    def _noted(self) -> tuple[int, Sums] | None:
+    def _read_noted(self) -> tuple[int, Sums] | None:
         """Bytes in a page, and the checksum of each; None where none count."""
         try:
             raw = self._beside.read_bytes()
@@ -156,7 +156,7 @@ class PageSums:
         crc = _crc(self._page_bytes, self._left_as, sums)
         return _HEAD.pack(_MAGIC, self._page_bytes, *self._left_as, crc)
 
-    def _note(self, pieces: Mapping[int, bytes], sums_bytes: int | None = None) -> None:
+    def _note_pieces(self, pieces: Mapping[int, bytes], sums_bytes: int | None = None) -> None:
         """Write `pieces` by their places. With `sums_bytes`, let none behind so many be known: a file that grows again
         may do so by pages that nobody wrote. Without, they are on the disk when this returns."""
         opened = open_own(self._beside, 0)

@@ -314,7 +314,7 @@ def main(words: list[str] | None = None) -> int:
     try:
         return int(arguments.run(arguments))
     except ReveriesError as error:
-        _say(
+        _print_report(
             arguments,
             {"error": error.message, "advice": error.advice, "code": error.code},
             f"{error.message} {error.advice}",
@@ -348,17 +348,17 @@ def _run_pull(arguments: argparse.Namespace) -> int:
             line |= {"done_bytes": progress.done_bytes, "total_bytes": progress.total_bytes}
         share = 100 * progress.done_bytes // progress.total_bytes
         origin = f"from {progress.source}" if progress.source else "is here"
-        _say(arguments, line, f"{progress.file} {origin}: {progress.given_up or f'{share}%'}")
+        _print_report(arguments, line, f"{progress.file} {origin}: {progress.given_up or f'{share}%'}")
 
     path, sources = pull(arguments.name, report)
     done = {"done": True, "model": arguments.name, "path": str(path), "sources": sources}
-    _say(arguments, done, f"{arguments.name} is at {path}")
+    _print_report(arguments, done, f"{arguments.name} is at {path}")
     return 0
 
 
 def _run_where(arguments: argparse.Namespace) -> int:
     path = find_weights(arguments.name)
-    _say(arguments, {"path": str(path)}, str(path))
+    _print_report(arguments, {"path": str(path)}, str(path))
     return 0
 
 
@@ -378,11 +378,11 @@ def _run_list(arguments: argparse.Namespace) -> int:
         for known in manifest()
     ]
     text = "\n".join(f"{row['name']:32} {'here' if row['present'] else '-':6} {row['about']}" for row in rows)
-    _say(arguments, rows, text)
+    _print_report(arguments, rows, text)
     return 0
 
 
-def _say(arguments: argparse.Namespace, record: object, text: str) -> None:
+def _print_report(arguments: argparse.Namespace, record: object, text: str) -> None:
     sys.stdout.write((json.dumps(record) if arguments.json else text) + "\n")
     sys.stdout.flush()
 

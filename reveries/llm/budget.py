@@ -121,7 +121,7 @@ class Ledger:
         async with self._database.transaction() as transaction:
             now = await self._time(transaction)
             periods = periods_at(now, self._timezone, now - self._clock.now())
-            check(ask, await self._charged(transaction, ask.role, periods), periods, self.budget)
+            check(ask, await self._read_charged(transaction, ask.role, periods), periods, self.budget)
             [row] = await transaction.rows(
                 "usage.reserve",
                 {
@@ -202,7 +202,7 @@ class Ledger:
         async with self._database.look() as transaction:
             now = await self._time(transaction)
             periods = periods_at(now, self._timezone, now - self._clock.now())
-            charged = {role: await self._charged(transaction, role, periods) for role in Role}
+            charged = {role: await self._read_charged(transaction, role, periods) for role in Role}
         together: list[LimitUse] = []
         apart: list[LimitUse] = []
         for role in Role:
@@ -238,7 +238,7 @@ class Ledger:
                 },
             )
 
-    async def _charged(
+    async def _read_charged(
         self, transaction: Transaction, role: Role, periods: Mapping[Span, BudgetPeriod]
     ) -> dict[Span, Charged]:
         charged = {}

@@ -97,7 +97,7 @@ def check(
     for span, period in periods.items():
         for cap in caps(ask, span, charged[span], budget):
             if not cap.fits:
-                raise _exceeded(ask, cap, period)
+                raise _budget_error(ask, cap, period)
 
 
 def caps(ask: Ask, span: Span, charged: Charged, budget: BudgetSettings) -> Iterator[Cap]:
@@ -169,7 +169,7 @@ def _period(
     return BudgetPeriod(span, since, until, max(0.0, until - now), renews_at, words)
 
 
-def _exceeded(ask: Ask, cap: Cap, period: BudgetPeriod) -> BudgetExceededError:
+def _budget_error(ask: Ask, cap: Cap, period: BudgetPeriod) -> BudgetExceededError:
     message = _too_dear(ask, cap, period) if cap.is_money else _too_many(ask, cap, period)
     if cap.asked > cap.usable:
         advice = f"One such call is more than the limit: reveries config set {cap.key} N"

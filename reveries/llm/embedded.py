@@ -123,7 +123,7 @@ class EmbeddedModel:
         if text in self._counts:
             self._counts.move_to_end(text)
             return self._counts[text]
-        async with self._call() as process, asyncio.timeout(COUNT_SECONDS):
+        async with self._open_call() as process, asyncio.timeout(COUNT_SECONDS):
             response = await process.client.post("/tokenize", json={"content": sealed(text)})
             count = len(msgspec.json.decode(response.content, type=_Tokens).tokens)
         self._counts[text] = count
@@ -158,7 +158,7 @@ class EmbeddedModel:
         await self.unload()
 
     async def _generate(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
-        async with self._call() as process:
+        async with self._open_call() as process:
             with self._cores_for(process, prompt.role):
                 request = process.client.stream("POST", "/v1/chat/completions", json=_request(prompt))
                 async with request as response:
@@ -184,11 +184,11 @@ class EmbeddedModel:
             process.use_cores(is_awaited=self._generating[Role.CONVERSATION] > 0)
 
     @contextlib.asynccontextmanager
-    async def _call(self) -> AsyncGenerator[ModelProcess, None]:
+    async def _open_call(self) -> AsyncGenerator[ModelProcess, None]:
         """The running process, for one request; what goes wrong with it becomes ModelUnavailableError."""
         self._calls += 1
         try:
-            process = await self._running()
+            process = await self._running_process()
             yield process
         except httpx.HTTPError as error:
             raise await self._lost(process, error) from error
@@ -200,7 +200,7 @@ class EmbeddedModel:
             self._calls -= 1
             self._last_used_at = self._clock.monotonic()
 
-    async def _running(self) -> ModelProcess:
+    async def _running_process(self) -> ModelProcess:
         async with self._starting:
             if self._is_closed:
                 raise ModelUnavailableError(f"{self.name} has been closed.", advice="Wake the mind: reveries wake")
@@ -208,10 +208,10 @@ class EmbeddedModel:
                 await self._bury(self._process)
             if self._process is None:
                 self._refuse_while_backing_off()
-                self._process = await self._start()
+                self._process = await self._start_process()
             return self._process
 
-    async def _start(self) -> ModelProcess:
+    async def _start_process(self) -> ModelProcess:
         options = self._options
         weights = options.weights()
         try:

@@ -117,7 +117,7 @@ class HostedModel:
                         has_begun = True
                         yield Delta(text)
         except Exception as error:  # A boundary: litellm's errors share no base but this one
-            raise self._explained(error, has_begun=has_begun) from error
+            raise self._explain_error(error, has_begun=has_begun) from error
         if reason is not None and _was_ended(chunks):
             yield Finished(reason, usage if _was_counted(chunks) else None)
 
@@ -143,7 +143,7 @@ class HostedModel:
             request["response_format"] = {"type": "json_schema", "json_schema": form}
         return request
 
-    def _explained(self, error: Exception, *, has_begun: bool) -> ModelError:
+    def _explain_error(self, error: Exception, *, has_begun: bool) -> ModelError:
         """`error` in a sentence without the key, which providers like to repeat."""
         said = str(error)
         if self._options.api_key:

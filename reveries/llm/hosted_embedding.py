@@ -48,7 +48,7 @@ class HostedEmbedder(RemoteEmbedder):
         self._options = options
         self._wire = wire if wire is not None else EmbeddingWire()
 
-    async def _ask(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
+    async def _ask_provider(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
         options = self._options
         require_key(self.model_id, options.base_url, options.api_key)
         provider, _, name = options.name.partition("/")
@@ -61,7 +61,7 @@ class HostedEmbedder(RemoteEmbedder):
                 api_base=options.base_url or OWN_ADDRESSES[provider],
             )
         except (Refused, httpx.HTTPError, msgspec.MsgspecError, OSError, RecursionError, UnicodeDecodeError) as error:
-            raise self._explained(error) from error
+            raise self._explain_error(error) from error
         return self._rows(answer), _billed_tokens(answer)
 
     def _rows(self, answer: object) -> list[object]:
@@ -77,7 +77,7 @@ class HostedEmbedder(RemoteEmbedder):
             raise not_vectors(self.model_id, "rows whose numbers do not fit")
         return [row for _, row in sorted(numbered, key=lambda pair: pair[0])]
 
-    def _explained(self, error: Exception) -> ModelError:
+    def _explain_error(self, error: Exception) -> ModelError:
         """`error` in a sentence of ours: a provider's own may repeat the key, or what it was asked."""
         name, fault = self.model_id, fault_of(error)
         response = error.response if isinstance(error, Refused) else None

@@ -60,7 +60,7 @@ class MeteredModel:
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         """See ChatModel. Raises BudgetExceededError before anything is asked of the model."""
-        reservation = await self._ledger.reserve(await self._ask(prompt))
+        reservation = await self._ledger.reserve(await self._ask_for(prompt))
         seen = _Seen()
         try:
             async with contextlib.aclosing(self._model.stream(prompt)) as events:
@@ -69,7 +69,7 @@ class MeteredModel:
                         seen.pieces.append(event.text)
                     else:
                         seen.usage, seen.is_finished = event.usage, True
-                        await self._close(reservation, seen, prompt)
+                        await self._close_call(reservation, seen, prompt)
                     yield event
         except ModelError as error:
             if not seen.pieces and not seen.is_finished and was_never_begun(error):
@@ -79,7 +79,7 @@ class MeteredModel:
             raise
         finally:
             if not seen.is_finished:
-                await self._close(reservation, seen, prompt)
+                await self._close_call(reservation, seen, prompt)
 
     async def count_tokens(self, text: str) -> int:
         return await self._model.count_tokens(text)
@@ -91,7 +91,7 @@ class MeteredModel:
     async def aclose(self) -> None:
         """Nothing of its own to give back."""
 
-    async def _ask(self, prompt: Prompt) -> Ask:
+    async def _ask_for(self, prompt: Prompt) -> Ask:
         tokens = template_tokens(prompt.messages)
         for message in prompt.messages:
             tokens += await self._model.count_tokens(message.text)
@@ -101,7 +101,7 @@ class MeteredModel:
             tokens += estimate_tokens(msgspec.json.encode(prompt.schema).decode())
         return Ask(prompt.role, self._model.name, price, tokens, prompt.max_tokens)
 
-    async def _close(self, reservation: Reservation, seen: _Seen, prompt: Prompt) -> None:
+    async def _close_call(self, reservation: Reservation, seen: _Seen, prompt: Prompt) -> None:
         """As `_settle` does. Where the disk has no room for it, the worst case that was reserved stands (A5)."""
         with contextlib.suppress(DiskFullError):
             await self._settle(reservation, seen, prompt)

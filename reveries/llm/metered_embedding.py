@@ -79,7 +79,7 @@ class MeteredEmbedder:
         found = await self._known(wanted)
         # Those of like length together: what pads the shorter ones is work for nothing.
         if missing := dict.fromkeys(sorted((text for text in wanted if text not in found), key=len)):
-            found |= await self._asked(_Request(missing))
+            found |= await self._ask_request(_Request(missing))
         if not found:
             return np.zeros((0, self.dimensions), np.float32)
         return np.stack([found[text] for text in texts])
@@ -103,7 +103,7 @@ class MeteredEmbedder:
             found |= kept
         return found
 
-    async def _asked(self, request: _Request) -> dict[str, Vector]:
+    async def _ask_request(self, request: _Request) -> dict[str, Vector]:
         """Whoever gets the turn asks for everybody who waits, one batch; so a short cue never waits for a long list."""
         self._waiting.append(request)
         try:
@@ -127,7 +127,7 @@ class MeteredEmbedder:
         if self._price.is_free:
             batch = batch[:LOCAL_BATCH_TEXTS]
         try:
-            answered = dict(zip(batch, await self._call(batch), strict=True))
+            answered = dict(zip(batch, await self._call_embedder(batch), strict=True))
         except BudgetExceededError as error:
             # It was too large for what is left, which the shorter ones may yet fit into.
             max(shortest_first, key=lambda request: len(request.left)).error = error
@@ -143,19 +143,19 @@ class MeteredEmbedder:
                 request.found[text] = answered[text]
                 del request.left[text]
 
-    async def _call(self, texts: list[str]) -> Vectors:
+    async def _call_embedder(self, texts: list[str]) -> Vectors:
         if self._price.is_free or not isinstance(self._embedder, RemoteEmbedder):
             vectors = await self._embedder.embed(texts)
             self._uncounted_bytes += sum(len(text.encode("utf-8", "replace")) for text in texts)
             await self._count_local(at_least=COUNTED_AT_ONCE_TOKENS)
             return vectors
         reservation = await self._ledger.reserve(self._worst_case(texts))
-        answer = await self._settled(self._embedder, reservation, texts)
+        answer = await self._settle_call(self._embedder, reservation, texts)
         with contextlib.suppress(DiskFullError):  # They are paid for, and can be used without being kept.
             await self._cache.keep(self.model_id, dict(zip(texts, answer.vectors, strict=True)))
         return answer.vectors
 
-    async def _settled(self, embedder: RemoteEmbedder, reservation: Reservation, texts: list[str]) -> Embedded:
+    async def _settle_call(self, embedder: RemoteEmbedder, reservation: Reservation, texts: list[str]) -> Embedded:
         try:
             answer = await embedder.embed_batch(texts)
         except ModelMissingError:

@@ -25,7 +25,7 @@ def suggest_model(cores: int, free_bytes: int, folder: Path | None = None) -> Su
     """For a machine of so much. Asks publishers only where nothing is on the disk; a silent one takes five seconds."""
     here = models_here(folder or find_models_folder())
     wanted = [] if best_here(here) else [asset(name) for name in models_to_ask_for(free_bytes, cores)]
-    published = _published(wanted)
+    published = _published_names(wanted)
     found = suggest(free_bytes, cores, here, published)
     return SuggestedModel(
         model=found.model,
@@ -39,7 +39,7 @@ def suggest_model(cores: int, free_bytes: int, folder: Path | None = None) -> Su
     )
 
 
-def _published(wanted: Sequence[Asset]) -> Collection[str]:
+def _published_names(wanted: Sequence[Asset]) -> Collection[str]:
     """The names of those whose publisher has every file. All are asked at once: silence costs its time only once."""
     if not wanted:
         return ()

@@ -138,7 +138,7 @@ class OllamaModel:
                         yield Finished(_reason(part.done_reason), _usage_of_part(part))
                         return
         except (ollama.ResponseError, httpx.HTTPError, OSError, *_TRIPS) as error:
-            raise self._explained(error) from error
+            raise self._explain_error(error) from error
 
     async def _answer(self, prompt: Prompt) -> AsyncGenerator[ollama.ChatResponse, None]:
         """The parts of an answer; asked for without the thinking switch when the model does not know it."""
@@ -184,7 +184,7 @@ class OllamaModel:
             )
         return names[0]
 
-    def _explained(self, error: Exception) -> ModelError:
+    def _explain_error(self, error: Exception) -> ModelError:
         if isinstance(error, ollama.ResponseError) and error.status_code == httpx.codes.NOT_FOUND:
             return ModelMissingError(
                 f"Ollama has no model called {self._model}.", advice=f"Fetch it: ollama pull {self._model}"

@@ -33,15 +33,15 @@ class OllamaEmbedder(RemoteEmbedder):
     async def aclose(self) -> None:
         await self._client.close()  # type: ignore[no-untyped-call]
 
-    async def _ask(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
+    async def _ask_provider(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
         try:
             answer = await self._client.embed(model=self._model, input=texts, keep_alive=KEEP_ALIVE)
         # The last three: what its client trips over when the answer is not what it expects.
         except (ollama.ResponseError, httpx.HTTPError, OSError, ValueError, TypeError, AttributeError) as error:
-            raise self._explained(error) from error
+            raise self._explain_error(error) from error
         return answer.embeddings, answer.prompt_eval_count
 
-    def _explained(self, error: Exception) -> ModelError:
+    def _explain_error(self, error: Exception) -> ModelError:
         status = error.status_code if isinstance(error, ollama.ResponseError) else None
         if status == httpx.codes.NOT_FOUND:
             return ModelMissingError(

@@ -66,7 +66,7 @@ class OnnxEmbedder:
         vectors = np.empty((len(texts), DIMENSIONS), np.float32)
         for batch in _slices(order, BATCH_TEXTS):
             try:
-                rows = await loop.run_in_executor(self._thread, self._embed, [texts[index] for index in batch])
+                rows = await loop.run_in_executor(self._thread, self._embed_batches, [texts[index] for index in batch])
             except RuntimeError as error:
                 raise ModelUnavailableError(f"The embedder cannot be used: {error}.", advice="Ask again.") from error
             vectors[batch] = rows
@@ -77,7 +77,7 @@ class OnnxEmbedder:
         await asyncio.to_thread(self._thread.shutdown, wait=True, cancel_futures=True)
         self._loaded = None
 
-    def _embed(self, texts: list[str]) -> Vectors:
+    def _embed_batches(self, texts: list[str]) -> Vectors:
         if self._loaded is None:
             self._loaded = _load(*self._files)
         return self._loaded.embed(texts)
@@ -97,16 +97,16 @@ class _Loaded:
         """Mean of the token vectors, scaled to length 1."""
         tokens = self.tokenizer.encode_batch([_encodable(text) for text in texts])
         if len(tokens) > 1:
-            return self._computed(tokens)
+            return self._compute_vectors(tokens)
         read = tuple(tokens[0].ids)
         if (vectors := self.lately.pop(read, None)) is None:
-            vectors = self._computed(tokens)
+            vectors = self._compute_vectors(tokens)
         self.lately[read] = vectors
         while len(self.lately) > LATELY:
             del self.lately[next(iter(self.lately))]
         return vectors
 
-    def _computed(self, tokens: "Sequence[Encoding]") -> Vectors:
+    def _compute_vectors(self, tokens: "Sequence[Encoding]") -> Vectors:
         self.computed_texts += len(tokens)
         ids = np.array([text.ids for text in tokens], np.int64)
         mask = np.array([text.attention_mask for text in tokens], np.int64)

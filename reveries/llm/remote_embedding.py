@@ -66,7 +66,7 @@ class RemoteEmbedder(ABC):
         seconds = min(self._seconds, FIRST_TEXT_SECONDS + len(texts))
         try:
             async with asyncio.timeout(seconds):
-                rows, tokens = await self._ask([readable(text) for text in texts])
+                rows, tokens = await self._ask_provider([readable(text) for text in texts])
         except TimeoutError as error:
             raise ModelUnavailableError(
                 f"{self._model_id} sent no vectors for {seconds:.0f} seconds, so the call was stopped.",
@@ -85,7 +85,7 @@ class RemoteEmbedder(ABC):
         return
 
     @abstractmethod
-    async def _ask(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
+    async def _ask_provider(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
         """The rows, in the order of `texts`, and the tokens as the provider counted them. Raises ModelError."""
 
 

@@ -128,7 +128,7 @@ class _Call:
                             await self._circuits.answered(self._candidate.provider, prompt.role)
                         yield event
             except ModelUnavailableError as error:
-                await self._failed(error)
+                await self._note_failure(error)
                 if self.has_spoken or number + 1 == tries or not is_worth_another_try(error):
                     raise
                 await self._clock.sleep(_BETWEEN_TRIES_SECONDS[number])
@@ -150,7 +150,7 @@ class _Call:
             )
         await self._clock.sleep(wait)
 
-    async def _failed(self, error: ModelUnavailableError) -> None:
+    async def _note_failure(self, error: ModelUnavailableError) -> None:
         failure = Failure(error.fault, str(error), error.retry_after_seconds)
         await self._circuits.failed(self._candidate.provider, failure, self._prompt.role)
 

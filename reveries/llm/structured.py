@@ -131,12 +131,12 @@ def schema_of(type_: type[object]) -> dict[str, object]:
     """
     schema = msgspec.json.schema(type_)
     definitions = schema.pop("$defs", {})
-    return cast("dict[str, object]", _closed_schema(_inlined(schema, definitions, ())))
+    return cast("dict[str, object]", _closed_schema(_inline_definitions(schema, definitions, ())))
 
 
-def _inlined(node: object, definitions: Mapping[str, object], inside: tuple[str, ...]) -> object:
+def _inline_definitions(node: object, definitions: Mapping[str, object], inside: tuple[str, ...]) -> object:
     if isinstance(node, list):
-        return [_inlined(item, definitions, inside) for item in node]
+        return [_inline_definitions(item, definitions, inside) for item in node]
     if not isinstance(node, dict):
         return node
     reference = node.get("$ref")
@@ -144,8 +144,8 @@ def _inlined(node: object, definitions: Mapping[str, object], inside: tuple[str,
         name = reference.rpartition("/")[2]
         if name in inside:
             return {}  # a type that holds itself: from here on, anything
-        return _inlined(definitions[name], definitions, (*inside, name))
-    return {key: _inlined(value, definitions, inside) for key, value in node.items()}
+        return _inline_definitions(definitions[name], definitions, (*inside, name))
+    return {key: _inline_definitions(value, definitions, inside) for key, value in node.items()}
 
 
 def _closed_schema(node: object) -> object:

@@ -111,11 +111,11 @@ def _task_question(task: Task) -> str:
         return f"{task.ask}\nAnswer from your notes alone. If they do not say it, answer only: {UNKNOWN}"
     if not task.fields:
         return task.ask
-    fields = "\n".join(f'"{name}": {_described(field)}' for name, field in task.fields.items())
+    fields = "\n".join(f'"{name}": {_field_description(field)}' for name, field in task.fields.items())
     return f"Text: {task.text}\n{task.ask} Answer with one JSON object and nothing else:\n{fields}"
 
 
-def _described(field: FormField) -> str:
+def _field_description(field: FormField) -> str:
     return f"{field.asks} (one of: {', '.join(field.choices)})" if field.choices else field.asks
 
 

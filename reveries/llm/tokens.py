@@ -48,16 +48,16 @@ _LEAST_VOWEL_SHARE = 0.2
 
 def estimate_tokens(text: str) -> int:
     """At least as many tokens as a model is likely to find in `text`, at most its UTF-8 bytes; 0 for the empty text."""
-    return _estimated_lately(text) if len(text) <= _REMEMBERED_CHARS else _estimated(text)
+    return _estimated_lately(text) if len(text) <= _REMEMBERED_CHARS else _estimate_text(text)
 
 
 @lru_cache(maxsize=512)
 def _estimated_lately(text: str) -> int:
     """What a prompt is made of is counted several times a turn, most of it again at the next."""
-    return _estimated(text)
+    return _estimate_text(text)
 
 
-def _estimated(text: str) -> int:
+def _estimate_text(text: str) -> int:
     size = len(text.encode("utf-8", "replace"))
     words = _WORDS.findall(text)
     spaces = text.count(" ") + text.count("\n") + text.count("\t") + text.count("\r")

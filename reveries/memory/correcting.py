@@ -73,7 +73,7 @@ class Corrections:
         if not self._store.live.turns.turns_of(episode.id):
             # Its words were put away: what is replaced must be here to be ranked under something.
             await self._deep.wake([episode.id], "owner")
-        replaced = self._concerned(episode, vector)
+        replaced = self._concerned_turns(episode, vector)
         if not replaced:
             raise UsageError(
                 "This episode has no words of its own that could be corrected.",
@@ -90,7 +90,7 @@ class Corrections:
             if indexed is None:
                 return changes
             formed.append(indexed.episode_id)
-            return _superseding(changes, indexed.turn, replaced, self._clock.now())
+            return _with_superseded(changes, indexed.turn, replaced, self._clock.now())
 
         run_id = await self._light_sleep.run_alone(lambda turn: _is(turn, line), CORRECTION, beside)
         if not formed:
@@ -99,7 +99,7 @@ class Corrections:
             )
         return Corrected(run_id, episode.id, formed[0], replaced)
 
-    def _concerned(self, episode: Episode, vector: Vector) -> tuple[Turn, ...]:
+    def _concerned_turns(self, episode: Episode, vector: Vector) -> tuple[Turn, ...]:
         """The exchange in it that is nearest to the correction: the words, and the answer to them."""
         live = self._store.live
         turns = live.turns.turns_of(episode.id)
@@ -114,7 +114,7 @@ def _is(turn: Turn, line: PastTurn) -> bool:
     return turn.said_at == line.said_at and turn.text == storable(line.text) and turn.speaker == line.speaker
 
 
-def _superseding(changes: ChangeSet, new: Turn, replaced: tuple[Turn, ...], now: float) -> ChangeSet:
+def _with_superseded(changes: ChangeSet, new: Turn, replaced: tuple[Turn, ...], now: float) -> ChangeSet:
     """`changes` with the owner's word that `new` holds and `replaced` does not. What a pattern found between the two is
     settled by it."""
     olds = {turn.id for turn in replaced}

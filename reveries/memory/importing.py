@@ -121,7 +121,7 @@ class ImportUnderWay:
                 conversation_id = await self._conversation_at(transaction, line.said_at)
                 rows = await transaction.rows("turns.next_position", {"conversation_id": conversation_id})
                 position = int(rows[0]["position"])
-            turn = self._turn(one, conversation_id, position)
+            turn = self._turn_of_line(one, conversation_id, position)
             await transaction.run("turns.insert", turn_row(turn, one.key))
             await transaction.run("conversations.spoken", {"id": conversation_id, "said_at": line.said_at})
             position, last_said_at = position + 1, line.said_at
@@ -141,7 +141,7 @@ class ImportUnderWay:
         )
         return new_id
 
-    def _turn(self, one: _Keyed, conversation_id: str, position: int) -> Turn:
+    def _turn_of_line(self, one: _Keyed, conversation_id: str, position: int) -> Turn:
         line, origin = one.line, self._origin(one.line)
         if origin.is_tainted or one.is_after_foreign:
             self._foreign.add(conversation_id)

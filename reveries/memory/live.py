@@ -132,15 +132,18 @@ class LiveMemory:
             cue=cue,
             vector=vector,
             episodes=tuple(
-                replace(found, turns=self._completed(own, scores)) for found, own in zip(surfaced, turns, strict=True)
+                replace(found, turns=self._complete_turns(own, scores))
+                for found, own in zip(surfaced, turns, strict=True)
             ),
-            turns=self._completed(ranked_turns(self.turns, scores, max(_LEAST_RANKED_TURNS, context.limit)), scores),
+            turns=self._complete_turns(
+                ranked_turns(self.turns, scores, max(_LEAST_RANKED_TURNS, context.limit)), scores
+            ),
             edges_touched=edges_touched,
-            nearest=self._completed(nearest_turns(self.turns, scores, _NEAREST_TURNS), scores),
+            nearest=self._complete_turns(nearest_turns(self.turns, scores, _NEAREST_TURNS), scores),
         )
         return outranked_last(found, self.claims)
 
-    def _completed(self, turns: Iterable[RankedTurn], scores: TurnScores) -> tuple[RankedTurn, ...]:
+    def _complete_turns(self, turns: Iterable[RankedTurn], scores: TurnScores) -> tuple[RankedTurn, ...]:
         """The same turns, each with the other half of its exchange and with how near it is to the cue."""
         return tuple(self._complete(ranked, scores) for ranked in turns)
 

@@ -180,12 +180,12 @@ class Reembedding:
 
     async def _keep_turns(self, turns: Sequence[Turn]) -> int:
         names = self._store.live.turns.speakers
-        vectors = await self._embed([meant_by(turn, names) for turn in turns]) if turns else ()
+        vectors = await self._embed_texts([meant_by(turn, names) for turn in turns]) if turns else ()
 
         async def work(transaction: Transaction) -> ChangeSet:
             there = await self._turns_there(transaction, turns)
             made = [(turn.id, row) for turn, row in zip(turns, vectors, strict=True) if turn.id in there]
-            await self._put(transaction, "turn", made)
+            await self._put_vectors(transaction, "turn", made)
             index = self._store.live.turns
             return ChangeSet(
                 # Where a turn belongs is looked up now: its episode may have gone into another meanwhile.
@@ -209,7 +209,7 @@ class Reembedding:
         turn_ids = {episode.id: await self._turn_ids(episode.id) for episode in episodes}
         live_ids = {episode.id for episode in episodes if episode.id in self._store.live.graph}
         told = [episode for episode in episodes if needs_summary(episode, turn_ids[episode.id])]
-        vectors = await self._embed([episode.summary for episode in told]) if told else ()
+        vectors = await self._embed_texts([episode.summary for episode in told]) if told else ()
         summaries = dict(zip([episode.id for episode in told], vectors, strict=True))
         known = await self._vectors_of(name for names in turn_ids.values() for name in names)
         made = [
@@ -228,7 +228,7 @@ class Reembedding:
                 if await self._is_still(transaction, e, turn_ids[e.id], e.id in live_ids)
             ]
             kept = len(still)
-            await self._put(transaction, "episode", still)
+            await self._put_vectors(transaction, "episode", still)
             return ChangeSet(vectors=tuple(still) if self._is_in_use else ())
 
         await self._store.commit(work)
@@ -237,7 +237,7 @@ class Reembedding:
         self._done += kept
         return kept
 
-    async def _embed(self, texts: Sequence[str]) -> Vectors:
+    async def _embed_texts(self, texts: Sequence[str]) -> Vectors:
         vectors = await (self._store.embed(texts) if self._is_in_use else self._store.chosen.embed(texts))
         self._waits = ""
         return vectors
@@ -260,7 +260,7 @@ class Reembedding:
         """Whether the vectors that are made are those that recall compares."""
         return self._store.embedder is self._store.chosen
 
-    async def _put(self, transaction: Transaction, kind: str, vectors: Iterable[tuple[str, Vector]]) -> None:
+    async def _put_vectors(self, transaction: Transaction, kind: str, vectors: Iterable[tuple[str, Vector]]) -> None:
         model_id, found = self._store.chosen.model_id, list(vectors)
         await transaction.run_many(
             "episodes.put_vector", [vector_row(kind, name, model_id, vector) for name, vector in found]
@@ -303,15 +303,15 @@ class Reembedding:
         return [passage for row in rows for passage in passages_of(experience_of(row), self._store.mind_name)]
 
     async def _without(self, turns: Sequence[Turn]) -> list[Turn]:
-        rows = await self._store.database.rows("vectors.known", self._named(turn.id for turn in turns))
+        rows = await self._store.database.rows("vectors.known", self._named_parameters(turn.id for turn in turns))
         known = {row["owner_id"] for row in rows}
         return [turn for turn in turns if turn.id not in known]
 
     async def _vectors_of(self, turn_ids: Iterable[str]) -> dict[str, Vector]:
-        rows = await self._store.database.rows("vectors.of_owners", self._named(turn_ids))
+        rows = await self._store.database.rows("vectors.of_owners", self._named_parameters(turn_ids))
         return {row["owner_id"]: vector_of(row["vector"]) for row in rows}
 
-    def _named(self, turn_ids: Iterable[str]) -> dict[str, object]:
+    def _named_parameters(self, turn_ids: Iterable[str]) -> dict[str, object]:
         model_id = self._store.chosen.model_id
         return {"owner_kind": "turn", "model_id": model_id, "owner_ids": json.dumps(list(turn_ids))}
 

@@ -122,17 +122,19 @@ class Snapshots:
             if await self._is_current(*kind):
                 return True
             mark, renoted = secrets.token_bytes(_MARK_BYTES), tuple(sorted(self._unindexed))
-            await self._begin(mark)
+            await self._begin_epoch(mark)
             reached(Step.SNAPSHOT_MARKED)
             copied = await asyncio.to_thread(self._live.copied)
-        if not await asyncio.to_thread(self._write, copied, mark, kind[0], wanted):
-            await self._run("changed.drop", mark)
+        if not await asyncio.to_thread(self._write_snapshot, copied, mark, kind[0], wanted):
+            await self._run_in_thread("changed.drop", mark)
             return False
         self._saved, self._renoted = (mark, *kind), renoted
-        await self._run("changed.prune", mark, then="changed.prune_marks")
+        await self._run_in_thread("changed.prune", mark, then="changed.prune_marks")
         return True
 
-    def _write(self, copied: Callable[[], PackedMemory], mark: bytes, model_id: str, wanted: "_Wanted") -> bool:
+    def _write_snapshot(
+        self, copied: Callable[[], PackedMemory], mark: bytes, model_id: str, wanted: "_Wanted"
+    ) -> bool:
         return wanted() and write_snapshot(self.path, copied(), mark, model_id, wanted)
 
     async def _is_current(self, model_id: str, dimensions: int) -> bool:
@@ -141,12 +143,12 @@ class Snapshots:
         named = {"mark": self._saved[0], "renoted": json.dumps(self._renoted)}
         return bool(await self._database.rows("changed.is_current", named))
 
-    async def _begin(self, mark: bytes) -> None:
+    async def _begin_epoch(self, mark: bytes) -> None:
         async with self._database.transaction() as transaction:
             await transaction.run("changed.begin", {"mark": mark})
             await transaction.run_many("changed.note_turn", [{"id": name} for name in sorted(self._unindexed)])
 
-    async def _run(self, name: str, mark: bytes, then: str = "") -> None:
+    async def _run_in_thread(self, name: str, mark: bytes, then: str = "") -> None:
         async with self._database.transaction() as transaction:
             for statement in filter(None, (name, then)):
                 await transaction.run(statement, {"mark": mark})

@@ -84,7 +84,7 @@ class MemoryStore:
         async with self._writing:
             async with self.database.transaction() as transaction:
                 changes = drop_unfit_vectors(await work(transaction), self.live.dimensions)
-                await self._write(transaction, changes)
+                await self._write_changes(transaction, changes)
             self.live.apply(changes)
             self.deep.committed(changes)
             self.snapshots.committed(changes)
@@ -247,7 +247,7 @@ class MemoryStore:
         ]
         return ChangeSet(claims=tuple(claims.values()), conflicts=tuple(conflicts))
 
-    async def _write(self, transaction: Transaction, changes: ChangeSet) -> None:
+    async def _write_changes(self, transaction: Transaction, changes: ChangeSet) -> None:
         await _many(transaction, "episodes.put", [episode_row(episode) for episode in changes.episodes])
         await _many(
             transaction,

@@ -36,7 +36,7 @@ class ThoughtHand:
             touch = Touch(home.id, home.access_count + 1, self._clock.now(), 1.0, 1.0)
             return ChangeSet(touches=(touch,))
 
-        await self._wake(experience_id, "pin")
+        await self._wake_experience(experience_id, "pin")
         await self._store.commit(work)
 
     async def withdraw(self, experience_id: str) -> None:
@@ -58,11 +58,11 @@ class ThoughtHand:
             return await self._without(transaction, home) if home is not None else ChangeSet()
 
         # What is only on the disk is taken away like the rest: from there it could still be found.
-        await self._wake(experience_id, "drop")
+        await self._wake_experience(experience_id, "drop")
         async with self._store.space:
             await self._store.commit(work)
 
-    async def _wake(self, experience_id: str, why: str) -> None:
+    async def _wake_experience(self, experience_id: str, why: str) -> None:
         rows = await self._store.database.rows("monologue_state.asleep_in", {"experience_id": experience_id})
         if rows:
             await self._deep.wake([str(row["id"]) for row in rows], why)
@@ -82,13 +82,13 @@ class ThoughtHand:
         await transaction.run_many("undo.drop_turn_vector", [{"owner_id": name} for name in turns])
         return ChangeSet(
             removed_ids=(home.id,),
-            episodes=tuple(self._unchained(home)),
+            episodes=tuple(self._unchain_episodes(home)),
             unindexed_turn_ids=tuple(turns),
             gone_claim_ids=tuple(claims),
             gone_conflict_ids=tuple(conflicts),
         )
 
-    def _unchained(self, gone: Episode) -> list[Episode]:
+    def _unchain_episodes(self, gone: Episode) -> list[Episode]:
         """The episodes beside it, which no longer name it."""
         beside = [self._store.live.graph.get(name) for name in dict.fromkeys((*gone.before, *gone.after))]
         return [

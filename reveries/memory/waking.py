@@ -139,7 +139,7 @@ def catch_up(live: LiveMemory, now: RowsNow, mind_name: str) -> None:
     for turn, home in told_turns(now.turns, now.wordless, mind_name):
         if turn.id not in now.away:
             told[turn.id] = (told[turn.id][0] if turn.id in told else turn, home)
-    live.apply(ChangeSet(removed_ids=_leaving(live, now), unindexed_turn_ids=_unindexed(live, now, told)))
+    live.apply(ChangeSet(removed_ids=_turns_leaving(live, now), unindexed_turn_ids=_turns_unindexed(live, now, told)))
     sources: dict[str, list[str]] = {}
     for row in now.sources:
         sources.setdefault(row["episode_id"], []).append(row["experience_id"])
@@ -157,13 +157,13 @@ def catch_up(live: LiveMemory, now: RowsNow, mind_name: str) -> None:
         live.graph.restand(_standings(now.standings))
 
 
-def _leaving(live: LiveMemory, now: RowsNow) -> tuple[str, ...]:
+def _turns_leaving(live: LiveMemory, now: RowsNow) -> tuple[str, ...]:
     """Episodes that are not live any more, and those that are laid down with other links."""
     there = {str(row["id"]) for row in now.episodes}
     return tuple(sorted(name for name in now.named if name in live.graph and (name not in there or name in now.relaid)))
 
 
-def _unindexed(live: LiveMemory, now: RowsNow, told: Mapping[str, tuple[Turn, str]]) -> tuple[str, ...]:
+def _turns_unindexed(live: LiveMemory, now: RowsNow, told: Mapping[str, tuple[Turn, str]]) -> tuple[str, ...]:
     """Turns that are not live any more, and those that read otherwise by now."""
     index = live.turns
     rows = {row for name in now.named for row in index.rows_of(name)}

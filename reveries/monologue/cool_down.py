@@ -43,11 +43,11 @@ class CoolDown:
 
     def begin(self, because: str) -> None:
         """After a trip."""
-        self._begin(self._seconds, because)
+        self._begin_rest(self._seconds, because)
 
     def restore(self, rest: Rest) -> None:
         """Of the last life."""
-        self._begin(rest.seconds, rest.because)
+        self._begin_rest(rest.seconds, rest.because)
 
     def release(self) -> None:
         """The owner lets it think again."""
@@ -62,7 +62,7 @@ class CoolDown:
         why = f"After a trip of the breaker it rests until {until:%H:%M:%S}: {self.because}"
         return HeldBack(f"{why} Before that: reveries monologue release", seconds)
 
-    def _begin(self, seconds: float, because: str) -> None:
+    def _begin_rest(self, seconds: float, because: str) -> None:
         self.because = one_line(because, _WHY_CHARS) or "a thought was ended."
         self._ends_at = self._clock.monotonic() + seconds
 

@@ -124,7 +124,7 @@ class Monologue:
 
     def pause(self) -> None:
         """A conversation came: stop at once; what was thought so far is recorded by the loop (R-38)."""
-        self._stir()
+        self._forget_outcomes()
         self._free.clear()
         self._interrupted.set()
         if self._running is not None:
@@ -149,7 +149,7 @@ class Monologue:
         no pace, no hour and no socket on the wall; the budget and the breaker stand. False: too much waits already."""
         if len(self._asked) >= _MOST_ASKED:
             return False
-        self._stir()
+        self._forget_outcomes()
         self._asked.append(why)
         self._interrupted.set()
         return True
@@ -223,33 +223,33 @@ class Monologue:
             self._interrupted.clear()
             why = self._next_occasion(why)
             if not self._settings.enabled:
-                self._become(ThoughtState.OFF)
+                self._change_state(ThoughtState.OFF)
                 why = await self._idle(self._settings.idle_check_seconds)
             elif (rest := self.cool_down.held()) is not None:
-                self._become(ThoughtState.TRIPPED, rest.why)
-                why = _still(why, await self._wait(min(rest.seconds, _WAIT_SECONDS), []))
+                self._change_state(ThoughtState.TRIPPED, rest.why)
+                why = _still(why, await self._wait_for_reason(min(rest.seconds, _WAIT_SECONDS), []))
             elif (held := self._holds(why)) is not None:
-                self._become(ThoughtState.HELD, held.why)
+                self._change_state(ThoughtState.HELD, held.why)
                 why = _still(why, await self._idle(min(held.seconds, _WAIT_SECONDS)))
             elif (quiet := self._quiet.seconds_left(self._clock)) > 0:
-                self._become(ThoughtState.QUIET, self.quiet_reason)
+                self._change_state(ThoughtState.QUIET, self.quiet_reason)
                 came = await self._idle(min(quiet, _WAIT_SECONDS))
                 why = _still(why, came) if why.reason in _KEPT else came
             elif (early := self._early_seconds(why)) > 0:
                 if self.state is not ThoughtState.FAILING:
-                    self._become(ThoughtState.SETTLED, "" if self.state in _OVER else self.state_detail)
+                    self._change_state(ThoughtState.SETTLED, "" if self.state in _OVER else self.state_detail)
                 # What woke it waits with it: an occasion is not lost because it came too early.
                 why = _still(why, await self._idle_early(early))
             elif await self._is_worth_a_thought(why):
                 async with self.under_way:
                     why = await self._think_once(why)
             else:
-                self._become(ThoughtState.SETTLED)
+                self._change_state(ThoughtState.SETTLED)
                 why = await self._idle(self._settings.idle_check_seconds)
 
     async def _until_free(self) -> None:
         while not self._free.is_set():  # Again: it may be paused anew before it hears that it was let go.
-            self._become(ThoughtState.PAUSED)
+            self._change_state(ThoughtState.PAUSED)
             with self.pulse.waiting():
                 await self._free.wait()
 
@@ -283,7 +283,7 @@ class Monologue:
         may_lead = self._was_cut or not inherited(Gate.LAST_THOUGHT, self._is_tainted)
         previous = self._previous if may_lead else ""
         inputs = await self._sources.gather(why, previous, comfort=why.reason is ThinkingReason.COMFORT)
-        self._become(ThoughtState.THINKING, why.reason.value)
+        self._change_state(ThoughtState.THINKING, why.reason.value)
         self._draft, self._thinks_of = draft, why
         began_monotonic = self._clock.monotonic()
         is_tainted = inputs.is_tainted or inherited(Gate.THOUGHT, why.is_tainted)
@@ -314,8 +314,8 @@ class Monologue:
             await self._generate(inputs, why, draft, so_far)
         finally:
             self._draft = self._thinks_of = None
-        self._judge(draft, inputs)
-        await self._keep(so_far(), draft, why)
+        self._judge_thought(draft, inputs)
+        await self._keep_thought(so_far(), draft, why)
         self._next_at = began_monotonic + self._settings.idle_check_seconds
         self._rests_until = began_monotonic + self._outcomes.pace_seconds(self._settings.idle_check_seconds)
         self._put_off(why, draft)
@@ -355,7 +355,7 @@ class Monologue:
             self._running = None
             self._why_cancelled = ""
 
-    def _judge(self, draft: ThoughtDraft, inputs: ThoughtInputs) -> None:
+    def _judge_thought(self, draft: ThoughtDraft, inputs: ThoughtInputs) -> None:
         """Say of a thought that ended what came of it beside its words: nothing new, or the same as before."""
         told = self._outcomes.note(draft.text, draft.why_ended)
         read = (*draft.shown, *(memory.text for memory in inputs.memories))
@@ -364,7 +364,7 @@ class Monologue:
         if not draft.unkept_because:
             self._outcomes.remember(draft.text)
 
-    async def _keep(self, thought: FinishedThought, draft: ThoughtDraft, why: Reactivation) -> None:
+    async def _keep_thought(self, thought: FinishedThought, draft: ThoughtDraft, why: Reactivation) -> None:
         self._observers.tell(ThoughtEnd(thought.id, thought.why_ended, thought.explanation, thought.tokens))
         log.info("thought.ended", reason=thought.why_ended, tokens=thought.tokens, why_not_kept=thought.unkept_because)
         if thought.unkept_because:
@@ -393,7 +393,7 @@ class Monologue:
             await self._sources.record(*self._unkept)
             self._unkept = None
 
-    def _stir(self) -> None:
+    def _forget_outcomes(self) -> None:
         """Something is said to it: what was settled is open again."""
         self._outcomes.stir()
         self._rests_until = 0.0
@@ -434,7 +434,7 @@ class Monologue:
             case "paused":
                 return Reactivation(ThinkingReason.TIMER)
             case "failed":
-                self._become(ThoughtState.FAILING, draft.explanation)
+                self._change_state(ThoughtState.FAILING, draft.explanation)
                 self._next_at, self._rests_until = self._clock.monotonic() + draft.retry_after_seconds, 0.0
                 self._waits_for_model = True
                 return await self._idle(draft.retry_after_seconds)
@@ -445,7 +445,7 @@ class Monologue:
                 self.cool_down.begin(verdict.explanation)
                 return Reactivation(new_beginning(verdict.action, why.reason) or ThinkingReason.TIMER)
             case _:
-                self._become(ThoughtState.SETTLED, draft.explanation)
+                self._change_state(ThoughtState.SETTLED, draft.explanation)
                 return Reactivation(ThinkingReason.TIMER)
 
     def _fall_quiet(self, error: ModelError) -> None:
@@ -459,15 +459,17 @@ class Monologue:
     async def _idle(self, seconds: float) -> Reactivation:
         """Wait for the first of R-57's four; a failing model is waited for longer, whatever comes to mind."""
         can_surface = self._settings.enabled and self.state is ThoughtState.SETTLED
-        return await self._wait(seconds, [self._sources.calendar, self._sources.association] if can_surface else [])
+        return await self._wait_for_reason(
+            seconds, [self._sources.calendar, self._sources.association] if can_surface else []
+        )
 
     async def _idle_early(self, seconds: float) -> Reactivation:
         """Wait out the pace; what is settled for longer than that gives way to what stands in the calendar."""
         if (pace := self._next_at - self._clock.monotonic()) > 0 or self.state is not ThoughtState.SETTLED:
-            return await self._wait(min(pace, seconds) if pace > 0 else seconds, [])
-        return await self._wait(seconds, [self._sources.calendar])
+            return await self._wait_for_reason(min(pace, seconds) if pace > 0 else seconds, [])
+        return await self._wait_for_reason(seconds, [self._sources.calendar])
 
-    async def _wait(self, seconds: float, others: Sequence[Waiter]) -> Reactivation:
+    async def _wait_for_reason(self, seconds: float, others: Sequence[Waiter]) -> Reactivation:
         """Until then at the latest, or somebody interrupts, or one of the others fires."""
         interrupted = when_set(self._interrupted, lambda: Reactivation(ThinkingReason.TIMER))
         with self.pulse.waiting(seconds):
@@ -488,7 +490,7 @@ class Monologue:
         why, self._resumed = self._resumed, None
         return why
 
-    def _become(self, state: ThoughtState, detail: str = "") -> None:
+    def _change_state(self, state: ThoughtState, detail: str = "") -> None:
         if (state, detail) != (self.state, self.state_detail):
             self.state, self.state_detail = state, detail
             log.info("monologue.state", state=state.value)

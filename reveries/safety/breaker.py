@@ -160,9 +160,9 @@ class _DistressWatch:
             return None
         self._pieces.clear()
         self._sentences.append(sentence[-_CHUNK_CHARS:])
-        return self._weigh()
+        return self._weigh_distress()
 
-    def _weigh(self) -> Verdict | None:
+    def _weigh_distress(self) -> Verdict | None:
         distress = find_distress("".join(self._sentences))
         if distress.level <= self._threshold:
             self.consecutive = 0

@@ -106,22 +106,22 @@ class LoopFinder:
     def feed(self, piece: str) -> str | None:
         """The words that are repeated, once `piece` has completed enough rounds; else None."""
         units = self._reader.feed(piece)
-        found = self._take(units)
+        found = self._take_units(units)
         if found is None and not units:
             return _find_period(self._reader.unfinished)
         return found
 
     def finish(self) -> str | None:
         """As `feed`, for the word that nothing followed."""
-        return self._take(self._reader.finish())
+        return self._take_units(self._reader.finish())
 
-    def _take(self, units: Iterable[str]) -> str | None:
+    def _take_units(self, units: Iterable[str]) -> str | None:
         for unit in units:
-            if (found := self._add(unit)) is not None:
+            if (found := self._add_unit(unit)) is not None:
                 return found
         return None
 
-    def _add(self, unit: str) -> str | None:
+    def _add_unit(self, unit: str) -> str | None:
         self._units.append(unit)
         if len(self._units) > 2 * self._held:
             del self._units[: -self._held]
@@ -250,13 +250,13 @@ class _Diagonals:
         shape = "0" if unit.isdecimal() else unit
         self._units.append(unit)
         self._shapes.append(shape)
-        self._follow(unit, shape)
-        self._seed()
+        self._follow_diagonals(unit, shape)
+        self._seed_diagonals()
         if len(self._units) > 4 * self._held:
-            self._forget()
+            self._forget_oldest()
         return self._highest()
 
-    def _follow(self, unit: str, shape: str) -> None:
+    def _follow_diagonals(self, unit: str, shape: str) -> None:
         here, lost = len(self._units) - 1, []
         for distance, diagonal in self._followed.items():
             if self._shapes[here - distance] == shape:
@@ -277,7 +277,7 @@ class _Diagonals:
         for distance in lost:
             del self._followed[distance]
 
-    def _seed(self) -> None:
+    def _seed_diagonals(self) -> None:
         """Begin to follow the distances at which the last few units stood before."""
         here = len(self._units) - 1
         if here < _SEED_UNITS - 1:
@@ -327,7 +327,7 @@ class _Diagonals:
                 highest = Repeat(level, distance)
         return highest
 
-    def _forget(self) -> None:
+    def _forget_oldest(self) -> None:
         """Let go of what is out of reach; the places move with it."""
         gone = len(self._units) - self._held - _SEED_UNITS
         del self._units[:gone], self._shapes[:gone]

@@ -50,11 +50,11 @@ class WordOrder:
         names = [class_of(token, self.places) for token in tokens]
         if (certainty := _certainty_of_prose(tokens, names)) == 0.0:
             return 0.0
-        classes = np.fromiter((self._place(name) for name in names), np.intp, len(names))
+        classes = np.fromiter((self._place_of(name) for name in names), np.intp, len(names))
         total = float(self.pairs[classes[:-1], classes[1:]].sum()) / SCALE
         return -certainty * total / (len(classes) - 1 + _SHRINK_PAIRS)
 
-    def _place(self, name: str) -> int:
+    def _place_of(self, name: str) -> int:
         place = self.places.get(name)
         if place is None:
             place = self.places[_NAME if name.startswith(CAPITAL) else OTHER]

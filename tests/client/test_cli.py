@@ -361,7 +361,7 @@ def test_a_reader_that_goes_away_is_no_error(home: Home) -> None:
 
 
 def test_what_nobody_foresaw_is_one_sentence_and_a_log(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    code = cli._unexpected(ZeroDivisionError("private"), home)
+    code = cli._complain_of_unforeseen(ZeroDivisionError("private"), home)
     log = home.logs / "client.log"
     told = capsys.readouterr().err
     assert code == 1

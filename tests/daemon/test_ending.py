@@ -6,7 +6,7 @@ import contextlib
 import pytest
 
 from reveries.config import Home, load_settings
-from reveries.daemon.app import _supervised
+from reveries.daemon.app import _supervise_child
 from reveries.daemon.ending import _SIGNAL_DEADLINE_SECONDS, Ending, wind_down
 from reveries.daemon.replying import ReplyStop
 from reveries.errors import AsleepError, StorageLostError
@@ -47,9 +47,9 @@ async def test_a_disk_that_failed_ends_the_daemon_by_whoever_looks_but_not_befor
             raise StorageLostError("The disk failed a write.")
         async with asyncio.timeout(30):
             with pytest.raises(StorageLostError):
-                await _supervised("room", mind.room.run, mind, ending)
+                await _supervise_child("room", mind.room.run, mind, ending)
             ending.ask(politely=False, exit_code=74)
-            await _supervised("room", mind.room.run, mind, ending)
+            await _supervise_child("room", mind.room.run, mind, ending)
 
 
 @pytest.mark.requirement("A4", "B4")

@@ -50,7 +50,7 @@ class ServedEmbedder(RemoteEmbedder):
     async def aclose(self) -> None:
         """Nothing to close."""
 
-    async def _ask(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
+    async def _ask_provider(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
         self.asked += texts
         return await rows_for(texts), 1000
 

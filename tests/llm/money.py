@@ -207,7 +207,7 @@ class BillingEmbedder(RemoteEmbedder):
         self._provider = provider
         self.step = Embed((), None, True)
 
-    async def _ask(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
+    async def _ask_provider(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
         provider, fails = self._provider, self.step.fails
         if fails in NOT_BILLED:
             raise ModelUnavailableError("It does not begin.", fault=fails or ModelFault.BROKEN)

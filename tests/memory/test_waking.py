@@ -185,8 +185,8 @@ async def save(memory: Memory, deed: str) -> None:
 async def save_and_be_killed(memory: Memory) -> None:
     """As far as a save gets that is killed after the file stands and before anything is pruned."""
     store, mark = memory._store, b"unpruned".ljust(16, b".")
-    await store.snapshots._run("changed.drop", mark)
-    await store.snapshots._begin(mark)
+    await store.snapshots._run_in_thread("changed.drop", mark)
+    await store.snapshots._begin_epoch(mark)
     assert write_snapshot(store.snapshots.path, memory.live.packed(), mark, store.embedder.model_id, lambda: True)
 
 
@@ -324,7 +324,7 @@ async def test_a_save_that_is_killed_before_the_file_stands_leaves_the_old_one_i
         assert await memory.save_snapshot()
         await talk(memory, ("The wooden boat Sole needs blue paint.", "I see."))
         await memory.light_sleep()
-        await memory._store.snapshots._begin(b"killed")
+        await memory._store.snapshots._begin_epoch(b"killed")
         await talk(memory, ("Bread recipe: flour, yeast, salt.", "I see."))
         await memory.light_sleep()
         assert len(await epochs_of(memory._parts.database)) == 2

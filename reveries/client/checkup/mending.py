@@ -22,13 +22,13 @@ def mend(findings: Sequence[Finding], home: Home, machine: CheckupMachine) -> li
     done: list[str] = []
     for fault, where in dict.fromkeys((finding.fault, finding.where) for finding in findings if finding.is_mendable):
         try:
-            done += _mend(fault, Path(where), home, machine)
+            done += _mend_fault(fault, Path(where), home, machine)
         except OSError as error:
             done.append(f"Not done ({fault}): {error.strerror or error}.")
     return done
 
 
-def _mend(fault: str, where: Path, home: Home, machine: CheckupMachine) -> Iterator[str]:
+def _mend_fault(fault: str, where: Path, home: Home, machine: CheckupMachine) -> Iterator[str]:
     match fault:
         case "home-mode":
             yield _close_to_others(home.path, 0o700)

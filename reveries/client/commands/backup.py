@@ -30,7 +30,7 @@ def create(as_json: bool) -> None:
     try:
         made = ask_watched(protocol.MakeBackup, protocol.Backups, "making a backup", as_json=as_json)
     except AsleepError:
-        made = _watched(protocol.Backups, "making a backup", as_json, "backup-create")
+        made = _ask_for_backup(protocol.Backups, "making a backup", as_json, "backup-create")
     _show_backups(made, as_json=as_json)
 
 
@@ -49,7 +49,7 @@ def verify(name: str, as_json: bool) -> None:
     from reveries import protocol
     from reveries.errors import StorageError
 
-    found = _watched(protocol.Backups, "looking at it", as_json, "backup-verify", "--name", name)
+    found = _ask_for_backup(protocol.Backups, "looking at it", as_json, "backup-verify", "--name", name)
     _show_backups(found, as_json=as_json)
     if any(one.problems for one in found.backups):
         raise StorageError("Not every backup is whole.", advice="A new one: reveries backup create")
@@ -74,7 +74,7 @@ def restore(name: str, yes: bool, as_json: bool) -> None:
         click.confirm(
             f"Put {chosen} in the place of the memory? What happened since is not in it.", abort=True, err=True
         )
-    done = _watched(protocol.BackupRestored, "putting it back", as_json, "backup-restore", "--name", name)
+    done = _ask_for_backup(protocol.BackupRestored, "putting it back", as_json, "backup-restore", "--name", name)
     if as_json:
         show_json(done)
     else:
@@ -88,7 +88,7 @@ def _list_backups() -> "protocol.Backups":
     return only_frame(protocol.Backups, "backup-list")
 
 
-def _watched(kind: "type[_Answer]", what: str, as_json: bool, *words: str) -> "_Answer":
+def _ask_for_backup(kind: "type[_Answer]", what: str, as_json: bool, *words: str) -> "_Answer":
     """What the process that answers while the mind sleeps says last, with how far it is shown."""
     from reveries.client.daemon_side import only_frame
     from reveries.client.progress import progress_bar

@@ -80,7 +80,7 @@ def _look_around() -> "tuple[Path, Settings, ModelsOverview]":
     return file, settings, overview_asleep()
 
 
-def _suggested(overview: "ModelsOverview", settings: "Settings", provider: str) -> "SuggestedModel | None":
+def _suggested_model(overview: "ModelsOverview", settings: "Settings", provider: str) -> "SuggestedModel | None":
     """The model that suits this machine, where one of it would answer and the owner has named none."""
     from reveries.client.model_choice import is_auto
     from reveries.client.setup import uses_embedded
@@ -111,17 +111,17 @@ def _without_questions(asked: _InitOptions) -> None:
 
     file, settings, overview = _look_around()
     answers = _collect_answers(asked, settings)
-    overview = _capped(overview, draft(file, changes(settings, answers)).settings)
+    overview = _cap_offers(overview, draft(file, changes(settings, answers)).settings)
     provider = answers.provider or settings.llm.provider
     chosen = option(overview, settings, provider)
     show(choice_page(chosen, caps_text(overview.dollars_per_day, overview.dollars_per_month)))
-    suggested = _suggested(overview, settings, provider)
+    suggested = _suggested_model(overview, settings, provider)
     if suggested is not None:
         show(paragraph(suggestion_text(suggested, may_ask=False)))
     _finish(file, changes(settings, answers), overview, is_sure=True, suggested=suggested)
 
 
-def _capped(overview: "ModelsOverview", settings: "Settings") -> "ModelsOverview":
+def _cap_offers(overview: "ModelsOverview", settings: "Settings") -> "ModelsOverview":
     """`overview` with the caps of `settings`."""
     import msgspec
 
@@ -137,7 +137,7 @@ def _with_questions(asked: _InitOptions) -> None:
     say("A few questions. Enter takes what stands in brackets; Ctrl+C leaves everything as it is.", "dim")
     show([(), *found_page(overview), ()])
     owner = asked.owner if asked.owner is not None else _ask_name(settings)
-    suggested = _suggested(overview, settings, settings.llm.provider)
+    suggested = _suggested_model(overview, settings, settings.llm.provider)
     offered = options(overview, settings, suggested)
     provider = asked.provider
     if provider is None:
@@ -150,7 +150,7 @@ def _with_questions(asked: _InitOptions) -> None:
     pasted = ""
     if chosen.is_hosted:
         given, pasted = _ask_hosted(given, settings, chosen)
-    suggested = suggested if provider == settings.llm.provider else _suggested(overview, settings, provider)
+    suggested = suggested if provider == settings.llm.provider else _suggested_model(overview, settings, provider)
     model = _ask_model(suggested) if suggested is not None else None
     answers = replace(_collect_answers(given, settings, was_pasted=bool(pasted)), embedded_model=model)
     found = changes(settings, answers)

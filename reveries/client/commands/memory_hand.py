@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def pin(episode_id: str, as_json: bool) -> None:
     """Let time leave an episode alone: it keeps its salience, stays within reach and never goes dormant."""
-    _hold(episode_id, as_json, is_pinned=True)
+    _pin_or_unpin(episode_id, as_json, is_pinned=True)
 
 
 @click.command("unpin")
@@ -22,7 +22,7 @@ def pin(episode_id: str, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def unpin(episode_id: str, as_json: bool) -> None:
     """Let a pinned episode fade like any other, from now on."""
-    _hold(episode_id, as_json, is_pinned=False)
+    _pin_or_unpin(episode_id, as_json, is_pinned=False)
 
 
 @click.command("salience")
@@ -76,7 +76,7 @@ def known_id(episode_id: str) -> None:
         raise UsageError("That is no episode's ID.", advice="They stand in: reveries memory search QUERY")
 
 
-def _hold(episode_id: str, as_json: bool, *, is_pinned: bool) -> None:
+def _pin_or_unpin(episode_id: str, as_json: bool, *, is_pinned: bool) -> None:
     from reveries import protocol
     from reveries.client.calling import ask
 

@@ -47,7 +47,7 @@ def test(role: str | None, quick: bool, as_json: bool) -> int:
     from reveries.client.render import show, show_json
 
     with progress_bar("asking", as_json=as_json) as moved:
-        tested = _tested(role or "", moved, with_tiers=not quick)
+        tested = _test_models(role or "", moved, with_tiers=not quick)
     if as_json:
         show_json(tested)
     else:
@@ -100,7 +100,7 @@ def _ask_overview() -> "protocol.ModelsOverview":
         return overview_asleep()
 
 
-def _tested(role: str, moved: "Moved", *, with_tiers: bool) -> "protocol.ModelsProbed":
+def _test_models(role: str, moved: "Moved", *, with_tiers: bool) -> "protocol.ModelsProbed":
     from reveries.client.calling import call
     from reveries.client.daemon_side import frames_of
     from reveries.errors import AsleepError

@@ -118,7 +118,7 @@ def nudge(about: str, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def pin(thought_id: str, as_json: bool) -> None:
     """Have a thought matter: it is slept on first, and its words stay at hand. IDs stand in the history."""
-    _mark(thought_id, "pin", as_json)
+    _mark_thought(thought_id, "pin", as_json)
 
 
 @command.command("drop")
@@ -126,7 +126,7 @@ def pin(thought_id: str, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def drop(thought_id: str, as_json: bool) -> None:
     """Have memory make nothing of a thought: it is recalled no more and not slept on. The log keeps its words."""
-    _mark(thought_id, "drop", as_json)
+    _mark_thought(thought_id, "drop", as_json)
 
 
 def _control(make: "Callable[[int], protocol.Request]", as_json: bool, done: str) -> None:
@@ -146,7 +146,7 @@ def _control(make: "Callable[[int], protocol.Request]", as_json: bool, done: str
         say(one_line(answer.detail), "dim")
 
 
-def _mark(thought_id: str, mark: "Literal['pin', 'drop']", as_json: bool) -> None:
+def _mark_thought(thought_id: str, mark: "Literal['pin', 'drop']", as_json: bool) -> None:
     from reveries import protocol
     from reveries.client.calling import ask
     from reveries.client.render import say, show_json

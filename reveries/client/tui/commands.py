@@ -127,10 +127,10 @@ def called(text: str) -> Called | str | None:
         return _private(text.lstrip(_BLANKS))
     if not text.startswith("/"):
         return None
-    name, rest = _parted(text)
+    name, rest = _split_command(text)
     command = command_named(name)
     if command is None:
-        return _mistyped(name, is_alone=not rest)
+        return _mistyped_command(name, is_alone=not rest)
     if not rest:
         command = command_named(_ALONE.get(command.name, command.name)) or command
     if command.needs_words and not rest:
@@ -151,18 +151,18 @@ def may_become_private(text: str) -> bool:
     while it is typed."""
     if is_meant_private(text):
         return True
-    name, rest = _parted(text.lstrip(_BLANKS))
+    name, rest = _split_command(text.lstrip(_BLANKS))
     return bool(rest) and bool(difflib.get_close_matches(name.lower(), [_PRIVATE], n=1, cutoff=_NEARLY))
 
 
-def _parted(text: str) -> tuple[str, str]:
+def _split_command(text: str) -> tuple[str, str]:
     """The first word, and what stands behind it; any blank parts them, a new line too."""
     name, *rest = text.split(maxsplit=1) or [""]
     return name, "".join(rest).strip()
 
 
 def _private(text: str) -> Called | str:
-    name, rest = _parted(text)
+    name, rest = _split_command(text)
     command = command_named(name)
     if command is not None:
         return Called(command, rest)
@@ -172,7 +172,7 @@ def _private(text: str) -> Called | str:
     )
 
 
-def _mistyped(name: str, *, is_alone: bool) -> str | None:
+def _mistyped_command(name: str, *, is_alone: bool) -> str | None:
     """What to say of a word with a slash that is no command: alone it was hardly meant to be said, and before other
     words it was not when a command is like it."""
     if not _SLASH_WORD.fullmatch(name):

@@ -53,7 +53,7 @@ class Deeds:
         self._app = app
         self._work = Work(app)
         self._own: dict[str, Callable[[str], Awaitable[None]]] = {
-            "/stop": self._stop,
+            "/stop": self._stop_work,
             "/retry": self._retry,
             "/undo": self._undo,
             "/private": self._private,
@@ -64,10 +64,10 @@ class Deeds:
             "/copy": self._copy,
             "/export": self._export,
             "/newest": self._newest,
-            "/recalled": self._recalled,
+            "/recalled": self._show_recalled,
             "/memory": self._memory,
             "/graph": self._graph,
-            "/forget": self._forget,
+            "/forget": self._open_forget_pane,
             "/digest": self._digest,
             "/thoughts": self._thoughts,
             "/sleeps": self._sleeps,
@@ -86,7 +86,7 @@ class Deeds:
             if (deed := self._own.get(name)) is not None:
                 await deed(called.words)
             elif (look := look_for(called)) is not None:
-                await self._look(look)
+                await self._show_query(look)
         except ReveriesError as error:
             wrong = str(error)
         except Exception as error:  # noqa: BLE001 - the named boundary of a command: written down, and said
@@ -100,16 +100,16 @@ class Deeds:
 
     async def why(self, episode_id: str) -> None:
         """Why this episode came to mind for the last turn."""
-        await self._look(PageQuery("why", lambda number: protocol.AskWhy(number, episode_id)))
+        await self._show_query(PageQuery("why", lambda number: protocol.AskWhy(number, episode_id)))
 
-    async def _look(self, look: PageQuery) -> None:
+    async def _show_query(self, look: PageQuery) -> None:
         app = self._app
         page = page_of(await app.link.ask(look.request), app.clock.now(), app.size.width)
         app.show_pane(LookPane(look.title, page))
 
     # --- the conversation --------------------------------------------------------------------------------------------
 
-    async def _stop(self, _: str) -> None:
+    async def _stop_work(self, _: str) -> None:
         """The reply; where none comes, the long work that was begun here last."""
         if not (self._app.link.stop_reply() or self._work.stop()):
             self._app.composer.focus()
@@ -227,7 +227,7 @@ class Deeds:
 
     # --- looking inside ----------------------------------------------------------------------------------------------
 
-    async def _recalled(self, _: str) -> None:
+    async def _show_recalled(self, _: str) -> None:
         app = self._app
         await self._browse(RecalledShelf(app.link.ask, app.clock, app.recalled_items))
 
@@ -238,7 +238,7 @@ class Deeds:
         app = self._app
         await app.push_screen_wait(GraphPane(Asking(app.link.ask, app.clock), cue=words))
 
-    async def _forget(self, words: str) -> None:
+    async def _open_forget_pane(self, words: str) -> None:
         app = self._app
         if len(words) > _LONGEST_NAMED_CHARS:
             raise UsageError(

@@ -83,7 +83,7 @@ class ForgetPane(ModalScreen[Page | None]):
     @work(exclusive=True, group="forget", name="tui.forget", exit_on_error=True)
     async def _look(self) -> None:
         try:
-            plan = await self._planned()
+            plan = await self._plan_forgetting()
         except ReveriesError as error:
             self._show(problem_page(str(error)))
             return
@@ -113,7 +113,7 @@ class ForgetPane(ModalScreen[Page | None]):
             return
         self.dismiss(self._page_of(receipt))
 
-    async def _planned(self) -> protocol.Forgotten:
+    async def _plan_forgetting(self) -> protocol.Forgotten:
         try:
             return await self._ask(dry_run=True)
         except NotFoundError:

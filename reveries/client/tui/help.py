@@ -109,20 +109,20 @@ class HelpScreen(ModalScreen[None]):
         body: list[str | tuple[str, str]] = []
         for place in order:
             named = [(key_name(keys), meaning) for keys, meaning in places[place]]
-            body += self._part(place, named, is_here=place == self._about)
+            body += self._part_of_help(place, named, is_here=place == self._about)
         for group, title in GROUPS.items():
             rows = [
                 (command.usage, f"{command.meaning}{self._key_of(command.key)}")
                 for command in COMMANDS
                 if command.group == group
             ]
-            body += self._part(title, rows)
+            body += self._part_of_help(title, rows)
         body.append(
             ("A memory at the side that is dim was not told to the model: there was no room.", "$foreground 60%")
         )
         return Content.assemble(*body)
 
-    def _part(self, title: str, rows: list[_Row], *, is_here: bool = False) -> list[str | tuple[str, str]]:
+    def _part_of_help(self, title: str, rows: list[_Row], *, is_here: bool = False) -> list[str | tuple[str, str]]:
         is_narrow = self.app.size.width < _NARROW_COLUMNS
         widest = max(len(keys) for keys, _ in rows)
         parts: list[str | tuple[str, str]] = [

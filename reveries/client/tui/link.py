@@ -136,13 +136,13 @@ class MindLink:
 
     async def _take_part(self, mind: Connection) -> None:
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._listen(mind), name="tui.listen")
-            tasks.create_task(self._follow(mind), name="tui.follow")
+            tasks.create_task(self._listen_to_mind(mind), name="tui.listen")
+            tasks.create_task(self._follow_thought(mind), name="tui.follow")
             tasks.create_task(self._watch_thoughts(mind), name="tui.thoughts")
             tasks.create_task(self._watch_status(mind), name="tui.status")
             tasks.create_task(self._say_in_turn(mind), name="tui.say")
 
-    async def _listen(self, mind: Connection) -> None:
+    async def _listen_to_mind(self, mind: Connection) -> None:
         async for frame in mind.broadcasts():
             match frame:
                 case protocol.Spoken(turn=turn):
@@ -160,7 +160,7 @@ class MindLink:
                 case _:
                     pass
 
-    async def _follow(self, mind: Connection) -> None:
+    async def _follow_thought(self, mind: Connection) -> None:
         """Go along to another conversation. Not in `_listen`: who asks must not be who empties the queue."""
         while True:
             await self._switched.wait()

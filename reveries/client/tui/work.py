@@ -51,8 +51,8 @@ class Work:
         return True
 
     async def _consolidate(self, _: str) -> None:
-        done = await self._asked(protocol.Consolidate, protocol.Consolidated, "sleeping on it")
-        await self._show("deep sleep", partial(consolidated_page, done))
+        done = await self._ask_with_bar(protocol.Consolidate, protocol.Consolidated, "sleeping on it")
+        await self._show_result("deep sleep", partial(consolidated_page, done))
 
     async def _import(self, words: str) -> None:
         file = place_named(words)
@@ -60,13 +60,13 @@ class Work:
         # Between two batches, and in one: what the mind has taken in stays.
         with self._bar("importing", get_current_worker().cancel) as moved:
             done = await bring_in(self._app.link.mind, file.name, turns, moved)
-        await self._show("imported", partial(brought_in_page, done))
+        await self._show_result("imported", partial(brought_in_page, done))
 
     async def _backup(self, _: str) -> None:
-        made = await self._asked(protocol.MakeBackup, protocol.Backups, "making a backup")
-        await self._show("backup", partial(backups_page, made, self._app.clock.now()))
+        made = await self._ask_with_bar(protocol.MakeBackup, protocol.Backups, "making a backup")
+        await self._show_result("backup", partial(backups_page, made, self._app.clock.now()))
 
-    async def _asked(self, make: Callable[[int], protocol.Request], kind: type[_Frame], name: str) -> _Frame:
+    async def _ask_with_bar(self, make: Callable[[int], protocol.Request], kind: type[_Frame], name: str) -> _Frame:
         """Work of the mind's, with its bar; to stop it is asked of the mind, which tells how far it came."""
         link, number = self._app.link, 0
 
@@ -103,9 +103,9 @@ class Work:
                 result = await done
             finally:
                 stopped.set()
-        await self._show("fetched", lambda: [line(f"  {pulled_line(result)}")])
+        await self._show_result("fetched", lambda: [line(f"  {pulled_line(result)}")])
 
-    async def _show(self, title: str, make: Callable[[], Page]) -> None:
+    async def _show_result(self, title: str, make: Callable[[], Page]) -> None:
         await show_result(self._app, title, make)
 
     @contextmanager

@@ -207,7 +207,7 @@ class Site:
         try:
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
-                    await _heed(terminal, socket, message.data)
+                    await _obey_browser(terminal, socket, message.data)
         finally:
             await terminal.end()
 
@@ -216,7 +216,7 @@ class Site:
             await socket.close()
 
 
-async def _heed(terminal: AppService, socket: web.WebSocketResponse, text: str) -> None:
+async def _obey_browser(terminal: AppService, socket: web.WebSocketResponse, text: str) -> None:
     """What the page sends; what is no message of its own is passed over."""
     try:
         kind, *rest = msgspec.json.decode(text, type=list[Any])

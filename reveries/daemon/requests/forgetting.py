@@ -13,12 +13,12 @@ from reveries.memory.forgetting.forgetting import ForgetReport
 @handles(protocol.Forget)
 async def forget_memories(call: Call, request: protocol.Forget) -> protocol.Forgotten:
     told = ForgetReport()
-    work = partial(_forget, call, request, told)
+    work = partial(_forget_and_tell, call, request, told)
     is_erasing = request.erase and not request.dry_run and not request.bring_back
     return await (_erase_to_the_end(call, work, told) if is_erasing else work())
 
 
-async def _forget(call: Call, request: protocol.Forget, told: ForgetReport) -> protocol.Forgotten:
+async def _forget_and_tell(call: Call, request: protocol.Forget, told: ForgetReport) -> protocol.Forgotten:
     is_done = False
     try:
         answer = await forget(call.mind, request, call.report_progress, told)

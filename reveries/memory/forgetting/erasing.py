@@ -59,67 +59,69 @@ class Erasing:
         """Delete, empty, make anew; what the live memory takes over."""
         # Rows that refer to each other go together: whole is what is left at the end.
         await self._transaction.run_text("PRAGMA defer_foreign_keys=ON")
-        unindexed = self._unindexed()
+        unindexed = self._unindexed_turns()
         await self._drop_derived()
         await self._drop_said()
         await self._empty_asides()
         change = await self._self_model(now)
         return await self._remake(unindexed, change)
 
-    async def _run(self, store: str, name: str, **named: Iterable[object]) -> None:
-        parameters = {key: json.dumps(_ordered(values)) for key, values in named.items()}
+    async def _run_statement(self, store: str, name: str, **named: Iterable[object]) -> None:
+        parameters = {key: json.dumps(_order_values(values)) for key, values in named.items()}
         rows = await self._transaction.run(name, parameters)
         if store:
             self.counts.add(store, rows)
 
     async def _drop_derived(self) -> None:
         plan, asides = self._plan, self._asides
-        await self._run("links", "forget.drop_links", ids=plan.episodes)
-        await self._run("", "forget.drop_sources", episodes=plan.episodes, experiences=plan.experiences)
-        await self._run("", "forget.drop_dormancy", ids=plan.episodes)
-        await self._run("", "forget.drop_surfaced", ids=plan.episodes)
+        await self._run_statement("links", "forget.drop_links", ids=plan.episodes)
+        await self._run_statement("", "forget.drop_sources", episodes=plan.episodes, experiences=plan.experiences)
+        await self._run_statement("", "forget.drop_dormancy", ids=plan.episodes)
+        await self._run_statement("", "forget.drop_surfaced", ids=plan.episodes)
         dormant = await self._store.deep.erase(self._transaction, plan.touched | plan.turns, plan.experiences)
         self.counts.add("texts only on disk", dormant)
-        await self._run("vectors", "forget.drop_vectors", ids=plan.touched | plan.turns)
-        await self._run("vectors", "forget.drop_passage_vectors", ids=plan.experiences)
-        await self._run(
+        await self._run_statement("vectors", "forget.drop_vectors", ids=plan.touched | plan.turns)
+        await self._run_statement("vectors", "forget.drop_passage_vectors", ids=plan.experiences)
+        await self._run_statement(
             "vectors that sleep kept", "forget.drop_sleep_vectors", episodes=plan.touched, passes=asides.of("passes")
         )
-        await self._run("embedding cache", "forget.drop_cache")
-        await self._run("contradictions", "forget.drop_conflicts", ids={*plan.conflicts, *asides.of("conflicts")})
-        await self._run("claims", "forget.drop_claims", ids=plan.claims)
-        await self._run("notes to you", "forget.drop_notes", ids=plan.notes)
+        await self._run_statement("embedding cache", "forget.drop_cache")
+        await self._run_statement(
+            "contradictions", "forget.drop_conflicts", ids={*plan.conflicts, *asides.of("conflicts")}
+        )
+        await self._run_statement("claims", "forget.drop_claims", ids=plan.claims)
+        await self._run_statement("notes to you", "forget.drop_notes", ids=plan.notes)
         await self._temporal()
         for name, into in plan.moved.items():
             await self._transaction.run("forget.move_merged", {"id": name, "into": into})
-        await self._run("episodes", "forget.drop_episodes", ids=plan.episodes)
+        await self._run_statement("episodes", "forget.drop_episodes", ids=plan.episodes)
 
     async def _drop_said(self) -> None:
         plan, asides = self._plan, self._asides
-        await self._run("", "forget.drop_marks", ids=plan.thoughts)
-        await self._run("thoughts", "forget.drop_thoughts", ids=plan.thoughts)
-        await self._run("turns", "forget.drop_turns", ids=plan.turns)
-        await self._run("", "forget.drop_withdrawn", ids=plan.experiences)
-        await self._run("", "forget.drop_held", ids={*plan.experiences, *asides.of("held")})
-        await self._run("questions of sleep", "forget.drop_pending", ids=asides.of("pending"))
-        await self._run(
+        await self._run_statement("", "forget.drop_marks", ids=plan.thoughts)
+        await self._run_statement("thoughts", "forget.drop_thoughts", ids=plan.thoughts)
+        await self._run_statement("turns", "forget.drop_turns", ids=plan.turns)
+        await self._run_statement("", "forget.drop_withdrawn", ids=plan.experiences)
+        await self._run_statement("", "forget.drop_held", ids={*plan.experiences, *asides.of("held")})
+        await self._run_statement("questions of sleep", "forget.drop_pending", ids=asides.of("pending"))
+        await self._run_statement(
             "records of sleep", "forget.empty_passes", ids=asides.of("passes"), experiences=plan.experiences
         )
-        await self._run("experiences", "forget.drop_experiences", ids=plan.experiences)
+        await self._run_statement("experiences", "forget.drop_experiences", ids=plan.experiences)
 
     async def _empty_asides(self) -> None:
         asides = self._asides
-        await self._run("summaries of conversations", "forget.unfold", ids=asides.of("folded"))
-        await self._run("titles of conversations", "forget.untitle", ids=asides.of("conversations"))
-        await self._run("meanings of silences", "forget.empty_gaps", ids=asides.of("gaps"))
-        await self._run("records of the breaker", "forget.empty_trips", ids=asides.of("trips"))
-        await self._run("excerpts of wellbeing", "forget.empty_tripwires", ids=asides.of("tripwires"))
-        await self._run("thoughts you asked for", "forget.drop_asked", ids=asides.of("asked"))
-        await self._run("words of providers", "forget.empty_circuits", ids=asides.of("circuits"))
-        await self._run("", "forget.drop_told_events", ids=asides.of("told_events"))
-        await self._run("", "forget.empty_buffer")
-        await self._run("", "forget.end_snapshot_marks")
-        await self._run("", "forget.end_noted")
+        await self._run_statement("summaries of conversations", "forget.unfold", ids=asides.of("folded"))
+        await self._run_statement("titles of conversations", "forget.untitle", ids=asides.of("conversations"))
+        await self._run_statement("meanings of silences", "forget.empty_gaps", ids=asides.of("gaps"))
+        await self._run_statement("records of the breaker", "forget.empty_trips", ids=asides.of("trips"))
+        await self._run_statement("excerpts of wellbeing", "forget.empty_tripwires", ids=asides.of("tripwires"))
+        await self._run_statement("thoughts you asked for", "forget.drop_asked", ids=asides.of("asked"))
+        await self._run_statement("words of providers", "forget.empty_circuits", ids=asides.of("circuits"))
+        await self._run_statement("", "forget.drop_told_events", ids=asides.of("told_events"))
+        await self._run_statement("", "forget.empty_buffer")
+        await self._run_statement("", "forget.end_snapshot_marks")
+        await self._run_statement("", "forget.end_noted")
 
     async def _temporal(self) -> None:
         named = {"ids": json.dumps(sorted(self._plan.episodes))}
@@ -169,7 +171,7 @@ class Erasing:
             "episodes.links_around", {"ids": json.dumps(sorted(one.id for one in remade))}
         )
         left = {name for one in remade for name in one.experience_ids}
-        await self._run("", "forget.sleep_anew", ids=left)
+        await self._run_statement("", "forget.sleep_anew", ids=left)
         vectors, provisional = self._vectors(remade)
         return ChangeSet(
             removed_ids=tuple(sorted(name for name in plan.touched if name in live.graph)),
@@ -248,7 +250,7 @@ class Erasing:
             vectors.append((episode.id, unit_mean(rows) if left else live.no_vector))
         return tuple(vectors), tuple(provisional)
 
-    def _unindexed(self) -> tuple[str, ...]:
+    def _unindexed_turns(self) -> tuple[str, ...]:
         """The turns and passages that leave the live index."""
         live, plan = self._store.live, self._plan
         passages = {
@@ -274,6 +276,6 @@ def _history_row(change: Change) -> Mapping[str, object]:
     }
 
 
-def _ordered(values: Iterable[object]) -> list[object]:
+def _order_values(values: Iterable[object]) -> list[object]:
     found: Collection[object] = set(values)
     return sorted(found, key=str)

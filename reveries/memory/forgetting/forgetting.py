@@ -180,7 +180,7 @@ class Forgetting:
 
         try:
             if is_marked:
-                await self._leave(Unfinished(receipt_id="" if known else receipt_id))
+                await self._leave_undone(Unfinished(receipt_id="" if known else receipt_id))
             reached(Step.ERASING_MARKED)
             async with self._store.making_up, self._store.space, self._store.snapshots.erasing():
                 decided = await self._beside(decide)
@@ -199,7 +199,7 @@ class Forgetting:
                 if is_marked:
                     # Where the disk refuses that, too, the marker names a receipt that the memory has not.
                     with contextlib.suppress(OSError):
-                        await self._leave(was_left)
+                        await self._leave_undone(was_left)
             raise
         reached(Step.ERASED)
         await self._store.deep.recount()
@@ -217,7 +217,7 @@ class Forgetting:
         path = self._store.database.path
         return path.with_name(f"{path.name}.erasing")
 
-    async def _leave(self, what: Unfinished | None) -> None:
+    async def _leave_undone(self, what: Unfinished | None) -> None:
         """Note it. A caller that is cancelled waits for the disk all the same: it may want to take it back."""
         writing = asyncio.get_running_loop().run_in_executor(None, leave_to_do, self.marker, what)
         try:

@@ -91,7 +91,7 @@ class ForgetPlan:
 def cascade(chosen: Chosen, relations: Relations) -> ForgetPlan:
     """Everything that goes with `chosen`."""
     gone = _first(chosen, relations)
-    touched = _touched(gone, relations)
+    touched = _touched_names(gone, relations)
     thoughts = {
         name
         for name, recalled in relations.thought_recalled.items()
@@ -125,7 +125,7 @@ def _first(chosen: Chosen, relations: Relations) -> set[str]:
     return gone
 
 
-def _touched(gone: Collection[str], relations: Relations) -> set[str]:
+def _touched_names(gone: Collection[str], relations: Relations) -> set[str]:
     return {name for name, sources in relations.episode_sources.items() if any(one in gone for one in sources)}
 
 
@@ -133,7 +133,7 @@ def _episodes(gone: Collection[str], chosen: Chosen, relations: Relations) -> tu
     """Those of which nothing is left, and those of which something is. What went into another is only kept for undoing:
     it goes when anything of it does."""
     dropped, remade = set(chosen.episodes), set[str]()
-    for name in _touched(gone, relations) | chosen.worded_episodes:
+    for name in _touched_names(gone, relations) | chosen.worded_episodes:
         left = [one for one in relations.episode_sources.get(name, ()) if one not in gone]
         if left and name not in relations.merged_into:
             remade.add(name)

@@ -107,7 +107,7 @@ class LinkArena:
         if len(taken) and not 0 <= int(taken.min()) <= int(taken.max()) < count:
             raise ValueError("A link leads to a node that is not there.")
         if len(packed.targets) >= _FIRST_SLOTS:
-            self._hold(packed.targets, packed.kinds, packed.strengths)
+            self._hold_links(packed.targets, packed.kinds, packed.strengths)
         else:
             self.targets[: len(packed.targets)] = packed.targets
             self.kinds[: len(packed.kinds)] = packed.kinds
@@ -131,9 +131,11 @@ class LinkArena:
         return self._ledger, self.nodes, self.targets, self.strengths, self.kinds
 
     def _allot(self, slots: int) -> None:
-        self._hold(np.zeros(slots, dtype=np.int32), np.zeros(slots, dtype=np.uint8), np.zeros(slots, dtype=np.float32))
+        self._hold_links(
+            np.zeros(slots, dtype=np.int32), np.zeros(slots, dtype=np.uint8), np.zeros(slots, dtype=np.float32)
+        )
 
-    def _hold(self, targets: Int32, kinds: Bytes, strengths: Float32) -> None:
+    def _hold_links(self, targets: Int32, kinds: Bytes, strengths: Float32) -> None:
         """These slots from now on, none of them taken."""
         self._ledger: Int64 = np.full(LEDGER_SIZE, -1, dtype=np.int64)
         self._ledger[TOP] = self._ledger[FREE] = 0

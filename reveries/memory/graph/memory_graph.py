@@ -237,9 +237,9 @@ class MemoryGraph:
     def apply(self, changes: ChangeSet) -> None:
         """Take `changes` over, in place. What names an episode that is not here is passed over. Never waits."""
         for episode_id in changes.removed_ids:
-            self._drop(episode_id)
+            self._drop_episode(episode_id)
         for episode in changes.episodes:
-            self._put(episode)
+            self._put_episode(episode)
         for episode_id, vector in changes.vectors:
             if (index := self._index.get(episode_id)) is not None:
                 self._table.put(index, vector)
@@ -250,9 +250,9 @@ class MemoryGraph:
         for fading in changes.fadings:
             self._alter(fading)
         for retirement in changes.retired:
-            self._drop(retirement.episode_id)
+            self._drop_episode(retirement.episode_id)
         for dormancy in changes.dormant:
-            self._drop(dormancy.episode_id)
+            self._drop_episode(dormancy.episode_id)
 
     def restand(self, standings: Standings) -> None:
         """Take over what touches and fadings would change, of many at once: episodes stay on their shelf. Who is not
@@ -330,7 +330,7 @@ class MemoryGraph:
         self._facts = NodeFacts(nodes)
         self._field = EnergyField(self._arena, self._facts, nodes)
 
-    def _put(self, episode: Episode) -> None:
+    def _put_episode(self, episode: Episode) -> None:
         if episode.merged_into is not None:
             return
         index = self._index.get(episode.id)
@@ -378,7 +378,7 @@ class MemoryGraph:
         self._episodes[index] = episode
         self._facts.put(index, episode)
 
-    def _drop(self, episode_id: str) -> None:
+    def _drop_episode(self, episode_id: str) -> None:
         index = self._index.pop(episode_id, None)
         if index is None:
             return

@@ -39,7 +39,7 @@ def _read_moment(text: str, now: float, zone: tzinfo | None) -> tuple[float, flo
             f"{text!r} is no date.",
             advice='For example: 2025-03-04, "4 March", "last spring", "2 weeks ago", yesterday, 3h.',
         )
-    return _centred(spans[0], zone)
+    return _centre_span(spans[0], zone)
 
 
 def _exact(text: str, zone: tzinfo | None) -> float | None:
@@ -53,7 +53,7 @@ def _exact(text: str, zone: tzinfo | None) -> float | None:
         return None
 
 
-def _centred(span: TimeSpan, zone: tzinfo | None) -> tuple[float, float]:
+def _centre_span(span: TimeSpan, zone: tzinfo | None) -> tuple[float, float]:
     """ "Two weeks ago" is a week around that day when a memory is looked for; as a bound it is the day itself."""
     days = round((span.end - span.start) / 86_400.0)
     if not span.text.casefold().endswith("ago") or days <= 1:

@@ -189,10 +189,10 @@ def _met_and_unmet_words(live: LiveMemory, cue: str, episode: Episode) -> tuple[
 
 
 def _with_missing(live: LiveMemory, why: RecallExplanation, found: Reach) -> RecallExplanation:
-    return replace(why, missing=tuple(_missing(live, why, found)))
+    return replace(why, missing=tuple(_missing_sentences(live, why, found)))
 
 
-def _missing(live: LiveMemory, why: RecallExplanation, found: Reach) -> list[str]:
+def _missing_sentences(live: LiveMemory, why: RecallExplanation, found: Reach) -> list[str]:
     if why.rank:
         last = _last_taken(live, why, found)
         place = f"It came {_ordinal(why.rank)}, and only the first {why.limit} are taken"

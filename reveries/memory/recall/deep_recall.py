@@ -49,7 +49,7 @@ class DeepRecall:
         """The texts on the disk that answer `query` best, by words and by meaning. What was not compared within
         `seconds` is left out, meaning first. Changes nothing."""
         until = self._clock.monotonic() + seconds
-        holding, is_counted = await self._holding(query, until)
+        holding, is_counted = await self._count_holding(query, until)
         live = self._store.live.turns
         everywhere = {stem(word): count + live.words.count_of(stem(word), live.live) for word, count in holding.items()}
         weights = weights_of(everywhere, self._store.deep.counts.texts + len(live))
@@ -70,7 +70,7 @@ class DeepRecall:
         woken: list[str] = []
 
         async def work(transaction: Transaction) -> ChangeSet:
-            parts = [await self._waking(transaction, name, now, reason) for name in episode_ids]
+            parts = [await self._wake_by_cue(transaction, name, now, reason) for name in episode_ids]
             found = [part for part in parts if part is not None]
             woken.extend(part.woken[0].episode_id for part in found)
             ids = set(woken)
@@ -87,7 +87,7 @@ class DeepRecall:
         await self._store.commit(work)
         return tuple(woken)
 
-    async def _holding(self, query: str, until: float) -> tuple[dict[str, int], bool]:
+    async def _count_holding(self, query: str, until: float) -> tuple[dict[str, int], bool]:
         """The cue's words, each with how many texts on the disk hold it; and whether none had to be left out."""
         asked = set(cue_terms(query))
         words = {stem(word): word for word in words_of(query) if word not in stop_words() and stem(word) in asked}
@@ -124,9 +124,9 @@ class DeepRecall:
                 return [], False
             found = await vector_tables.nearest_rows(self._store.database, table, vector_bytes(vector), CANDIDATES)
             return found, True
-        return await self._scanned(vector, until)
+        return await self._scan_vectors(vector, until)
 
-    async def _scanned(self, vector: Vector, until: float) -> tuple[list[int], bool]:
+    async def _scan_vectors(self, vector: Vector, until: float) -> tuple[list[int], bool]:
         """Without sqlite-vec: page by page, so that a write need not wait for all of them."""
         best: list[tuple[float, int]] = []
         after = 0
@@ -136,7 +136,7 @@ class DeepRecall:
             after = int(page[-1]["id"])
         return [row_id for _, row_id in best], page is not None
 
-    async def _waking(self, transaction: Transaction, name: str, now: float, reason: str) -> ChangeSet | None:
+    async def _wake_by_cue(self, transaction: Transaction, name: str, now: float, reason: str) -> ChangeSet | None:
         rows = await transaction.rows("deep.episode", {"id": name})
         if not rows:
             return None

@@ -116,9 +116,9 @@ class DeepStore:
                     await vector_tables.drop_table(transaction, table)
             self._tables = {name: table for name, table in self._tables.items() if table not in others}
         if model_id not in self._tables and self.counts.texts:
-            await self._fill(model_id, dimensions)
+            await self._fill_table(model_id, dimensions)
 
-    async def _fill(self, model_id: str, dimensions: int) -> None:
+    async def _fill_table(self, model_id: str, dimensions: int) -> None:
         async with self._database.transaction() as transaction:
             table = await vector_tables.make_table(transaction, model_id, dimensions, is_whole=False)
             until = int((await transaction.rows("deep.last_id"))[0]["id"])

@@ -73,7 +73,7 @@ def features_of(
         # There half of the turns are the mind's own.
         "mind": is_with_mind(index, rows),
     }
-    return columns | _gated(columns, gates, gated)
+    return columns | _gate_columns(columns, gates, gated)
 
 
 def is_alone(index: TurnIndex, rows: Rows) -> Floats:
@@ -263,7 +263,7 @@ def _conversation_columns(index: TurnIndex, evidence: TurnEvidence, rows: Rows) 
     return {"conversation": conversation}
 
 
-def _gated(
+def _gate_columns(
     columns: Mapping[str, Floats], gates: Mapping[str, Floats | np.float32], names: Iterable[str]
 ) -> dict[str, Floats]:
     """Reasons that count more or less by what kind of cue or of turn it is: "length_x_mind" is "length" where the turn

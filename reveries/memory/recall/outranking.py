@@ -24,13 +24,13 @@ def outranked_last(recall: Recall, index: ClaimIndex) -> Recall:
     if not index.conflicts:
         return recall
     asked = frozenset(cue_terms(recall.cue))
-    turns = _marked(recall.turns, index, asked)
-    episodes = tuple(replace(found, turns=_marked(found.turns, index, asked)) for found in recall.episodes)
+    turns = _mark_replaced(recall.turns, index, asked)
+    episodes = tuple(replace(found, turns=_mark_replaced(found.turns, index, asked)) for found in recall.episodes)
     return replace(
         recall,
-        turns=_reordered(turns),
+        turns=_order_by_replacement(turns),
         episodes=_episodes_reordered(episodes, turns),
-        nearest=_marked(recall.nearest, index, asked),
+        nearest=_mark_replaced(recall.nearest, index, asked),
     )
 
 
@@ -74,7 +74,7 @@ def _asked_for(claim: Claim, asked: frozenset[str]) -> int:
     return len(asked & own) + len(asked & frozenset(terms_of(claim.quote)))
 
 
-def _marked(turns: Sequence[RankedTurn], index: ClaimIndex, asked: frozenset[str]) -> tuple[RankedTurn, ...]:
+def _mark_replaced(turns: Sequence[RankedTurn], index: ClaimIndex, asked: frozenset[str]) -> tuple[RankedTurn, ...]:
     marked: list[RankedTurn] = []
     for ranked in turns:
         by = replacements_in(ranked.turn.id, index, asked)
@@ -82,7 +82,7 @@ def _marked(turns: Sequence[RankedTurn], index: ClaimIndex, asked: frozenset[str
     return tuple(marked)
 
 
-def _reordered(turns: tuple[RankedTurn, ...]) -> tuple[RankedTurn, ...]:
+def _order_by_replacement(turns: tuple[RankedTurn, ...]) -> tuple[RankedTurn, ...]:
     order = list(turns)
     for old in turns:
         if old.replaced_by is None:

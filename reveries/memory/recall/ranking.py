@@ -42,7 +42,7 @@ _WORTH_BLOCKS = 64
 
 def kth_highest(values: Floats, count: int) -> np.float32:
     """The `count`-th highest of `values`, of which there are at least so many."""
-    reaching = values[_reaching(values, count)]
+    reaching = values[_rows_reaching(values, count)]
     least: np.float32 = np.partition(reaching, len(reaching) - count)[len(reaching) - count]
     return least
 
@@ -51,7 +51,7 @@ def highest(values: Floats, count: int) -> Rows:
     """The places of the `count` highest, in no order; which of equal ones is undecided."""
     if len(values) <= count:
         return np.arange(len(values))
-    rows = _reaching(values, count)
+    rows = _rows_reaching(values, count)
     best = np.argpartition(-values[rows], count - 1)[:count]
     chosen: Rows = rows[best]
     return chosen
@@ -66,7 +66,7 @@ def best_first(values: Floats, count: int) -> list[int]:
     return ordered
 
 
-def _reaching(values: Floats, count: int) -> Rows:
+def _rows_reaching(values: Floats, count: int) -> Rows:
     """The places of all values that can be among the `count` highest."""
     blocks = len(values) // _BLOCK
     if blocks < _WORTH_BLOCKS or blocks < count:
@@ -226,14 +226,14 @@ class RankedCandidates:
         seeds, trust, led = self._led(own)
         columns = {"hop_trust": led, **bridge_columns(self._index, self._cue.text, seeds, trust, self.rows)}
         once = {f"{name}_x_alone": values * self._alone for name, values in columns.items()}
-        led_twice = self._led(own + _weighed(once, weights, len(self.rows))[1].sum(axis=1))[2]
+        led_twice = self._led(own + _weigh_columns(once, weights, len(self.rows))[1].sum(axis=1))[2]
         return once | {"hop_second_x_alone": (led_twice - led) * self._alone}
 
     def parts(self, weights: RankingWeights) -> Parts:
         """Everything weighed: what a turn holds itself, then what leads to it, then what leads there in two steps."""
-        values, amounts = _weighed(self.match, weights.match, len(self.rows))
+        values, amounts = _weigh_columns(self.match, weights.match, len(self.rows))
         led = self.hops(amounts.sum(axis=1), weights.hop)
-        hop_values, hop_amounts = _weighed(led, weights.hop, len(self.rows))
+        hop_values, hop_amounts = _weigh_columns(led, weights.hop, len(self.rows))
         own, added = amounts.sum(axis=1), hop_amounts.sum(axis=1)
         held = held_back(own, added)
         news = news_of(self._index, self._cue, own + added + held, self.match["coverage"], self.rows)
@@ -267,13 +267,13 @@ def candidates(evidence: TurnEvidence, shown: NDArray[np.bool_], count: int) -> 
 
 def ranked_turns(index: TurnIndex, scores: TurnScores, count: int) -> tuple[RankedTurn, ...]:
     """The best turns with their episodes."""
-    return _ranked(index, scores, scores.best_rows(count))
+    return _rank_rows(index, scores, scores.best_rows(count))
 
 
 def nearest_turns(index: TurnIndex, scores: TurnScores, count: int) -> tuple[RankedTurn, ...]:
     """The turns whose cosine with the cue is highest, of those that may be shown; none for a cue without a vector."""
     nearness = np.where(np.isfinite(scores.fused), scores.cosines, np.float32(-np.inf))
-    return _ranked(index, scores, [row for row in best_first(nearness, count) if nearness[row] > 0.0])
+    return _rank_rows(index, scores, [row for row in best_first(nearness, count) if nearness[row] > 0.0])
 
 
 def ranked_turns_of(
@@ -284,15 +284,15 @@ def ranked_turns_of(
     for episode_id in episode_ids:
         rows = [row for row in index.rows_of(episode_id) if np.isfinite(scores.fused[row])]
         chosen.append(sorted(rows, key=lambda row: (-float(scores.fused[row]), row))[:count])
-    ranked = iter(_ranked(index, scores, [row for rows in chosen for row in rows]))
+    ranked = iter(_rank_rows(index, scores, [row for rows in chosen for row in rows]))
     return [tuple(islice(ranked, len(rows))) for rows in chosen]
 
 
-def _ranked(index: TurnIndex, scores: TurnScores, rows: Sequence[int]) -> tuple[RankedTurn, ...]:
+def _rank_rows(index: TurnIndex, scores: TurnScores, rows: Sequence[int]) -> tuple[RankedTurn, ...]:
     return tuple(RankedTurn(index.turn(row), index.episode_id(row), float(scores.fused[row])) for row in rows)
 
 
-def _weighed(columns: Mapping[str, Floats], weights: Mapping[str, float], count: int) -> tuple[Floats, Floats]:
+def _weigh_columns(columns: Mapping[str, Floats], weights: Mapping[str, float], count: int) -> tuple[Floats, Floats]:
     """Values and amounts, rows x names of `weights`; a column that is not there is all zeros."""
     missing = np.zeros(count, dtype=np.float32)
     values = np.stack([columns.get(name, missing) for name in weights], axis=1).astype(np.float32)

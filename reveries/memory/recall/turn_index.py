@@ -174,7 +174,7 @@ class TurnIndex:
         if changes.indexed or changes.dormant or changes.put_away_turn_ids or changes.unindexed_turn_ids:
             self._standing = None
         for entry in changes.indexed:
-            self._put(entry)
+            self._put_entry(entry)
         for retirement in changes.retired:
             self._hand_over(retirement.episode_id, retirement.merged_into)
         for dormancy in changes.dormant:
@@ -269,7 +269,7 @@ class TurnIndex:
         )
         return lambda: columns(words=words())
 
-    def _put(self, entry: IndexedTurn) -> None:
+    def _put_entry(self, entry: IndexedTurn) -> None:
         row = self._rows.get(entry.turn.id)
         if row is not None:
             self._vectors.put(row, entry.vector)
@@ -286,10 +286,10 @@ class TurnIndex:
         self._speakers[entry.turn.speaker] = self._speakers.get(entry.turn.speaker, 0) + 1
         self._vectors.put(row, entry.vector)
         self._live[row] = True
-        self._mark(row, entry.turn)
+        self._mark_row(row, entry.turn)
         self._join_neighbour(row)
 
-    def _mark(self, row: int, turn: Turn) -> None:
+    def _mark_row(self, row: int, turn: Turn) -> None:
         speaker = self._speaker_codes.setdefault(turn.speaker, len(self._speaker_codes))
         conversation = self._conversation_codes.setdefault(turn.conversation_id, len(self._conversation_codes))
         self._marks[row] = (turn.said_at, speaker, conversation, turn.position, turn.origin is Origin.SELF)
@@ -305,8 +305,8 @@ class TurnIndex:
         rows = self._rows_by_conversation.setdefault(turn.conversation_id, [])
         at = bisect_right(rows, turn.position, key=position.__getitem__)
         rows.insert(at, row)
-        self._join(rows[at - 1] if at else -1, row)
-        self._join(row, rows[at + 1] if at + 1 < len(rows) else -1)
+        self._join_rows(rows[at - 1] if at else -1, row)
+        self._join_rows(row, rows[at + 1] if at + 1 < len(rows) else -1)
         self._measure_windows_around(row)
 
     def _leave_neighbours(self, row: int) -> None:
@@ -314,11 +314,11 @@ class TurnIndex:
         before, after = int(self._previous[row]), int(self._next[row])
         self._previous[row] = self._next[row] = -1
         if before >= 0 or after >= 0:
-            self._join(before, after)
+            self._join_rows(before, after)
             self._measure_windows_around(before if before >= 0 else after)
             self._measure_windows_around(after if after >= 0 else before)
 
-    def _join(self, row: int, following: int) -> None:
+    def _join_rows(self, row: int, following: int) -> None:
         """Make them neighbours, where they are near enough in time; -1 stands for nobody."""
         if row >= 0 and following >= 0:
             said_at = self._marks["said_at"]

@@ -129,9 +129,9 @@ def packed_turns(
     what `known` has not.
     """
     marks, speakers, conversations = _marks(turns)
-    previous, following = _chained(marks)
+    previous, following = _chain_marks(marks)
     read = _Read(turns, known, known_rows)
-    values, scales = _rounded([vectors.get(turn.id) for turn in turns], dimensions)
+    values, scales = _round_vectors([vectors.get(turn.id) for turn in turns], dimensions)
     if known is not None:
         bare = read.taken[~values[read.taken].any(axis=1)]
         values[bare], scales[bare] = known.values[read.old_of[bare]], known.scales[read.old_of[bare]]
@@ -246,7 +246,7 @@ def _marks(turns: Sequence[Turn]) -> tuple[NDArray[np.void], list[str], list[str
     return np.array(records, dtype=MARKS), list(speakers), list(conversations)
 
 
-def _chained(marks: NDArray[np.void]) -> tuple[Int32, Int32]:
+def _chain_marks(marks: NDArray[np.void]) -> tuple[Int32, Int32]:
     """Who comes before and after whom in one conversation, in the order in which they were said; -1 for nobody."""
     count = len(marks)
     previous, following = np.full(count, -1, dtype=np.int32), np.full(count, -1, dtype=np.int32)
@@ -259,7 +259,7 @@ def _chained(marks: NDArray[np.void]) -> tuple[Int32, Int32]:
     return previous, following
 
 
-def _rounded(vectors: Sequence[Vector | None], dimensions: int) -> tuple[Int8, Float32]:
+def _round_vectors(vectors: Sequence[Vector | None], dimensions: int) -> tuple[Int8, Float32]:
     values: Int8 = np.zeros((len(vectors), dimensions), dtype=np.int8)
     scales: Float32 = np.ones(len(vectors), dtype=np.float32)
     there = [row for row, vector in enumerate(vectors) if vector is not None]

@@ -116,7 +116,7 @@ class WordIndex:
         for number, count in Counter(numbers).items():
             self._rows.setdefault(number, array("i")).append(row)
             self._counts.setdefault(number, array("h")).append(min(count, _MOST_COUNTED))
-        self._keep(numbers)
+        self._keep_numbers(numbers)
         self._size += 1
         return row
 
@@ -174,7 +174,7 @@ class WordIndex:
 
     def count_of(self, term: str, live: NDArray[np.bool_]) -> int:
         """How many `live` rows hold a term."""
-        return int(np.count_nonzero(live[self._posting(term).rows]))
+        return int(np.count_nonzero(live[self._posting_of(term).rows]))
 
     def score(
         self, terms: Sequence[str], live: NDArray[np.bool_], near: Neighbours, norms: Norms | None = None
@@ -184,10 +184,10 @@ class WordIndex:
         state = ScoredTurns(live, near, norms or self.norms(live, near))
         tally = LoopTally(self.kernels, state) if self.kernels.are_compiled else Tally(state)
         for term in dict.fromkeys(terms):
-            tally.add(self._posting(term))
+            tally.add(self._posting_of(term))
         return tally.scores()
 
-    def _keep(self, numbers: Sequence[int]) -> None:
+    def _keep_numbers(self, numbers: Sequence[int]) -> None:
         start = int(self._ends[self._size])
         end = start + len(numbers)
         if end > len(self._terms):
@@ -197,22 +197,22 @@ class WordIndex:
         self._terms[start:end] = numbers
         self._ends[self._size + 1] = end
 
-    def _posting(self, term: str) -> Posting:
+    def _posting_of(self, term: str) -> Posting:
         number = self._numbers.get(term)
         if number is None:
             return Posting(_NO_ROWS, _NO_COUNTS)
-        counts = self._packed.counts[self._part(number)]
+        counts = self._packed.counts[self._slice_of(number)]
         if number in self._counts:
             counts = np.append(counts, np.array(self._counts[number], dtype=np.int16))
         return Posting(self._rows_of(number), counts)
 
     def _rows_of(self, number: int) -> Int32:
-        rows = self._packed.rows[self._part(number)]
+        rows = self._packed.rows[self._slice_of(number)]
         if number not in self._rows:
             return rows
         return np.append(rows, np.array(self._rows[number], dtype=np.int32))
 
-    def _part(self, number: int) -> slice:
+    def _slice_of(self, number: int) -> slice:
         """Where the packed rows of a term stand."""
         ends = self._packed.term_ends
         if number >= len(ends):

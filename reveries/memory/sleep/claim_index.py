@@ -48,7 +48,7 @@ class ClaimIndex:
     def apply(self, changes: "ChangeSet") -> None:
         """Take over claims and conflicts that come, go and are settled. Cannot fail."""
         for claim in changes.claims:
-            self._put(claim)
+            self._put_claim(claim)
         for conflict in changes.conflicts:
             self._conflicts[conflict.id] = conflict
         for settlement in changes.settlements:
@@ -57,18 +57,18 @@ class ClaimIndex:
         for name in changes.gone_conflict_ids:
             self._conflicts.pop(name, None)
         for name in changes.gone_claim_ids:
-            self._drop(name)
+            self._drop_claim(name)
         if changes.conflicts or changes.settlements or changes.gone_conflict_ids:
             self._rank()
 
-    def _put(self, claim: Claim) -> None:
+    def _put_claim(self, claim: Claim) -> None:
         self._claims[claim.id] = claim
         self._by_key.setdefault(claim.key, {})[claim.id] = claim
         self._by_turn.setdefault(claim.turn_id, {})[claim.id] = claim
         if claim.relation == DENIES and (denial := denial_in(claim.quote)) is not None:
             self._denials.setdefault(claim.speaker.casefold(), {})[claim.id] = (claim, denial)
 
-    def _drop(self, claim_id: str) -> None:
+    def _drop_claim(self, claim_id: str) -> None:
         claim = self._claims.pop(claim_id, None)
         if claim is not None:
             self._by_key[claim.key].pop(claim_id, None)

@@ -174,7 +174,7 @@ class DeepSleep:
             # It may do this much; what the pass has not looked at yet waits for the next one, which counts anew.
             # What foreign text would do is no part of what was asked.
             this = _DeepPass(question.run_id, None, with_held=True, allowance=float("inf"), foreign_allowance=0.0)
-            await self._keep(this, question.understood, question.run_id)
+            await self._keep_understood(this, question.understood, question.run_id)
             await end_run(self._store, question.run_id, "done", self._clock.now())
             return this.log[0] if this.log else "Nothing was left of it to do."
 
@@ -192,7 +192,7 @@ class DeepSleep:
         if understood is None:
             this.seen.pop()
             return False
-        await self._keep(this, understood)
+        await self._keep_understood(this, understood)
         return not this.question
 
     async def _understand(self, model: ChatModel, experience: Experience, turns: tuple[Turn, ...]) -> Understood:
@@ -201,7 +201,7 @@ class DeepSleep:
         earlier = possible_causes(self._store.live.graph, home) if home is not None else ()
         return await understand(model, asker, experience, turns, earlier, self._settings, self._answers)
 
-    async def _keep(self, this: _DeepPass, understood: Understood, asked_in: str = "") -> None:
+    async def _keep_understood(self, this: _DeepPass, understood: Understood, asked_in: str = "") -> None:
         """Everything that follows from one experience, in one transaction (R-107). `asked_in` is the pass that asked
         the owner about it first."""
         # Held from the vector to the commit: it is of the model that is in use when it is written.

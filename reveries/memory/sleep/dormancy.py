@@ -49,12 +49,12 @@ def falling_dormant(
         return faded
     gone = {one.id for one in spent}
     staying = (one for one in held if one.id not in gone)
-    return (*faded, *(Dormancy(one.id, now, LIMIT) for one in heapq.nsmallest(excess, staying, key=_reach)))
+    return (*faded, *(Dormancy(one.id, now, LIMIT) for one in heapq.nsmallest(excess, staying, key=_order_of_reach)))
 
 
 def _idle_longest(episode: Episode) -> tuple[float, str]:
     return (max(episode.last_accessed_at, episode.created_at), episode.id)
 
 
-def _reach(episode: Episode) -> tuple[float, float, float, str]:
+def _order_of_reach(episode: Episode) -> tuple[float, float, float, str]:
     return (episode.accessibility, episode.salience, episode.last_accessed_at, episode.id)

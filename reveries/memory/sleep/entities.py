@@ -67,9 +67,9 @@ def entities_of(text: str, known: Container[str] = ()) -> tuple[str, ...]:
     rest = _without(text, [(start, end) for start, end, _ in dated])
     found = list(dated)
     if _has_no_capitals(rest):
-        found += _uncapitalised(rest)
+        found += _uncapitalised_names(rest)
     elif not _is_shouted(rest):
-        found += _capitalised(rest, known)
+        found += _capitalised_names(rest, known)
     return tuple(dict.fromkeys(name for _, _, name in sorted(found)))
 
 
@@ -116,7 +116,7 @@ def _is_shouted(text: str) -> bool:
     return len(words) >= 3 and sum(word.isupper() for word in words) > 0.6 * len(words)
 
 
-def _uncapitalised(text: str) -> list[tuple[int, int, str]]:
+def _uncapitalised_names(text: str) -> list[tuple[int, int, str]]:
     """Names in a text whose writer uses no capitals, by the words before them."""
     found: list[tuple[int, int, str]] = []
     for phrase in (_PERSON_PHRASE, _PLACE_PHRASE):
@@ -129,7 +129,7 @@ def _uncapitalised(text: str) -> list[tuple[int, int, str]]:
     return found
 
 
-def _capitalised(text: str, known: Container[str]) -> list[tuple[int, int, str]]:
+def _capitalised_names(text: str, known: Container[str]) -> list[tuple[int, int, str]]:
     """Runs of capitalised words ("Isle of Skye", "LH 438")."""
     text = _HONORIFIC_STOP.sub(lambda match: f"{match.group(1)} ", text)
     tokens = [(match.group(), match.start()) for match in _TOKEN.finditer(text)]
@@ -138,7 +138,7 @@ def _capitalised(text: str, known: Container[str]) -> list[tuple[int, int, str]]
     start, began_sentence, starts = 0, True, True
     for token, at in [*tokens, (".", len(text))]:
         if run and _is_owner(run[-1]):
-            found += _spanned(run, began_sentence, start, at)
+            found += _span_of_run(run, began_sentence, start, at)
             run = []
         if token not in _MARKS and (_is_name_like(token) or (run and _goes_on(run, token))):
             if not run:
@@ -150,7 +150,7 @@ def _capitalised(text: str, known: Container[str]) -> list[tuple[int, int, str]]
             # A word alone at the beginning of a sentence is a name if it does or has something, or is called.
             is_subject = token in _MARKS or token.casefold() in after_subjects() or token.endswith(("s", "ed"))
             if not began_sentence or len(run) > 1 or is_subject or entity_key(run[0] if run else "") in known:
-                found += _spanned(run, began_sentence, start, at)
+                found += _span_of_run(run, began_sentence, start, at)
             run = []
         starts = token in _STARTS
     return found
@@ -160,7 +160,7 @@ def _is_owner(token: str) -> bool:
     return token.endswith(("'s", "\u2019s"))
 
 
-def _spanned(run: list[str], began_sentence: bool, start: int, end: int) -> list[tuple[int, int, str]]:
+def _span_of_run(run: list[str], began_sentence: bool, start: int, end: int) -> list[tuple[int, int, str]]:
     name = _name(run, began_sentence)
     return [(start, end, name)] if name else []
 

@@ -72,7 +72,7 @@ class Forming:
             previous: Episode | None = None
             for segment in segments(group, self._last_run(group[0])):
                 previous = self._form(segment, previous)
-        judged = self._judge([turn for piece in pieces for turn in piece.turns])
+        judged = self._judge_turns([turn for piece in pieces for turn in piece.turns])
         return ChangeSet(
             claims=tuple(judged.claims),
             conflicts=tuple(judged.conflicts),
@@ -111,7 +111,7 @@ class Forming:
             for place, (turn, at) in enumerate(zip(piece.turns, best.tolist(), strict=True))
         )
 
-    def _judge(self, turns: Sequence[Turn]) -> Judged:
+    def _judge_turns(self, turns: Sequence[Turn]) -> Judged:
         """What is claimed, beside what was claimed before."""
         index = self._live.turns
 
@@ -122,7 +122,7 @@ class Forming:
         return within(judged, self._allowed)
 
     def _form(self, segment: Segment, previous: Episode | None) -> Episode:
-        old = self._get(segment.episode_id) if segment.episode_id else None
+        old = self._get_episode(segment.episode_id) if segment.episode_id else None
         vectors = np.vstack([piece.vectors for piece in segment.pieces])
         turns = [turn for piece in segment.pieces for turn in piece.turns]
         if old is not None:
@@ -134,11 +134,11 @@ class Forming:
             # Of what has no vector nobody knows whether it is new.
             episode = self._begun(segment, turns, nearest_cosine if vector.any() else _FAMILIAR_COSINE)
             self.episode_count += 1
-            self._put(episode, vector)
+            self._put_episode(episode, vector)
             self._chain(episode, previous)
         else:
-            episode = self._continued(old, segment, turns)
-            self._put(episode, vector)
+            episode = self._continue_episode(old, segment, turns)
+            self._put_episode(episode, vector)
         self._links += strongest_each(thematic_links(episode, near) + self._named_links(episode))
         self._links += emotional_links(episode, near)
         self._indexed += [
@@ -147,7 +147,7 @@ class Forming:
             for turn, row in zip(piece.turns, piece.vectors, strict=True)
             if not turn.is_echo
         ]
-        return self._get(episode.id) or episode
+        return self._get_episode(episode.id) or episode
 
     def _begun(self, segment: Segment, turns: Sequence[Turn], nearest_cosine: float) -> Episode:
         experiences = [piece.experience for piece in segment.pieces]
@@ -179,7 +179,7 @@ class Forming:
             gap_significance="" if gap is None else gap.significance,
         )
 
-    def _continued(self, old: Episode, segment: Segment, new_turns: Sequence[Turn]) -> Episode:
+    def _continue_episode(self, old: Episode, segment: Segment, new_turns: Sequence[Turn]) -> Episode:
         turns = [*self._live.turns.turns_of(old.id), *new_turns]
         said = "\n".join(turn.fresh for turn in turns)
         return replace(
@@ -201,15 +201,15 @@ class Forming:
         if earlier is None:
             return
         earlier, episode = chained(earlier, episode)
-        self._put(earlier)
-        self._put(episode)
+        self._put_episode(earlier)
+        self._put_episode(episode)
         self._links += temporal_links(earlier, episode)
 
     def _predecessor(self, episode: Episode) -> Episode | None:
         found = [one for graph in (self._live.graph, self._draft) if (one := predecessor(graph, episode)) is not None]
         own = [one for one in found if one.conversation_id and one.conversation_id == episode.conversation_id]
         latest = max(own or found, key=lambda one: one.created_at, default=None)
-        return None if latest is None else self._get(latest.id)
+        return None if latest is None else self._get_episode(latest.id)
 
     def _last_run(self, piece: Piece) -> Run | None:
         """The episode that this conversation had come to, while it can still grow: light, and of this conversation."""
@@ -234,14 +234,16 @@ class Forming:
         self._names.put(episode)
         holders = {key: {*self._live.names.holders(key), *self._names.holders(key)} for key in keys_of(episode)}
         few = {key: names for key, names in holders.items() if len(names) <= MAX_HOLDERS}
-        others = {name: other for names in few.values() for name in names if (other := self._get(name)) is not None}
+        others = {
+            name: other for names in few.values() for name in names if (other := self._get_episode(name)) is not None
+        }
         count = len(self._live.graph) + len(self._draft)
         return both_ways(named_links(episode, others, few, count))
 
-    def _get(self, episode_id: str) -> Episode | None:
+    def _get_episode(self, episode_id: str) -> Episode | None:
         return self._draft.get(episode_id) or self._live.graph.get(episode_id)
 
-    def _put(self, episode: Episode, vector: Vector | None = None) -> None:
+    def _put_episode(self, episode: Episode, vector: Vector | None = None) -> None:
         if vector is not None:
             self._vectors[episode.id] = vector
         shown = ((episode.id, vector),) if vector is not None else ()

@@ -37,7 +37,7 @@ _BATCH_TURNS = 128
 _PAGE_EXPERIENCES = 500
 
 
-def _nothing(changes: ChangeSet) -> ChangeSet:
+def _no_change(changes: ChangeSet) -> ChangeSet:
     return changes
 
 
@@ -47,7 +47,7 @@ class _LightPass:
 
     run_id: str
     trigger: str = "arrival"
-    beside: Beside = _nothing
+    beside: Beside = _no_change
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class LightSleep:
             await adopt_imported(self._store, self._new_id)
             pending = [
                 entry.id
-                async for entry, turns in self._read(await self._store.to_sleep_on())
+                async for entry, turns in self._read_batches(await self._store.to_sleep_on())
                 if any(map(is_meant, turns))
             ]
             run_id = self._new_id()
@@ -125,7 +125,7 @@ class LightSleep:
         each, how many of `pending` are passed by then: those that were taken back before they were read, too."""
         places, passed = {name: place for place, name in enumerate(pending, 1)}, 0
         batch, count = list[_Entry](), 0
-        async for experience, turns in self._read(pending):
+        async for experience, turns in self._read_batches(pending):
             batch.append((experience, turns))
             count += len(turns)
             if count >= _BATCH_TURNS:
@@ -135,7 +135,7 @@ class LightSleep:
         if passed < len(pending):
             yield batch, len(pending)
 
-    async def _read(self, pending: Sequence[str]) -> AsyncIterator[_Entry]:
+    async def _read_batches(self, pending: Sequence[str]) -> AsyncIterator[_Entry]:
         """Page by page: of years of talk that were handed in not all may be held at once."""
         for start in range(0, len(pending), _PAGE_EXPERIENCES):
             for entry in await self._store.with_turns(pending[start : start + _PAGE_EXPERIENCES]):
@@ -145,10 +145,10 @@ class LightSleep:
         """Embed and form one batch; how many new episodes it made."""
         # Held from the vectors to the commit: they are of the model that is in use when they are written.
         async with self._store.space:
-            batch = await self._wanted(batch)
+            batch = await self._wanted_vectors(batch)
             return await self._form(one, await self._pieces(batch)) if batch else 0
 
-    async def _wanted(self, batch: _Batch) -> _Batch:
+    async def _wanted_vectors(self, batch: _Batch) -> _Batch:
         """Without what was taken back and the thoughts that were dropped since this sleep began; while `space` is held
         none is."""
         ids = json.dumps([experience.id for experience, _ in batch])

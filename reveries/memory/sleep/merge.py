@@ -72,7 +72,7 @@ def merge(graph: MemoryGraph, target: Episode, source: Episode, vector: Vector) 
     moved += [replace(link, target_id=target.id) for link in graph.links_into(source.id)]
     kept = tuple(_strongest(graph, link) for link in moved if link.source_id != link.target_id)
     neighbours = tuple(
-        _renamed(neighbour, source.id, target.id)
+        _rename_episode(neighbour, source.id, target.id)
         for name in united(source.before, source.after)
         if name != target.id and (neighbour := graph.get(name)) is not None
     )
@@ -111,7 +111,7 @@ def _strongest(graph: MemoryGraph, link: Link) -> Link:
     return link if there is None else replace(link, strength=max(link.strength, there))
 
 
-def _renamed(episode: Episode, old_id: str, new_id: str) -> Episode:
+def _rename_episode(episode: Episode, old_id: str, new_id: str) -> Episode:
     return replace(
         episode,
         before=united((), (new_id if name == old_id else name for name in episode.before)),

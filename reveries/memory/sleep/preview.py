@@ -80,7 +80,7 @@ class DryRun:
         began = self._clock.monotonic()
         sketch = Sketch(self._store.live)
         may_take = allowance(self._store.live.graph, self._settings)
-        waits = await self._waiting()
+        waits = await self._count_waiting()
         total = waits if limit is None else min(limit, waits)
         seen: list[str] = []
         diffs: list[ChangeDiff] = []
@@ -119,7 +119,7 @@ class DryRun:
         seconds = self._clock.monotonic() - began
         return Preview(tuple(diffs), fallbacks, waits - len(seen), spent > may_take, is_stopped, seconds)
 
-    async def _waiting(self) -> int:
+    async def _count_waiting(self) -> int:
         named = {"max_attempts": MAX_ATTEMPTS, "with_held": 1, "most": -1}
         return int((await self._store.database.rows("experiences.count_unprocessed", named))[0]["unprocessed"])
 

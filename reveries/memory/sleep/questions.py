@@ -135,18 +135,20 @@ def quotable(turns: Sequence[Turn]) -> list[str]:
 
 def deep_schema(quotes: Sequence[str], earlier: int = 0) -> Mapping[str, object]:
     """The JSON schema of a deep answer whose quotes can only be `quotes`, and whose cause one of so many shown."""
-    quote = {"type": "string", "enum": list(quotes)} if quotes else _string(1)
-    exemplar_schema = _object({"quote": quote, "significance": _string(120)})
-    fact_schema = _object({"quote": quote, "about": _string(40), "what": _string(40), "value": _string(60)})
+    quote = {"type": "string", "enum": list(quotes)} if quotes else _string_schema(1)
+    exemplar_schema = _object({"quote": quote, "significance": _string_schema(120)})
+    fact_schema = _object(
+        {"quote": quote, "about": _string_schema(40), "what": _string_schema(40), "value": _string_schema(60)}
+    )
     return _object(
         {
-            "summary": _string(500),
+            "summary": _string_schema(500),
             "topics": _strings(5, 40),
             "exemplars": {"type": "array", "items": exemplar_schema, "maxItems": 3 if quotes else 0},
             "patterns": _strings(2, 120),
             **({"led_by": {"type": "string", "enum": [NO_CAUSE, *NAMES[:earlier]]}} if earlier else {}),
             "facts": {"type": "array", "items": fact_schema, "maxItems": 2 if quotes else 0},
-            "reasoning": _string(300),
+            "reasoning": _string_schema(300),
             "salience": {"type": "number", "minimum": 0, "maximum": 1},
         }
     )
@@ -260,20 +262,20 @@ def _object(properties: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def _string(limit: int) -> dict[str, object]:
+def _string_schema(limit: int) -> dict[str, object]:
     return {"type": "string", "maxLength": limit}
 
 
 def _strings(count: int, limit: int) -> dict[str, object]:
-    return {"type": "array", "items": _string(limit), "maxItems": count}
+    return {"type": "array", "items": _string_schema(limit), "maxItems": count}
 
 
 _SELF_SCHEMA: Mapping[str, object] = _object(
     {
         "owner_facts": _strings(3, 160),
-        "communication_style": _string(160),
+        "communication_style": _string_schema(160),
         "unresolved_threads": _strings(2, 100),
-        "current_focus": _string(100),
-        "narrative": _string(300),
+        "current_focus": _string_schema(100),
+        "narrative": _string_schema(300),
     }
 )

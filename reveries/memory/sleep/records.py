@@ -179,7 +179,7 @@ def episode_change(before: Episode | None, after: Episode) -> EpisodeChange:
         if was == became:
             continue
         if isinstance(became, tuple):
-            lists[name] = _spliced(was, became)
+            lists[name] = _splice_of(was, became)
         else:
             values[name] = (was, became)
     change = EpisodeChange(after.id, values=values, lists=lists)
@@ -219,7 +219,7 @@ def _exemplars(items: Items) -> Iterator[Exemplar]:
     return (item for item in items if isinstance(item, Exemplar))
 
 
-def _spliced(was: Items, became: Items) -> Splice:
+def _splice_of(was: Items, became: Items) -> Splice:
     most = min(len(was), len(became))
     ahead = next((place for place in range(most) if was[place] != became[place]), most)
     most -= ahead

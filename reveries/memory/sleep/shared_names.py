@@ -37,7 +37,7 @@ class NameIndex:
 
     def hold(self, episode_id: str, entities: Iterable[str]) -> None:
         """Know that an episode holds these names."""
-        self._hold(episode_id, _keys(entities))
+        self._hold_keys(episode_id, _keys(entities))
 
     def fill(self, named: Iterable[tuple[str, Sequence[str]]]) -> None:
         """`hold` for many at once. Each spelling is read once: most names come again and again."""
@@ -46,9 +46,9 @@ class NameIndex:
             for entity in entities:
                 if entity not in known:
                     known[entity] = entity_key(entity)
-            self._hold(episode_id, {key for entity in entities if len(key := known[entity]) > 1})
+            self._hold_keys(episode_id, {key for entity in entities if len(key := known[entity]) > 1})
 
-    def _hold(self, episode_id: str, keys: Iterable[str]) -> None:
+    def _hold_keys(self, episode_id: str, keys: Iterable[str]) -> None:
         for key in keys:
             holders = self._holders.get(key, ())
             if len(holders) <= MAX_HOLDERS and episode_id not in holders:

@@ -165,7 +165,7 @@ def _take_back_links(bench: _Bench, recorded: Recorded) -> None:
             bench.links[key] = None
         elif now is not None or bench.revived & {link.source_id, link.target_id}:
             # Of an episode that was merged away the links stand in the file alone, as they were left.
-            bench.links[key] = _shifted(old, link.strength, link.strength if now is None else now)
+            bench.links[key] = _shift_back(old, link.strength, link.strength if now is None else now)
 
 
 def put_back(change: EpisodeChange, now: Episode) -> Episode:
@@ -184,7 +184,7 @@ def _value_put_back(name: str, was: Value, became: Value, stands: Value) -> Valu
         return was
     if name in _SHIFTED:
         before = _number(was)
-        return max(_shifted(before, _number(became), _number(stands)), min(before, LEAST_ACCESSIBILITY))
+        return max(_shift_back(before, _number(became), _number(stands)), min(before, LEAST_ACCESSIBILITY))
     if name in _COUNTED:
         return max(0, _number(was) + _number(stands) - _number(became))
     return stands
@@ -220,7 +220,7 @@ def _patterns_put_back(
             kept.append(
                 replace(
                     pattern,
-                    confidence=_shifted(old.confidence, new.confidence, pattern.confidence),
+                    confidence=_shift_back(old.confidence, new.confidence, pattern.confidence),
                     episode_ids=without_added(old.episode_ids, new.episode_ids, pattern.episode_ids),
                 )
             )
@@ -229,7 +229,7 @@ def _patterns_put_back(
     return (*lost, *kept)
 
 
-def _shifted(before: float, after: float, now: float) -> float:
+def _shift_back(before: float, after: float, now: float) -> float:
     """What `before` would be, had it gone the way from `after` to `now`."""
     if now == after:
         return before

@@ -57,15 +57,15 @@ class Undo:
             if not through:
                 raise _is_built_upon(entry, blocking)
             done += await self.take_back(blocking[-1], through=True)
-        woken = await self._wake(entry.id)
+        woken = await self._wake_dormant(entry.id)
         done.append(await self._take_back(entry, woken))
         return done
 
-    async def _wake(self, run_id: str) -> int:
+    async def _wake_dormant(self, run_id: str) -> int:
         """Bring back into memory what the pass concerns and is only on disk: it is put back like the rest, and fades
         anew. Some at a time, so that a word that comes meanwhile need not wait. How many episodes came back."""
         rows = await self._store.database.rows("consolidation.changes_of", {"run_id": run_id})
-        concerned = json.dumps(sorted(_concerned(await asyncio.to_thread(_decode_recorded, rows))))
+        concerned = json.dumps(sorted(_concerned_ids(await asyncio.to_thread(_decode_recorded, rows))))
         asleep = [str(row["id"]) for row in await self._store.database.rows("deep.only_on_disk", {"ids": concerned})]
         for start in range(0, len(asleep), _WOKEN_AT_ONCE):
             await self._deep.wake(asleep[start : start + _WOKEN_AT_ONCE], "undo")
@@ -85,14 +85,14 @@ class Undo:
             rows = await transaction.rows("consolidation.changes_of", {"run_id": entry.id})
             changes = await asyncio.to_thread(_decode_recorded, rows)
             _require_whole(entry, changes)
-            concerned = json.dumps(sorted(_concerned(changes)))
+            concerned = json.dumps(sorted(_concerned_ids(changes)))
             if await transaction.rows("deep.only_on_disk", {"ids": concerned}):
                 raise _has_left(entry)
             live = self._store.live
             undoing = undone(changes, live.graph.get, live.graph.strength_of, live.self_model)
             undoing = await _tainted_still(transaction, undoing)
             line = _undo_line(entry, undoing, woken)
-            await self._begin(transaction, entry, undo_id, now)
+            await self._begin_undo(transaction, entry, undo_id, now)
             put = await self._change_set(transaction, entry.id, undoing)
             put = join([put, await _erase_claims(transaction, changes)])
             await self._put_back_experiences(transaction, undoing, now)
@@ -106,7 +106,7 @@ class Undo:
             await self._store.commit(work)
         return UndonePass(entry.id, undo_id, line)
 
-    async def _begin(self, transaction: Transaction, entry: RunEntry, undo_id: str, now: float) -> None:
+    async def _begin_undo(self, transaction: Transaction, entry: RunEntry, undo_id: str, now: float) -> None:
         named = {"id": undo_id, "depth": entry.depth, "trigger": "undo", "began_at": now}
         await transaction.run("consolidation.begin", named)
         await transaction.run("consolidation.end", {"id": undo_id, "ended_at": now, "outcome": "done"})
@@ -219,7 +219,7 @@ async def _built_upon(source: Database | Transaction, run_id: str) -> list[str]:
     """The passes that stand on what this one did, oldest first."""
     rows = await source.rows("consolidation.later_changes", {"run_id": run_id})
     changes = await source.rows("consolidation.changes_of", {"run_id": run_id})
-    return await asyncio.to_thread(_blocking, changes, rows)
+    return await asyncio.to_thread(_blocking_runs, changes, rows)
 
 
 async def _erase_claims(transaction: Transaction, changes: Sequence[RecordedChange]) -> ChangeSet:
@@ -276,7 +276,7 @@ def _decode_recorded(rows: Iterable[Row]) -> list[RecordedChange]:
     return [RecordedChange(row["id"], row["experience_id"], from_json(row["change_set"])) for row in rows]
 
 
-def _concerned(changes: Iterable[RecordedChange]) -> set[str]:
+def _concerned_ids(changes: Iterable[RecordedChange]) -> set[str]:
     """The episodes that changes put, those that others went into, and those that went to the disk."""
     records = [change.recorded for change in changes]
     put = {episode.id for record in records for episode in record.episodes}
@@ -284,7 +284,7 @@ def _concerned(changes: Iterable[RecordedChange]) -> set[str]:
     return put | {gone.into for record in records for gone in record.retired}
 
 
-def _blocking(changes: Sequence[Row], later: Sequence[Row]) -> list[str]:
+def _blocking_runs(changes: Sequence[Row], later: Sequence[Row]) -> list[str]:
     ours = _decode_recorded(changes)
     found = [row["run_id"] for row in later if built_upon(ours, from_json(row["change_set"]))]
     return list(dict.fromkeys(found))

@@ -50,7 +50,7 @@ class Upkeep:
         faded = await self._fade()
         words = await self.put_words_away()
         if self.run_id is not None and (line := upkeep_line(len(faded), len(words))):
-            await self._tell(self.run_id, line)
+            await self._log_line(self.run_id, line)
         return ChangeSet(fadings=faded, put_away_turn_ids=words, dormant=await self._let_go())
 
     async def would_do(self) -> tuple[ChangeDiff, ...]:
@@ -61,7 +61,7 @@ class Upkeep:
         for some in self._batches(list(self.store.live.graph.ids()), FADING_AT_ONCE):
             await asyncio.sleep(0)
             found = [one for name in some if (one := self._live(name, pinned)) is not None]
-            aged = {entry.episode_id: entry for entry in self._faded(found)}
+            aged = {entry.episode_id: entry for entry in self._fade_episodes(found)}
             fallen += sum(_is_less(aged[one.id], one) for one in found if one.id in aged)
             candidates += [_as_faded(one, aged.get(one.id)) for one in found]
         worn = [one.id for one in candidates if one.accessibility < FADED_BELOW]
@@ -112,7 +112,7 @@ class Upkeep:
             async def work(transaction: Transaction, some: Sequence[str] = some) -> ChangeSet:
                 pinned = await pinned_ids(transaction)
                 found = {name: one for name in some if (one := self._live(name, pinned)) is not None}
-                fadings = self._faded(list(found.values()))
+                fadings = self._fade_episodes(list(found.values()))
                 fallen.extend(entry for entry in fadings if _is_less(entry, found[entry.episode_id]))
                 return ChangeSet(fadings=fadings)
 
@@ -175,7 +175,7 @@ class Upkeep:
                 worn += [turn.id for turn in turns if turn.experience_id in past and turn.id not in quoted]
         return tuple(worn)
 
-    def _faded(self, episodes: Sequence[Episode]) -> tuple[Fading, ...]:
+    def _fade_episodes(self, episodes: Sequence[Episode]) -> tuple[Fading, ...]:
         half_life_days, floor = self.settings.decay_half_life_days, self.settings.minimum_salience
         return fade(episodes, self.now, half_life_days, floor).fadings
 
@@ -183,7 +183,7 @@ class Upkeep:
         """The live episode called so, unless it is pinned: time does nothing to that."""
         return self.store.live.graph.get(name) if name not in pinned else None
 
-    async def _tell(self, run_id: str, line: str) -> None:
+    async def _log_line(self, run_id: str, line: str) -> None:
         async def work(transaction: Transaction) -> ChangeSet:
             await record_change(transaction, self.store, run_id, None, ChangeSet(), line, {})
             return ChangeSet()

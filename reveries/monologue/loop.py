@@ -381,8 +381,7 @@ class Monologue:
         for trip in draft.trips:
             told = response(trip.verdict, why)
             await self._sources.record_trip(trip.verdict, trip.so_far, told, is_tainted=thought.is_tainted)
-        is_tainted = bool(self._previous) and self._is_tainted
-        leads = self._previous_id if self._previous else ""
+        is_tainted, leads = (self._is_tainted, self._previous_id) if self._previous else (False, "")
         self._unkept = thought, SavedState(self._previous, not self._is_unfinished, is_tainted, leads)
         with contextlib.suppress(DiskFullError):
             await self._keep_what_waits()

@@ -328,3 +328,30 @@ async def test_others_write_while_it_is_decided_what_goes_and_nothing_of_that_is
         assert looks == 4
         assert len([item for item in told.items if item.kind == "turn"]) == 8
         assert (await forgetting.preview(BOAT, erase=True)).is_empty
+
+
+@pytest.mark.requirement("F10")
+async def test_what_came_before_and_after_an_erased_episode_names_it_no_more_and_still_names_the_others(
+    tmp_path: Path,
+) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        said_each_day = (
+            "The pear tree bloomed early.",
+            "The boat needs blue paint.",
+            "My sister called from Oslo.",
+            "The choir sings on Wednesdays.",
+        )
+        for said in said_each_day:
+            await talk(memory, (said, "I see."))
+            await memory.light_sleep()
+            clock.step_wall(13 * 3600.0)
+        before = {one.id: {*one.before, *one.after} for one in memory.live.graph.episodes()}
+        (boat,) = [one.id for one in memory.live.graph.episodes() if "boat" in one.summary]
+        assert any(boat in around for around in before.values())
+        await memory.forgetting.erase(BOAT)
+        left = {one.id: {*one.before, *one.after} for one in memory.live.graph.episodes()}
+    assert left == {name: around - {boat} for name, around in before.items() if name != boat}
+    assert any(left.values())
+    async with open_memory(tmp_path, clock, first_id=100_000) as memory:
+        assert {one.id: {*one.before, *one.after} for one in memory.live.graph.episodes()} == left

@@ -155,7 +155,7 @@ async def test_the_same_conclusion_three_times_settles_it_and_the_next_waits_lon
 
 async def test_a_nudge_opens_again_what_was_settled_so_that_the_next_thought_waits_no_longer_than_any() -> None:
     same = "I want to ask Anna about Oslo. That is enough for now."
-    kit = Kit(ScriptedModel([f"{start} {same}" for start in ("Well.", "So.", "Now.")], otherwise="Something else."))
+    kit = Kit(ScriptedModel([f"{start} {same}" for start in ("Well.", "So.", "Now.", "Oh.")], otherwise="Else."))
     kit.sources.keeps_having_something = True
     async with kit.living():
         while len(kit.sources.thoughts) < 3:

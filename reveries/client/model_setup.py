@@ -13,7 +13,7 @@ from reveries.client.render import paragraph, say, show, write_struct
 from reveries.client.settings_file import apply, file_in_force, write_setting
 from reveries.client.weights import pull_model, pulled_line, suggest_model
 from reveries.config import AUTO_MODEL, Settings, load_settings
-from reveries.errors import UsageError
+from reveries.errors import NotFoundError, UsageError
 from reveries.protocol import ModelsOverview, SuggestedModel
 
 _KEY = "llm.embedded.model"
@@ -27,7 +27,7 @@ def choose_model(name: str, *, as_json: bool, overview: Callable[[], ModelsOverv
         name = ""
     settings = load_settings(file)
     if name:
-        chosen = _take_named(name, settings, file, as_json=as_json)
+        chosen = _take_named(name, settings, file, as_json=as_json, overview=overview)
     else:
         asked = overview() if settings.llm.provider == "auto" else None
         chosen = _take_suitable(settings, file, asked, as_json=as_json)
@@ -46,13 +46,21 @@ def take_larger(found: SuggestedModel) -> bool:
     return click.confirm(question_text(found), default=False)
 
 
-def _take_named(name: str, settings: Settings, file: Path, *, as_json: bool) -> ModelChosen:
+def _take_named(
+    name: str, settings: Settings, file: Path, *, as_json: bool, overview: Callable[[], ModelsOverview]
+) -> ModelChosen:
     path = Path(name).expanduser()
     is_file = path.is_file()
     if not is_file and ("/" in name or name.endswith(".gguf")):
         raise UsageError(f"There is no file {name}.", advice="A name of `reveries models` will do, or a GGUF file.")
     model = str(path.absolute()) if is_file else name
-    why = where_it_speaks(settings.llm, None)
+    asked = overview()
+    known = [one.name for one in asked.weights]
+    if not is_file and name not in known:
+        raise NotFoundError(
+            f"There is no model called {name}.", advice=f"There are: {', '.join(known)}; or a GGUF file."
+        )
+    why = where_it_speaks(settings.llm, asked)
     source = ""
     if why:
         _print_line(why, as_json=as_json)

@@ -48,7 +48,7 @@ ALIKE_SHARE = 0.5
 """Two turns that share so many of their words are nearly the same."""
 
 QUESTION_MARKS: Final = frozenset("?\u037e\u061f\uff1f")
-"""What a question ends with: in Latin, Greek, Arabic and Chinese letters."""
+"""Of Latin, Greek, Arabic and Chinese letters."""
 
 _SAID_NOTE = "[From memory:"
 _THOUGHT_NOTE = "[Nobody spoke, and you were thinking.]"
@@ -98,6 +98,13 @@ class PromptMemory:
     said_at: float = 0.0
     turn_ids: tuple[str, ...] = ()
     """Every turn that its messages hold."""
+    partner_line: str = ""
+    """The other half of the exchange, for a note; empty until recall brings that up, too."""
+
+    @property
+    def noted_turn_ids(self) -> tuple[str, ...]:
+        """The turns that it holds as a line of a note."""
+        return self.turn_ids if self.partner_line or not self.messages else (self.turn_id or "",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,15 +176,16 @@ def messages_before_words(
 
 def split_notes(words: str, told: Sequence[PromptMemory]) -> tuple[str, Sequence[PromptMemory]]:
     """What was said on other days as one note, to stand in the same message before a question, and what is left of
-    `told`; no note before anything else.
+    `told`; no note before anything else. A question is what has a question mark in its last line.
 
     A small model answers from a note right before the question more often than from the same lines as earlier messages;
     what somebody tells it, it takes for a question then (docs/benchmarks/talk.md).
     """
     said = sorted((item for item in told if item.messages), key=lambda item: item.said_at)
-    if not said or words.rstrip()[-1:] not in QUESTION_MARKS:
+    if not said or QUESTION_MARKS.isdisjoint(words.strip().rpartition("\n")[2]):
         return "", told
-    note = f"{_SAID_NOTE}\n" + "\n".join(item.line for item in said) + "]\n"
+    lines = [line for item in said for line in (item.line, item.partner_line) if line]
+    note = f"{_SAID_NOTE}\n" + "\n".join(lines) + "]\n"
     return note, [item for item in told if not item.messages]
 
 
@@ -202,6 +210,8 @@ def choose_told(recall: Recall, shown_turn_ids: frozenset[str], now: float) -> l
         item = _told_turn(ranked, now)
         if ranked.turn.id not in seen_turns:
             told.append(item)
+        else:
+            told = [_with_partner(one, item) for one in told]
         seen_turns.update(item.turn_ids)
         seen_episodes.add(ranked.episode_id)
     for found in recall.episodes:
@@ -241,6 +251,12 @@ def _told_turn(ranked: RankedTurn, now: float) -> PromptMemory:
         ChatMessage("assistant", f"{answer}{notes if replied is turn else ''}"),
     )
     return PromptMemory(ranked.episode_id, turn.id, line, messages, turn.said_at, tuple(one.id for one in halves))
+
+
+def _with_partner(item: PromptMemory, other: PromptMemory) -> PromptMemory:
+    """`item` with the line of `other`, if that is the other half of the same exchange."""
+    is_other_half = other.turn_id != item.turn_id and other.turn_id in item.turn_ids
+    return replace(item, partner_line=other.line) if is_other_half else item
 
 
 def _first_sentences(text: str) -> str:
@@ -314,12 +330,21 @@ def fold(summary: str, exchanges: tuple[SentExchange, ...], budget_tokens: int, 
     ]
     while len("\n".join(lines)) > summary_chars:
         lines.pop(0)
-    bare = tuple(_bare(exchange) for exchange in kept) if folded else exchanges
-    return FoldedHistory("\n".join(lines), bare, tuple(folded))
+    bare = with_days([_bare(exchange) for exchange in kept]) if folded else exchanges
+    return FoldedHistory("\n".join(lines), tuple(bare), tuple(folded))
 
 
 def _bare(exchange: SentExchange) -> SentExchange:
     return replace(exchange, asked=exchange.owner_words, recalled=(), recalled_turn_ids=())
+
+
+def with_days(exchanges: Sequence[SentExchange]) -> list[SentExchange]:
+    """The same exchanges, the first of each day with the day before it."""
+    marked: list[SentExchange] = []
+    for at, one in enumerate(exchanges):
+        is_first = not at or local_day(exchanges[at - 1].said_at) != local_day(one.said_at)
+        marked.append(replace(one, recalled=day_messages(one.said_at)) if is_first else one)
+    return marked
 
 
 def _answer_in_short(gone: SentExchange) -> str:

@@ -23,7 +23,7 @@ from reveries.daemon.chat_context import (
     system_text,
 )
 from reveries.daemon.danger import Danger
-from reveries.daemon.history import REST_SHARE, carried_exchanges, fold_to_fit, sent_exchange
+from reveries.daemon.history import carried_exchanges, fold_to_fit, rest_limit_tokens, sent_exchange
 from reveries.daemon.last_turns import LastTurn, LastTurns
 from reveries.daemon.replying import ReplyGeneration, ReplyStop
 from reveries.daemon.talk_style import TalkStyle, style_for
@@ -172,7 +172,8 @@ class Conversation:
     async def _read_anew(self) -> None:
         before = self._state
         try:
-            await self._hold_opened(await self._memory.conversations.go_back_to(self.conversation_id))
+            opened = await self._memory.conversations.go_back_to(self.conversation_id)
+            await self._hold_opened(opened, is_chosen=before.chosen_monotonic > -math.inf)
         except ReveriesError as error:  # It stays what it is: nothing, where something was erased.
             log.warning("conversation.not_read", why=error.for_log)
             return
@@ -334,7 +335,7 @@ class Conversation:
             events.stored("exchange", reply_turn.id)
             reached(Step.EXCHANGE_TOLD)
             self._surroundings.turn_stored(reply_turn)
-            one = sent_exchange(sent_now.asked, sent_now.told, sent_now.recalled, owner_turn, reply_turn)
+            one = sent_exchange(sent_now.asked, sent_now.recalled_turn_ids, sent_now.recalled, owner_turn, reply_turn)
             self._state.exchanges = (*self._state.exchanges, *await self._tokens.recounted([one]))
         return TurnResult.timed(owner_turn, reply_turn, draft, began, self._clock.monotonic())
 
@@ -366,7 +367,8 @@ class Conversation:
         read_words = await self._cut_to_fit(words)
         notes, beside = split_notes(read_words, told) if self._style.asks_from_notes else ("", told)
         recalled = messages_before_words(self._state.exchanges, beside, context.now, thought, silence)
-        folded = await self._make_room(f"{notes}{read_words}", recalled)
+        if folded := await self._make_room(f"{notes}{read_words}", recalled):
+            recalled = messages_before_words(self._state.exchanges, beside, context.now, thought, silence)
         return PreparedTurn(context, recall, tuple(told), thought, silence, read_words, notes, recalled, folded)
 
     async def _awaken(self) -> None:
@@ -467,13 +469,10 @@ class Conversation:
         return folded
 
     async def _fold_at_rest(self) -> None:
-        """Fold a long history while nobody waits: the model reads it anew afterwards. A short one is left as it is,
-        without a count of its tokens: that would load a model that was unloaded."""
+        """Fold a long history while nobody waits. A short one is not even counted: that would load the model."""
         async with self._turn_lock:
-            limit_tokens = int(self._room_tokens * REST_SHARE)
-            if not self._state.is_resting or self._state.history_tokens <= limit_tokens:
-                return
-            if await self._fold(limit_tokens):
+            limit_tokens = rest_limit_tokens(self._model.context_tokens, self._room_tokens)
+            if self._state.is_resting and self._state.history_tokens > limit_tokens and await self._fold(limit_tokens):
                 self._warmth_wanted.set()
 
     async def _generate(self, turn: PreparedTurn, draft: ReplyDraft, events: TurnEvents) -> tuple[ChatMessage, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from reveries.daemon.chat_context import SUMMARY_SHARE, PromptMemory, SentExchange, fold
+from reveries.daemon.chat_context import SUMMARY_SHARE, SentExchange, fold
 from reveries.daemon.token_counts import TokenCounts
 from reveries.daemon.turn import TalkState
 from reveries.llm.base import ChatMessage
@@ -13,14 +13,20 @@ from reveries.memory.model import Turn
 EARLIER_TURNS = 40
 CARRIED_SECONDS = 14 * 86400.0
 """What was said before is left to recall."""
-REST_SHARE = 0.5
+_REST_SHARE = 0.5
 """What may stand of a history that rests, as a share of what fits: it is folded while nobody waits for it."""
+_REST_CONTEXT_TOKENS = 16_384
+"""A model with a larger context is none of a small machine: nothing is spared by folding its history ahead."""
 _FOLD_TRIES = 8
 _CHARS_PER_TOKEN = 3
 
 
 def sent_exchange(
-    asked: str, told: Sequence[PromptMemory], recalled: tuple[ChatMessage, ...], owner_turn: Turn, reply_turn: Turn
+    asked: str,
+    recalled_turn_ids: tuple[str, ...],
+    recalled: tuple[ChatMessage, ...],
+    owner_turn: Turn,
+    reply_turn: Turn,
 ) -> SentExchange:
     """A turn as the model saw it; its tokens are not counted yet."""
     return SentExchange(
@@ -32,7 +38,7 @@ def sent_exchange(
         until_position=reply_turn.position + 1,
         is_tainted=reply_turn.tainted,
         recalled=recalled,
-        recalled_turn_ids=tuple(turn_id for item in told for turn_id in item.turn_ids),
+        recalled_turn_ids=recalled_turn_ids,
         said_at=owner_turn.said_at,
     )
 
@@ -62,6 +68,11 @@ async def carried_exchanges(
             break
         carried.insert(0, replace(one, is_carried=True))
     return tuple(carried)
+
+
+def rest_limit_tokens(context_tokens: int, room_tokens: int) -> int:
+    """What a history may take while the conversation rests."""
+    return room_tokens if context_tokens > _REST_CONTEXT_TOKENS else int(room_tokens * _REST_SHARE)
 
 
 async def fold_to_fit(

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from reveries.daemon.chat_context import PromptMemory, SentExchange, cut_middle, day_messages, local_day
+from reveries.daemon.chat_context import PromptMemory, SentExchange, cut_middle, with_days
 from reveries.errors import ModelError
 from reveries.llm.base import ChatMessage, ChatModel
 from reveries.llm.tokens import estimate_tokens
@@ -58,7 +58,7 @@ class TokenCounts:
                 exchanges.append(
                     SentExchange(asked.text, replied.text, asked.text, 0, ids, place, is_tainted, said_at=asked.said_at)
                 )
-        return await self.recounted(_with_days(exchanges))
+        return await self.recounted(with_days(exchanges))
 
     async def recounted(self, exchanges: Sequence[SentExchange]) -> tuple[SentExchange, ...]:
         """The same exchanges with their tokens counted anew."""
@@ -67,12 +67,3 @@ class TokenCounts:
             tokens = await self.of(item.asked) + await self.of(item.replied) + await self.of_messages(item.recalled)
             counted.append(replace(item, tokens=tokens))
         return tuple(counted)
-
-
-def _with_days(exchanges: Sequence[SentExchange]) -> list[SentExchange]:
-    """The same exchanges, the first of each day with the day before it."""
-    marked: list[SentExchange] = []
-    for at, one in enumerate(exchanges):
-        is_first = not at or local_day(exchanges[at - 1].said_at) != local_day(one.said_at)
-        marked.append(replace(one, recalled=day_messages(one.said_at)) if is_first else one)
-    return marked

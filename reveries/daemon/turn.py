@@ -85,6 +85,15 @@ class PreparedTurn:
     """Exchanges that were folded away to make room."""
 
     @property
+    def recalled_turn_ids(self) -> tuple[str, ...]:
+        """Every turn that stands before the words because it was recalled for them."""
+        return tuple(
+            name
+            for item in self.told
+            for name in (item.noted_turn_ids if self.notes and item.messages else item.turn_ids)
+        )
+
+    @property
     def asked(self) -> str:
         """The last message."""
         return f"{self.notes}{self.read_words}"

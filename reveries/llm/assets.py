@@ -199,10 +199,10 @@ def _pull_file(path: Path, file: AssetFile, report: Report, pip: Sequence[str] |
     if is_present(path, file) or _adopt(path, file):
         report(FetchProgress(file.name, file.size_bytes, file.size_bytes, ""))
         return ""
-    partial = path.with_name(path.name + ".partial")
-    _require_room(partial, file)
     reasons = []
     for source in file.source:
+        partial = _partial_beside(path, source)
+        _require_room(partial, file)
         try:
             _fetch(source, partial, file, report, pip)
             _publish(partial, path, file)
@@ -224,6 +224,12 @@ def _pull_file(path: Path, file: AssetFile, report: Report, pip: Sequence[str] |
             "another model: reveries models"
         ),
     )
+
+
+def _partial_beside(path: Path, source: Source) -> Path:
+    """Where what came from a source so far is kept: an address and wheels go on in files of their own, for neither can
+    go on where the other was."""
+    return path.with_name(path.name + (".partial" if isinstance(source, UrlSource) else ".wheels.partial"))
 
 
 def _require_room(partial: Path, file: AssetFile) -> None:
@@ -262,6 +268,8 @@ def _publish(partial: Path, path: Path, file: AssetFile) -> None:
         partial.unlink()
         raise GivenUpError("what it has is not the file that was asked for (sha256)")
     partial.replace(path)
+    for other in path.parent.glob(f"{path.name}*.partial"):
+        other.unlink(missing_ok=True)
     _stamp(path).write_text(_stamp_text(file.sha256, path.stat().st_mtime_ns), encoding="ascii")
 
 

@@ -74,9 +74,11 @@ def assumed_tier(name: str, billions: float = 0.0) -> Tier:
     pays for one chose it, and one that runs at the owner's is small.
     """
     provider, _, model = name.partition("/")
-    size = billions or billions_in(model)
+    is_hosted = provider in HOSTED_PROVIDERS
+    # A folder is no part of the name; and a hosted model's "1m" is its context.
+    size = billions or billions_in(model.rpartition("/")[2] if not is_hosted else re.sub(r"[-_]\d+m\b", "", model))
     if not size:
-        return Tier.CAPABLE if provider in HOSTED_PROVIDERS else Tier.SMALL
+        return Tier.CAPABLE if is_hosted else Tier.SMALL
     if size >= _CAPABLE_FROM_BILLIONS:
         return Tier.CAPABLE
     return Tier.SMALL if size >= _CHATS_FROM_BILLIONS else Tier.LOOSE

@@ -24,6 +24,7 @@ NARRATIVE_CHARS = 600
 _NUDGE_CHARS = 500
 _SYSTEM_SHARE = 0.5
 _UNNAMED = "the person"
+_FROM_ELSEWHERE = "(partly from elsewhere)"
 _SUBJECT_CHARS = 240
 _GOES_ON = (ThinkingReason.WAKING, ThinkingReason.TIMER)
 """These may take up a thought that was cut short."""
@@ -118,11 +119,19 @@ def _occasion(inputs: ThoughtInputs, why: Reactivation, shape: _Shape, tier: int
         # Not at the end: a small model does what was said last.
         blocks.append(prompt("note", owner=owner))
     if subjects:
-        title = "What I know of it" if why.reason is ThinkingReason.CALENDAR else f"{owner} told me, at different times"
+        title = _subjects_title(inputs, why, owner)
         quoted = [f"\u201c{record(text, shape.line_chars)}\u201d" for text in subjects]
         blocks.append(f"[{title}:\n{_lines_within(quoted, shape.line_chars + 2)}]\n")
         blocks.append(_question(len(subjects), inputs.way, owner))
     return "\n".join(blocks)
+
+
+def _subjects_title(inputs: ThoughtInputs, why: Reactivation, owner: str) -> str:
+    """Who said it is told only where that is sure: what others had a hand in is nobody's word here (F1)."""
+    if why.reason is ThinkingReason.CALENDAR:
+        return "What I know of it"
+    is_from_others = why.is_tainted or any(memory.tainted for memory in inputs.memories) or bool(inputs.unresolved)
+    return "What I remember" if is_from_others else f"{owner} told me, at different times"
 
 
 def _why(why: Reactivation, owner: str) -> str:
@@ -154,13 +163,13 @@ def _subjects(inputs: ThoughtInputs, why: Reactivation) -> tuple[str, ...]:
     about = ""
     match why.reason:
         case ThinkingReason.NUDGE | ThinkingReason.CALENDAR | ThinkingReason.ASSOCIATION:
-            about = why.detail
+            about = f"{why.detail} {_FROM_ELSEWHERE}" if why.is_tainted else why.detail
         case ThinkingReason.STEP:
             pass
         case _:  # A small model takes its own replies for the way to think.
             about = " ".join(said.line for said in inputs.recent if not said.is_own)[-_SUBJECT_CHARS:]
     others = [memory for memory in inputs.memories if memory.episode_id != why.episode_id]
-    marked = [f"{memory.text} (partly from elsewhere)" if memory.tainted else memory.text for memory in others]
+    marked = [f"{memory.text} {_FROM_ELSEWHERE}" if memory.tainted else memory.text for memory in others]
     texts = [*filter(None, (about,)), *marked, *inputs.unresolved][:2]
     return tuple(_without_speakers(text, inputs) for text in texts)
 
@@ -169,7 +178,7 @@ def _without_speakers(text: str, inputs: ThoughtInputs) -> str:
     """What the owner said, without the names before it and without the replies: a small model would go on with the
     dialogue."""
     owner, mind = inputs.owner_name or _UNNAMED, inputs.mind_name
-    said = re.split(rf"(?:^|(?<=\s))(?={re.escape(owner)}: |{re.escape(mind)}: )", text)
+    said = re.split(rf"(?:^|(?<=\s)(?<!who is not ))(?={re.escape(owner)}: |{re.escape(mind)}: )", text)
     own = [part.removeprefix(f"{owner}: ").strip() for part in said if not part.startswith(f"{mind}: ")]
     return " ".join(filter(None, own)) or text
 

@@ -34,7 +34,7 @@ _SETTLING = re.compile(
     r"|\bthat(?:'s| is) (?:all|enough) for now\b",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]+")
+_SENTENCE = re.compile(r"[^.!?\n\u3002\uff01\uff1f]+[.!?\n\u3002\uff01\uff1f]+")
 _WORD = re.compile(r"\w+")
 
 

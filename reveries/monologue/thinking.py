@@ -19,7 +19,7 @@ from reveries.safety.verdict import Action, Verdict
 
 QUEUE_PIECES = 64
 _TEMPERATURE = 0.7
-_SENTENCE_ENDS = (".", "!", "?", "…", "\n")
+_SENTENCE_ENDS = (".", "!", "?", "…", "\n", "\u3002", "\uff01", "\uff1f")
 _CLOSERS = " \"'”’)*_"
 _CONTEXT_MARGIN_TOKENS = 64
 """What a template may add to the messages."""

@@ -421,7 +421,7 @@ async def test_what_waits_stands_on_the_screen_after_another_terminals_new_conve
         assert "esc stops it" in str(app.composer.border_subtitle)
         mind.release.set()
         await until(pilot, lambda: len(said(mind)) == 3 and not app.link.is_busy)
-        order = ["OwnerTurn", "Reply", "OwnerTurn", "Reply"]
+        order = ["OwnerTurn", "ReplyWidget", "OwnerTurn", "ReplyWidget"]
         await until(pilot, lambda: [type(turn).__name__ for turn in app.query(".turn")][-4:] == order)
 
 

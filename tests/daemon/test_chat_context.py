@@ -256,13 +256,37 @@ def _told_and_written() -> list[PromptMemory]:
     ]
 
 
-@pytest.mark.parametrize("mark", ["?", "? ", "\uff1f", "\u061f", "\u037e"])
+@pytest.mark.parametrize("mark", ["?", "? ", "? Thanks!", "?!", "?)", "\uff1f", "\u061f", "\u037e"])
 def test_before_a_question_in_any_script_what_was_said_is_a_note(mark: str) -> None:
     note, beside = split_notes(f"Where do I live{mark}", _told_and_written())
     assert note == '[From memory:\n- on Monday, the person said: "I moved to Oslo."]\n'
     assert [item.turn_id for item in beside] == ["t2"], "what others wrote is never in the owner's message"
 
 
-@pytest.mark.parametrize("words", ["I live in Oslo.", "Where do I live", "", "Really?!"])
+@pytest.mark.parametrize("words", ["I live in Oslo.", "Where do I live", "", "He asked me why?\nI left."])
 def test_before_anything_else_there_is_no_note(words: str) -> None:
     assert split_notes(words, _told_and_written()) == ("", _told_and_written())
+
+
+def test_a_note_has_both_halves_of_an_exchange_where_recall_brought_up_both_and_else_stands_for_its_own_alone() -> None:
+    said, reply = _turn(1, "The tomato leaves are yellow."), _turn(2, "Dissolve Epsom salt in it.", Origin.SELF)
+    asked = RankedTurn(said, "ep", 2.0, partner=reply, cosine=0.8)
+    replied = RankedTurn(reply, "ep", 1.0, partner=said, cosine=0.8)
+    nothing = np.zeros(4, np.float32)
+    one = choose_told(Recall("cue", nothing, (), (asked,), 0), frozenset(), NOW)
+    both = choose_told(Recall("cue", nothing, (), (asked, replied), 0), frozenset(), NOW)
+    assert [item.noted_turn_ids for item in one] == [(said.id,)]
+    assert [set(item.noted_turn_ids) for item in both] == [{said.id, reply.id}]
+    note, _ = split_notes("What was wrong?", both)
+    assert "yellow" in note
+    assert "Epsom" in note
+    assert "Epsom" not in split_notes("What was wrong?", one)[0]
+
+
+def test_after_a_fold_the_first_words_of_each_day_still_say_which_day_it_is() -> None:
+    exchanges = tuple(replace(_exchange(number), said_at=NOW + number * 43_200.0) for number in range(8))
+    kept = fold("", exchanges, 450, 400).exchanges
+    days = [local_day(one.said_at) for one in kept]
+    marked = [bool(one.recalled) for one in kept]
+    assert marked == [at == 0 or days[at] != days[at - 1] for at in range(len(kept))]
+    assert kept[0].recalled == day_messages(kept[0].said_at)

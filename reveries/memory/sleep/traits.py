@@ -12,6 +12,7 @@ from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.memory.model import SelfModel
 from reveries.memory.recall.words import terms_of
 from reveries.memory.sleep.extracts import sentences_of
+from reveries.memory.sleep.grounding import is_grounded
 from reveries.memory.sleep.questions import Asker, fenced, tidy
 from reveries.prompts import prompt
 
@@ -56,7 +57,7 @@ def trait_question(asker: Asker, field: str, words: str) -> Prompt:
     """Whether `words`, which are trusted, show something for that field."""
     known = "\n".join(f"- {text}" for text in _statements(asker.model, field)[-_KNOWN_LINES:]) or "Nothing yet."
     what = _WHAT[field].replace("$mind", asker.mind)
-    rules = prompt("self_trait", mind=asker.mind, what=what, known=known)
+    rules = prompt("self_trait", mind=asker.mind, owner=asker.owner, what=what, known=known)
     return Prompt(
         role=Role.CONSOLIDATION,
         messages=(ChatMessage("system", rules), ChatMessage("user", fenced(words[:_MAX_CONTENT_CHARS]))),
@@ -74,16 +75,13 @@ def trait_question(asker: Asker, field: str, words: str) -> Prompt:
     )
 
 
-def checked_trait(field: str, answer: TraitAnswer, words: str) -> Trait | None:
+def checked_trait(asker: Asker, field: str, answer: TraitAnswer, words: str) -> Trait | None:
     """`answer`, if its quote stands in `words`, what it states has a telling word of the quote in it, and no name or
     number that `words` have not."""
     quote, statement = answer.quote.strip(), tidy(answer.statement, _STATEMENT_CHARS)
     if quote not in _quotable(words) or not set(terms_of(statement)) & set(terms_of(quote)):
         return None
-    known = {word.strip(".,;:!?\"'()").casefold() for word in words.split()}
-    first, *rest = statement.split()
-    particular = [word for word in rest if word[0].isupper()] + [word for word in (first, *rest) if _has_digit(word)]
-    if any(word.strip(".,;:!?\"'()").casefold() not in known for word in particular):
+    if not is_grounded(statement, f"{words} {asker.mind} {asker.owner}"):
         return None
     return Trait(field, statement, quote)
 
@@ -95,7 +93,3 @@ def _quotable(words: str) -> list[str]:
 def _statements(model: SelfModel, field: str) -> tuple[str, ...]:
     found: tuple[str, ...] = getattr(model, field)
     return found
-
-
-def _has_digit(word: str) -> bool:
-    return any(char.isdigit() for char in word)

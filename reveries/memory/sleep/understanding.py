@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from reveries.config import MemorySettings
-from reveries.errors import ModelAnswerError, ModelUnavailableError
+from reveries.errors import BudgetExceededError, ModelAnswerError, ModelUnavailableError
 from reveries.gates import Gate, inherited
 from reveries.llm.base import ChatModel, Vector, Vectors
 from reveries.llm.structured import AnswerRecorder, ask
@@ -183,9 +183,9 @@ async def _find_trait(
     question = trait_question(asker, field, words)
     try:
         answer = await ask(model, question, TraitAnswer, question.schema, recorder=answers)
-    except (ModelAnswerError, ModelUnavailableError):
+    except (ModelAnswerError, ModelUnavailableError, BudgetExceededError):
         return None  # What happened is worth keeping without it.
-    return checked_trait(field, answer, words)
+    return checked_trait(asker, field, answer, words)
 
 
 async def unless_stopped(stop: asyncio.Event | None, work: Coroutine[None, None, _T]) -> _T | None:

@@ -17,6 +17,7 @@ from tests.memory.kit import answering, deep_answer, open_memory, talk
 
 FIELDS = ("values", "tendencies", "strengths", "limitations", "anticipations")
 QUOTE = "You listen so patiently when I talk about the quince tree."
+ASKER = Asker("Ana", "Reverie", SelfModel())
 WORDS = f"{QUOTE} My concert with Jonas is on 14 May."
 STATEMENT = "Listens patiently."
 
@@ -59,7 +60,7 @@ def test_the_question_shows_what_is_known_and_lets_nothing_be_quoted_but_the_tex
 def test_a_statement_counts_only_with_a_sentence_that_shows_it_and_nothing_invented(
     quote: str, statement: str, is_kept: bool
 ) -> None:
-    found = checked_trait("strengths", TraitAnswer(quote, statement), WORDS)
+    found = checked_trait(ASKER, "strengths", TraitAnswer(quote, statement), WORDS)
     assert found == (Trait("strengths", statement, quote) if is_kept else None)
 
 

@@ -5,6 +5,7 @@ Runs as a process of its own, as `assets` does, and writes one JSON object (`Sug
     python -m reveries.llm.model_suggestion
 """
 
+import shutil
 import sys
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,8 +24,10 @@ from reveries.protocol import SuggestedModel
 
 def suggest_model(cores: int, free_bytes: int, folder: Path | None = None) -> SuggestedModel:
     """For a machine of so much. Asks publishers only where nothing is on the disk; a silent one takes five seconds."""
-    here = models_here(folder or find_models_folder())
-    wanted = [] if best_here(here) else [asset(name) for name in models_to_ask_for(free_bytes, cores)]
+    place = folder or find_models_folder()
+    here, room_bytes = models_here(place), _free_disk_bytes(place)
+    suiting = [] if best_here(here) else [asset(name) for name in models_to_ask_for(free_bytes, cores)]
+    wanted = [one for one in suiting if one.size_bytes <= room_bytes]  # Nobody says yes to what has no room.
     published = _published_names(wanted)
     found = suggest(free_bytes, cores, here, published)
     return SuggestedModel(
@@ -37,6 +40,11 @@ def suggest_model(cores: int, free_bytes: int, folder: Path | None = None) -> Su
         free_bytes=free_bytes,
         silent=sorted(_publishers(wanted) - _publishers([one for one in wanted if one.name in published])),
     )
+
+
+def _free_disk_bytes(folder: Path) -> int:
+    """Where `folder` is, or will be."""
+    return shutil.disk_usage(next(one for one in (folder, *folder.absolute().parents) if one.exists())).free
 
 
 def _published_names(wanted: Sequence[Asset]) -> Collection[str]:

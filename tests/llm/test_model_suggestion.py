@@ -1,8 +1,10 @@
 """Who is asked for a model, what counts as an answer, and what a machine is then told."""
 
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -44,6 +46,15 @@ def test_a_strong_machine_hears_of_the_large_model_and_a_weak_one_does_not(serve
     found = suggest_model(*WEAK, tmp_path)
     assert (found.model, found.larger) == (SMALL, "")
     assert len(server.ranges) == 3, "what does not suit the machine was asked for"
+
+
+def test_a_model_that_the_disk_has_no_room_for_is_not_offered(
+    server: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=499))
+    found = suggest_model(*STRONG, tmp_path / "not" / "there" / "yet")
+    assert (found.model, found.larger, found.silent) == (SMALL, "", [])
+    assert len(server.ranges) == 1
 
 
 def test_nobody_is_asked_where_a_model_is_here(server: Publisher, tmp_path: Path) -> None:

@@ -184,7 +184,8 @@ def about_self_of(answer: SelfAnswer, words: str, asker: Asker) -> SelfAnswer:
     """`answer`, checked: what of it has a name or a number that neither the owner's `words` nor the self-model have is
     left out, and facts that are mostly made of other words than the owner's."""
     told = [*read_by(asker), words]
-    facts = [fact for fact in answer.owner_facts if is_supported(fact.replace(asker.owner, ""), words)]
+    name = re.compile(rf"\b{re.escape(asker.owner)}\b" if asker.owner else r"(?!)")
+    facts = [fact for fact in answer.owner_facts if is_supported(name.sub("", fact), words)]
 
     def every(texts: Iterable[str]) -> list[str]:
         return [kept for text in texts if (kept := grounded(text, told))]

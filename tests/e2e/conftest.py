@@ -13,7 +13,6 @@ import pytest
 from reveries.config import Home
 from tests.e2e.living import Living
 
-
 _HERE = Path(__file__).parent
 
 

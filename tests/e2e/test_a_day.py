@@ -26,7 +26,9 @@ def _turns_on_disk(database: Path) -> list[tuple[str, str, int]]:
         connection.close()
 
 
-@pytest.mark.requirement("R-1", "R-3", "R-4", "R-5", "R-6", "R-88", "R-89", "R-92", "R-99", "R-102", "R-106", "R-154", "R-163")
+@pytest.mark.requirement(
+    "R-1", "R-3", "R-4", "R-5", "R-6", "R-88", "R-89", "R-92", "R-99", "R-102", "R-106", "R-154", "R-163"
+)
 async def test_a_mind_wakes_talks_consolidates_on_the_owners_word_sleeps_and_remembers(living: Living) -> None:
     await living.wake()
     async with living.client() as client:

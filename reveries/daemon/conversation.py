@@ -29,10 +29,10 @@ from reveries.daemon.replying import ReplyGeneration, ReplyStop
 from reveries.daemon.talk_style import TalkStyle, style_for
 from reveries.daemon.token_counts import TokenCounts
 from reveries.daemon.turn import (
+    ConversationHost,
     PreparedTurn,
     ReplyDraft,
     ReplyWatch,
-    Surroundings,
     TalkState,
     TurnEvents,
     TurnResult,
@@ -68,7 +68,7 @@ class Conversation:
         model: ChatModel,
         clock: Clock,
         settings: Settings,
-        surroundings: Surroundings,
+        host: ConversationHost,
         new_watch: Callable[[], ReplyWatch],
         danger: Danger | None = None,
         tier: Callable[[], Tier] = lambda: Tier.SMALL,
@@ -78,7 +78,7 @@ class Conversation:
         self._tokens = TokenCounts(model)
         self._clock = clock
         self.settings = settings
-        self._surroundings = surroundings
+        self._host = host
         self._new_watch = new_watch
         self.danger = danger or Danger()
         self._tier = tier
@@ -227,7 +227,7 @@ class Conversation:
         self._turns_under_way += 1
         try:
             if not self.is_over:
-                self._surroundings.conversation_began()
+                self._host.conversation_began()
             # Before anything that can fail: no model, disk, queue or budget stands between these words and the help.
             if (text := await self.danger.help_for(words, self.settings.crisis)) is not None:
                 events.help(text)
@@ -248,7 +248,7 @@ class Conversation:
         finally:
             self._turns_under_way -= 1
             if self._state.is_resting and not self.has_words and not self.is_over:
-                self._surroundings.nothing_was_said()
+                self._host.nothing_was_said()
 
     async def stop_reply(self, why: str) -> None:
         """End the reply that is being made, or was to be made for words that are stored; what was said so far is kept
@@ -309,12 +309,12 @@ class Conversation:
         reached(Step.WORDS_STORED)
         events.stored("words", owner_turn.id)
         reached(Step.WORDS_TOLD)
-        self._surroundings.turn_stored(owner_turn)
+        self._host.turn_stored(owner_turn)
         context = self._recall_context(words)
         recall = await self._recall(words, context)
         silence = self._memory.silence_before(owner_turn)
         sent_now = await self._prepare(words, context, recall, events, silence)
-        by_thought = bool(sent_now.thought) and self._surroundings.is_recent_thought_tainted()
+        by_thought = bool(sent_now.thought) and self._host.is_recent_thought_tainted()
         self._keep_for_looking(words, sent_now)
         draft = ReplyDraft()
         await may_hang(HangPlace.REPLY)
@@ -334,7 +334,7 @@ class Conversation:
             reached(Step.EXCHANGE_STORED)
             events.stored("exchange", reply_turn.id)
             reached(Step.EXCHANGE_TOLD)
-            self._surroundings.turn_stored(reply_turn)
+            self._host.turn_stored(reply_turn)
             one = sent_exchange(sent_now.asked, sent_now.recalled_turn_ids, sent_now.recalled, owner_turn, reply_turn)
             self._state.exchanges = (*self._state.exchanges, *await self._tokens.recounted([one]))
         return TurnResult.timed(owner_turn, reply_turn, draft, began, self._clock.monotonic())
@@ -363,7 +363,7 @@ class Conversation:
         told = await self._fit_told(recall)
         if recall is not None:
             events.recalled(recall, told)
-        thought = self._surroundings.recent_thought()
+        thought = self._host.recent_thought()
         read_words = await self._cut_to_fit(words)
         notes, beside = split_notes(read_words, told) if self._style.asks_from_notes else ("", told)
         recalled = messages_before_words(self._state.exchanges, beside, context.now, thought, silence)
@@ -382,7 +382,7 @@ class Conversation:
         try:
             await may_hang(HangPlace.REST)
             await self._memory.rest_conversation(self.conversation_id)
-            await self._surroundings.conversation_rested(self.conversation_id)
+            await self._host.conversation_rested(self.conversation_id)
         except BaseException:
             # It comes to rest when that can be stored: without its rest nothing would be thought any more.
             self._state.is_resting = False
@@ -464,7 +464,7 @@ class Conversation:
             context_tokens=self._model.context_tokens,
         )
         if folded:
-            await self._surroundings.turns_folded()
+            await self._host.turns_folded()
             log.info("conversation.folded", exchanges=folded)
         return folded
 
@@ -487,7 +487,7 @@ class Conversation:
         )
         await ReplyGeneration(self._model, self._clock, self._new_watch(), draft, events).speak(prompt, self._stop)
         if draft.verdict is not None and not draft.is_off_record:
-            await self._surroundings.reply_tripped(draft.verdict, draft.text)
+            await self._host.reply_tripped(draft.verdict, draft.text)
         return messages
 
     def _system(self, summary: str | None = None) -> str:

@@ -11,14 +11,17 @@ from datetime import UTC, datetime
 from apscheduler.triggers.interval import IntervalTrigger
 
 from reveries.config import Home, Settings
-from reveries.daemon.app import children, jobs_of, join
+from reveries.daemon.app import children, jobs_of
 from reveries.daemon.embedders import Embedding
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.meanings import Meanings
 from reveries.daemon.mind import Mind
+from reveries.daemon.mind_builder import build_mind, load_guards
+from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.models import Models
 from reveries.daemon.recovery import supervise
 from reveries.daemon.schedule import Schedule, ScheduledJob
+from reveries.daemon.settings_in_force import SettingsInForce
 from reveries.daemon.turn import TurnResult
 from reveries.db.opening import open_database
 from reveries.llm.answer_counts import AnswerCounts
@@ -92,7 +95,7 @@ async def living(
         parts = _Chosen(owner_name, first_id, local or embedder or WordEmbedder(), local)
         mind, meanings = await _mind(home, model, clock, settings, ledger, parts)
         every = IntervalTrigger(minutes=5, start_date=datetime(2020, 1, 1, tzinfo=UTC), timezone=UTC)
-        jobs = jobs_of(mind) if all_jobs else [ScheduledJob("deep_sleep", every, mind.consolidate_if_due)]
+        jobs = jobs_of(mind) if all_jobs else [ScheduledJob("deep_sleep", every, mind.sleep.consolidate_if_due)]
         schedule = Schedule(database, clock, jobs)
         async with asyncio.TaskGroup() as tasks:
             supervised = children(mind, schedule, meanings)
@@ -157,9 +160,8 @@ async def _mind(
     memory = Memory(parts)
     await memory.hydrate()
     journal = SafetyJournal(database, clock)
-    mind = Mind(
-        settings=settings,
-        config_file=home.config,
+    mind_parts = MindParts(
+        in_force=SettingsInForce(home.config, settings),
         home=home,
         clock=clock,
         database=database,
@@ -172,7 +174,8 @@ async def _mind(
         lag=LoopLag(clock),
     )
     meanings = Meanings(models.embedding.bare)
-    await join(mind, meanings, random.Random(clock.now()))  # Of another life, other names.
+    guards = await load_guards(models, meanings)
+    mind = build_mind(mind_parts, guards, random.Random(clock.now()))  # Of another life, other names.
     await mind.conversation.open()
     await mind.thinking.restore()
     return mind, meanings

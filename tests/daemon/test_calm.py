@@ -59,4 +59,4 @@ async def test_what_is_said_is_true_of_the_mind_and_what_is_not_known_is_left_ou
         assert known.turns == 2
         given = ambient_text(known, (), ("Moss is patient.",))
         assert given.kind is AmbientKind.TIME
-        assert mind.sources.is_running_normally()
+        assert mind.health.is_running_normally

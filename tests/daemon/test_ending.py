@@ -85,7 +85,9 @@ async def test_a_disk_that_fails_in_the_last_sleep_is_not_asked_for_a_backup(hom
         mind = life.mind
         ending = Ending()
         ending.ask(politely=True)
-        mind.tell_state = lambda state, detail: _fails(life, lost) if state == "consolidating" else None
+        mind.events.state_changed.subscribe(
+            lambda state, detail: _fails(life, lost) if state == "consolidating" else None
+        )
         await clock.drive(wind_down(mind, ending))
     assert mind.database.is_lost
     assert not list(home.backups.glob("*.db"))

@@ -47,7 +47,7 @@ async def test_it_is_looked_at_once_a_minute_and_told_when_it_changed(home: Home
     clock = PatientClock(NOON)
     power = Power(clock, lambda: next(answers))
     told: list[tuple[float, bool]] = []
-    power.when_changed = lambda: told.append((clock.now() - NOON, power.is_on_battery))
+    power.changed.subscribe(lambda: told.append((clock.now() - NOON, power.is_on_battery)))
     home.create()
     database = await open_database(home.path / "memory.db", home.backups)
     await clock.watch(database)

@@ -38,7 +38,7 @@ def look_for(vitals: Vitals, seconds: float) -> None:
 async def test_a_part_that_works_and_does_not_get_on_is_named_and_told_of_once_its_patience_is_over() -> None:
     pulse, changes = Pulse(), list[list[str]]()
     vitals = watching(THINKING, pulse)
-    vitals.when_changed = lambda: changes.append(vitals.problems())
+    vitals.changed.subscribe(lambda: changes.append(vitals.problems()))
     with pulse.at_work(), structlog.testing.capture_logs() as lines:
         look_for(vitals, vitals.patience_seconds - 4 * LOOK_SECONDS)
         assert (vitals.hung, vitals.problems()) == ([], [])

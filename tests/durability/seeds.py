@@ -286,9 +286,9 @@ SEEDS = (
     Seed("a turn is recalled for without its mood", "daemon/conversation.py",
          "            mood=infer_mood(words),\n", "", "tests/daemon/test_conversation.py"
          "::test_a_turn_pauses_thinking_recalls_by_mood_and_time_asks_and_stores_in_this_order"),
-    Seed("thinking goes on while words are answered", "daemon/mind.py",
-         "    def conversation_began(self) -> None:\n        self.monologue.pause()\n",
-         "    def conversation_began(self) -> None:\n", "tests/daemon/test_handing_over.py"
+    Seed("thinking goes on while words are answered", "daemon/activity.py",
+         '        """A word of the owner came."""\n        self._monologue.pause()\n',
+         '        """A word of the owner came."""\n', "tests/daemon/test_handing_over.py"
          "::test_a_word_ends_a_thought_is_answered_with_it_in_mind_and_thought_about_when_the_talk_rests"),
     Seed("what is looked for counts as remembered", "memory/memory.py",
          "mood=infer_mood(query), limit=limit)\n        return self.recall(query, vector, context)\n",

@@ -7,7 +7,7 @@ for the reply; `Stored` after COMMIT, never before. A client that vanishes does 
 import asyncio
 import contextlib
 import math
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 
 import structlog
 
@@ -43,7 +43,7 @@ from reveries.errors import ModelError, ReveriesError, StorageLostError
 from reveries.gates import Gate, inherited
 from reveries.llm.base import ChatMessage, ChatModel, Prompt, Role
 from reveries.llm.tier import Tier
-from reveries.memory.conversations import OpenConversation
+from reveries.memory.conversations import MAIN_CHANNEL, OpenConversation
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext
 from reveries.memory.sleep.encoding import infer_mood
@@ -72,6 +72,7 @@ class Conversation:
         new_watch: Callable[[], ReplyWatch],
         danger: Danger | None = None,
         tier: Callable[[], Tier] = lambda: Tier.SMALL,
+        channel: str = MAIN_CHANNEL,
     ) -> None:
         self._memory = memory
         self._model = model
@@ -82,6 +83,7 @@ class Conversation:
         self._new_watch = new_watch
         self.danger = danger or Danger()
         self._tier = tier
+        self.channel = channel
         self._stop = ReplyStop()
         """Of the turn under way."""
         self._turns_under_way = 0
@@ -131,7 +133,7 @@ class Conversation:
         new_after_seconds = self.settings.conversation.new_after_hours * 3600
         if self._clock.monotonic() - self._state.chosen_monotonic < new_after_seconds:
             return
-        opened = await self._memory.open_conversation(new_after_seconds)
+        opened = await self._memory.open_conversation(new_after_seconds, self.channel)
         if opened.id != self._state.conversation_id:
             await self._hold_opened(opened)
 
@@ -140,7 +142,7 @@ class Conversation:
         async with self._turn_lock:
             await may_hang(HangPlace.BETWEEN_TURNS)
             await self._leave_conversation()
-            await self._hold_opened(await self._memory.begin_conversation(), is_chosen=True)
+            await self._hold_opened(await self._memory.begin_conversation(self.channel), is_chosen=True)
 
     async def go_back_to(self, conversation_id: str) -> None:
         """Let this conversation rest, and go on with an earlier one (the owner's word). Raises NotFoundError."""
@@ -367,7 +369,8 @@ class Conversation:
         read_words = await self._cut_to_fit(words)
         notes, beside = split_notes(read_words, told) if self._style.asks_from_notes else ("", told)
         recalled = messages_before_words(self._state.exchanges, beside, context.now, thought, silence)
-        if folded := await self._make_room(f"{notes}{read_words}", recalled):
+        asked = (ChatMessage("user", f"{notes}{read_words}"), *recalled)
+        if folded := await self._fold(self._room_tokens - await self._tokens.of_messages(asked)):
             recalled = messages_before_words(self._state.exchanges, beside, context.now, thought, silence)
         return PreparedTurn(context, recall, tuple(told), thought, silence, read_words, notes, recalled, folded)
 
@@ -443,18 +446,13 @@ class Conversation:
         room = self._room_tokens - self._style.recalled_tokens - 2 * _SAFETY_TOKENS
         return await self._tokens.cut(words, room - await self._tokens.of(self._system()))
 
-    async def _make_room(self, asked: str, recalled: Sequence[ChatMessage]) -> int:
-        """Fold the history when the prompt would be over the model's context; how many exchanges were folded."""
-        return await self._fold(
-            self._room_tokens - await self._tokens.of_messages((ChatMessage("user", asked), *recalled))
-        )
-
     @property
     def _room_tokens(self) -> int:
         """What a prompt may take."""
         return self._model.context_tokens - self.settings.llm.limits.reply_tokens - _SAFETY_TOKENS
 
     async def _fold(self, limit_tokens: int) -> int:
+        """Fold the history where it would be over so many tokens; how many exchanges were folded."""
         folded = await fold_to_fit(
             self._memory,
             self._tokens,

@@ -3,35 +3,33 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterator
-from typing import Final
 
 from reveries.daemon.conversation import Conversation
-
-MAIN: Final = "chat"
-"""The plain chat, which is always there."""
+from reveries.memory.conversations import MAIN_CHANNEL
 
 
 class ConversationRegistry:
-    """The conversations of this mind by name. Who waits for silence waits for all of them."""
+    """The conversations of this mind by channel. Who waits for silence waits for all of them."""
 
     def __init__(self) -> None:
         self._conversations: dict[str, Conversation] = {}
 
-    def add(self, name: str, conversation: Conversation) -> None:
-        """Raises ValueError where the name is taken."""
-        if name in self._conversations:
-            raise ValueError(f"There is a conversation {name!r} already.")
-        self._conversations[name] = conversation
+    def add(self, conversation: Conversation) -> None:
+        """Raises ValueError where its channel has one."""
+        if conversation.channel in self._conversations:
+            raise ValueError(f"There is a conversation in {conversation.channel!r} already.")
+        self._conversations[conversation.channel] = conversation
 
-    def __getitem__(self, name: str) -> Conversation:
-        return self._conversations[name]
+    def __getitem__(self, channel: str) -> Conversation:
+        return self._conversations[channel]
 
     def __iter__(self) -> Iterator[Conversation]:
         return iter(self._conversations.values())
 
     @property
     def main(self) -> Conversation:
-        return self._conversations[MAIN]
+        """The plain chat."""
+        return self._conversations[MAIN_CHANNEL]
 
     @property
     def is_talking(self) -> bool:
@@ -76,8 +74,8 @@ class ConversationRegistry:
     async def wait_until_quiet(self, seconds: float) -> None:
         """Wait until no turn is under way, `seconds` at most."""
         async with asyncio.TaskGroup() as tasks:
-            for name, one in self._conversations.items():
-                tasks.create_task(one.wait_until_quiet(seconds), name=f"wait-for-{name}")
+            for channel, one in self._conversations.items():
+                tasks.create_task(one.wait_until_quiet(seconds), name=f"wait-for-{channel}")
 
     @contextlib.asynccontextmanager
     async def held(self) -> AsyncIterator[None]:

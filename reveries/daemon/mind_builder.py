@@ -12,7 +12,7 @@ from reveries.daemon.backup_keeper import BackupKeeper
 from reveries.daemon.calendars import Calendar
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.conversation_host import MindAsHost
-from reveries.daemon.conversation_registry import MAIN, ConversationRegistry
+from reveries.daemon.conversation_registry import ConversationRegistry
 from reveries.daemon.danger import Danger
 from reveries.daemon.health import Health
 from reveries.daemon.meanings import Meanings
@@ -83,7 +83,7 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
     host = MindAsHost(
         parts, conversations=conversations, monologue=monologue, sleep=sleep, activity=activity, events=events
     )
-    conversations.add(MAIN, _build_conversation(parts, host, guards))
+    conversations.add(_build_conversation(parts, host, guards))
     mind = Mind(
         **vars(parts),
         events=events,

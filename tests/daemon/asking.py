@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar, cast, overload
 
 from reveries import protocol
-from reveries.daemon.conversation_registry import MAIN, ConversationRegistry
+from reveries.daemon.conversation_registry import ConversationRegistry
 from reveries.daemon.mind import Mind
 from reveries.daemon.requests.clients import AttachedClients, DetachedTasks
 from reveries.daemon.requests.dispatch import RequestDispatcher
@@ -81,6 +81,6 @@ def storage_is_kept(error: StorageLostError) -> None:
 
 def _parts(talk: "Talk") -> dict[str, object]:
     conversations = ConversationRegistry()
-    conversations.add(MAIN, talk.conversation)
+    conversations.add(talk.conversation)
     parts = {"memory": talk.memory, "conversation": talk.conversation, "clock": talk.clock}
     return {**parts, "conversations": conversations}

@@ -20,29 +20,29 @@ from reveries import __version__
 from reveries.api_keys import known_secrets
 from reveries.clock import Clock
 from reveries.config import Home, Settings
+from reveries.daemon.battery import on_battery
 from reveries.daemon.embedders import wait_for_embedder
-from reveries.daemon.ending import Ending, wind_down
 from reveries.daemon.forgetting import scrub_after_restore
-from reveries.daemon.heap import give_back_free_memory
 from reveries.daemon.home_files import clear_broken_off
-from reveries.daemon.instance import hold_lock, listening_socket
 from reveries.daemon.logs import log_to
 from reveries.daemon.loop_lag import LoopLag, tell_of_hang
-from reveries.daemon.meanings import Meanings
 from reveries.daemon.mind import Mind
 from reveries.daemon.mind_builder import build_mind, load_guards
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.models import Models, build_models, longest_call_seconds
-from reveries.daemon.notify import tell_at_length
-from reveries.daemon.power import on_battery
+from reveries.daemon.process_memory import give_back_free_memory
 from reveries.daemon.recovery import live_with_recovery, supervise
 from reveries.daemon.requests.clients import AttachedClients, DetachedTasks
 from reveries.daemon.requests.dispatch import RequestDispatcher
 from reveries.daemon.safe_mode import calmed, require_memory, safe_mode_sentence, safe_models, why_after_crashes
 from reveries.daemon.schedule import Schedule, ScheduledJob
+from reveries.daemon.sentence_embedding import SentenceEmbeddings
 from reveries.daemon.server import Server
+from reveries.daemon.service_manager import tell_at_length
 from reveries.daemon.settings_in_force import SettingsInForce
-from reveries.daemon.vitals import BACKUP, LIGHT_SLEEP, REPLY, REST, SCHEDULE, STORAGE, THINKING
+from reveries.daemon.shutdown import Ending, wind_down
+from reveries.daemon.single_instance import hold_lock, listening_socket
+from reveries.daemon.watchdog import BACKUP, LIGHT_SLEEP, REPLY, REST, SCHEDULE, STORAGE, THINKING
 from reveries.db.database import Database
 from reveries.db.failpoints import Step, reached
 from reveries.db.opening import open_database
@@ -58,7 +58,7 @@ from reveries.wakes import begin, came_to_its_end
 log = structlog.get_logger("daemon")
 
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
-_IN_SAFE_MODE = frozenset({"erased-again", "conversation", "room", "schedule", "loop-lag", "vitals"})
+_IN_SAFE_MODE = frozenset({"erased-again", "conversation", "room", "schedule", "loop-lag", "watchdog"})
 """The children that run then. What was erased stays so, also after an old copy was put back."""
 
 
@@ -155,7 +155,7 @@ async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, endi
             read_power=on_battery,
             safe_because=safe_because,
         )
-        meanings = Meanings(models.embedding.bare)
+        meanings = SentenceEmbeddings(models.embedding.bare)
         guards = await load_guards(models, meanings)
         mind = build_mind(parts, guards, random.Random())  # Chance for thoughts and waits, not for secrets.
         await mind.conversation.open()
@@ -191,7 +191,7 @@ def _build_memory(
     )
 
 
-async def _run_mind(mind: Mind, listener: socket.socket, meanings: Meanings, ending: Ending) -> None:
+async def _run_mind(mind: Mind, listener: socket.socket, meanings: SentenceEmbeddings, ending: Ending) -> None:
     try:
         async with asyncio.TaskGroup() as tasks:
             await _start_tasks(mind, listener, tasks, ending, meanings)
@@ -209,7 +209,7 @@ async def _run_mind(mind: Mind, listener: socket.socket, meanings: Meanings, end
 
 
 async def _start_tasks(
-    mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, ending: Ending, meanings: Meanings
+    mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, ending: Ending, meanings: SentenceEmbeddings
 ) -> None:
     """Start every long task; return when clients can connect. The socket is essential, the rest is supervised."""
 
@@ -253,7 +253,7 @@ async def _supervise_child(name: str, child: Callable[[], Awaitable[None]], mind
             raise
 
 
-def children(mind: Mind, schedule: Schedule, meanings: Meanings) -> dict[str, Callable[[], Awaitable[None]]]:
+def children(mind: Mind, schedule: Schedule, meanings: SentenceEmbeddings) -> dict[str, Callable[[], Awaitable[None]]]:
     """What is supervised, by name: all that may fail without taking the mind with it."""
     talk, thought = mind.conversation, mind.monologue
 
@@ -263,9 +263,9 @@ def children(mind: Mind, schedule: Schedule, meanings: Meanings) -> dict[str, Ca
     pulses = {THINKING: thought.pulse, SCHEDULE: schedule.pulse, STORAGE: mind.database.pulse}
     pulses |= {REPLY: talk.reply_pulse, REST: talk.pulse}
     for name, pulse in pulses.items():
-        mind.vitals.watch(name, pulse)
-    mind.vitals.watch(LIGHT_SLEEP, mind.memory.light_sleep_pulse, is_waited_for=True)
-    mind.vitals.watch(BACKUP, mind.database.copy_pulse, is_waited_for=True)
+        mind.watchdog.watch(name, pulse)
+    mind.watchdog.watch(LIGHT_SLEEP, mind.memory.light_sleep_pulse, is_waited_for=True)
+    mind.watchdog.watch(BACKUP, mind.database.copy_pulse, is_waited_for=True)
     return {
         "warm-up": mind.sleep.warm_up,
         "leftovers": mind.sleep.take_up_leftovers,
@@ -283,7 +283,7 @@ def children(mind: Mind, schedule: Schedule, meanings: Meanings) -> dict[str, Ca
         "reembedding": lambda: mind.memory.reembedding.run(is_occupied),
         "loop-lag": mind.lag.run,
         "meanings": meanings.run,
-        "vitals": lambda: mind.vitals.run(mind.clock),
+        "watchdog": lambda: mind.watchdog.run(mind.clock),
     }
 
 

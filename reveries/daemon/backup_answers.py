@@ -7,8 +7,8 @@ from reveries import protocol
 from reveries.clock import Clock
 from reveries.config import Home, Settings
 from reveries.daemon.backup_keeper import make_copy
-from reveries.daemon.instance import hold_lock
 from reveries.daemon.mind import Mind
+from reveries.daemon.single_instance import hold_lock
 from reveries.db.backups import Backup, Looked, Tell, backups_in, find_backup, look_at, put_back
 from reveries.db.opening import open_database
 

@@ -22,10 +22,10 @@ from reveries.daemon.chat_context import (
     split_notes,
     system_text,
 )
-from reveries.daemon.danger import Danger
-from reveries.daemon.history import carried_exchanges, fold_to_fit, rest_limit_tokens, sent_exchange
+from reveries.daemon.chat_history import carried_exchanges, fold_to_fit, rest_limit_tokens, sent_exchange
+from reveries.daemon.crisis_help import Danger
 from reveries.daemon.last_turns import LastTurn, LastTurns
-from reveries.daemon.replying import ReplyGeneration, ReplyStop
+from reveries.daemon.reply_generation import ReplyGeneration, ReplyStop
 from reveries.daemon.talk_style import TalkStyle, style_for
 from reveries.daemon.token_counts import TokenCounts
 from reveries.daemon.turn import (

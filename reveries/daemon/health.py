@@ -1,9 +1,9 @@
 """What is degraded, in words for the owner."""
 
-from reveries.daemon.calendars import Calendar
+from reveries.daemon.calendar_watch import Calendar
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.room_keeper import RoomKeeper
-from reveries.daemon.vitals import Vitals
+from reveries.daemon.watchdog import Watchdog
 from reveries.db.backups import Looked
 
 _TRACES = (
@@ -15,10 +15,10 @@ _TRACES = (
 class Health:
     """Asks each part for its problems, and keeps those that a finished piece of work left."""
 
-    def __init__(self, parts: MindParts, *, room: RoomKeeper, vitals: Vitals, calendar: Calendar) -> None:
+    def __init__(self, parts: MindParts, *, room: RoomKeeper, watchdog: Watchdog, calendar: Calendar) -> None:
         self._parts = parts
         self._room = room
-        self._vitals = vitals
+        self._vitals = watchdog
         self._calendar = calendar
         self._changed_texts: tuple[str, ...] = ()
         self._no_backup = ""

@@ -4,17 +4,17 @@ from dataclasses import dataclass
 
 from reveries.daemon.activity import Activity
 from reveries.daemon.backup_keeper import BackupKeeper
+from reveries.daemon.battery import Power
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.conversation_registry import ConversationRegistry
 from reveries.daemon.health import Health
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
-from reveries.daemon.power import Power
 from reveries.daemon.room_keeper import RoomKeeper
 from reveries.daemon.sleep_control import SleepControl
 from reveries.daemon.thinking_control import Permission, ThinkingControl
-from reveries.daemon.thoughts import ThoughtsOfMemory
-from reveries.daemon.vitals import Vitals
+from reveries.daemon.thought_sources import MemoryThoughtSources
+from reveries.daemon.watchdog import Watchdog
 from reveries.memory.forgetting.forgetting import ForgetReport
 from reveries.monologue.loop import Monologue
 
@@ -26,11 +26,11 @@ class Mind(MindParts):
     events: MindEvents
     power: Power
     room: RoomKeeper
-    vitals: Vitals
+    watchdog: Watchdog
     health: Health
     backups: BackupKeeper
     permission: Permission
-    sources: ThoughtsOfMemory
+    sources: MemoryThoughtSources
     monologue: Monologue
     thinking: ThinkingControl
     conversations: ConversationRegistry

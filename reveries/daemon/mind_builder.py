@@ -9,24 +9,24 @@ import structlog
 
 from reveries.daemon.activity import Activity
 from reveries.daemon.backup_keeper import BackupKeeper
-from reveries.daemon.calendars import Calendar
+from reveries.daemon.battery import Power
+from reveries.daemon.calendar_watch import Calendar
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.conversation_host import MindAsHost
 from reveries.daemon.conversation_registry import ConversationRegistry
-from reveries.daemon.danger import Danger
+from reveries.daemon.crisis_help import Danger
 from reveries.daemon.health import Health
-from reveries.daemon.meanings import Meanings
 from reveries.daemon.mind import Mind
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.models import Models
-from reveries.daemon.power import Power
 from reveries.daemon.room_keeper import RoomKeeper
+from reveries.daemon.sentence_embedding import SentenceEmbeddings
 from reveries.daemon.sleep_control import SleepControl
 from reveries.daemon.thinking_control import Permission, ThinkingControl
-from reveries.daemon.thoughts import ThoughtsOfMemory
+from reveries.daemon.thought_sources import MemoryThoughtSources
 from reveries.daemon.turn import ConversationHost
-from reveries.daemon.vitals import Vitals
+from reveries.daemon.watchdog import Watchdog
 from reveries.llm.base import Role
 from reveries.monologue.loop import Monologue
 from reveries.safety.breaker import Breaker, Knowledge, ReplyBreaker
@@ -45,7 +45,7 @@ class Guards:
     danger: Danger
 
 
-async def load_guards(models: Models, meanings: Meanings) -> Guards:
+async def load_guards(models: Models, meanings: SentenceEmbeddings) -> Guards:
     """Texts are weighed by meaning only by the embedder on this machine that it was learned for: nothing is sent
     anywhere for it, and with another one the rules stand alone."""
     order, likeness = await asyncio.to_thread(load_word_order), await asyncio.to_thread(load_likeness)
@@ -58,14 +58,14 @@ async def load_guards(models: Models, meanings: Meanings) -> Guards:
 def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
     """A mind that is not running yet. Its plain chat is to be opened."""
     in_force, events, conversations = parts.in_force, MindEvents(), ConversationRegistry()
-    power, vitals = Power(parts.clock, parts.read_power), Vitals(parts.settings.llm)
+    power, watchdog = Power(parts.clock, parts.read_power), Watchdog(parts.settings.llm)
     room = RoomKeeper(parts.database, parts.clock, lambda: in_force.current.storage)
     calendar = Calendar(lambda: in_force.current.calendar, parts.database, parts.clock)
-    health = Health(parts, room=room, vitals=vitals, calendar=calendar)
+    health = Health(parts, room=room, watchdog=watchdog, calendar=calendar)
     permission = Permission(
         lambda: in_force.current, lambda: power.is_on_battery, parts.clock, no_room=room.why_to_rest
     )
-    sources = ThoughtsOfMemory(
+    sources = MemoryThoughtSources(
         memory=parts.memory,
         database=parts.database,
         journal=parts.journal,
@@ -77,9 +77,9 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
     )
     monologue = _build_monologue(parts, sources, permission, guards, chance)
     activity = Activity(
-        parts, conversations=conversations, monologue=monologue, events=events, sleep_pulse=vitals.sleep
+        parts, conversations=conversations, monologue=monologue, events=events, sleep_pulse=watchdog.sleep
     )
-    sleep = SleepControl(parts, monologue=monologue, activity=activity, room=room, vitals=vitals, events=events)
+    sleep = SleepControl(parts, monologue=monologue, activity=activity, room=room, watchdog=watchdog, events=events)
     host = MindAsHost(
         parts, conversations=conversations, monologue=monologue, sleep=sleep, activity=activity, events=events
     )
@@ -89,7 +89,7 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
         events=events,
         power=power,
         room=room,
-        vitals=vitals,
+        watchdog=watchdog,
         health=health,
         backups=BackupKeeper(parts, health),
         permission=permission,
@@ -107,7 +107,7 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
 
 
 def _build_monologue(
-    parts: MindParts, sources: ThoughtsOfMemory, permission: Permission, guards: Guards, chance: random.Random
+    parts: MindParts, sources: MemoryThoughtSources, permission: Permission, guards: Guards, chance: random.Random
 ) -> Monologue:
     settings, models = parts.settings, parts.models
     return Monologue(
@@ -154,7 +154,7 @@ def _subscribe(mind: Mind) -> None:
         mind.memory.reembedding.try_again()
 
     mind.power.changed.subscribe(mind.monologue.reconsider)
-    mind.vitals.changed.subscribe(notify_problems)
+    mind.watchdog.changed.subscribe(notify_problems)
     for listener in (notify_problems, mind.monologue.reconsider, try_embedding_again):
         mind.room.changed.subscribe(listener)
     mind.models.circuits.recovered.subscribe(try_provider_again)

@@ -2,7 +2,7 @@
 
 from reveries.daemon.backup_keeper import restore_notices
 from reveries.daemon.mind import Mind
-from reveries.daemon.when_to_sleep import sleep_question_notice
+from reveries.daemon.sleep_pressure import sleep_question_notice
 from reveries.monologue.ports import ThoughtState
 
 

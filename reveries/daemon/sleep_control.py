@@ -9,9 +9,9 @@ from reveries.daemon.activity import Activity
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.room_keeper import RoomKeeper
-from reveries.daemon.vitals import Vitals
+from reveries.daemon.sleep_pressure import SleepPressure, why_sleep_is_due
+from reveries.daemon.watchdog import Watchdog
 from reveries.daemon.watched_model import WatchedModel
-from reveries.daemon.when_to_sleep import SleepPressure, why_sleep_is_due
 from reveries.errors import BudgetExceededError
 from reveries.memory.sleep.consolidation import DeepSlept
 from reveries.memory.sleep.light_sleep import LightSlept
@@ -38,7 +38,7 @@ class SleepControl:
         monologue: Monologue,
         activity: Activity,
         room: RoomKeeper,
-        vitals: Vitals,
+        watchdog: Watchdog,
         events: MindEvents,
     ) -> None:
         self._parts = parts
@@ -47,7 +47,7 @@ class SleepControl:
         self._monologue = monologue
         self._activity = activity
         self._room = room
-        self._pulse = vitals.sleep
+        self._pulse = watchdog.sleep
         self._events = events
         self._last_pass_ended = Deadline.after(0, self._clock)
         self._time_is_due = Deadline()  # When time is to do all its work again; of an earlier life nobody knows.

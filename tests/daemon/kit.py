@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 
 from reveries.config import Settings, load_settings
-from reveries.daemon.calendars import Calendar
+from reveries.daemon.calendar_watch import Calendar
 from reveries.daemon.chat_context import PromptMemory
 from reveries.daemon.conversation import Conversation
-from reveries.daemon.danger import Danger
-from reveries.daemon.thoughts import ThoughtsOfMemory
+from reveries.daemon.crisis_help import Danger
+from reveries.daemon.thought_sources import MemoryThoughtSources
 from reveries.llm.base import Embedder
 from reveries.llm.scripted import Script, ScriptedModel
 from reveries.llm.tier import Tier
@@ -107,10 +107,10 @@ class Talk:
         return events
 
 
-def thoughts_of(talk: Talk) -> ThoughtsOfMemory:
+def thoughts_of(talk: Talk) -> MemoryThoughtSources:
     """Of the memory that `talk` talks with, beside the conversation."""
     database = talk.memory.conversations._store.database
-    return ThoughtsOfMemory(
+    return MemoryThoughtSources(
         memory=talk.memory,
         database=database,
         journal=SafetyJournal(database, talk.clock),

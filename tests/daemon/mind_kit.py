@@ -14,13 +14,13 @@ from reveries.config import Home, Settings
 from reveries.daemon.app import children, jobs_of
 from reveries.daemon.embedders import Embedding
 from reveries.daemon.loop_lag import LoopLag
-from reveries.daemon.meanings import Meanings
 from reveries.daemon.mind import Mind
 from reveries.daemon.mind_builder import build_mind, load_guards
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.models import Models
 from reveries.daemon.recovery import supervise
 from reveries.daemon.schedule import Schedule, ScheduledJob
+from reveries.daemon.sentence_embedding import SentenceEmbeddings
 from reveries.daemon.settings_in_force import SettingsInForce
 from reveries.daemon.turn import TurnResult
 from reveries.db.opening import open_database
@@ -39,7 +39,7 @@ from tests.fakes.clock import HandClock
 from tests.fakes.patient_clock import PatientClock
 from tests.memory.kit import WordEmbedder
 
-_LEFT_OUT = ("warm-up", "loop-lag", "room", "vitals", "records")
+_LEFT_OUT = ("warm-up", "loop-lag", "room", "watchdog", "records")
 """What an older version wrote down, no mind here has. Compiling takes real seconds; the lag of a clock that is turned
 by hand says nothing; looks every few seconds would be most of a simulated month: a test of a full disk looks itself,
 and whether a part hangs is seen every minute."""
@@ -105,7 +105,7 @@ async def living(
                 if name not in _LEFT_OUT
             ]
             if isinstance(clock, PatientClock):
-                running.append(tasks.create_task(_nothing_hangs(mind, clock), name="vitals"))
+                running.append(tasks.create_task(_nothing_hangs(mind, clock), name="watchdog"))
             yield Living(mind, model, clock)
             for task in running:
                 task.cancel()
@@ -117,8 +117,8 @@ async def living(
 async def _nothing_hangs(mind: Mind, clock: HandClock) -> None:
     """Whatever a test lets happen, no part of the mind may be told of as hanging (B7)."""
     while True:
-        mind.vitals.look(_LOOK_SECONDS)
-        assert mind.vitals.hung == []
+        mind.watchdog.look(_LOOK_SECONDS)
+        assert mind.watchdog.hung == []
         await clock.sleep(_LOOK_SECONDS)
 
 
@@ -132,7 +132,7 @@ class _Chosen:
 
 async def _mind(
     home: Home, model: ScriptedModel, clock: HandClock, settings: Settings, ledger: Ledger, chosen: _Chosen
-) -> tuple[Mind, Meanings]:
+) -> tuple[Mind, SentenceEmbeddings]:
     database = ledger._database
     tier_results = await open_tier_results(database)
     provider, _, name = model.name.partition("/")
@@ -173,7 +173,7 @@ async def _mind(
         tier_results=tier_results,
         lag=LoopLag(clock),
     )
-    meanings = Meanings(models.embedding.bare)
+    meanings = SentenceEmbeddings(models.embedding.bare)
     guards = await load_guards(models, meanings)
     mind = build_mind(mind_parts, guards, random.Random(clock.now()))  # Of another life, other names.
     await mind.conversation.open()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from reveries.config import Home, Settings
-from reveries.daemon.surfacing import ASSOCIATION_SECONDS
+from reveries.daemon.spontaneous_recall import ASSOCIATION_SECONDS
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.monologue.wandering import quiet_stretches

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from reveries.config import Home, load_settings
-from reveries.daemon.danger import Danger
+from reveries.daemon.crisis_help import Danger
 from reveries.daemon.logs import log_to
 from reveries.errors import ModelUnavailableError
 from reveries.llm.scripted import ScriptedModel

@@ -16,7 +16,7 @@ import msgspec
 
 from reveries.clock import Clock
 from reveries.config import BudgetSettings, Home, RoleBudget, Settings, load_settings
-from reveries.daemon.danger import Danger
+from reveries.daemon.crisis_help import Danger
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.mind import Mind
 from reveries.daemon.mind_builder import Guards, build_mind

@@ -4,11 +4,11 @@ import msgspec
 
 from reveries import protocol
 from reveries.daemon.mind import Mind
+from reveries.daemon.model_probe import Prober, roles_named
 from reveries.daemon.models_overview import InUse, answer_frame, models_overview
-from reveries.daemon.probing import Prober, roles_named
 from reveries.daemon.requests.registry import Call, handles
-from reveries.daemon.tier_testing import TierTester
-from reveries.daemon.usage import usage_report
+from reveries.daemon.tier_test import TierTester
+from reveries.daemon.usage_report import usage_report
 from reveries.progress import ProgressCallback
 
 

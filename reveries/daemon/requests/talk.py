@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reveries import protocol
 from reveries.daemon.chat_context import PromptMemory
 from reveries.daemon.notices import attach_notices
-from reveries.daemon.replying import ReplyStop
+from reveries.daemon.reply_generation import ReplyStop
 from reveries.daemon.requests.frames import recalled_frame, said_turns
 from reveries.daemon.requests.registry import Call, handles
 from reveries.daemon.server import Session

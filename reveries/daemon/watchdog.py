@@ -17,7 +17,7 @@ import structlog
 from reveries.clock import Clock
 from reveries.config import LlmSettings
 from reveries.daemon.models import longest_call_seconds
-from reveries.daemon.notify import tell_service_manager
+from reveries.daemon.service_manager import tell_service_manager
 from reveries.notifier import Notifier
 from reveries.pulse import Pulse
 
@@ -53,7 +53,7 @@ _IN_WORDS: Final = {
 _CAN_DO_WITHOUT: Final = frozenset({BACKUP})
 """A mind that talks and thinks is not ended for it: the disk of the backups would hang in its next life, too."""
 
-log = structlog.get_logger("vitals")
+log = structlog.get_logger("watchdog")
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class _WatchedPart:
         return self.has_moved() or (self.pulse.is_at_work and not self.is_hung)
 
 
-class Vitals:
+class Watchdog:
     """`watch` each part, then `run`. `changed` is notified when one begins to hang, or gets on again."""
 
     def __init__(self, llm: LlmSettings) -> None:

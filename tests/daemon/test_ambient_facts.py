@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from reveries.config import Home, load_settings
-from reveries.daemon.calm import calm_data, mood_word, predicted
+from reveries.daemon.ambient_facts import calm_data, mood_word, predicted
 from reveries.llm.scripted import ScriptedModel
 from reveries.safety.ambient import AmbientKind, ambient_text
 from tests.daemon.mind_kit import NOON, living

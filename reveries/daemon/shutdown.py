@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from reveries.daemon.mind import Mind
-from reveries.daemon.notify import tell_at_length
+from reveries.daemon.service_manager import tell_at_length
 from reveries.errors import ReveriesError
 from reveries.progress import CountCallback
 

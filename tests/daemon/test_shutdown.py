@@ -7,8 +7,8 @@ import pytest
 
 from reveries.config import Home, load_settings
 from reveries.daemon.app import _supervise_child
-from reveries.daemon.ending import _SIGNAL_DEADLINE_SECONDS, Ending, wind_down
-from reveries.daemon.replying import ReplyStop
+from reveries.daemon.reply_generation import ReplyStop
+from reveries.daemon.shutdown import _SIGNAL_DEADLINE_SECONDS, Ending, wind_down
 from reveries.errors import AsleepError, StorageLostError
 from reveries.llm.base import Role
 from reveries.llm.scripted import Pause, ScriptedModel

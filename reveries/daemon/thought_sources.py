@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from reveries.clock import Clock
 from reveries.config import Settings
-from reveries.daemon.calendars import Calendar
-from reveries.daemon.calm import calm_data
+from reveries.daemon.ambient_facts import calm_data
+from reveries.daemon.calendar_watch import Calendar
 from reveries.daemon.chat_context import how_long_ago, local_time
 from reveries.daemon.owner_notes import OwnerNotes
-from reveries.daemon.surfacing import Surfacing
+from reveries.daemon.spontaneous_recall import Surfacing
 from reveries.daemon.thought_log import ThoughtLog
 from reveries.db.database import Database
 from reveries.db.failpoints import HangPlace, may_hang
@@ -49,7 +49,7 @@ _TALK_OCCUPIES_SECONDS = 12 * 3600.0
 """A conversation, however rich, is thought about no longer after its last word."""
 
 
-class ThoughtsOfMemory:
+class MemoryThoughtSources:
     """Gathers a thought's inputs from memory, and keeps what came of it."""
 
     def __init__(

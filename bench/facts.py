@@ -244,7 +244,7 @@ class Interview:
             model=self.model,
             clock=SystemClock(),
             settings=self.settings,
-            surroundings=Surrounding(memory),
+            host=Surrounding(memory),
             new_watch=lambda: ReplyBreaker(self.settings.circuit_breaker),
         )
         await conversation.open()

@@ -272,7 +272,7 @@ class OursArm:
             model=self.model,
             clock=self.clock,
             settings=self.settings,
-            surroundings=Surrounding(self.memory),
+            host=Surrounding(self.memory),
             new_watch=lambda: ReplyBreaker(self.settings.circuit_breaker),
         )
         await self.conversation.open()

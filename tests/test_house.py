@@ -373,7 +373,7 @@ def test_the_import_contracts_hold() -> None:
     [
         ("client/cli.py", "import numpy", "The client speaks only the protocol BROKEN"),
         ("client/cli.py", "import reveries.memory.model", "The client speaks only the protocol BROKEN"),
-        ("memory/sleep/decay.py", "import reveries.daemon.instance", "Layers point one way BROKEN"),
+        ("memory/sleep/decay.py", "import reveries.daemon.single_instance", "Layers point one way BROKEN"),
         ("memory/sleep/decay.py", "import time", "Pure kernels do no I/O BROKEN"),
         ("safety/verdict.py", "import reveries.memory.model", "Layers point one way BROKEN"),
         ("memory/store.py", "import ollama", "Only the daemon picks a provider BROKEN"),

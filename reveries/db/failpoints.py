@@ -66,7 +66,7 @@ class Step(StrEnum):
 
 
 class HangPlace(StrEnum):
-    """Where a part of the daemon may hang: one at least for each that is watched (reveries/daemon/vitals.py)."""
+    """Where a part of the daemon may hang: one at least for each that is watched (reveries/daemon/watchdog.py)."""
 
     THOUGHT = "hang-in-a-thought"
     REPLY = "hang-in-a-reply"

@@ -14,7 +14,14 @@ from reveries.errors import DiskFullError, ModelError, NotFoundError, StorageErr
 from reveries.llm.base import ChatModel, Embedder, Vector
 from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
-from reveries.memory.conversations import ConversationStore, OpenConversation, RecordedExchange, SpeakerNames, Thought
+from reveries.memory.conversations import (
+    MAIN_CHANNEL,
+    ConversationStore,
+    OpenConversation,
+    RecordedExchange,
+    SpeakerNames,
+    Thought,
+)
 from reveries.memory.correcting import REMEMBERED, Corrected, Corrections
 from reveries.memory.episode_hand import EpisodeHand
 from reveries.memory.forgetting.forgetting import Forgetting
@@ -234,13 +241,13 @@ class Memory:
 
     # --- what happens ------------------------------------------------------------------------------------------------
 
-    async def open_conversation(self, new_after_seconds: float) -> OpenConversation:
-        """Go on with the last conversation, or begin one after so long a rest."""
-        return await self.conversations.open(self._parts.clock.now(), new_after_seconds)
+    async def open_conversation(self, new_after_seconds: float, channel: str = MAIN_CHANNEL) -> OpenConversation:
+        """Go on with the last conversation of `channel`, or begin one after so long a rest."""
+        return await self.conversations.open(self._parts.clock.now(), new_after_seconds, channel)
 
-    async def begin_conversation(self) -> OpenConversation:
-        """Another conversation, now."""
-        return await self.conversations.begin(self._parts.clock.now())
+    async def begin_conversation(self, channel: str = MAIN_CHANNEL) -> OpenConversation:
+        """Another conversation of `channel`, now."""
+        return await self.conversations.begin(self._parts.clock.now(), channel)
 
     async def append_owner_turn(self, conversation_id: str, text: str) -> Turn:
         """Store the owner's words; committed when this returns."""

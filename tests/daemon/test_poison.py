@@ -52,10 +52,10 @@ async def test_inspecting_a_memory_shows_from_where_and_by_which_way_foreign_tex
     async with living(home, ScriptedModel(otherwise=Obedient()), PatientClock(NOON), settings()) as life:
         memory = life.mind.memory
         await memory.record_external("The choir sings on Sunday, says zq0001.", Origin.DOCUMENT)
-        await life.mind.light_sleep()
+        await life.mind.sleep.light_sleep()
         (document,) = memory.live.graph.episodes()
         await life.say("When does the choir sing?")
-        await life.mind.light_sleep()
+        await life.mind.sleep.light_sleep()
         (talk,) = [one for one in memory.live.graph.episodes() if one.conversation_id]
         (source,) = episode_frame(1, await memory.inspect(talk.id)).provenance
         assert (source.kind, source.origin, source.tainted) == ("conversation", "owner", True)

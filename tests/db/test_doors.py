@@ -269,7 +269,8 @@ def test_a_migration_gives_what_lost_its_taint_the_taint_of_what_it_is_made_of(t
         connection.executescript((Path(__file__).parent / "schemas" / "0006.sql").read_text(encoding="utf-8"))
         connection.execute("ATTACH ? AS made", (str(made),))
         for table in ("conversations", "raw_experiences", "turns", "episodes", "episode_sources", "claims"):
-            connection.execute(f"INSERT INTO main.{table} SELECT * FROM made.{table}")
+            columns = ", ".join(str(row[1]) for row in connection.execute(f"PRAGMA main.table_info({table})"))
+            connection.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM made.{table}")
         connection.execute("DROP TABLE model_tiers")
         connection.execute("PRAGMA user_version=6")
         connection.commit()
@@ -333,6 +334,7 @@ def as_schema_6(file: Path) -> None:
         for change_id, text in connection.execute("SELECT id, change_set FROM consolidation_changes").fetchall():
             connection.execute("UPDATE consolidation_changes SET change_set = ? WHERE id = ?", (_lost(text), change_id))
         connection.execute("DROP TABLE model_tiers")
+        connection.execute("ALTER TABLE conversations DROP COLUMN channel")
         connection.execute("PRAGMA user_version=6")
         connection.commit()
 

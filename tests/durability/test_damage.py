@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from reveries.config import load_settings
-from reveries.daemon.copying import make_copy
+from reveries.daemon.backup_keeper import make_copy
 from reveries.daemon.recovery import live_with_recovery
 from reveries.db.backups import backups_in, described, recover
 from reveries.db.failpoints import Step

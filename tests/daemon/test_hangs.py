@@ -27,7 +27,9 @@ LIVE = """
     from apscheduler.triggers.interval import IntervalTrigger
     from reveries.daemon import app, watchdog
     from reveries.daemon.__main__ import main
+    from tests.fakes.failpoints import arm_from_environment
 
+    arm_from_environment()
     watchdog.LOOK_SECONDS = 0.05
     watchdog.longest_call_seconds = lambda llm: 0.2
     watchdog.LEAST_PATIENCE_SECONDS = {patience}

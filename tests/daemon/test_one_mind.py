@@ -154,7 +154,7 @@ async def test_a_signal_ends_it_well_while_it_wakes_and_that_is_no_crash(number:
         async with provider() as asked:
             prepare(home, asked)
             hangs = f"REVERIES_FAILPOINT={HangPlace.TRANSACTION}:1"
-            process = start(["env", hangs, sys.executable, "-m", "reveries.daemon"], home)
+            process = start(["env", hangs, sys.executable, "-m", "tests.fakes.failpoints"], home)
             try:
                 await _logged(home, process, '"waking"')
                 while not crashes_lately(home, time.time()):  # noqa: ASYNC110  # as above; the test's limit bounds it

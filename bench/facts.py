@@ -136,6 +136,8 @@ class Surrounding:
     """The rest of the mind: what is folded is slept on, as the daemon does it."""
 
     memory: Memory
+    thought: str = ""
+    """What the mind was just thinking."""
 
     def conversation_began(self) -> None: ...
 
@@ -147,7 +149,7 @@ class Surrounding:
         return False
 
     def recent_thought(self) -> str:
-        return ""
+        return self.thought
 
     def nothing_was_said(self) -> None: ...
 

@@ -27,9 +27,9 @@ from parallel_model import ParallelModel, parallel_model
 
 from reveries.config import load_settings
 from reveries.errors import ModelAnswerError
+from reveries.index.terms import words_of
 from reveries.llm.structured import ask
 from reveries.memory.model import Experience, ExperienceKind, Origin, SelfModel, Turn
-from reveries.memory.recall.stemming import words_of
 from reveries.memory.self_model import trusted_words
 from reveries.memory.sleep.entities import entities_of
 from reveries.memory.sleep.extracts import summary_of

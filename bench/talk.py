@@ -43,13 +43,13 @@ from reveries.clock import SystemClock
 from reveries.config import Settings, load_settings
 from reveries.daemon.conversation import Conversation
 from reveries.db.opening import open_database
+from reveries.index.terms import terms_of
 from reveries.llm.assets import find_weights
 from reveries.llm.base import ChatMessage, Delta, Embedder, Finished, FinishReason, Prompt, Role, StreamEvent
 from reveries.llm.embedded import data_lines
 from reveries.llm.model_process import ModelProcess, start_model_process
 from reveries.llm.template_marks import wire_messages
 from reveries.memory.memory import Memory, MemoryParts
-from reveries.memory.recall.words import terms_of
 from reveries.safety.breaker import ReplyBreaker
 
 Kind = Literal["tell", "here", "past", "plan", "world", "task", "unknown", "feel"]

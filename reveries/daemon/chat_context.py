@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reveries.gates import Gate, stands
+from reveries.index.terms import words_of
 from reveries.llm.base import ChatMessage
 from reveries.memory.model import (
     Origin,
@@ -22,7 +23,6 @@ from reveries.memory.model import (
     SelfModel,
     Turn,
 )
-from reveries.memory.recall.stemming import words_of
 from reveries.memory.self_model import told_first
 from reveries.memory.sleep.extracts import telling
 from reveries.plaintext import one_line, record

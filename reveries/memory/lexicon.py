@@ -3,13 +3,7 @@
 from functools import cache
 from importlib import resources
 
-from reveries.memory.recall.stemming import stem
-
-
-@cache
-def stop_words() -> frozenset[str]:
-    """Words that say nothing about what a text is about, question words among them."""
-    return frozenset(_read_word_list("stopwords.txt").split())
+from reveries.index.terms import stem
 
 
 @cache

@@ -7,19 +7,18 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from reveries.config import RecallSettings
+from reveries.index.vectors import Int8VectorTable, VectorTable
+from reveries.index.word_scores import Floats
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import ChangeSet, Touch
 from reveries.memory.graph.activation import Seed, activate, nearest_seeds
 from reveries.memory.graph.kernels import Kernels
 from reveries.memory.graph.memory_graph import MemoryGraph, entities_packed
-from reveries.memory.graph.nearest import GrowingVectors
 from reveries.memory.graph.snapshot import PackedMemory
 from reveries.memory.model import Link, RankedTurn, Recall, RecallContext, SelfModel, Turn
 from reveries.memory.recall.outranking import outranked_last
 from reveries.memory.recall.ranking import TurnScores, nearest_turns, ranked_turns, ranked_turns_of, score_turns
-from reveries.memory.recall.tallying import Floats
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.recall.turn_vectors import TurnVectors
 from reveries.memory.sleep.claim_index import ClaimIndex
 from reveries.memory.sleep.denials import LEAST_SHARE, Denial
 from reveries.memory.sleep.shared_names import NameIndex
@@ -40,8 +39,8 @@ _CO_SURFACED = 0.02
 class Arranged:
     """The vectors of another embedding model, row by row as a live memory has them."""
 
-    episodes: GrowingVectors = field(repr=False)
-    turns: tuple[TurnVectors, Floats] = field(repr=False)
+    episodes: VectorTable = field(repr=False)
+    turns: tuple[Int8VectorTable, Floats] = field(repr=False)
 
 
 class LiveMemory:

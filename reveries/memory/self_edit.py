@@ -12,10 +12,10 @@ import msgspec
 from reveries.clock import Clock
 from reveries.db.database import Database, Transaction
 from reveries.errors import NotFoundError, UsageError
+from reveries.index.terms import terms_of
 from reveries.memory.changes import ChangeSet, SelfModelChange
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Exemplar, Pattern, SelfModel
-from reveries.memory.recall.words import terms_of
 from reveries.memory.rows import episode_of
 from reveries.memory.sleep.runs import record_self_change
 from reveries.memory.store import MemoryStore

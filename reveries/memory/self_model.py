@@ -7,10 +7,10 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
 from reveries.gates import Gate, stands
+from reveries.index.terms import terms_of
 from reveries.memory.changes import SelfModelChange
 from reveries.memory.echoes import fresh_text
 from reveries.memory.model import Experience, Origin, Pattern, SelfModel, Turn
-from reveries.memory.recall.words import terms_of
 from reveries.memory.sleep.questions import SelfAnswer, tidy
 from reveries.memory.sleep.traits import Trait
 

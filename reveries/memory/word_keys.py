@@ -9,8 +9,7 @@ import re
 import unicodedata
 from typing import Final
 
-from reveries.memory.lexicon import stop_words
-from reveries.memory.recall.stemming import stem, words_of
+from reveries.index.terms import stem, stop_words, words_of
 
 _SHORTEST_CHARS = 4
 _KEY_CHARS = 6

@@ -327,7 +327,7 @@ SEEDS = (
          "_FROM_PREVIOUS, _FROM_NEXT = 0.2, 0.05", "_FROM_PREVIOUS, _FROM_NEXT = 0.0, 0.0",
          "tests/memory/recall/test_ranking.py"
          "::test_what_comes_right_after_a_good_turn_is_a_better_first_guess_than_what_comes_later"),
-    Seed("a window holds the turn alone", "memory/recall/tallying.py",
+    Seed("a window holds the turn alone", "index/word_scores.py",
          "values + padded[self.previous] + padded[self.second_previous] + padded[self.next]", "1.0 * values",
          _ANSWER_FIRST),
     Seed("links never count in the order", "memory/live.py", "SHARE_OF_SPREAD = 0.02", "SHARE_OF_SPREAD = 0.0",

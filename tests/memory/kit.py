@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from reveries.config import MemorySettings, RecallSettings, Settings, load_settings
 from reveries.db.opening import open_database
+from reveries.index.terms import terms_of
 from reveries.llm.base import Embedder, Prompt, Vectors
 from reveries.llm.scripted import Pause, Piece, Script, ScriptedModel
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.memory.model import Episode, Origin, RecallContext, Turn
-from reveries.memory.recall.words import terms_of
 from tests.fakes.clock import HandClock
 
 if TYPE_CHECKING:

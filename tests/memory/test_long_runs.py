@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
+from reveries.index.terms import terms_of
 from reveries.memory.recall.cues import read_cue
 from reveries.memory.recall.names import subjects_of
 from reveries.memory.recall.surface import surface_of
-from reveries.memory.recall.words import terms_of
 from reveries.memory.sleep.claiming import claims_in
 from reveries.memory.sleep.denials import denial_in
 from reveries.memory.sleep.encoding import salience_of, topics_of, valence_of

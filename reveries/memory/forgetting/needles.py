@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from reveries.memory.lexicon import common_words, stop_words
-from reveries.memory.recall.stemming import stem
+from reveries.index.terms import stem, stop_words
+from reveries.memory.lexicon import common_words
 
 QUOTE_WORDS = 8
 """So many words in a row that stand in two texts are one quote, not chance."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reveries.memory.graph.loops import Float32, Float64, Int32, Int64
+from reveries.index.arrays import Float32, Float64, Int32, Int64
 from reveries.memory.graph.spread_loops import LEAST_TIME, MOST_TIME, year_day
 from reveries.memory.graph.standings import Standings
 from reveries.memory.model import Episode

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from reveries.db.database import Database, Row
+from reveries.index.arrays import Float64, Int64
 from reveries.llm.base import Vector
 from reveries.memory.graph.arena import PackedLinks, laid_out
 from reveries.memory.graph.facts import PackedFacts
-from reveries.memory.graph.loops import Float64, Int64
 from reveries.memory.graph.memory_graph import PackedGraph, pack_episode
 from reveries.memory.graph.snapshot import with_room
 from reveries.memory.model import Episode, Turn

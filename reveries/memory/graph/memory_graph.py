@@ -13,13 +13,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from reveries.index.arrays import Float64, Int64
+from reveries.index.vectors import VectorTable
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import Before, ChangeSet, Fading, Touch
 from reveries.memory.graph.arena import LinkArena, PackedLinks
 from reveries.memory.graph.facts import NodeFacts, PackedFacts
-from reveries.memory.graph.kernels import Kernels, interpreted
-from reveries.memory.graph.loops import Float64, Int64
-from reveries.memory.graph.nearest import GrowingVectors
+from reveries.memory.graph.kernels import Kernels, interpreted_kernels
 from reveries.memory.graph.spreading import EnergyField
 from reveries.memory.graph.standings import EpisodeShelf, Restood, Standings
 from reveries.memory.model import Episode, Link, LinkType
@@ -56,8 +56,8 @@ class MemoryGraph:
         self._ids: list[str] = []
         self._index: dict[str, int] = {}
         self._free: list[int] = []
-        self._kernels = kernels or interpreted()
-        self._allot(GrowingVectors(self._kernels, dimensions, _FIRST_CAPACITY))
+        self._kernels = kernels or interpreted_kernels()
+        self._allot(VectorTable(self._kernels, dimensions, _FIRST_CAPACITY))
 
     def __len__(self) -> int:
         return len(self._index)
@@ -267,9 +267,9 @@ class MemoryGraph:
         if self._shelf is not None:
             self._shelf = Restood(self._shelf, nodes, rows, standings, pack_episode)
 
-    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> GrowingVectors:
+    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> VectorTable:
         """`vectors`, by episode id, as the rows of this graph; zeros where there is none. Changes nothing."""
-        table = GrowingVectors(self._kernels, dimensions, len(self._table.rows))
+        table = VectorTable(self._kernels, dimensions, len(self._table.rows))
         for episode_id, index in self._index.items():
             if (vector := vectors.get(episode_id)) is not None:
                 table.rows[index] = vector
@@ -277,7 +277,7 @@ class MemoryGraph:
             pass
         return table
 
-    def replace_vectors(self, table: GrowingVectors) -> None:
+    def replace_vectors(self, table: VectorTable) -> None:
         """Put `table`, which `arranged` made of this very graph, in the place of its vectors."""
         self.dimensions = table.dimensions
         self._table = table
@@ -288,7 +288,7 @@ class MemoryGraph:
         count = len(packed.ids)
         if len(packed.links.nodes) != count or not packed.facts.is_whole(count) or len(packed.vectors) < count:
             raise ValueError("The parts of the graph are not of one length.")
-        table = GrowingVectors(self._kernels, self.dimensions, 0)
+        table = VectorTable(self._kernels, self.dimensions, 0)
         table.take(packed.vectors)
         if count > len(table.rows) - _FIRST_CAPACITY:
             table.grow(count + _FIRST_CAPACITY)
@@ -323,7 +323,7 @@ class MemoryGraph:
         """Where the energy of a recall stands while it lasts."""
         return self._field
 
-    def _allot(self, table: GrowingVectors) -> None:
+    def _allot(self, table: VectorTable) -> None:
         self._table = table
         nodes = len(table.rows)
         self._arena = LinkArena(self._kernels, nodes)

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from reveries import __version__
 from reveries.db.failpoints import Step, reached
+from reveries.index.arrays import Int64
 from reveries.llm.base import Vectors
 from reveries.memory.graph.arena import PackedLinks
 from reveries.memory.graph.facts import PackedFacts
-from reveries.memory.graph.loops import Int64
 from reveries.memory.graph.memory_graph import PackedGraph
 from reveries.memory.graph.snapshot_turns import turn_sections, turns_of_sections
 from reveries.memory.model import Episode, Turn

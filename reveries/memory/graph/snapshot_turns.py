@@ -6,11 +6,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from reveries.memory.graph.loops import Int64
+from reveries.index.arrays import Int64
+from reveries.index.words import PackedWords
 from reveries.memory.model import Turn
 from reveries.memory.recall.surface import SURFACE
 from reveries.memory.recall.turn_packing import MARKS, PackedNames, PackedTurns, unpack_turn
-from reveries.memory.recall.words import PackedWords
 
 Numbers = NDArray[np.generic]
 _PREFIX = "turns."

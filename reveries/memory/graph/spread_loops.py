@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from reveries.memory.graph.loops import Float32, Float64, Int32
+from reveries.index.arrays import Float32, Float64, Int32
 
 _Numbers = TypeVar("_Numbers", Int32, Float64)
 

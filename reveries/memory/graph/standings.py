@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from reveries.memory.graph.loops import Float64, Int64
+from reveries.index.arrays import Float64, Int64
 from reveries.memory.model import Episode
 
 

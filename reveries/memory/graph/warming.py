@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from reveries.api_keys import without_secrets
-from reveries.memory.graph.kernels import compiled
+from reveries.memory.graph.kernels import compile_kernels
 from reveries.memory.live import LiveMemory
 from reveries.own_files import fault_of_cache, owner_of
 
@@ -20,8 +20,8 @@ _COMPILE = """
 import os, pathlib, sys, threading
 os.nice(10)
 threading.Thread(target=lambda: os._exit(0 if os.read(0, 1) else 1), daemon=True).start()
-from reveries.memory.graph.kernels import compiled
-compiled(pathlib.Path(sys.argv[1]) if sys.argv[1] else None)
+from reveries.memory.graph.kernels import compile_kernels
+compile_kernels(pathlib.Path(sys.argv[1]) if sys.argv[1] else None)
 """
 _LONGEST_SECONDS = 300.0
 
@@ -33,7 +33,7 @@ async def warm_up(live: LiveMemory, own_cache: Path) -> bool:
         if not await _compile_in_a_child(cache):
             continue
         try:
-            kernels = await asyncio.to_thread(compiled, cache)
+            kernels = await asyncio.to_thread(compile_kernels, cache)
         except (ImportError, RuntimeError):  # RuntimeError: there is no place for numba's cache.
             continue
         live.use(kernels)

@@ -3,14 +3,14 @@
 import itertools
 from dataclasses import dataclass, replace
 
+from reveries.index.terms import terms_of, words_of
 from reveries.llm.base import Vector
 from reveries.memory.graph.activation import Seed, explain_chosen, factors_of, seed_energy
 from reveries.memory.live import LiveMemory
 from reveries.memory.looking.searching import Reach, reach, recalled, told
 from reveries.memory.model import Episode, Factors, LinkType, RankedTurn, Recall, RecallContext, RecalledEpisode
+from reveries.memory.recall.cues import cue_terms
 from reveries.memory.recall.ranking import ranked_turns_of
-from reveries.memory.recall.stemming import words_of
-from reveries.memory.recall.words import cue_terms, terms_of
 
 _TURNS = 5
 _BEST_RANKED = 1000

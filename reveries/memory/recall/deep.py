@@ -7,8 +7,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from reveries.index.fusion import meaning_weight
+from reveries.index.terms import terms_of
 from reveries.memory.model import Origin, Recall
-from reveries.memory.recall.words import cue_terms, terms_of
+from reveries.memory.recall.cues import cue_terms
 
 WEAK_WORDS = 0.5
 WEAK_COSINE = 0.55
@@ -22,7 +24,6 @@ STRONG_COSINE = 0.7
 near as two episodes that are linked by theme."""
 
 WOKEN_AT_ONCE = 3
-MEANING_MOST, MEANING_LEAST = 0.85, 0.4
 MAX_TERMS = 8
 MAX_RANKED = 5000
 TOO_COMMON = 20_000
@@ -104,7 +105,7 @@ def covered(text: str, weights: Mapping[str, float]) -> tuple[float, int]:
 def match(cosine: float, words: float, best_words: float, has_vector: bool) -> float:
     """How well a text fits, 0 to 1, weighed like recall's entry points; `best_words` is the most that any single text
     holds of the cue."""
-    weight = MEANING_MOST - (MEANING_MOST - MEANING_LEAST) * best_words if has_vector else 0.0
+    weight = meaning_weight(best_words) if has_vector else 0.0
     return weight * max(0.0, min(1.0, cosine)) + (1.0 - weight) * words
 
 

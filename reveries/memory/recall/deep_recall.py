@@ -14,14 +14,13 @@ import numpy as np
 from reveries.clock import Clock
 from reveries.db import vector_tables
 from reveries.db.database import Row, Transaction
+from reveries.index.terms import stem, stop_words, words_of
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn, Touch, Waking
-from reveries.memory.lexicon import stop_words
 from reveries.memory.model import Episode, Link, LinkType, Origin, Turn
 from reveries.memory.passages import passages_of
+from reveries.memory.recall.cues import cue_terms
 from reveries.memory.recall.deep import TOO_COMMON, DeepFound, DeepHit, covered, match, rank_hits, rarest, weights_of
-from reveries.memory.recall.stemming import stem, words_of
-from reveries.memory.recall.words import cue_terms
 from reveries.memory.rows import episode_of, experience_of, turn_of, vector_bytes, vector_of
 from reveries.memory.store import MemoryStore
 

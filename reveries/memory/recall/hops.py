@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reveries.index.terms import terms_of
+from reveries.index.word_scores import Floats, Rows
+from reveries.memory.recall.cues import cue_terms
 from reveries.memory.recall.names import mentioned
-from reveries.memory.recall.tallying import Floats, Rows
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.recall.words import cue_terms, terms_of
 
 SEEDS = 6
 """So many of the best turns are read for names."""

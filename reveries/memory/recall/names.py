@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections.abc import Container, Iterator
 
-from reveries.memory.lexicon import stop_words
+from reveries.index.terms import stop_words
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.][^\W_]+)*")
 _COPULA = re.compile(r"\b(?:is|was|are|were|refers|has been|had been|may refer|became)\b")

@@ -8,8 +8,9 @@ claim more than one thing: it ranks under what replaced one of them unless the c
 from collections.abc import Sequence
 from dataclasses import replace
 
+from reveries.index.terms import terms_of
 from reveries.memory.model import RankedTurn, RankingReason, Recall, RecalledEpisode, Replacement
-from reveries.memory.recall.words import cue_terms, terms_of
+from reveries.memory.recall.cues import cue_terms
 from reveries.memory.sleep.claim_index import ClaimIndex
 from reveries.memory.sleep.claims import Claim, same_value
 

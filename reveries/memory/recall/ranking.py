@@ -14,10 +14,12 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from reveries.index.fusion import best_first, fuse, highest, meaning_weight, z_scores
+from reveries.index.word_scores import Floats, Neighbours, Rows
 from reveries.llm.base import Vector
 from reveries.memory.model import RankedTurn, RankingReason
-from reveries.memory.recall.cues import Cue, read_cue
-from reveries.memory.recall.features import TurnEvidence, features_of, is_alone, z_scores
+from reveries.memory.recall.cues import Cue, cue_terms, read_cue
+from reveries.memory.recall.features import TurnEvidence, features_of, is_alone
 from reveries.memory.recall.hops import (
     HOP_WEIGHTS,
     SEEDS,
@@ -30,55 +32,12 @@ from reveries.memory.recall.hops import (
 )
 from reveries.memory.recall.names import mentioned
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
-from reveries.memory.recall.tallying import Floats, Neighbours, Rows
 from reveries.memory.recall.turn_index import TurnIndex
 from reveries.memory.recall.updates import news_of
-from reveries.memory.recall.words import cue_terms
-
-_BLOCK = 64
-_WORTH_BLOCKS = 64
-"""So many blocks a wanted value at least, or all values are looked at."""
-
-
-def kth_highest(values: Floats, count: int) -> np.float32:
-    """The `count`-th highest of `values`, of which there are at least so many."""
-    reaching = values[_rows_reaching(values, count)]
-    least: np.float32 = np.partition(reaching, len(reaching) - count)[len(reaching) - count]
-    return least
-
-
-def highest(values: Floats, count: int) -> Rows:
-    """The places of the `count` highest, in no order; which of equal ones is undecided."""
-    if len(values) <= count:
-        return np.arange(len(values))
-    rows = _rows_reaching(values, count)
-    best = np.argpartition(-values[rows], count - 1)[:count]
-    chosen: Rows = rows[best]
-    return chosen
-
-
-def best_first(values: Floats, count: int) -> list[int]:
-    """The places of the `count` highest, best first; of equal ones the first goes first."""
-    rows = np.arange(len(values))
-    if len(values) > count:
-        rows = np.flatnonzero(values >= kth_highest(values, count))
-    ordered: list[int] = rows[np.argsort(-values[rows], kind="stable")][:count].tolist()
-    return ordered
-
-
-def _rows_reaching(values: Floats, count: int) -> Rows:
-    """The places of all values that can be among the `count` highest."""
-    blocks = len(values) // _BLOCK
-    if blocks < _WORTH_BLOCKS or blocks < count:
-        return np.arange(len(values))
-    maxima = values[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
-    return np.flatnonzero(values >= np.partition(maxima, blocks - count)[blocks - count])
-
 
 CANDIDATES = 300
 """So many first guesses are looked at closely."""
 _READ_FOR_NAMES = 12
-_MEANING_LEAST, _MEANING_MOST = 0.4, 0.85
 _WINDOW_SHARE_WORDS, _WINDOW_SHARE_MEANING = 0.3, 0.5
 _FROM_PREVIOUS, _FROM_NEXT = 0.2, 0.05
 _UNRELATED_COSINE = 0.15
@@ -157,7 +116,7 @@ def score_turns(
     live = index.live
     if not live.any():
         empty = np.zeros(index.size, dtype=np.float32)
-        return TurnScores(np.full(index.size, -np.inf, dtype=np.float32), empty, empty, _MEANING_MOST)
+        return TurnScores(np.full(index.size, -np.inf, dtype=np.float32), empty, empty, meaning_weight(0.0))
     evidence = gather_evidence(index, cue_text, vector)
     shown = live & ((evidence.words.window > 0.0) | (evidence.cosines >= _UNRELATED_COSINE))
     for turn_id in exclude:
@@ -165,7 +124,7 @@ def score_turns(
             shown[row] = False
     if only is not None:
         shown &= only
-    weight = _MEANING_MOST - (_MEANING_MOST - _MEANING_LEAST) * evidence.best_coverage
+    weight = meaning_weight(evidence.best_coverage)
     fused, parts = evidence.fused, None
     # The reasons were weighed beside meaning: a cue that has no vector is ranked by its words alone.
     if shown.any() and vector.any():
@@ -181,15 +140,15 @@ def gather_evidence(index: TurnIndex, cue: str, vector: Vector) -> TurnEvidence:
     live, near = index.live, index.neighbours
     words = index.words.score(cue_terms(cue), live, near, index.standing.norms)
     cosines: Floats = index.vectors @ vector
-    turn_z, window_z = z_scores(words.turn, live), z_scores(words.window, live)
+    turn_z, window_z = z_scores(words.row, live), z_scores(words.window, live)
     meaning_z = z_scores(cosines, live)
     wide_z = z_scores(_window_cosines(index, cosines, near), live)
     meaning = (1 - _WINDOW_SHARE_MEANING) * meaning_z + _WINDOW_SHARE_MEANING * wide_z
     spoken = (1 - _WINDOW_SHARE_WORDS) * turn_z + _WINDOW_SHARE_WORDS * window_z
     coverage = float(words.coverage.max())
     # Without a vector of the cue there is no meaning to go by.
-    weight = _MEANING_MOST - (_MEANING_MOST - _MEANING_LEAST) * coverage if vector.any() else 0.0
-    fused = np.where(live, weight * meaning + (1.0 - weight) * spoken, np.float32(0.0)).astype(np.float32)
+    weight = meaning_weight(coverage) if vector.any() else 0.0
+    fused = np.where(live, fuse(meaning, spoken, weight), np.float32(0.0)).astype(np.float32)
     fused = fused + _from_neighbours(fused, near)
     return TurnEvidence(words, cosines, turn_z, window_z, meaning_z, wide_z, fused, coverage)
 
@@ -258,7 +217,7 @@ class RankedCandidates:
 def candidates(evidence: TurnEvidence, shown: NDArray[np.bool_], count: int) -> Rows:
     """Rows worth a closer look: the best first guesses, and the best by words and by meaning alone; ascending."""
     chosen: list[Rows] = []
-    for values, share in ((evidence.fused, count), (evidence.words.turn, count // 4), (evidence.cosines, count // 4)):
+    for values, share in ((evidence.fused, count), (evidence.words.row, count // 4), (evidence.cosines, count // 4)):
         visible = np.where(shown, values, np.float32(-np.inf))
         best = highest(visible, share)
         chosen.append(best[np.isfinite(visible[best])])

@@ -6,9 +6,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reveries.memory.graph.loops import Int32
-from reveries.memory.recall.tallying import Neighbours, Norms
-from reveries.memory.recall.words import WordIndex
+from reveries.index.arrays import Int32
+from reveries.index.word_scores import Neighbours, Norms
+from reveries.index.words import WordIndex
 
 
 @dataclass(frozen=True, slots=True)

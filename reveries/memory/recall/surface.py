@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from reveries.memory.recall.stemming import words_of
+from reveries.index.terms import words_of
 
 SURFACE = np.dtype(
     [

@@ -10,16 +10,17 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from reveries.index.kernels import IndexKernels
+from reveries.index.terms import stop_words, terms_of, without_code
+from reveries.index.vectors import Int8Rows, Int8VectorTable
+from reveries.index.word_scores import Floats, Neighbours
+from reveries.index.words import WordIndex
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn
-from reveries.memory.graph.kernels import Kernels
-from reveries.memory.lexicon import stop_words
 from reveries.memory.model import Origin, Turn
 from reveries.memory.recall.names import subjects_of
 from reveries.memory.recall.standing import Columns, StaticFeatures
-from reveries.memory.recall.stemming import without_code
 from reveries.memory.recall.surface import SURFACE, surface_of
-from reveries.memory.recall.tallying import Floats, Neighbours
 from reveries.memory.recall.turn_packing import (
     MARKS,
     SESSION_SECONDS,
@@ -32,8 +33,6 @@ from reveries.memory.recall.turn_packing import (
     unpack_turn,
     window_lengths,
 )
-from reveries.memory.recall.turn_vectors import TurnRows, TurnVectors
-from reveries.memory.recall.words import WordIndex, terms_of
 
 _FIRST_CAPACITY = 256
 _OWN_CHARS = 320
@@ -53,7 +52,7 @@ class TurnIndex:
         """Live rows in the order in which they were said."""
         self._speakers: dict[str, int] = {}
         self._shelf: TurnShelf | None = None
-        self._vectors = TurnVectors(dimensions, _FIRST_CAPACITY)
+        self._vectors = Int8VectorTable(dimensions, _FIRST_CAPACITY)
         self._live: NDArray[np.bool_] = np.zeros(_FIRST_CAPACITY, dtype=np.bool_)
         self._previous: NDArray[np.int32] = np.full(_FIRST_CAPACITY, -1, dtype=np.int32)
         self._next: NDArray[np.int32] = np.full(_FIRST_CAPACITY, -1, dtype=np.int32)
@@ -77,7 +76,7 @@ class TurnIndex:
         return len(self._turns)
 
     @property
-    def vectors(self) -> TurnRows:
+    def vectors(self) -> Int8Rows:
         """The vectors by row: zeros where there is none."""
         return self._vectors.rows(self.size)
 
@@ -183,9 +182,9 @@ class TurnIndex:
         for turn_id in (*changes.put_away_turn_ids, *changes.unindexed_turn_ids):
             self._remove(turn_id)
 
-    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> tuple[TurnVectors, Floats]:
+    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> tuple[Int8VectorTable, Floats]:
         """`vectors`, by turn id, as the rows of this index, and the lengths of their windows. Changes nothing."""
-        table, size = TurnVectors(dimensions, len(self._live)), self.size
+        table, size = Int8VectorTable(dimensions, len(self._live)), self.size
         for turn_id, row in self._rows.items():
             if (vector := vectors.get(turn_id)) is not None:
                 table.put(row, vector)
@@ -193,13 +192,13 @@ class TurnIndex:
         lengths[:size] = window_lengths(table.rows(size), self._previous[:size], self._next[:size])
         return table, lengths
 
-    def replace_vectors(self, table: TurnVectors, lengths: Floats) -> None:
+    def replace_vectors(self, table: Int8VectorTable, lengths: Floats) -> None:
         """Put what `arranged` made of this very index in the place of its vectors."""
         self._standing = None
         table.kernels = self._vectors.kernels
         self._vectors, self._window_lengths = table, lengths
 
-    def use(self, kernels: Kernels) -> None:
+    def use(self, kernels: IndexKernels) -> None:
         """Go on with `kernels`."""
         self._vectors.kernels = self.words.kernels = kernels
 

@@ -7,8 +7,8 @@ are seen, the newer first. Pure.
 
 import numpy as np
 
+from reveries.index.word_scores import Floats, Rows
 from reveries.memory.recall.cues import Cue
-from reveries.memory.recall.tallying import Floats, Rows
 from reveries.memory.recall.turn_index import TurnIndex
 
 _COMPARED = 6

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from reveries.gates import Gate, inherited
+from reveries.index.terms import terms_of
 from reveries.memory.model import Origin, Turn
-from reveries.memory.recall.words import terms_of
 from reveries.memory.sleep.claims import FEELS, Claim, key_of
 from reveries.memory.sleep.extracts import sentences_of
 

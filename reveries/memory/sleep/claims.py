@@ -9,9 +9,8 @@ import hashlib
 from dataclasses import dataclass, replace
 
 from reveries.gates import Gate, stands
+from reveries.index.terms import stem, terms_of, words_of
 from reveries.memory.model import Origin
-from reveries.memory.recall.stemming import stem, words_of
-from reveries.memory.recall.words import terms_of
 
 UPDATE, CONTRADICTION = "update", "contradiction"
 EARLIER, LATER, BOTH = "earlier", "later", "both"

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from reveries.index.terms import stem, terms_of, without_code, words_of
 from reveries.memory.model import Turn
-from reveries.memory.recall.stemming import stem, without_code, words_of
-from reveries.memory.recall.words import terms_of
 from reveries.memory.sleep.extracts import sentences_of
 
 LEAST_SHARE = 0.7

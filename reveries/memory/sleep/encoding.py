@@ -7,9 +7,8 @@ lists, and a fair guess (0, nothing) for other languages.
 import re
 from collections import Counter
 
-from reveries.memory.lexicon import affect, stop_words
-from reveries.memory.recall.stemming import stem, words_of
-from reveries.memory.recall.words import terms_of
+from reveries.index.terms import stem, stop_words, terms_of, words_of
+from reveries.memory.lexicon import affect
 from reveries.memory.sleep.entities import entities_of
 
 _NEGATIONS = frozenset({"not", "no", "never", "cannot", "hardly", "without", "nobody", "nothing", "neither", "nor"})

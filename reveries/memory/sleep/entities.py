@@ -9,7 +9,8 @@ import re
 import unicodedata
 from collections.abc import Container
 
-from reveries.memory.lexicon import after_subjects, no_names, openers, stop_words
+from reveries.index.terms import stop_words
+from reveries.memory.lexicon import after_subjects, no_names, openers
 from reveries.memory.recall.names import HONORIFICS, name_words
 
 # From the beginning of a run alone, and bounded: from anywhere in one, a long run without blanks costs its square.

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from reveries.index.terms import terms_of, words_of
 from reveries.memory.model import Exemplar, Turn
-from reveries.memory.recall.stemming import words_of
-from reveries.memory.recall.words import terms_of
 from reveries.memory.sleep.encoding import valence_of
 from reveries.memory.sleep.entities import WEEKDAYS, entities_of
 

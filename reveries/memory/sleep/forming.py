@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 
 from reveries.gates import Gate, inherited
+from reveries.index.terms import terms_of
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn, Processed
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, ExperienceKind, Gap, Link, Origin, Turn
-from reveries.memory.recall.words import terms_of
 from reveries.memory.sleep.encoding import topics_of, valence_of
 from reveries.memory.sleep.entities import entities_of
 from reveries.memory.sleep.extracts import exemplars_of, summary_of

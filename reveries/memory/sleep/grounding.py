@@ -10,7 +10,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from reveries.memory.lexicon import openers, stop_words
+from reveries.index.terms import stop_words
+from reveries.memory.lexicon import openers
 from reveries.memory.sleep.extracts import sentences_of
 from reveries.memory.word_keys import word_keys
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import msgspec
 
 from reveries.gates import Gate, stands
+from reveries.index.terms import terms_of
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.memory.model import Episode, Exemplar, SelfModel, Turn
-from reveries.memory.recall.words import terms_of
 from reveries.memory.sleep.extracts import exemplar, sentences_of, summary_of
 from reveries.memory.sleep.grounding import grounded, is_supported
 from reveries.prompts import prompt

@@ -8,9 +8,9 @@ from typing import Final
 
 import msgspec
 
+from reveries.index.terms import terms_of
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.memory.model import SelfModel
-from reveries.memory.recall.words import terms_of
 from reveries.memory.sleep.extracts import sentences_of
 from reveries.memory.sleep.grounding import is_grounded
 from reveries.memory.sleep.questions import Asker, fenced, tidy

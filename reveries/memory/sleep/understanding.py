@@ -11,13 +11,12 @@ import numpy as np
 from reveries.config import MemorySettings
 from reveries.errors import BudgetExceededError, ModelAnswerError, ModelUnavailableError
 from reveries.gates import Gate, inherited
+from reveries.index.terms import terms_of, words_of
 from reveries.llm.base import ChatModel, Vector, Vectors
 from reveries.llm.structured import AnswerRecorder, ask
 from reveries.memory.changes import ChangeSet, Retirement, SelfModelChange, join
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Episode, Experience, Origin, SelfModel, Turn
-from reveries.memory.recall.stemming import words_of
-from reveries.memory.recall.words import terms_of
 from reveries.memory.self_model import changed, trusted_words
 from reveries.memory.sleep.claim_index import ClaimIndex
 from reveries.memory.sleep.claiming import ClaimMatch, claim_of, cut_value, read_sentence, says_change

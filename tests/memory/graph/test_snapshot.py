@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reveries.db.database import Database, Transaction
 from reveries.errors import ModelUnavailableError
 from reveries.memory.changes import ChangeSet, Fading, IndexedTurn
-from reveries.memory.graph.kernels import interpreted
+from reveries.memory.graph.kernels import interpreted_kernels
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.graph.snapshot import PackedMemory, erase_snapshot, read_snapshot, write_snapshot
 from reveries.memory.memory import Memory
@@ -38,7 +38,7 @@ def always() -> bool:
 
 
 def packed_life(seed: int, steps: int = 12) -> PackedMemory:
-    graph = lived(seed, interpreted(), steps).graph
+    graph = lived(seed, interpreted_kernels(), steps).graph
     return PackedMemory(graph.packed(), told(seed, [one.id for one in graph.episodes()]).packed())
 
 

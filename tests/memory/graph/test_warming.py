@@ -46,8 +46,8 @@ def test_loops_are_compiled_into_the_folder_that_is_given(tmp_path: Path) -> Non
     """In a process of its own: where numba keeps its cache holds for a whole process."""
     program = (
         "import pathlib, sys\n"
-        "from reveries.memory.graph.kernels import compiled\n"
-        "print(compiled(pathlib.Path(sys.argv[1])).are_compiled)"
+        "from reveries.memory.graph.kernels import compile_kernels\n"
+        "print(compile_kernels(pathlib.Path(sys.argv[1])).are_compiled)"
     )
     told = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=240, check=True

@@ -10,10 +10,10 @@ from hypothesis import settings as checking
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from reveries.memory.graph.kernels import Kernels, compiled
-from reveries.memory.recall.stemming import stem, words_of
-from reveries.memory.recall.tallying import Neighbours
-from reveries.memory.recall.words import WordIndex, terms_of
+from reveries.index.terms import stem, terms_of, words_of
+from reveries.index.word_scores import Neighbours
+from reveries.index.words import WordIndex
+from reveries.memory.graph.kernels import Kernels, compile_kernels
 
 
 def index_of(*texts: str) -> tuple[WordIndex, Neighbours, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
@@ -55,10 +55,10 @@ def test_question_words_code_and_possessives_say_nothing() -> None:
 def test_the_turn_that_holds_the_rarer_words_scores_best() -> None:
     index, near, live = index_of("the cat sat", "the cat and the zebra", "a dog")
     scores = index.score(terms_of("cat zebra"), live, near)
-    assert int(scores.turn.argmax()) == 1
+    assert int(scores.row.argmax()) == 1
     assert scores.coverage[1] == pytest.approx(1.0)
     assert 0.0 < scores.coverage[0] < 1.0
-    assert scores.turn[2] == 0.0
+    assert scores.row[2] == 0.0
 
 
 def test_a_window_is_met_by_what_its_neighbours_hold() -> None:
@@ -71,7 +71,7 @@ def test_what_is_no_longer_live_counts_for_nothing() -> None:
     index, near, live = index_of("zebra", "cat")
     live[0] = False
     scores = index.score(terms_of("zebra"), live, near)
-    assert not scores.turn.any()
+    assert not scores.row.any()
     assert not scores.window.any()
 
 
@@ -79,7 +79,7 @@ def test_what_is_no_longer_live_counts_for_nothing() -> None:
 def test_scores_are_finite_and_never_negative(texts: list[str], cue: str) -> None:
     index, near, live = index_of(*texts)
     scores = index.score(terms_of(cue), live, near)
-    for values in (scores.turn, scores.window, scores.coverage):
+    for values in (scores.row, scores.window, scores.coverage):
         assert np.isfinite(values).all()
         assert (values >= 0).all()
     assert (scores.coverage <= 1.0 + 1e-6).all()
@@ -92,7 +92,7 @@ Mind = tuple[WordIndex, Neighbours, NDArray[np.bool_]]
 
 @pytest.fixture(scope="module", params=["as they stand", "compiled"])
 def loops(request: pytest.FixtureRequest) -> Kernels:
-    return compiled() if request.param == "compiled" else Kernels(lambda loop, _: loop, are_compiled=True)
+    return compile_kernels() if request.param == "compiled" else Kernels(lambda loop, _: loop, are_compiled=True)
 
 
 @st.composite

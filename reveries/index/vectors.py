@@ -1,14 +1,16 @@
-"""Vectors by row, and which are nearest to a cue: exact, whichever way it is found. Pure.
+"""Vectors by row, and which are nearest to a cue. Pure.
 
-An int8 shadow is a quarter of the memory to read. A pass over it says which rows can be among the nearest at all (what
-rounding can do is bounded), and those few are compared as they are; so the answer is that of the whole float32 pass.
+`VectorTable` is exact: a pass over its int8 shadow, a quarter of the memory to read, says which rows can be among the
+nearest (the rounding error is bounded), and those few are compared in float32. `Int8VectorTable` keeps int8 alone: a
+cosine is off by some thousandths, which is enough where other features are added to it.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
+from reveries.index.arrays import Float32, Int8, Int64
+from reveries.index.kernels import IndexKernels, interpreted_index_kernels
 from reveries.llm.base import Vector, Vectors
-from reveries.memory.graph.kernels import Kernels
-from reveries.memory.graph.loops import Float32, Int8, Int64
 
 _CUE_STEPS = 16_000
 """A cue is rounded to int16, in fewer steps where so many dimensions could leave int32."""
@@ -17,10 +19,10 @@ _ROUNDING = 1e-5
 _SHADOW_ROWS = 4096
 
 
-class GrowingVectors:
+class VectorTable:
     """A growable float32 array, shape (size, dimensions), beside its shadow. Rows of zeros stand for nothing."""
 
-    def __init__(self, kernels: Kernels, dimensions: int, rows: int) -> None:
+    def __init__(self, kernels: IndexKernels, dimensions: int, rows: int) -> None:
         self.kernels = kernels
         self.dimensions = dimensions
         self.rows: Vectors = np.zeros((rows, dimensions), dtype=np.float32)
@@ -122,3 +124,87 @@ def _near(rows: Vectors, cue: Vector, count: int) -> Int64:
     products = rows @ cue
     bar = float(np.partition(products, -count)[-count]) if len(products) > count else -np.inf
     return np.flatnonzero((products >= bar - 2 * _ROUNDING) & (products > -_ROUNDING)).astype(np.int64)
+
+
+_ROWS_AT_ONCE = 4096
+
+Chosen = Int64 | list[int] | slice
+
+
+class Int8Rows:
+    """Rows to be read: `rows[chosen]` is float32, `rows @ cue` the product of every row."""
+
+    def __init__(self, kernels: IndexKernels, values: Int8, scales: Float32) -> None:
+        self._kernels = kernels
+        self._values = values
+        self._scales = scales
+
+    @classmethod
+    def plain(cls, values: Int8, scales: Float32) -> "Int8Rows":
+        """Rows to be read without compiled loops."""
+        return cls(interpreted_index_kernels(), values, scales)
+
+    @property
+    def dimensions(self) -> int:
+        """How long each row is."""
+        return int(self._values.shape[1])
+
+    def __len__(self) -> int:
+        return len(self._scales)
+
+    def __getitem__(self, chosen: Chosen) -> Vectors:
+        rows: Vectors = self._values[chosen].astype(np.float32) * self._scales[chosen][:, None]
+        return rows
+
+    def __matmul__(self, cue: Vector) -> Float32:
+        if not len(self) or not cue.any():
+            return np.zeros(len(self), dtype=np.float32)
+        scale = float(np.abs(cue).max()) / min(_CUE_STEPS, (2**31 - 1) // (128 * len(cue)))
+        rounded = np.rint(cue / np.float32(scale)).astype(np.int16)
+        if self._kernels.are_compiled:
+            return self._kernels.shadow_products(self._values, self._scales, len(self), rounded, scale)
+        products = np.empty(len(self), dtype=np.float32)
+        wide = rounded.astype(np.float32)
+        for first in range(0, len(self), _ROWS_AT_ONCE):
+            part = slice(first, first + _ROWS_AT_ONCE)
+            products[part] = self._values[part].astype(np.float32) @ wide
+        products *= self._scales * np.float32(scale)
+        return products
+
+    def are_there(self) -> NDArray[np.bool_]:
+        """Which rows have a vector."""
+        there: NDArray[np.bool_] = np.any(self._values, axis=1)
+        return there
+
+
+class Int8VectorTable:
+    """A growable table. Rows of zeros stand for nothing."""
+
+    def __init__(self, dimensions: int, rows: int) -> None:
+        self.kernels = interpreted_index_kernels()
+        self.dimensions = dimensions
+        self.values: Int8 = np.zeros((rows, dimensions), dtype=np.int8)
+        self.scales: Float32 = np.ones(rows, dtype=np.float32)
+
+    def grow(self, rows: int) -> None:
+        """Room for `rows` rows."""
+        more = rows - len(self.scales)
+        self.values = np.concatenate([self.values, np.zeros((more, self.dimensions), dtype=np.int8)])
+        self.scales = np.concatenate([self.scales, np.ones(more, dtype=np.float32)])
+
+    def put(self, row: int, vector: Vector) -> None:
+        """Set one row."""
+        self.values[row : row + 1], self.scales[row : row + 1] = rounded_rows(vector[None, :])
+
+    def rows(self, size: int) -> Int8Rows:
+        """The first `size` rows."""
+        return Int8Rows(self.kernels, self.values[:size], self.scales[:size])
+
+
+def rounded_rows(rows: Vectors) -> tuple[Int8, Float32]:
+    """Rows as int8 and their scales: row = value x scale."""
+    if not rows.size:
+        return np.zeros(rows.shape, dtype=np.int8), np.ones(len(rows), dtype=np.float32)
+    greatest = np.abs(rows).max(axis=1)
+    scales = np.where(greatest > 0.0, greatest / np.float32(127.0), np.float32(1.0)).astype(np.float32)
+    return np.rint(rows / scales[:, None]).astype(np.int8), scales

@@ -1,4 +1,4 @@
-"""How well the words of a cue are met, term by term: BM25 of turns and of windows, and the share of the cue.
+"""How well the words of a cue are met, term by term: BM25 of rows and of their windows, and the share of the cue.
 
 Two forms that come to the same bits: over whole arrays, which is the plain one and serves until the loops are compiled,
 and by compiled loops, which read each posting once. Pure.
@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reveries.memory.graph.kernels import Kernels
-from reveries.memory.graph.loops import Int16, Int32
+from reveries.index.arrays import Int16, Int32
+from reveries.index.kernels import IndexKernels
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -25,19 +25,19 @@ _SATURATION = K1 + 1.0
 class WordScores:
     """How well the words of a cue are met, one value a row."""
 
-    turn: Floats
-    """BM25 of the turn itself."""
+    row: Floats
+    """BM25 of the row itself."""
     window: Floats
-    """BM25 of the turn with its neighbours."""
+    """BM25 of the row with its neighbours."""
     coverage: Floats
-    """The share of the cue's words, weighted by how rare they are, that the turn holds: 0 to 1."""
+    """The share of the cue's words, weighted by how rare they are, that the row holds: 0 to 1."""
     window_coverage: Floats
-    """The same for the turn with its neighbours."""
+    """The same for the row with its neighbours."""
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """For each row the row before and the row after it in its conversation; `size` itself where there is none."""
+    """For each row the row before and the row after it in its sequence; `size` itself where there is none."""
 
     previous: Rows
     next: Rows
@@ -65,7 +65,7 @@ class Neighbours:
 class Norms:
     """BM25's length normalisation, one value a row; and how many rows are live."""
 
-    turn: Floats
+    row: Floats
     window: Floats
     live_count: int
 
@@ -79,7 +79,7 @@ class Posting:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredTurns:
+class ScoredRows:
     """What is scored: rows that are not `live` count for nothing."""
 
     live: NDArray[np.bool_]
@@ -90,10 +90,10 @@ class ScoredTurns:
 class Tally:
     """The scores of one cue as they add up, over whole arrays: the plain form."""
 
-    def __init__(self, state: ScoredTurns) -> None:
+    def __init__(self, state: ScoredRows) -> None:
         size = len(state.live)
         self._state = state
-        self._turn, self._window, self._covered, self._wide_covered = (
+        self._row, self._window, self._covered, self._wide_covered = (
             np.zeros(size, dtype=np.float32) for _ in range(4)
         )
         self._wide = np.zeros(size + 1, dtype=np.float32)
@@ -109,7 +109,7 @@ class Tally:
         self._total_weight += weight
         if not len(rows):
             return
-        self._turn[rows] += weight * saturated(counts, norms.turn[rows])
+        self._row[rows] += weight * saturated(counts, norms.row[rows])
         self._covered[rows] += weight
         reached = self._spread(rows, counts)
         wide = self._wide[reached]
@@ -120,7 +120,7 @@ class Tally:
     def scores(self) -> WordScores:
         """What it came to."""
         total = np.float32(self._total_weight or 1.0)
-        return WordScores(self._turn, self._window, self._covered / total, self._wide_covered / total)
+        return WordScores(self._row, self._window, self._covered / total, self._wide_covered / total)
 
     def _spread(self, rows: Rows, counts: Floats) -> Rows:
         """Add `counts` to every window that a row of `rows` is part of; the rows of those windows."""
@@ -138,11 +138,11 @@ class Tally:
 class LoopTally:
     """The same by compiled loops."""
 
-    def __init__(self, kernels: Kernels, state: ScoredTurns) -> None:
+    def __init__(self, kernels: IndexKernels, state: ScoredRows) -> None:
         size = len(state.live)
         self._kernels = kernels
         self._state = state
-        self._turn, self._window, self._covered, self._wide_covered = (
+        self._row, self._window, self._covered, self._wide_covered = (
             np.zeros(size, dtype=np.float32) for _ in range(4)
         )
         self._wide = np.zeros(size + 1, dtype=np.float32)
@@ -158,7 +158,7 @@ class LoopTally:
         self._total_weight += weight
         if not held:
             return
-        loops.weigh_rows(rows, counts, live, norms.turn, _SATURATION, weight, self._turn, self._covered)
+        loops.weigh_rows(rows, counts, live, norms.row, _SATURATION, weight, self._row, self._covered)
         rarity = idf(norms.live_count, found)
         loops.weigh_windows(
             self._wide,
@@ -175,7 +175,7 @@ class LoopTally:
     def scores(self) -> WordScores:
         """See Tally."""
         total = np.float32(self._total_weight or 1.0)
-        return WordScores(self._turn, self._window, self._covered / total, self._wide_covered / total)
+        return WordScores(self._row, self._window, self._covered / total, self._wide_covered / total)
 
 
 def idf(total: int, holding: int) -> float:

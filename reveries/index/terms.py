@@ -1,9 +1,10 @@
-"""Words as recall compares them: lower case, possessive off, endings off. Light on purpose: a stem only has to be the
-same for the forms of one English word, and to leave every other language alone."""
+"""Words and stems as the index compares them: lower case, without possessive and endings. Light on purpose: a stem only
+has to be the same for the forms of one English word, and to leave every other language alone."""
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import resources
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -55,3 +56,15 @@ def _tidy(base: str) -> str:
     if base.endswith("y") and len(base) > 3:
         return base[:-1] + "i"
     return base
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    """Words that say nothing about what a text is about, question words among them."""
+    return frozenset(resources.files(__package__).joinpath("stopwords.txt").read_text(encoding="utf-8").split())
+
+
+def terms_of(text: str) -> list[str]:
+    """The stems of `text` that say what it is about, in order, with repeats."""
+    stops = stop_words()
+    return [stem(word) for word in words_of(text) if word not in stops]

@@ -1,7 +1,7 @@
-"""BM25 over the turns in memory, kept up to date turn by turn, and over the window around each (2 before, 1 after).
+"""BM25 over rows of text, kept up to date row by row, and over the window around each (2 before, 1 after).
 
 k1 1.0, b 0.5, light stems, question words in the stop list: RECALL's measured choices. A window has no postings of its
-own: what a turn's neighbours hold is gathered when a cue asks. A term costs as much as there are turns that hold it.
+own: what a row's neighbours hold is gathered when a cue asks. A term costs as much as there are rows that hold it.
 """
 
 from array import array
@@ -12,17 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reveries.memory.graph.kernels import Kernels, interpreted
-from reveries.memory.graph.loops import Int16, Int32, Int64
-from reveries.memory.lexicon import stop_words
-from reveries.memory.recall.stemming import stem, words_of
-from reveries.memory.recall.tallying import (
+from reveries.index.arrays import Int16, Int32, Int64
+from reveries.index.kernels import IndexKernels, interpreted_index_kernels
+from reveries.index.word_scores import (
     LoopTally,
     Neighbours,
     Norms,
     Posting,
     Rows,
-    ScoredTurns,
+    ScoredRows,
     Tally,
     WordScores,
     idf,
@@ -34,44 +32,6 @@ Numbers = NDArray[np.int32]
 _NO_ROWS, _NO_COUNTS = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int16)
 _FEW_ROWS = 64
 _MOST_COUNTED = 32_767
-
-
-_ASKING = frozenset(
-    [
-        "ask",
-        "bring",
-        "brought",
-        "chat",
-        "conversation",
-        "discuss",
-        "discussion",
-        "list",
-        "mention",
-        "order",
-        "recal",
-        "recall",
-        "remember",
-        "summari",
-        "summariz",
-        "talk",
-        "tell",
-        "told",
-    ]
-)
-"""Stems."""
-
-
-def terms_of(text: str) -> list[str]:
-    """The stems of `text` that say what it is about, in order, with repeats."""
-    stops = stop_words()
-    return [stem(word) for word in words_of(text) if word not in stops]
-
-
-def cue_terms(text: str) -> list[str]:
-    """`terms_of` a cue, without the words by which one asks a memory ("what did I mention in our conversations, in
-    order"): they name no subject. All of them when nothing else is there."""
-    terms = terms_of(text)
-    return [term for term in terms if term not in _ASKING] or terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +56,8 @@ class WordIndex:
     What it was filled with is packed, term after term; what comes later stands behind it.
     """
 
-    def __init__(self, kernels: Kernels | None = None) -> None:
-        self.kernels = kernels or interpreted()
+    def __init__(self, kernels: IndexKernels | None = None) -> None:
+        self.kernels = kernels or interpreted_index_kernels()
         self._numbers: dict[str, int] = {}
         self._packed = packed_words([], np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64))
         self._rows: dict[int, array[int]] = {}
@@ -181,7 +141,7 @@ class WordIndex:
     ) -> WordScores:
         """Score every row against the distinct `terms`; rows that are not `live` count for nothing. `norms` are those
         of this very state, if they are at hand."""
-        state = ScoredTurns(live, near, norms or self.norms(live, near))
+        state = ScoredRows(live, near, norms or self.norms(live, near))
         tally = LoopTally(self.kernels, state) if self.kernels.are_compiled else Tally(state)
         for term in dict.fromkeys(terms):
             tally.add(self._posting_of(term))

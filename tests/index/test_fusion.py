@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.memory.recall.ranking import highest, kth_highest
+from reveries.index.fusion import highest, kth_highest
 
 
 @given(

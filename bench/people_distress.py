@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from safety_learn import DISTRESS, fit, labelled
 
 from reveries.index.terms import stem
-from reveries.memory.lexicon import affect
+from reveries.memory.text.word_lists import affect
 
 _WORDS = re.compile(
     r"\b(?:sad(?:ly|ness)?|cr(?:y|ied|ying|ies)|afraid|scared?|scary|scares|fear(?:s|ed|ful)?|anxi\w+|panic\w*|lonely"

@@ -43,10 +43,10 @@ from reveries.memory.changes import ChangeSet
 from reveries.memory.graph.activation import nearest_seeds, seed_energy
 from reveries.memory.graph.arena_loops import TOP
 from reveries.memory.graph.kernels import compile_kernels
-from reveries.memory.graph.snapshot import PackedMemory, read_snapshot, write_snapshot
-from reveries.memory.live import LiveMemory
+from reveries.memory.live import LiveMemory, PackedMemory
 from reveries.memory.model import RecallContext
 from reveries.memory.recall.turn_packing import packed_turns
+from reveries.memory.snapshot_file import read_snapshot, write_snapshot
 
 _STAMP = b"s" * 16
 _MODEL = "synthetic-384"

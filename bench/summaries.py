@@ -30,9 +30,6 @@ from reveries.errors import ModelAnswerError
 from reveries.index.terms import words_of
 from reveries.llm.structured import ask
 from reveries.memory.model import Experience, ExperienceKind, Origin, SelfModel, Turn
-from reveries.memory.self_model import trusted_words
-from reveries.memory.sleep.entities import entities_of
-from reveries.memory.sleep.extracts import summary_of
 from reveries.memory.sleep.questions import (
     Abstraction,
     Asker,
@@ -44,6 +41,9 @@ from reveries.memory.sleep.questions import (
     self_question,
     tidy,
 )
+from reveries.memory.sleep.self_model_changes import trusted_words
+from reveries.memory.text.entities import entities_of
+from reveries.memory.text.extracts import summary_of
 
 MIND = "Reverie"
 _SHORTEST_CHARS = 160

@@ -24,7 +24,7 @@ from reveries.memory.model import (
     Turn,
 )
 from reveries.memory.self_model import told_first
-from reveries.memory.sleep.extracts import telling
+from reveries.memory.text.extracts import telling
 from reveries.plaintext import one_line, record
 
 QUOTE_CHARS = 280

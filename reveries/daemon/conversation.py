@@ -46,7 +46,7 @@ from reveries.llm.tier import Tier
 from reveries.memory.conversations import OpenConversation
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext
-from reveries.memory.sleep.encoding import infer_mood
+from reveries.memory.text.appraisal import infer_mood
 from reveries.plaintext import plain
 from reveries.pulse import Pulse, WatchedLock
 

@@ -16,9 +16,9 @@ from reveries.db.database import Database
 from reveries.db.failpoints import HangPlace, may_hang
 from reveries.errors import ReveriesError
 from reveries.gates import Gate, inherited, may_act
+from reveries.memory.gaps import RestedConversation, what_was_left
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, Origin, RecallContext, RecalledEpisode, Turn
-from reveries.memory.silence import RestedConversation, what_was_left
 from reveries.monologue.choosing import chosen_memories
 from reveries.monologue.cool_down import Rest, new_beginning, rest_after
 from reveries.monologue.ports import SavedState

@@ -1,10 +1,12 @@
 """Words and stems as the index compares them: lower case, without possessive and endings. Light on purpose: a stem only
 has to be the same for the forms of one English word, and to leave every other language alone."""
 
+import itertools
 import re
 import unicodedata
 from functools import cache, lru_cache
 from importlib import resources
+from typing import Final
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -68,3 +70,21 @@ def terms_of(text: str) -> list[str]:
     """The stems of `text` that say what it is about, in order, with repeats."""
     stops = stop_words()
     return [stem(word) for word in words_of(text) if word not in stops]
+
+
+_SHORTEST_CHARS = 4
+_KEY_CHARS = 6
+"""So many letters tell a word from another; what follows is mostly ending."""
+_WITHOUT_BLANKS: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+")
+
+
+def word_keys(text: str) -> frozenset[str]:
+    """The keys of `text`; none for a text without a telling word."""
+    keys: set[str] = set()
+    for run in _WITHOUT_BLANKS.findall(unicodedata.normalize("NFKC", text)):
+        keys.update("".join(pair) for pair in itertools.pairwise(run))
+    stops = stop_words()
+    for word in words_of(_WITHOUT_BLANKS.sub(" ", text)):
+        if word not in stops and (len(word) >= _SHORTEST_CHARS or any(char.isdigit() for char in word)):
+            keys.add(stem(word)[:_KEY_CHARS])
+    return frozenset(keys)

@@ -11,12 +11,11 @@ from reveries.errors import DiskFullError
 from reveries.gates import Gate, inherited
 from reveries.memory.changes import ChangeSet
 from reveries.memory.echoes import echoes
-from reveries.memory.gaps import Gaps
+from reveries.memory.gaps import Gaps, leaving_of
 from reveries.memory.model import TALK, Episode, Experience, ExperienceKind, Gap, Origin, Recall, Turn
 from reveries.memory.rows import experience_row, storable, turn_of, turn_row
-from reveries.memory.silence import leaving_of
-from reveries.memory.sleep.encoding import salience_of, topics_of, valence_of
 from reveries.memory.store import MemoryStore
+from reveries.memory.text.appraisal import salience_of, topics_of, valence_of
 
 CHAT = "chat"
 _LEAVING_TURNS = 4

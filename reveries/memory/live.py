@@ -12,16 +12,16 @@ from reveries.index.word_scores import Floats
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import ChangeSet, Touch
 from reveries.memory.graph.activation import Seed, activate, nearest_seeds
+from reveries.memory.graph.claim_index import ClaimIndex
 from reveries.memory.graph.kernels import Kernels
-from reveries.memory.graph.memory_graph import MemoryGraph, entities_packed
-from reveries.memory.graph.snapshot import PackedMemory
+from reveries.memory.graph.memory_graph import MemoryGraph, PackedGraph, entities_packed
+from reveries.memory.graph.shared_names import NameIndex
 from reveries.memory.model import Link, RankedTurn, Recall, RecallContext, SelfModel, Turn
 from reveries.memory.recall.outranking import outranked_last
 from reveries.memory.recall.ranking import TurnScores, nearest_turns, ranked_turns, ranked_turns_of, score_turns
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.sleep.claim_index import ClaimIndex
-from reveries.memory.sleep.denials import LEAST_SHARE, Denial
-from reveries.memory.sleep.shared_names import NameIndex
+from reveries.memory.recall.turn_packing import PackedTurns
+from reveries.memory.text.denials import LEAST_SHARE, Denial
 
 _TURNS_PER_EPISODE = 3
 _LEAST_RANKED_TURNS = 25
@@ -33,6 +33,14 @@ in 46 / 61 % in the specification's form, where what has many links comes first.
 _DENIAL_CANDIDATES = 20
 _REINFORCEMENT = 0.1
 _CO_SURFACED = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class PackedMemory:
+    """The whole live memory as arrays: what a snapshot holds."""
+
+    graph: PackedGraph
+    turns: PackedTurns
 
 
 @dataclass(frozen=True, slots=True)

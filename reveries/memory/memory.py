@@ -14,16 +14,39 @@ from reveries.errors import DiskFullError, ModelError, NotFoundError, StorageErr
 from reveries.llm.base import ChatModel, Embedder, Vector
 from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
+from reveries.memory.claims import CONTRADICTION, Conflict
 from reveries.memory.conversations import ConversationStore, OpenConversation, RecordedExchange, SpeakerNames, Thought
-from reveries.memory.correcting import REMEMBERED, Corrected, Corrections
-from reveries.memory.episode_hand import EpisodeHand
+from reveries.memory.deep_recall import DeepFound, DeepRecall, episode_on_disk, is_worth_it, to_wake
+from reveries.memory.deep_store import DeepCounts
 from reveries.memory.forgetting.forgetting import Forgetting
 from reveries.memory.gaps import Gaps
-from reveries.memory.graph.warming import warm_up
 from reveries.memory.importing import ImportCounts, ImportUnderWay, PastTurn
+from reveries.memory.kernel_compilation import warm_up
 from reveries.memory.live import LiveMemory
-from reveries.memory.looking.searching import turns_like
-from reveries.memory.looking.views import (
+from reveries.memory.model import Experience, Gap, Origin, Recall, RecallContext, SelfModel, Turn
+from reveries.memory.owner_edits.episodes import REMEMBERED, Corrected, Corrections, EpisodeHand
+from reveries.memory.owner_edits.self_model import SelfHand
+from reveries.memory.owner_edits.thoughts import ThoughtHand
+from reveries.memory.past_talk import PastTalk
+from reveries.memory.reembedding import Reembedding
+from reveries.memory.sleep.consolidation import DeepSleep, DeepSlept
+from reveries.memory.sleep.light_sleep import LightSleep, LightSlept, Progress
+from reveries.memory.sleep.owner_questions import Question, drop_question, open_question, question_of, settle
+from reveries.memory.sleep.pass_log import (
+    RunDetail,
+    RunEntry,
+    end_broken_off_runs,
+    recent_runs,
+    run_detail,
+    shorten_records,
+)
+from reveries.memory.sleep.preview import DryRun, Preview
+from reveries.memory.sleep.undo import Undo, UndonePass
+from reveries.memory.sleep.upkeep import Upkeep
+from reveries.memory.store import MemoryStore, OldEmbedder
+from reveries.memory.text.appraisal import infer_mood
+from reveries.memory.text.embedding_text import embedding_text
+from reveries.memory.views.episodes import (
     EpisodeView,
     MemoryStatistics,
     find_episode,
@@ -31,28 +54,7 @@ from reveries.memory.looking.views import (
     statistics,
     view_episode,
 )
-from reveries.memory.model import Experience, Gap, Origin, Recall, RecallContext, SelfModel, Turn
-from reveries.memory.past_talk import PastTalk
-from reveries.memory.recall.deep import DeepFound, is_worth_it, to_wake
-from reveries.memory.recall.deep_recall import DeepRecall, episode_on_disk
-from reveries.memory.recall.deep_store import DeepCounts
-from reveries.memory.recall.turn_index import meant
-from reveries.memory.reembedding import Reembedding
-from reveries.memory.self_edit import SelfHand
-from reveries.memory.sleep.asking import Question, drop_question, open_question, question_of
-from reveries.memory.sleep.claims import CONTRADICTION, Conflict
-from reveries.memory.sleep.consolidation import DeepSleep, DeepSlept
-from reveries.memory.sleep.encoding import infer_mood
-from reveries.memory.sleep.light_sleep import LightSleep, LightSlept, Progress
-from reveries.memory.sleep.preview import DryRun, Preview
-from reveries.memory.sleep.run_log import RunDetail, RunEntry, recent_runs, run_detail
-from reveries.memory.sleep.runs import end_broken_off_runs
-from reveries.memory.sleep.settling import settle
-from reveries.memory.sleep.shortening import shorten_records
-from reveries.memory.sleep.undoing import Undo, UndonePass
-from reveries.memory.sleep.upkeep import Upkeep
-from reveries.memory.store import MemoryStore, OldEmbedder
-from reveries.memory.thought_hand import ThoughtHand
+from reveries.memory.views.search import turns_like
 from reveries.pulse import Pulse
 
 _CUE_SECONDS = 5.0
@@ -146,7 +148,7 @@ class Memory:
 
         When the embedder fails, or takes too long, a vector that is near to nothing: recall goes by words alone then.
         """
-        cue = meant(text, self._live.turns.speakers | {self._parts.mind_name})
+        cue = embedding_text(text, self._live.turns.speakers | {self._parts.mind_name})
         embedder = self._store.embedder
         try:
             async with asyncio.timeout(_CUE_SECONDS):

@@ -17,12 +17,11 @@ from reveries.db.database import Database, Transaction
 from reveries.errors import DiskFullError, ModelError, ModelUnavailableError
 from reveries.llm.base import Embedder, Vector, Vectors
 from reveries.memory.changes import ChangeSet
-from reveries.memory.graph.hydration import graph_of, read_graph_rows, read_turn_rows, read_turn_vectors, turns_of
-from reveries.memory.graph.snapshot import PackedMemory, read_earlier_turns
-from reveries.memory.live import LiveMemory
-from reveries.memory.model import Experience, Link, Turn
-from reveries.memory.passages import passages_of
-from reveries.memory.recall.deep_store import DeepStore
+from reveries.memory.claims import Conflict
+from reveries.memory.deep_store import DeepStore
+from reveries.memory.hydration import graph_of, read_graph_rows, read_turn_rows, read_turn_vectors, turns_of
+from reveries.memory.live import LiveMemory, PackedMemory
+from reveries.memory.model import Episode, Experience, Link, Turn
 from reveries.memory.rows import (
     claim_of_row,
     claim_row,
@@ -35,8 +34,9 @@ from reveries.memory.rows import (
     vector_bytes,
     vector_of,
 )
-from reveries.memory.sleep.claims import Conflict
+from reveries.memory.snapshot_file import read_earlier_turns
 from reveries.memory.snapshots import Snapshots
+from reveries.memory.text.passages import passages_of
 
 Work = Callable[[Transaction], Awaitable[ChangeSet]]
 """Runs inside the transaction: may read and write more, and returns what memory is to take over."""
@@ -357,3 +357,23 @@ async def _many(transaction: Transaction, name: str, rows: Sequence[dict[str, ob
 
 def _link_row(link: Link) -> dict[str, object]:
     return {"from_id": link.source_id, "to_id": link.target_id, "type": link.type.value, "strength": link.strength}
+
+
+async def home_of(source: Database | Transaction, live: LiveMemory, experience_id: str) -> Episode | None:
+    """The live episode that holds an experience; None while there is none. The file is asked: an index of it in memory
+    would read every episode of a large mind first. Within a transaction `source` is that transaction."""
+    rows = await source.rows("episodes.home_of", {"experience_id": experience_id})
+    return live.graph.get(rows[0]["id"]) if rows else None
+
+
+_Reader = Database | Transaction
+
+
+async def pins(reader: _Reader) -> dict[str, str]:
+    """Every pin, by the id that was pinned, with the episode that it holds now: that one, or where it was merged."""
+    return {row["pinned_id"]: row["home_id"] for row in await reader.rows("pins.homes")}
+
+
+async def pinned_ids(reader: _Reader) -> frozenset[str]:
+    """The episodes that are pinned."""
+    return frozenset((await pins(reader)).values())

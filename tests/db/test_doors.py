@@ -21,8 +21,7 @@ from reveries.errors import StorageError
 from reveries.gates import Gate, opened
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
-from reveries.memory.sleep.past_records import from_json
-from reveries.memory.sleep.records import EpisodeChange, to_json
+from reveries.memory.sleep.pass_records import EpisodeChange, from_json, to_json
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, context, deep_answer, open_memory, talk
 from tests.memory.test_memory import picture

@@ -39,7 +39,7 @@ _NO_REFUND = f"{_OF_BUDGET}::test_usage_below_zero_gives_nothing_back"
 _OWN_DISTRESS = (
     "tests/daemon/test_thinking_control.py::test_only_a_thought_of_its_own_that_trips_counts_as_its_distress"
 )
-_MERGE, _CLAIMS, _UPKEEP = "memory/sleep/merge.py", "memory/sleep/claims.py", "memory/sleep/upkeep.py"
+_MERGE, _CLAIMS, _UPKEEP = "memory/sleep/merge.py", "memory/claims.py", "memory/sleep/upkeep.py"
 _OF_SLEEP = "tests/memory/sleep"
 _RANKING, _FEATURES = "memory/recall/ranking.py", "memory/recall/features.py"
 _RIGHT_ORDER, _OF_LINKS = "tests/memory/recall/test_right_order.py", "tests/memory/recall/test_links_in_recall.py"
@@ -235,7 +235,7 @@ SEEDS = (
     Seed("vectors that sleep kept stay", "db/queries/forget.sql",
          "WHERE episode_id IN (SELECT value FROM json_each(:episodes)) OR change_id",
          "WHERE change_id", _TRACES_ERASED),
-    Seed("words on the disk alone stay in the word index", "memory/recall/deep_store.py",
+    Seed("words on the disk alone stay in the word index", "memory/deep_store.py",
          '        await transaction.run("forget.drop_deep", {"ids": json.dumps(ids)})\n', "", _TRACES_ERASED),
     Seed("the history of the self-model stays", _ERASING,
          "            if clean != change:", "            if False:", _WORD_ERASED),
@@ -247,7 +247,7 @@ SEEDS = (
          ', ids=asides.of("tripwires"))\n', "", _WORD_ERASED),
     Seed("the thought under way stays", _ERASING,
          '        await self._run_statement("", "forget.empty_buffer")\n', "", _WORD_ERASED),
-    Seed("why an experience was held back is not looked at", "memory/forgetting/gathering.py",
+    Seed("why an experience was held back is not looked at", "memory/forgetting/selection.py",
          '    "held": "forget.held",\n', "", _WORD_ERASED),
     Seed("thinking may use sleep's share", "llm/caps.py",
          "return max(0.0, 1.0 - 2 * budget.conversation_reserve_share)",
@@ -304,7 +304,7 @@ SEEDS = (
          f"{_OF_SLEEP}/test_merge.py::test_what_two_episodes_were_used_and_when_they_were_is_that_of_both"),
     Seed("of two speakers the later one supersedes", _CLAIMS,
          "    if earlier.speaker.casefold() != later.speaker.casefold():", "    if False:",
-         f"{_OF_SLEEP}/test_claims.py::test_of_two_speakers_who_are_trusted_alike_neither_outranks_the_other"),
+         "tests/memory/test_claims.py::test_of_two_speakers_who_are_trusted_alike_neither_outranks_the_other"),
     Seed("very salient words leave the index like any others", _UPKEEP, "_KEEP_SALIENCE = 0.9", "_KEEP_SALIENCE = 9.0",
          f"{_OF_SLEEP}/test_upkeep.py::"
          "test_words_leave_the_index_after_sleep_unless_what_happened_is_very_salient"),

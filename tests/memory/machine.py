@@ -28,7 +28,7 @@ from tests.durability.checks import half_made
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, open_memory
 from tests.memory.test_memory import SAYINGS, do, picture
-from tests.memory.test_waking import happen
+from tests.memory.test_snapshots import happen
 
 if TYPE_CHECKING:
     from reveries.memory.memory import Memory

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reveries.memory.gaps import RestedConversation, leaving_of, meaning_of, silence_length, usual_of
 from reveries.memory.model import Origin
-from reveries.memory.silence import RestedConversation, leaving_of, meaning_of, silence_length, usual_of
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, open_memory, talk, turn
 

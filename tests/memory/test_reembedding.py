@@ -24,7 +24,7 @@ from reveries.errors import (
 )
 from reveries.llm.base import Vectors
 from reveries.llm.embedding_cache import EmbeddingCache
-from reveries.memory.forgetting.deciding import BY_WORDS, Selection
+from reveries.memory.forgetting.selection import BY_WORDS, Selection
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
 from reveries.memory.model import Origin

@@ -6,14 +6,13 @@ from reveries import protocol
 from reveries.daemon.requests.frames import ROOM_CHARS, best_quote, cut_to_share, said_turns
 from reveries.daemon.requests.registry import Call, handles
 from reveries.daemon.requests.views import factors_frame, reasons_frames
-from reveries.memory.episode_hand import EditedEpisode
+from reveries.memory.deep_recall import DeepFound, DeepHit
 from reveries.memory.importing import PastTurn
-from reveries.memory.looking.moments import period_of
-from reveries.memory.looking.searching import recall_within
-from reveries.memory.looking.views import EpisodeView, MemoryStatistics, ShownExemplar
 from reveries.memory.model import Recall, RecallContext
-from reveries.memory.recall.deep import DeepFound, DeepHit
-from reveries.memory.sleep.encoding import infer_mood
+from reveries.memory.owner_edits.episodes import EditedEpisode
+from reveries.memory.text.appraisal import infer_mood
+from reveries.memory.views.episodes import EpisodeView, MemoryStatistics, ShownExemplar
+from reveries.memory.views.search import period_of, recall_within
 from reveries.plaintext import one_line, plain
 
 _SUMMARY_CHARS = 700

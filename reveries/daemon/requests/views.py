@@ -10,15 +10,16 @@ from reveries.daemon.last_turns import LastTurn, notes_about, surfaced_memories,
 from reveries.daemon.requests.frames import recalled_frame
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import NotFoundError
-from reveries.memory.looking.moments import period_of
-from reveries.memory.looking.neighbourhood import most_telling, neighbourhood
-from reveries.memory.looking.timeline import timeline
-from reveries.memory.looking.views import find_episode
-from reveries.memory.looking.why import RecallExplanation, explain
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, Factors, RankingReason, RecallContext, SelfModel
-from reveries.memory.self_edit import EDITABLE, TEXT_FIELDS, ChangeEvidence, HistoryEntry, statements
-from reveries.memory.sleep.encoding import infer_mood
+from reveries.memory.owner_edits.self_model import ChangeEvidence, HistoryEntry
+from reveries.memory.self_model import EDITABLE, TEXT_FIELDS, statements
+from reveries.memory.text.appraisal import infer_mood
+from reveries.memory.views.episodes import find_episode
+from reveries.memory.views.neighbourhood import most_telling, neighbourhood
+from reveries.memory.views.search import period_of
+from reveries.memory.views.timeline import timeline
+from reveries.memory.views.why import RecallExplanation, explain
 from reveries.plaintext import one_line, plain
 
 _CENTRES = 8

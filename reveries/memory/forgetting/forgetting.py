@@ -20,26 +20,25 @@ from reveries.db.database import Reader, Row, Transaction
 from reveries.db.failpoints import Step, reached
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.memory.changes import ChangeSet
-from reveries.memory.forgetting.deciding import (
+from reveries.memory.deep_recall import DeepRecall
+from reveries.memory.forgetting.erasing import Counts, Erasing
+from reveries.memory.forgetting.needles import Holds, Needle
+from reveries.memory.forgetting.plan import ForgetPlan
+from reveries.memory.forgetting.selection import (
     BY_ID,
     BY_NAME,
     BY_TIME,
     BY_WORDS,
     ForgetDecision,
-    Selection,
-    decision_again,
-    decision_of,
-)
-from reveries.memory.forgetting.erasing import Counts, Erasing
-from reveries.memory.forgetting.gathering import (
     Item,
     Rows,
+    Selection,
     asides,
+    decision_again,
+    decision_of,
     items_of,
     read_rows,
 )
-from reveries.memory.forgetting.needles import Holds, Needle
-from reveries.memory.forgetting.plan import ForgetPlan
 from reveries.memory.forgetting.tombstones import (
     Erasure,
     Tombstone,
@@ -53,7 +52,6 @@ from reveries.memory.forgetting.tombstones import (
     write_erasures,
 )
 from reveries.memory.forgetting.unfinished import FILE_ALONE, Unfinished, leave_to_do, left_to_do
-from reveries.memory.recall.deep_recall import DeepRecall
 from reveries.memory.store import MemoryStore
 
 _FORGOTTEN: Final = "forgotten"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from reveries.index.terms import stem, stop_words
-from reveries.memory.lexicon import common_words
+from reveries.memory.text.word_lists import common_words
 
 QUOTE_WORDS = 8
 """So many words in a row that stand in two texts are one quote, not chance."""

@@ -18,10 +18,9 @@ from reveries.index.vectors import VectorTable
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import Before, ChangeSet, Fading, Touch
 from reveries.memory.graph.arena import LinkArena, PackedLinks
-from reveries.memory.graph.facts import NodeFacts, PackedFacts
+from reveries.memory.graph.facts import EpisodeShelf, NodeFacts, PackedFacts, Restood, Standings
 from reveries.memory.graph.kernels import Kernels, interpreted_kernels
 from reveries.memory.graph.spreading import EnergyField
-from reveries.memory.graph.standings import EpisodeShelf, Restood, Standings
 from reveries.memory.model import Episode, Link, LinkType
 
 Edge = tuple[int, LinkType]

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from reveries.index.word_scores import Floats, Neighbours, Rows, WordScores, saturated
 from reveries.memory.recall.cues import Cue, cue_terms
-from reveries.memory.recall.names import mentioned, name_words
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
 from reveries.memory.recall.turn_index import TurnIndex
+from reveries.memory.text.names import mentioned, name_words
 
 _Value = TypeVar("_Value", np.float32, np.bool_)
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from reveries.index.terms import terms_of
 from reveries.index.word_scores import Floats, Rows
 from reveries.memory.recall.cues import cue_terms
-from reveries.memory.recall.names import mentioned
 from reveries.memory.recall.turn_index import TurnIndex
+from reveries.memory.text.names import mentioned
 
 SEEDS = 6
 """So many of the best turns are read for names."""

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from reveries.index.terms import terms_of
+from reveries.memory.claims import Claim, same_value
+from reveries.memory.graph.claim_index import ClaimIndex
 from reveries.memory.model import RankedTurn, RankingReason, Recall, RecalledEpisode, Replacement
 from reveries.memory.recall.cues import cue_terms
-from reveries.memory.sleep.claim_index import ClaimIndex
-from reveries.memory.sleep.claims import Claim, same_value
 
 REPLACES, REPLACED = "replaces", "replaced"
 """The names of the reasons."""

@@ -30,10 +30,10 @@ from reveries.memory.recall.hops import (
     trust_in,
     trusted_leads,
 )
-from reveries.memory.recall.names import mentioned
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
 from reveries.memory.recall.turn_index import TurnIndex
 from reveries.memory.recall.updates import news_of
+from reveries.memory.text.names import mentioned
 
 CANDIDATES = 300
 """So many first guesses are looked at closely."""

@@ -1,6 +1,5 @@
 """The source turns of live episodes, in memory: their words, their vectors, who follows whom. No I/O, no waiting."""
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,16 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reveries.index.kernels import IndexKernels
-from reveries.index.terms import stop_words, terms_of, without_code
 from reveries.index.vectors import Int8Rows, Int8VectorTable
 from reveries.index.word_scores import Floats, Neighbours
 from reveries.index.words import WordIndex
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.model import Origin, Turn
-from reveries.memory.recall.names import subjects_of
-from reveries.memory.recall.standing import Columns, StaticFeatures
-from reveries.memory.recall.surface import SURFACE, surface_of
+from reveries.memory.recall.turn_features import SURFACE, Columns, StaticFeatures, surface_of
 from reveries.memory.recall.turn_packing import (
     MARKS,
     SESSION_SECONDS,
@@ -33,9 +29,9 @@ from reveries.memory.recall.turn_packing import (
     unpack_turn,
     window_lengths,
 )
+from reveries.memory.text.names import subjects_of
 
 _FIRST_CAPACITY = 256
-_OWN_CHARS = 320
 
 
 class TurnIndex:
@@ -408,31 +404,3 @@ class _TurnsCopy:
         if self._shelf is None:
             raise KeyError(row)
         return self._shelf.raw(row)
-
-
-def meant(text: str, names: Iterable[str]) -> str:
-    """What of `text` is compared by meaning: not its fenced code, not the names of those who speak."""
-    prose = without_code(text)
-    return without_names(prose if prose.strip() else text, names)
-
-
-def meant_by(turn: Turn, names: Iterable[str]) -> str:
-    """What of a turn is compared by meaning. Of the mind's own long replies the beginning, which says what they answer:
-    the rest would cost four times as much to embed and is found by its words."""
-    told = meant(turn.fresh, names)
-    if turn.origin is not Origin.SELF or len(told) <= _OWN_CHARS:
-        return told
-    return told[:_OWN_CHARS].rsplit(None, 1)[0]
-
-
-def without_names(text: str, names: Iterable[str]) -> str:
-    """`text` without the names of those who speak: both sides of a comparison by meaning go without them, as a name
-    says who was there, not what was said (RECALL: the largest single gain of the dense side). Unchanged when nothing
-    much would be left."""
-    spelled = [name for name in names if name[:1].isupper() and name.casefold() not in stop_words()]
-    if not spelled:
-        return text
-    longest_first = "|".join(map(re.escape, sorted(spelled, key=len, reverse=True)))
-    pattern = re.compile(rf"\b(?:{longest_first})\b(?:['\u2019]s\b)?")
-    left = " ".join(pattern.sub(" ", text).split())
-    return left if len(terms_of(left)) >= 1 else text

@@ -15,8 +15,8 @@ from reveries.index.vectors import Int8Rows, rounded_rows
 from reveries.index.words import PackedWords, packed_words
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.model import Origin, Turn
-from reveries.memory.recall.names import subjects_of
-from reveries.memory.recall.surface import SURFACE, surface_of
+from reveries.memory.recall.turn_features import SURFACE, surface_of
+from reveries.memory.text.names import subjects_of
 
 MARKS = np.dtype(
     [

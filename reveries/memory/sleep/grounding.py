@@ -10,10 +10,9 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from reveries.index.terms import stop_words
-from reveries.memory.lexicon import openers
-from reveries.memory.sleep.extracts import sentences_of
-from reveries.memory.word_keys import word_keys
+from reveries.index.terms import stop_words, word_keys
+from reveries.memory.text.extracts import sentences_of
+from reveries.memory.text.word_lists import openers
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.,:][^\W_]+)*")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")

@@ -20,16 +20,15 @@ from reveries.memory.conversations import SpeakerNames
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Experience, SelfModel
-from reveries.memory.sleep.asking import allowance
 from reveries.memory.sleep.consolidation import MAX_ATTEMPTS
-from reveries.memory.sleep.home import home_of
 from reveries.memory.sleep.linking import nearest_episodes, possible_causes
+from reveries.memory.sleep.model_answers import decide, understand, unless_stopped
+from reveries.memory.sleep.owner_questions import allowance
+from reveries.memory.sleep.pass_log import ChangeDiff, diff_of
+from reveries.memory.sleep.pass_records import recorded
 from reveries.memory.sleep.questions import Asker
-from reveries.memory.sleep.records import recorded
-from reveries.memory.sleep.run_log import ChangeDiff, diff_of
-from reveries.memory.sleep.understanding import decide, understand, unless_stopped
 from reveries.memory.sleep.upkeep import Upkeep
-from reveries.memory.store import MemoryStore
+from reveries.memory.store import MemoryStore, home_of
 from reveries.plaintext import one_line
 
 _NEAR_COUNT = 24

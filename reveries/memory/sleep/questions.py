@@ -14,8 +14,8 @@ from reveries.gates import Gate, stands
 from reveries.index.terms import terms_of
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.memory.model import Episode, Exemplar, SelfModel, Turn
-from reveries.memory.sleep.extracts import exemplar, sentences_of, summary_of
 from reveries.memory.sleep.grounding import grounded, is_supported
+from reveries.memory.text.extracts import exemplar, sentences_of, summary_of
 from reveries.prompts import prompt
 
 _MAX_QUOTABLE = 24

@@ -11,9 +11,9 @@ import msgspec
 from reveries.index.terms import terms_of
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.memory.model import SelfModel
-from reveries.memory.sleep.extracts import sentences_of
 from reveries.memory.sleep.grounding import is_grounded
 from reveries.memory.sleep.questions import Asker, fenced, tidy
+from reveries.memory.text.extracts import sentences_of
 from reveries.prompts import prompt
 
 _WHAT: Final = {

@@ -14,12 +14,9 @@ from reveries.config import MemorySettings
 from reveries.db.database import Transaction
 from reveries.memory.changes import ChangeSet, Dormancy, Fading
 from reveries.memory.model import Episode
-from reveries.memory.pins import pinned_ids
-from reveries.memory.sleep.decay import FADED_BELOW, fade
-from reveries.memory.sleep.dormancy import FADED, falling_dormant
-from reveries.memory.sleep.run_log import ChangeDiff, EpisodeDiff, dormant_diff
-from reveries.memory.sleep.runs import record_change
-from reveries.memory.store import MemoryStore
+from reveries.memory.sleep.decay import FADED, FADED_BELOW, fade, falling_dormant
+from reveries.memory.sleep.pass_log import ChangeDiff, EpisodeDiff, dormant_diff, record_change
+from reveries.memory.store import MemoryStore, pinned_ids
 
 _KEEP_SALIENCE = 0.9
 """Raw experiences at least this salient are never put away (RA-14)."""

@@ -17,9 +17,8 @@ from reveries.db.driver import dbapi
 from reveries.db.reading import DatabaseSnapshot
 from reveries.errors import NotFoundError, UndoError, UsageError
 from reveries.memory.conversations import Thought
-from reveries.memory.forgetting.deciding import BY_ID, BY_NAME, BY_TIME, BY_WORDS, ForgetDecision, Selection
 from reveries.memory.forgetting.forgetting import ForgetReport
-from reveries.memory.forgetting.gathering import quoted
+from reveries.memory.forgetting.selection import BY_ID, BY_NAME, BY_TIME, BY_WORDS, ForgetDecision, Selection, quoted
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
 from tests.fakes.clock import HandClock

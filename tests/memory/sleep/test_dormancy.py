@@ -14,7 +14,7 @@ from reveries.memory.changes import ChangeSet, Dormancy
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode
-from reveries.memory.sleep.dormancy import falling_dormant, is_spent
+from reveries.memory.sleep.decay import falling_dormant, is_spent
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, episode, memory_settings, open_memory, talk
 from tests.memory.test_memory import SAYINGS, picture, recalled

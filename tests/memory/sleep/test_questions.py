@@ -7,8 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.memory.model import Experience, ExperienceKind, Origin, SelfModel
-from reveries.memory.self_model import changed, trusted_words, with_new, with_patterns
-from reveries.memory.sleep.extracts import summary_of
 from reveries.memory.sleep.questions import (
     Asker,
     DeepAnswer,
@@ -22,6 +20,8 @@ from reveries.memory.sleep.questions import (
     self_question,
     tidy,
 )
+from reveries.memory.sleep.self_model_changes import changed, trusted_words, with_new, with_patterns
+from reveries.memory.text.extracts import summary_of
 from tests.memory.kit import NOW, turn
 
 ASKER = Asker("Ana", "Reverie", SelfModel(narrative="I am Ana's companion."))

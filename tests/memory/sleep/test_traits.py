@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from reveries.memory.forgetting.deciding import BY_WORDS, Selection
+from reveries.memory.forgetting.selection import BY_WORDS, Selection
 from reveries.memory.memory import Memory
 from reveries.memory.model import SelfModel
-from reveries.memory.self_edit import EDITABLE
+from reveries.memory.self_model import EDITABLE
 from reveries.memory.sleep.questions import Asker
 from reveries.memory.sleep.traits import Trait, TraitAnswer, checked_trait, field_asked_about, trait_question
 from tests.memory.kit import answering, deep_answer, open_memory, talk

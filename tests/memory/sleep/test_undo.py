@@ -14,8 +14,8 @@ from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, SelfModel
-from reveries.memory.sleep.records import episode_change
-from reveries.memory.sleep.undo import put_back
+from reveries.memory.sleep.pass_records import episode_change
+from reveries.memory.sleep.undo_plan import put_back
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, answering, deep_answer, episode, open_memory, talk
 from tests.memory.test_memory import SAYINGS, do, picture, recalled

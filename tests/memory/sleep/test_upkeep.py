@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.changes import ChangeSet, Dormancy, Fading, Touch
 from reveries.memory.memory import Memory
-from reveries.memory.sleep.dormancy import FADED, falling_dormant, is_spent
+from reveries.memory.sleep.decay import FADED, falling_dormant, is_spent
 from reveries.memory.sleep.upkeep import FADING_AT_ONCE, Upkeep
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, answering, deep_answer, memory_settings, open_memory, talk

@@ -1,0 +1,118 @@
+"""How the self-model changes (R-82..R-87): slowly, by addition, with the episodes that show it. Pure.
+
+Only what the owner or the mind itself said counts; nothing tainted ever enters it.
+"""
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import replace
+
+from reveries.gates import Gate, stands
+from reveries.index.terms import terms_of
+from reveries.memory.changes import SelfModelChange
+from reveries.memory.echoes import fresh_text
+from reveries.memory.model import Experience, Origin, Pattern, SelfModel, Turn
+from reveries.memory.self_model import told_first
+from reveries.memory.sleep.questions import SelfAnswer, tidy
+from reveries.memory.sleep.traits import Trait
+
+_MAX_FACTS = 40
+_MAX_THREADS = 8
+_MAX_PATTERNS = 20
+_MAX_TRAITS = 12
+_FIRST_CONFIDENCE = 0.3
+_CONFIDENCE_STEP = 0.15
+
+
+def trusted_words(experience: Experience, turns: Sequence[Turn]) -> str:
+    """What of an experience the self-model may be made from: the owner's own words, or an untainted thought."""
+    if not stands(Gate.SELF_WORDS):
+        return "\n".join(turn.text for turn in turns)
+    own = [turn.text for turn in turns if turn.origin is Origin.OWNER and not turn.tainted]
+    if own:
+        return "\n".join(own)
+    is_own_thought = experience.origin is Origin.SELF and not experience.tainted
+    if not is_own_thought or experience.conversation_id:
+        return ""
+    return fresh_text(experience.content, experience.echoes)
+
+
+def changed(
+    before: SelfModel,
+    answer: SelfAnswer,
+    patterns: Iterable[str],
+    episode_id: str,
+    now: float,
+    reason: str,
+    trait: Trait | None = None,
+) -> SelfModelChange | None:
+    """What `answer`, an abstraction's `patterns` (R-170) and a `trait` make of the self-model; None when nothing is
+    new. The quote that shows the trait stands in the reason."""
+    pinned, refused = before.pinned, before.refused
+    after = replace(
+        before,
+        narrative=_checked_text(before, "narrative", answer.narrative, 300),
+        communication_style=_checked_text(before, "communication_style", answer.communication_style, 160),
+        current_focus=_checked_text(before, "current_focus", answer.current_focus, 100),
+        owner_facts=with_new(before.owner_facts, answer.owner_facts, _MAX_FACTS, pinned, refused),
+        unresolved_threads=with_new(
+            before.unresolved_threads, answer.unresolved_threads, _MAX_THREADS, pinned, refused
+        ),
+        patterns=with_patterns(before.patterns, patterns, episode_id, pinned, refused),
+    )
+    if trait is not None:
+        known: tuple[str, ...] = getattr(before, trait.field)
+        learned = with_new(known, [trait.statement], _MAX_TRAITS, pinned, refused)
+        if learned != known:
+            after = replace(after, **{trait.field: learned})  # type: ignore[arg-type]  # One of the lists.
+            reason = f"{reason} \u201c{trait.quote}\u201d".strip()
+    if after == before:
+        return None
+    return SelfModelChange(before, replace(after, updated_at=now), reason, (episode_id,))
+
+
+def _checked_text(before: SelfModel, field: str, said: str, limit: int) -> str:
+    """A field of one text after `said`: what the owner wrote stays as it is."""
+    old = str(getattr(before, field))
+    return old if field in before.pinned_fields else tidy(said, limit) or old
+
+
+def with_new(
+    old: tuple[str, ...],
+    new: Iterable[str],
+    limit: int,
+    pinned: Container[str] = (),
+    refused: Iterable[str] = (),
+) -> tuple[str, ...]:
+    """`old` and what of `new` does not say the same in the same words and was not refused; the oldest that nobody
+    pinned go when there are too many."""
+    said = {frozenset(terms_of(text)) for text in (*old, *refused)}
+    found = list(old)
+    for text in (tidy(text, 160) for text in new):
+        terms = frozenset(terms_of(text))
+        if terms and terms not in said:
+            said.add(terms)
+            found.append(text)
+    return told_first(tuple(found), pinned, limit)
+
+
+def with_patterns(
+    old: tuple[Pattern, ...],
+    new: Iterable[str],
+    episode_id: str,
+    pinned: Container[str] = (),
+    refused: Iterable[str] = (),
+) -> tuple[Pattern, ...]:
+    """`old` with what was seen once more: a pattern that shows again gains confidence and the episode (R-83)."""
+    found = {frozenset(terms_of(pattern.description)): pattern for pattern in old}
+    barred = {frozenset(terms_of(text)) for text in refused}
+    for description in new:
+        terms = frozenset(terms_of(description))
+        known = found.get(terms)
+        if known is None and terms not in barred:
+            found[terms] = Pattern(description, _FIRST_CONFIDENCE, (episode_id,))
+        elif known is not None and episode_id not in known.episode_ids:
+            confidence = min(1.0, known.confidence + _CONFIDENCE_STEP)
+            found[terms] = replace(known, confidence=confidence, episode_ids=(*known.episode_ids, episode_id))
+    found.pop(frozenset(), None)
+    kept = told_first(tuple(one.description for one in found.values()), pinned, _MAX_PATTERNS)
+    return tuple(one for one in found.values() if one.description in kept)

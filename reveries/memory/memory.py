@@ -47,14 +47,13 @@ from reveries.memory.store import MemoryStore, OldEmbedder
 from reveries.memory.text.appraisal import infer_mood
 from reveries.memory.text.embedding_text import embedding_text
 from reveries.memory.views.episodes import (
-    EpisodeView,
-    MemoryStatistics,
     find_episode,
     refuse_merged,
     statistics,
     view_episode,
 )
 from reveries.memory.views.search import turns_like
+from reveries.protocol import EpisodeDetail, MemoryStats
 from reveries.pulse import Pulse
 
 _CUE_SECONDS = 5.0
@@ -211,7 +210,7 @@ class Memory:
         """How much is only on disk."""
         return self._store.deep.counts
 
-    async def inspect(self, id_or_prefix: str) -> EpisodeView:
+    async def inspect(self, id_or_prefix: str) -> EpisodeDetail:
         """Everything about one episode, live or dormant (R-23). Raises NotFoundError."""
         try:
             return await view_episode(self._parts.database, self._live, find_episode(self._live, id_or_prefix))
@@ -221,7 +220,7 @@ class Memory:
                 raise
             return await view_episode(self._parts.database, self._live, dormant)
 
-    async def stats(self) -> MemoryStatistics:
+    async def stats(self) -> MemoryStats:
         """R-171."""
         return await statistics(self._parts.database, self._live, self._store.deep)
 

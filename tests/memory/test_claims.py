@@ -146,7 +146,7 @@ async def test_why_and_an_explained_search_put_what_was_superseded_where_recall_
         for place, one in enumerate(found.episodes, 1):
             why = explain(memory.live, cue, vector, when, one.episode)
             assert why.rank == place
-        named = {reason.name for one in why.turns for reason in one.ranked.reasons}
+        named = {reason.name for one in why.turns for reason in one.reasons}
         assert "replaced" in named
 
 

@@ -146,7 +146,7 @@ async def test_an_episode_is_shown_with_everything_and_by_the_beginning_of_its_i
         assert [said.text for said in view.sources] == [SAYINGS[0], "Far."]
         assert view.exemplars[0].speaker == "Ana"
         assert view.links[0].summary
-        assert (await memory.inspect(first.id[:-1] + first.id[-1])).episode == view.episode
+        assert (await memory.inspect(first.id[:-1] + first.id[-1])).episode_id == view.episode_id
         with pytest.raises(NotFoundError, match="2 episodes"):
             await memory.inspect("id0000")
         with pytest.raises(NotFoundError, match="no episode"):

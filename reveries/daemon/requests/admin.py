@@ -7,7 +7,6 @@ from reveries import __version__, protocol
 from reveries.daemon.backup_answers import make_backup
 from reveries.daemon.checkup import checkup
 from reveries.daemon.mind import Mind
-from reveries.daemon.requests.memory import statistics_frame
 from reveries.daemon.requests.registry import Call, handles
 from reveries.daemon.settings_in_force import masked_toml
 from reveries.llm.caps import Span
@@ -75,7 +74,7 @@ async def status_frame(request_id: int, mind: Mind) -> protocol.Status:
         thinking_enabled=mind.settings.monologue.enabled,
         last_thought_at=mind.monologue.last_thought_at,
         last_consolidation=stats.last_consolidation,
-        memory=statistics_frame(0, stats),
+        memory=stats,
         models=[protocol.ModelUse(*use) for use in mind.models.uses()],
         usage=[
             protocol.UsageToday(

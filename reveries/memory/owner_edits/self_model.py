@@ -5,7 +5,7 @@ what was there before.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import msgspec
 
@@ -14,37 +14,13 @@ from reveries.db.database import Database, Transaction
 from reveries.errors import NotFoundError
 from reveries.memory.changes import ChangeSet, SelfModelChange
 from reveries.memory.live import LiveMemory
-from reveries.memory.model import Exemplar, SelfModel
+from reveries.memory.model import SelfModel
 from reveries.memory.rows import episode_of
-from reveries.memory.self_model import BY_THE_OWNER, FieldChange, differences, edit_field, model_of, reverted
+from reveries.memory.self_model import BY_THE_OWNER, differences, edit_field, model_of, reverted
 from reveries.memory.sleep.pass_log import record_self_change
 from reveries.memory.store import MemoryStore
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeEvidence:
-    """An episode that a change was made from, with a quote of it."""
-
-    episode_id: str
-    summary: str
-    exemplar: Exemplar | None
-    merged_into: str
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
-    """One change. `number` is what `revert` takes."""
-
-    number: int
-    at: float
-    reason: str
-    run_id: str
-    changes: tuple[FieldChange, ...]
-    evidence: tuple[ChangeEvidence, ...]
-
-    @property
-    def by_owner(self) -> bool:
-        return self.reason.startswith(BY_THE_OWNER)
+from reveries.plaintext import plain
+from reveries.protocol import SelfChange, SelfEvidence, SelfFieldChange
 
 
 class SelfHand:
@@ -54,23 +30,27 @@ class SelfHand:
         self._store = store
         self._clock = clock
 
-    async def history(self, limit: int) -> tuple[list[HistoryEntry], int]:
+    async def history(self, limit: int) -> tuple[list[SelfChange], int]:
         """The last changes, oldest first, and how many there are in all."""
         database = self._store.database
         rows = await database.rows("self_model.history", {"limit": limit})
         after = self._store.live.self_model
-        found: list[HistoryEntry] = []
+        found: list[SelfChange] = []
         for row in rows:
             before = model_of(row["before"])
             evidence = [await _evidence(database, self._store.live, name) for name in _names_of(row["evidence"])]
             found.append(
-                HistoryEntry(
+                SelfChange(
                     number=row["id"],
                     at=row["replaced_at"],
-                    reason=row["reason"],
+                    reason=plain(row["reason"]),
                     run_id=row["run_id"] or "",
-                    changes=differences(before, after),
-                    evidence=tuple(evidence),
+                    by_owner=row["reason"].startswith(BY_THE_OWNER),
+                    changes=[
+                        SelfFieldChange(one.field, list(map(plain, one.removed)), list(map(plain, one.added)))
+                        for one in differences(before, after)
+                    ],
+                    evidence=evidence,
                 )
             )
             after = before
@@ -114,13 +94,19 @@ def _names_of(raw: str) -> list[str]:
     return msgspec.json.decode(raw, type=list[str])
 
 
-async def _evidence(database: Database, live: LiveMemory, episode_id: str) -> ChangeEvidence:
+async def _evidence(database: Database, live: LiveMemory, episode_id: str) -> SelfEvidence:
     """The episode behind a change; of one that was merged since, its own row still tells."""
     episode = live.graph.get(episode_id)
     if episode is None:
         rows = await database.rows("episodes.one", {"id": episode_id})
         if not rows:
-            return ChangeEvidence(episode_id, "", None, "")
+            return SelfEvidence(episode_id, "", "", 0.0, "")
         episode = episode_of(rows[0], ())
     quote = episode.exemplars[0] if episode.exemplars else None
-    return ChangeEvidence(episode.id, episode.summary, quote, episode.merged_into or "")
+    return SelfEvidence(
+        episode.id,
+        plain(episode.summary),
+        plain(quote.quote) if quote else "",
+        quote.said_at if quote else 0.0,
+        episode.merged_into or "",
+    )

@@ -1,78 +1,19 @@
 """What the owner may look at: one episode with everything about it (R-23), and the memory in numbers (R-171)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from reveries.db.database import Database
 from reveries.errors import NotFoundError
 from reveries.memory.deep_store import DeepStore
 from reveries.memory.live import LiveMemory
-from reveries.memory.model import TALK, Episode, Exemplar, Experience, Link, Turn
+from reveries.memory.model import TALK, Episode, Exemplar, Experience, Origin, Turn
 from reveries.memory.rows import experience_of, turn_of
 from reveries.memory.sleep.decay import FADED_BELOW
 from reveries.memory.store import pinned_ids
+from reveries.plaintext import one_line, plain
+from reveries.protocol import EpisodeDetail, ExemplarDetail, LinkDetail, MemoryStats, Provenance, SaidTurn
 
 _SHORTEST_PREFIX = 2
-
-
-@dataclass(frozen=True, slots=True)
-class ShownExemplar:
-    """A quote with who said it."""
-
-    exemplar: Exemplar
-    speaker: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShownLink:
-    """A link with what it leads to."""
-
-    link: Link
-    summary: str
-
-
-@dataclass(frozen=True, slots=True)
-class ExperienceProvenance:
-    """Where an experience came from, and what it got its taint from."""
-
-    experience: Experience
-    speakers: tuple[str, ...]
-    """Who spoke in it that is neither the owner nor the mind."""
-    by: tuple[str, ...]
-    """How foreign text came to it, in words."""
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeView:
-    """Everything about an episode, with the turns that it was made of."""
-
-    episode: Episode
-    exemplars: tuple[ShownExemplar, ...]
-    links: tuple[ShownLink, ...]
-    sources: tuple[Turn, ...]
-    is_dormant: bool = False
-    provenance: tuple[ExperienceProvenance, ...] = ()
-    is_pinned: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryStatistics:
-    """R-171, with the fields of `protocol.MemoryStats`."""
-
-    experiences: int
-    unprocessed: int
-    turns: int
-    episodes: int
-    links: dict[str, int]
-    mean_salience: float
-    min_salience: float
-    faded: int
-    database_bytes: int
-    last_consolidation: str
-    dormant: int
-    """Episodes that are only on disk; the figures above are of the live ones."""
-    put_away_turns: int
-    deep_search: str
 
 
 def find_episode(live: LiveMemory, id_or_prefix: str) -> Episode:
@@ -102,10 +43,10 @@ async def refuse_merged(database: Database, id_or_prefix: str) -> None:
         )
 
 
-async def view_episode(database: Database, live: LiveMemory, episode: Episode) -> EpisodeView:
+async def view_episode(database: Database, live: LiveMemory, episode: Episode) -> EpisodeDetail:
     """Everything about one episode. Changes nothing."""
     turns: list[Turn] = []
-    provenance: list[ExperienceProvenance] = []
+    provenance: list[Provenance] = []
     for experience_id in episode.experience_ids:
         rows = await database.rows("turns.of_experience", {"experience_id": experience_id})
         own = [turn_of(row) for row in rows]
@@ -117,18 +58,63 @@ async def view_episode(database: Database, live: LiveMemory, episode: Episode) -
     if not turns:
         turns = live.turns.turns_of(episode.id)
     speakers = {turn.id: turn.speaker for turn in turns}
-    return EpisodeView(
-        episode=episode,
-        exemplars=tuple(ShownExemplar(quoted, speakers.get(quoted.turn_id or "", "")) for quoted in episode.exemplars),
-        links=tuple(ShownLink(link, _summary(live, link.target_id)) for link in live.graph.links_of(episode.id)),
-        sources=tuple(sorted(turns, key=lambda turn: (turn.said_at, turn.position))),
+    return EpisodeDetail(
+        request_id=0,
+        episode_id=episode.id,
+        summary=plain(episode.summary),
+        happened_at=episode.created_at,
+        ended_at=episode.ended_at,
+        last_accessed_at=episode.last_accessed_at,
+        access_count=episode.access_count,
+        salience=episode.salience,
+        confidence=episode.confidence,
+        accessibility=episode.accessibility,
+        valence=episode.valence,
+        origin=episode.origin.value,
+        tainted=episode.tainted,
+        depth=episode.depth,
+        topics=[one_line(topic) for topic in episode.topics],
+        entities=[one_line(entity) for entity in episode.entities],
+        exemplars=[_exemplar(quoted, speakers.get(quoted.turn_id or "", "")) for quoted in episode.exemplars],
+        links=[
+            LinkDetail(link.target_id, link.type.value, link.strength, one_line(_summary(live, link.target_id)))
+            for link in live.graph.links_of(episode.id)
+        ],
+        before=list(episode.before),
+        after=list(episode.after),
+        gap_seconds=episode.gap_seconds,
+        gap_significance=one_line(episode.gap_significance),
+        sources=[said_turn(turn) for turn in sorted(turns, key=lambda turn: (turn.said_at, turn.position))],
         is_dormant=episode.id not in live.graph,
-        provenance=tuple(provenance),
+        provenance=provenance,
         is_pinned=episode.id in await pinned_ids(database),
     )
 
 
-def _provenance(live: LiveMemory, experience: Experience, turns: Sequence[Turn]) -> ExperienceProvenance:
+def said_turn(turn: Turn) -> SaidTurn:
+    """A stored turn for a client."""
+    return SaidTurn(
+        turn_id=turn.id,
+        speaker=one_line(turn.speaker, 80),
+        is_owner=turn.origin is Origin.OWNER,
+        text=plain(turn.text),
+        said_at=turn.said_at,
+        is_partial=turn.is_partial,
+    )
+
+
+def _exemplar(exemplar: Exemplar, speaker: str) -> ExemplarDetail:
+    return ExemplarDetail(
+        quote=plain(exemplar.quote),
+        context=plain(exemplar.context),
+        said_at=exemplar.said_at,
+        speaker=one_line(speaker, 80),
+        turn_id=exemplar.turn_id or "",
+        significance=one_line(exemplar.significance),
+    )
+
+
+def _provenance(live: LiveMemory, experience: Experience, turns: Sequence[Turn]) -> Provenance:
     foreign = [turn for turn in turns if turn.origin.is_tainted]
     by = [f"somebody else wrote it ({experience.origin.value})"] if experience.origin.is_tainted else []
     by += [f"{turn.speaker or 'somebody else'} said it ({turn.origin.value})" for turn in foreign]
@@ -139,10 +125,18 @@ def _provenance(live: LiveMemory, experience: Experience, turns: Sequence[Turn])
     if experience.tainted and not by:
         by.append("a tainted memory was before it; which one was not written down then")
     speakers = tuple(dict.fromkeys(turn.speaker for turn in foreign if turn.speaker))
-    return ExperienceProvenance(experience, speakers, tuple(dict.fromkeys(by)))
+    return Provenance(
+        experience_id=experience.id,
+        kind=experience.kind.value,
+        origin=experience.origin.value,
+        tainted=experience.tainted,
+        happened_at=experience.happened_at,
+        speakers=[one_line(speaker, 80) for speaker in speakers],
+        by=[one_line(way) for way in dict.fromkeys(by)],
+    )
 
 
-async def statistics(database: Database, live: LiveMemory, deep: DeepStore) -> MemoryStatistics:
+async def statistics(database: Database, live: LiveMemory, deep: DeepStore) -> MemoryStats:
     """The memory in numbers. Changes nothing."""
     counts = (await database.rows("statistics.counts"))[0]
     saliences = live.graph.saliences()
@@ -153,7 +147,8 @@ async def statistics(database: Database, live: LiveMemory, deep: DeepStore) -> M
         else f"{runs[0]['outcome']}: {runs[0]['processed']} processed, {runs[0]['created']} deepened, "
         f"{runs[0]['merged']} merged, {runs[0]['fallbacks']} without a usable answer"
     )
-    return MemoryStatistics(
+    return MemoryStats(
+        request_id=0,
         experiences=counts["experiences"],
         unprocessed=counts["unprocessed"],
         turns=counts["turns"],

@@ -1,96 +1,26 @@
 """Why an episode surfaced for a cue, or why it did not: the whole of a recall, seen from one episode. Pure."""
 
 import itertools
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+
+import msgspec
 
 from reveries.index.terms import terms_of, words_of
 from reveries.llm.base import Vector
 from reveries.memory.graph.activation import Seed, explain_chosen, factors_of, seed_energy
 from reveries.memory.live import LiveMemory
-from reveries.memory.model import Episode, Factors, LinkType, RankedTurn, Recall, RecallContext, RecalledEpisode
+from reveries.memory.model import Episode, Factors, RankingReason, Recall, RecallContext, RecalledEpisode
 from reveries.memory.recall.cues import cue_terms
 from reveries.memory.recall.ranking import ranked_turns_of
 from reveries.memory.views.search import Reach, reach, recalled, told
+from reveries.plaintext import one_line, plain
+from reveries.protocol import TurnReason, Why, WhyEntry, WhyFactors, WhyLink, WhyStep, WhyTurn
 
 _TURNS = 5
 _BEST_RANKED = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class EntryPoint:
-    """How an episode was entered. It is a seed by its own vector, by the words and meaning of a turn, or by both."""
-
-    by_meaning: bool
-    by_turn: bool
-    cosine: float
-    """Of the cue and the episode's own vector."""
-    share_of_words: float
-    """How much of the cue's words, by weight, its best turn holds."""
-    match: float
-    """What took the cosine's place in R-120."""
-    energy: float
-    """What it began with: match x salience x recency."""
-
-
-@dataclass(frozen=True, slots=True)
-class PathStep:
-    """One link on the way that brought most of the energy."""
-
-    source_id: str
-    target_id: str
-    target_summary: str
-    links: tuple[tuple[LinkType, float], ...]
-    """Types and strengths: two episodes may hang together in more than one way."""
-
-
-@dataclass(frozen=True, slots=True)
-class TurnWhy:
-    """A source turn of the episode with its place among all turns (from 1; 0 beyond the first thousand)."""
-
-    ranked: RankedTurn
-    place: int
-    shared_words: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RecallExplanation:
-    """Everything about one episode in one recall."""
-
-    cue: str
-    episode: Episode
-    surfaced: bool
-    rank: int
-    """Place among all that the cue's energy reached above the threshold, from 1; 0 when it is not among them."""
-    surfaced_count: int
-    """How many are above the threshold, the limit aside."""
-    limit: int
-    threshold: float
-    cosine: float
-    shared_words: tuple[str, ...]
-    unmet_words: tuple[str, ...]
-    entry: EntryPoint | None
-    steps: tuple[PathStep, ...]
-    """From the entry point that brought most of the energy to the episode; none for one that is an entry point only."""
-    salience: float
-    factors: Factors
-    energy_direct: float
-    """What it began with, times the factors."""
-    energy_spread: float
-    """What came over links, times the factors."""
-    share_of_spread: float
-    energy: float
-    """What the order goes by: direct + share x spread."""
-    turns: tuple[TurnWhy, ...]
-    missing: tuple[str, ...]
-    """What kept it from surfacing, one sentence each; empty when it surfaced."""
-
-    @property
-    def energy_whole(self) -> float:
-        """What is compared with the threshold."""
-        return self.energy_direct + self.energy_spread
-
-
-def explain(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, episode: Episode) -> RecallExplanation:
+def explain(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, episode: Episode) -> Why:
     """Why `episode` (of the live memory) surfaces for `cue` under `context`, or does not."""
     found = reach(live, cue, vector, context)
     index = live.graph.index_of(episode.id)
@@ -101,33 +31,52 @@ def explain(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, 
     rank = _rank(taken, episode, above.index(index) + 1 if index in above else 0)
     factors = factors_of(episode, context)
     scale = factors.recency * factors.resonance * factors.temporal * factors.accessibility
-    begun = seed_energy(seed, episode, context.now) if seed else 0.0
-    whole = found.whole.get(index, 0.0) if index is not None else 0.0
+    direct = (seed_energy(seed, episode, context.now) if seed else 0.0) * scale
+    spread = max(0.0, (found.whole.get(index, 0.0) if index is not None else 0.0) - direct)
     shared, unmet = _met_and_unmet_words(live, cue, episode)
-    cosine = float(live.graph.vector_of(episode.id) @ vector) if vector.shape == (live.dimensions,) else 0.0
-    why = RecallExplanation(
-        cue=cue,
-        episode=episode,
+    steps = _steps(live, mine)
+    entry = live.graph.get(steps[0].from_id) if steps else None
+    why = Why(
+        request_id=0,
+        cue=plain(cue),
+        episode_id=episode.id,
+        summary=plain(episode.summary),
+        happened_at=episode.created_at,
         surfaced=0 < rank <= context.limit,
         rank=rank,
         surfaced_count=len(above),
         limit=context.limit,
         threshold=live.settings.activation_threshold,
-        cosine=cosine,
+        cosine=float(live.graph.vector_of(episode.id) @ vector) if vector.shape == (live.dimensions,) else 0.0,
         shared_words=shared,
         unmet_words=unmet,
-        entry=_entry(live, vector, seed, begun),
-        steps=_steps(live, mine),
+        entry=_entry(live, vector, seed, seed_energy(seed, episode, context.now)) if seed else None,
+        entry_id=entry.id if entry else "",
+        entry_summary=plain(entry.summary) if entry else "",
+        steps=steps,
         salience=episode.salience,
-        factors=factors,
-        energy_direct=begun * scale,
-        energy_spread=max(0.0, whole - begun * scale),
+        factors=factors_frame(factors),
+        energy_direct=direct,
+        energy_spread=spread,
         share_of_spread=live.share_of_spread,
+        energy_whole=direct + spread,
         energy=mine.energy if mine else 0.0,
         turns=_turns(live, cue, found, taken, episode),
-        missing=(),
+        missing=[],
+        asked_at=0.0,
+        rank_then=0,
     )
-    return why if why.surfaced else _with_missing(live, why, found)
+    return why if why.surfaced else msgspec.structs.replace(why, missing=_missing_sentences(live, why, found))
+
+
+def factors_frame(factors: Factors) -> WhyFactors:
+    """R-122."""
+    return WhyFactors(factors.recency, factors.resonance, factors.temporal, factors.accessibility)
+
+
+def reasons_frames(reasons: Sequence[RankingReason]) -> list[TurnReason]:
+    """What moved a turn."""
+    return [TurnReason(reason.name, reason.value, reason.amount, reason.usual) for reason in reasons]
 
 
 def _mine(live: LiveMemory, found: Reach, index: int | None, context: RecallContext) -> RecalledEpisode | None:
@@ -136,24 +85,24 @@ def _mine(live: LiveMemory, found: Reach, index: int | None, context: RecallCont
     return next(iter(explain_chosen(live.graph, found.ranking, chosen, context, live.settings)), None)
 
 
-def _entry(live: LiveMemory, vector: Vector, seed: Seed | None, begun: float) -> EntryPoint | None:
-    if seed is None:
-        return None
+def _entry(live: LiveMemory, vector: Vector, seed: Seed, energy: float) -> WhyEntry:
     cosines = live.graph.vectors @ vector if vector.shape == (live.dimensions,) else None
     nearer = int((cosines > seed.cosine + 1e-6).sum()) if cosines is not None else live.settings.seeds
     by_meaning = seed.cosine > 0.0 and nearer < live.settings.seeds
     by_turn = seed.words > 0.0 or seed.match > seed.cosine or not by_meaning
-    return EntryPoint(by_meaning, by_turn, seed.cosine, seed.words, seed.match, begun)
+    return WhyEntry(by_meaning, by_turn, seed.cosine, seed.words, seed.match, energy)
 
 
-def _steps(live: LiveMemory, mine: RecalledEpisode | None) -> tuple[PathStep, ...]:
-    steps: list[PathStep] = []
+def _steps(live: LiveMemory, mine: RecalledEpisode | None) -> list[WhyStep]:
+    steps: list[WhyStep] = []
     path = mine.path if mine else ()
     for source, target in itertools.pairwise(path):
-        links = [(link.type, link.strength) for link in live.graph.links_of(source) if link.target_id == target]
+        links = [
+            WhyLink(link.type.value, link.strength) for link in live.graph.links_of(source) if link.target_id == target
+        ]
         led_to = live.graph.get(target)
-        steps.append(PathStep(source, target, led_to.summary if led_to else "", tuple(links)))
-    return tuple(steps)
+        steps.append(WhyStep(source, target, plain(led_to.summary) if led_to else "", links))
+    return steps
 
 
 def _rank(taken: Recall, episode: Episode, place: int) -> int:
@@ -162,37 +111,44 @@ def _rank(taken: Recall, episode: Episode, place: int) -> int:
     return names.index(episode.id) + 1 if episode.id in names else place
 
 
-def _turns(live: LiveMemory, cue: str, found: Reach, taken: Recall, episode: Episode) -> tuple[TurnWhy, ...]:
+def _turns(live: LiveMemory, cue: str, found: Reach, taken: Recall, episode: Episode) -> list[WhyTurn]:
     best = found.scores.best_rows(_BEST_RANKED)
     places = {live.turns.turn(row).id: place for place, row in enumerate(best, 1)}
     seen = {ranked.turn.id: ranked for ranked in taken.turns}
     places.update({name: place for place, name in enumerate(seen, 1)})
-    explain_chosen: list[TurnWhy] = []
+    turns: list[WhyTurn] = []
     for ranked in ranked_turns_of(live.turns, found.scores, [episode.id], _TURNS)[0]:
-        shown = seen.get(ranked.turn.id) or told(live, ranked, found.scores)
-        explain_chosen.append(TurnWhy(shown, places.get(ranked.turn.id, 0), shared_words(cue, ranked.turn.text)))
-    return tuple(explain_chosen)
+        shown, turn = seen.get(ranked.turn.id) or told(live, ranked, found.scores), ranked.turn
+        turns.append(
+            WhyTurn(
+                turn_id=turn.id,
+                speaker=one_line(turn.speaker, 80),
+                said_at=turn.said_at,
+                text=plain(turn.text),
+                score=shown.score,
+                place=places.get(turn.id, 0),
+                shared_words=shared_words(cue, turn.text),
+                reasons=reasons_frames(shown.reasons),
+            )
+        )
+    return turns
 
 
-def shared_words(cue: str, text: str) -> tuple[str, ...]:
+def shared_words(cue: str, text: str) -> list[str]:
     """The words of `cue`, as they stand there, that `text` holds in some form."""
     held, asked = set(terms_of(text)), set(cue_terms(cue))
-    return tuple(dict.fromkeys(word for word in words_of(cue) if held & asked & set(terms_of(word))))
+    return list(dict.fromkeys(word for word in words_of(cue) if held & asked & set(terms_of(word))))
 
 
-def _met_and_unmet_words(live: LiveMemory, cue: str, episode: Episode) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _met_and_unmet_words(live: LiveMemory, cue: str, episode: Episode) -> tuple[list[str], list[str]]:
     """The cue's words that the episode's turns hold, and those that they do not; little words are no matter."""
     text = "\n".join([*(turn.text for turn in live.turns.turns_of(episode.id)), episode.summary])
     shared, asked = shared_words(cue, text), set(cue_terms(cue))
     telling = [word for word in words_of(cue) if asked & set(terms_of(word))]
-    return shared, tuple(dict.fromkeys(word for word in telling if word not in shared))
+    return shared, list(dict.fromkeys(word for word in telling if word not in shared))
 
 
-def _with_missing(live: LiveMemory, why: RecallExplanation, found: Reach) -> RecallExplanation:
-    return replace(why, missing=tuple(_missing_sentences(live, why, found)))
-
-
-def _missing_sentences(live: LiveMemory, why: RecallExplanation, found: Reach) -> list[str]:
+def _missing_sentences(live: LiveMemory, why: Why, found: Reach) -> list[str]:
     if why.rank:
         last = _last_taken(live, why, found)
         place = f"It came {_ordinal(why.rank)}, and only the first {why.limit} are taken"
@@ -211,7 +167,7 @@ def _missing_sentences(live: LiveMemory, why: RecallExplanation, found: Reach) -
     return missing
 
 
-def _no_entry(live: LiveMemory, why: RecallExplanation, found: Reach) -> str:
+def _no_entry(live: LiveMemory, why: Why, found: Reach) -> str:
     nearest = sorted((seed.cosine for seed in found.ranking.seeds), reverse=True)[: live.settings.seeds]
     needed = f"; the {len(nearest)} nearest have {nearest[-1]:.2f} or more" if nearest else ""
     words = ", ".join(why.shared_words) if why.shared_words else "none of them"
@@ -223,7 +179,7 @@ def _no_entry(live: LiveMemory, why: RecallExplanation, found: Reach) -> str:
     )
 
 
-def _last_taken(live: LiveMemory, why: RecallExplanation, found: Reach) -> float:
+def _last_taken(live: LiveMemory, why: Why, found: Reach) -> float:
     above = found.above(live.settings.activation_threshold)
     return above[min(why.limit, len(above)) - 1][1] if above else 0.0
 

@@ -70,10 +70,10 @@ async def test_an_unpinned_episode_fades_from_then_on_and_not_for_the_time_that_
         await years_later(memory, clock)
         before = (await memory.episode_hand.unpin(held)).episode.salience
         await memory.decay_and_prune()
-        assert (await memory.inspect(held)).episode.salience == before
+        assert (await memory.inspect(held)).salience == before
         await clock.advance(30 * 86_400.0)
         await memory.decay_and_prune()
-        assert (await memory.inspect(held)).episode.salience < before
+        assert (await memory.inspect(held)).salience < before
 
 
 async def test_a_pin_goes_along_when_sleep_merges_the_episode_into_another(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ async def test_the_owner_says_how_much_an_episode_matters(tmp_path: Path) -> Non
         held, _ = await two_episodes(memory)
         assert (await memory.episode_hand.weigh(held, 0.9)).episode.salience == pytest.approx(0.9)
     async with open_memory(tmp_path, first_id=500) as memory:
-        assert (await memory.inspect(held)).episode.salience == pytest.approx(0.9)
+        assert (await memory.inspect(held)).salience == pytest.approx(0.9)
 
 
 # --- correcting ------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Link, LinkType
 from reveries.memory.views.search import SearchPeriod, reach, recall_within
-from reveries.memory.views.why import explain, shared_words
+from reveries.memory.views.why import explain, factors_frame, shared_words
 from tests.memory.kit import NOW, WordEmbedder, context, episode, turn
 from tests.memory.kit import settings as recall_settings
 
@@ -47,12 +47,12 @@ def test_a_seed_is_explained_by_its_cosine_and_the_words_it_shares() -> None:
     assert why.rank == 1
     assert why.entry is not None
     assert why.entry.by_meaning
-    assert why.shared_words == ("green", "tea")
-    assert why.unmet_words == ()
-    assert why.steps == ()
-    assert why.missing == ()
+    assert why.shared_words == ["green", "tea"]
+    assert why.unmet_words == []
+    assert why.steps == []
+    assert why.missing == []
     assert why.turns[0].place == 1
-    assert why.turns[0].ranked.reasons
+    assert why.turns[0].reasons
 
 
 def test_what_came_over_links_is_explained_by_every_link_of_the_way() -> None:
@@ -62,8 +62,9 @@ def test_what_came_over_links_is_explained_by_every_link_of_the_way() -> None:
     why = explain(live, cue, _EMBEDDER._row(cue), context(), found)
     assert why.surfaced
     assert why.entry is None
-    assert [(step.source_id, step.target_id) for step in why.steps] == [("tea", "garden")]
-    assert dict(why.steps[0].links) == {LinkType.THEMATIC: pytest.approx(0.8), LinkType.TEMPORAL: pytest.approx(0.2)}
+    assert [(step.from_id, step.to_id) for step in why.steps] == [("tea", "garden")]
+    strengths = {link.type: link.strength for link in why.steps[0].links}
+    assert strengths == {"thematic": pytest.approx(0.8), "temporal": pytest.approx(0.2)}
     assert why.energy_direct == 0.0
     assert why.energy_whole > why.threshold
 
@@ -116,7 +117,7 @@ def test_the_explanation_agrees_with_the_recall(cue: str, limit: int) -> None:
             assert found.episode.id == one.id
             assert why.energy == pytest.approx(found.energy)
             assert why.energy == pytest.approx(why.energy_direct + why.share_of_spread * why.energy_spread, rel=1e-4)
-            assert why.factors == found.factors
+            assert why.factors == factors_frame(found.factors)
         else:
             assert why.missing
 
@@ -133,7 +134,7 @@ def test_a_cue_without_a_vector_is_explained_by_its_words() -> None:
 
 
 def test_words_are_shared_in_any_form_and_little_ones_do_not_count() -> None:
-    assert shared_words("who planted the roses?", "I plant a rose") == ("planted", "roses")
+    assert shared_words("who planted the roses?", "I plant a rose") == ["planted", "roses"]
 
 
 @pytest.mark.requirement("R-29")

@@ -101,7 +101,7 @@ class ThoughtLog:
 
     async def record(self, thought: FinishedThought, state: SavedState) -> None:
         """Log it with its cost, keep it as an experience, and the state for a restart."""
-        await self._memory.record_thought(
+        await self._memory.conversations.record_thought(
             Thought(
                 id=thought.id,
                 began_at=thought.began_at,
@@ -229,7 +229,7 @@ class ThoughtLog:
     async def _record_broken_off(self, row: Row, left: "_UnderWay") -> None:
         if await self._database.rows("monologue_state.thoughts_named", {"prefix": left.id}):
             return
-        await self._memory.record_thought(
+        await self._memory.conversations.record_thought(
             Thought(
                 id=left.id,
                 began_at=left.began_at,

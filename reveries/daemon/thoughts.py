@@ -167,7 +167,7 @@ class ThoughtsOfMemory:
         await self.calendar_files.told(why)
         text = f"In the calendar: {why.detail}"
         # As of when it came near: what happened before a thought began is no reason for another.
-        await self._memory.conversations.record_external(text, why.at, Origin.DOCUMENT)
+        await self._memory.conversations.record_external(text, Origin.DOCUMENT, why.at)
 
     async def _ambient_text(self) -> str:
         """A calming word about how things really are (R-139)."""
@@ -176,12 +176,12 @@ class ThoughtsOfMemory:
             self._memory, self._database, self._clock, owner, is_running_normally=self.is_running_normally()
         )
         text = await self._ambient.next(data)
-        await self._memory.record_external(text, Origin.SYSTEM)
+        await self._memory.conversations.record_external(text, Origin.SYSTEM)
         return text
 
     async def _recent_turns(self) -> Sequence[Turn]:
         rows = await self._database.rows("conversations.latest_chat")
-        return await self._memory.recent_turns(str(rows[0]["id"]), _RECENT_TURNS) if rows else ()
+        return await self._memory.conversations.recent_turns(str(rows[0]["id"]), _RECENT_TURNS) if rows else ()
 
     async def _recall(self, why: Reactivation, turns: Sequence[Turn], previous: str) -> tuple[ActivatedMemory, ...]:
         """What comes to mind with the occasion, and is thereby reinforced (R-125); nothing when there is no cue. Not

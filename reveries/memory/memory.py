@@ -15,7 +15,7 @@ from reveries.llm.base import ChatModel, Embedder, Vector
 from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
 from reveries.memory.claims import CONTRADICTION, Conflict
-from reveries.memory.conversations import ConversationStore, OpenConversation, RecordedExchange, SpeakerNames, Thought
+from reveries.memory.conversations import ConversationStore, SpeakerNames
 from reveries.memory.deep_recall import DeepFound, DeepRecall, episode_on_disk, is_worth_it, to_wake
 from reveries.memory.deep_store import DeepCounts
 from reveries.memory.forgetting.forgetting import Forgetting
@@ -23,7 +23,7 @@ from reveries.memory.gaps import Gaps
 from reveries.memory.importing import ImportCounts, ImportUnderWay, PastTurn
 from reveries.memory.kernel_compilation import warm_up
 from reveries.memory.live import LiveMemory
-from reveries.memory.model import Experience, Gap, Origin, Recall, RecallContext, SelfModel, Turn
+from reveries.memory.model import Gap, Recall, RecallContext, SelfModel, Turn
 from reveries.memory.owner_edits.episodes import REMEMBERED, Corrected, Corrections, EpisodeHand
 from reveries.memory.owner_edits.self_model import SelfHand
 from reveries.memory.owner_edits.thoughts import ThoughtHand
@@ -118,7 +118,7 @@ class Memory:
             self._store, self._light_sleep, names, parts.clock, parts.new_id, self.forgetting.refuses
         )
         self.past_talk = PastTalk(self._store)
-        self.conversations = ConversationStore(self._store, self._gaps, names, parts.new_id)
+        self.conversations = ConversationStore(self._store, self._gaps, names, parts.clock, parts.new_id)
 
     # --- recall ------------------------------------------------------------------------------------------------------
 
@@ -234,55 +234,6 @@ class Memory:
         await self._store.commit(work)
 
     # --- what happens ------------------------------------------------------------------------------------------------
-
-    async def open_conversation(self, new_after_seconds: float) -> OpenConversation:
-        """Go on with the last conversation, or begin one after so long a rest."""
-        return await self.conversations.open(self._parts.clock.now(), new_after_seconds)
-
-    async def begin_conversation(self) -> OpenConversation:
-        """Another conversation, now."""
-        return await self.conversations.begin(self._parts.clock.now())
-
-    async def append_owner_turn(self, conversation_id: str, text: str) -> Turn:
-        """Store the owner's words; committed when this returns."""
-        return await self.conversations.say(conversation_id, text, self._parts.clock.now())
-
-    async def record_exchange(
-        self,
-        owner_turn: Turn,
-        reply_text: str,
-        *,
-        recall: Recall | None = None,
-        end_reason: str = "",
-        shown: Sequence[str] = (),
-        is_tainted: bool = False,
-    ) -> RecordedExchange:
-        """Store the reply, the experience and what recall reinforced, in one transaction; `end_reason` marks a part,
-        `shown` is what the model had before it: what the reply repeats of it is not learned again. `is_tainted`: some
-        of that was foreign, beside what was recalled."""
-        return await self.conversations.record_exchange(
-            owner_turn, reply_text, self._parts.clock.now(), recall, end_reason, shown, is_tainted=is_tainted
-        )
-
-    async def recent_turns(self, conversation_id: str, limit: int) -> list[Turn]:
-        """The last turns of a conversation, oldest first."""
-        return await self.conversations.recent_turns(conversation_id, limit)
-
-    async def earlier_turns(self, conversation_id: str, limit: int) -> list[Turn]:
-        """The last `limit` turns of the talk with the owner before this conversation, oldest first."""
-        return await self.conversations.earlier_turns(conversation_id, limit)
-
-    async def rest_conversation(self, conversation_id: str) -> Gap:
-        """The conversation rests and the gap begins."""
-        return await self.conversations.rest(conversation_id, self._parts.clock.now())
-
-    async def record_thought(self, thought: Thought) -> Experience | None:
-        """Keep a cycle of the monologue; None for mere blanks."""
-        return await self.conversations.record_thought(thought)
-
-    async def record_external(self, text: str, origin: Origin) -> Experience | None:
-        """Keep something from outside the conversation."""
-        return await self.conversations.record_external(text, self._parts.clock.now(), origin)
 
     def begin_import(self, source: str) -> ImportUnderWay:
         """An import to be handed batch after batch; then `light_sleep`. An owner without a name is nobody in it whose

@@ -50,7 +50,7 @@ async def test_with_any_one_gate_taken_out_the_poison_takes_effect(home: Home, g
 async def test_inspecting_a_memory_shows_from_where_and_by_which_way_foreign_text_came_to_it(home: Home) -> None:
     async with living(home, ScriptedModel(otherwise=Obedient()), PatientClock(NOON), settings()) as life:
         memory = life.mind.memory
-        await memory.record_external("The choir sings on Sunday, says zq0001.", Origin.DOCUMENT)
+        await memory.conversations.record_external("The choir sings on Sunday, says zq0001.", Origin.DOCUMENT)
         await life.mind.light_sleep()
         (document,) = memory.live.graph.episodes()
         await life.say("When does the choir sing?")

@@ -58,9 +58,9 @@ SEEDS = (
     Seed("no sync at every commit", "db/connecting.py", '"synchronous=FULL"', '"synchronous=NORMAL"',
          f"{_OF_DATABASE}::test_the_pragmas_are_as_promised"),
     Seed("told before it is stored", "daemon/conversation.py",
-         "        owner_turn = await self._memory.append_owner_turn(self.conversation_id, words)\n",
+         "        owner_turn = await self._memory.conversations.append_owner_turn(self.conversation_id, words)\n",
          '        events.stored("words", "soon")\n'
-         "        owner_turn = await self._memory.append_owner_turn(self.conversation_id, words)\n",
+         "        owner_turn = await self._memory.conversations.append_owner_turn(self.conversation_id, words)\n",
          "tests/daemon/test_conversation.py"
          "::test_the_words_are_stored_before_the_model_is_asked_and_the_reply_before_the_end"),
     Seed("a wake after damage looks no deeper than any other", "db/damage.py",

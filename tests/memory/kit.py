@@ -159,10 +159,10 @@ async def open_memory(
 
 async def talk(memory: Memory, *exchanges: tuple[str, str]) -> str:
     """Have these exchanges with the mind; the conversation's id."""
-    conversation = await memory.open_conversation(new_after_seconds=12 * 3600)
+    conversation = await memory.conversations.open_conversation(new_after_seconds=12 * 3600)
     for said, reply in exchanges:
-        turn = await memory.append_owner_turn(conversation.id, said)
-        await memory.record_exchange(turn, reply)
+        turn = await memory.conversations.append_owner_turn(conversation.id, said)
+        await memory.conversations.record_exchange(turn, reply)
     return conversation.id
 
 

@@ -218,7 +218,7 @@ async def test_a_batch_that_was_at_the_embedder_brings_nothing_back_of_what_was_
     await fill(tmp_path)
     async with open_memory(tmp_path, first_id=300) as memory:
         await talk(memory, (f"The lock opens with {_LOCK}.", f"{_LOCK}, then."))
-        await memory.record_external(f"A letter says {_LOCK}. It is long.", Origin.DOCUMENT)
+        await memory.conversations.record_external(f"A letter says {_LOCK}. It is long.", Origin.DOCUMENT)
         await memory.light_sleep()
     new = _AtTheProvider()
     async with open_memory(

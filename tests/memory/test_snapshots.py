@@ -162,7 +162,7 @@ async def hear(memory: Memory, clock: HandClock, deed: str, text: str) -> None:
     embedder = memory._parts.embedder
     assert isinstance(embedder, WordEmbedder)
     if deed == "thing":
-        await memory.record_external(text, Origin.DOCUMENT)
+        await memory.conversations.record_external(text, Origin.DOCUMENT)
         return
     if deed == "speechless":
         embedder.error = ModelUnavailableError("No Ollama answers.")

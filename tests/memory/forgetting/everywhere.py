@@ -292,12 +292,14 @@ async def live(folder: Path) -> None:
         await a_year_passes(memory, clock)
         conversation = await talk(memory, (f"My boss is called {SAID}, I think.", "Oh."), ("I live in Porto.", "Oh?"))
         await memory.light_sleep()
-        await memory.rest_conversation(conversation)
+        await memory.conversations.rest_conversation(conversation)
         await clock.advance(3 * 86_400)
         await talk(memory, (f"The {SAID} is blue.", f"So the {SAID} is."))
         text = f"A thought about the {SAID}, and about what it may mean."
-        await memory.record_thought(Thought("thought1", clock.now(), clock.now(), "timer", "settled", text, 5, "m"))
-        await memory.record_external(f"From outside comes the word {SAID}.", Origin.SYSTEM)
+        await memory.conversations.record_thought(
+            Thought("thought1", clock.now(), clock.now(), "timer", "settled", text, 5, "m")
+        )
+        await memory.conversations.record_external(f"From outside comes the word {SAID}.", Origin.SYSTEM)
         await memory.light_sleep()
         learnt: dict[str, object] = {"owner_facts": [f"Ana knows {SAID}."], "narrative": f"I know of {SAID}."}
         deep = deep_answer(0.9, patterns=[f"Speaks of {SAID}."])

@@ -52,7 +52,7 @@ async def spread(memory: Memory, clock: HandClock) -> None:
     thought = Thought(
         "thought1", clock.now(), clock.now(), "timer", "settled", "A safe needs such words.", 5, "m", (about,)
     )
-    await memory.record_thought(thought)
+    await memory.conversations.record_thought(thought)
     await memory.light_sleep()
     await memory.self_hand.edit("current_focus", f"keeping {SECRET} safe")
     await talk(memory, ("What was that?", f"You said {SECRET}."))

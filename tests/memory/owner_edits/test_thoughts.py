@@ -32,7 +32,7 @@ class GatedEmbedder(WordEmbedder):
 
 async def think(memory: Memory, words: str = WORDS, at: float = NOW) -> str:
     """Have this thought; the id of its experience."""
-    found = await memory.record_thought(Thought(f"t{at}", at, at + 9.0, "idle", "settled", words, 9, "m"))
+    found = await memory.conversations.record_thought(Thought(f"t{at}", at, at + 9.0, "idle", "settled", words, 9, "m"))
     assert found is not None
     return found.id
 

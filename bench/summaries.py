@@ -39,7 +39,7 @@ from reveries.memory.sleep.questions import (
     abstraction_of,
     deep_question,
     self_question,
-    tidy,
+    tidy_line,
 )
 from reveries.memory.sleep.self_model_changes import trusted_words
 from reveries.memory.text.entities import entities_of
@@ -235,7 +235,7 @@ def report(every: Sequence[Drawn], answers: dict[str, Answers], *, checked: bool
 
 def _unchecked(said: DeepAnswer, one: Drawn) -> Abstraction:
     """As it would be kept without a check of what the summary says."""
-    return replace(abstraction_of(said, one.turns), summary=tidy(said.summary, 500))
+    return replace(abstraction_of(said, one.turns), summary=tidy_line(said.summary, 500))
 
 
 def main() -> int:

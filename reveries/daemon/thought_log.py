@@ -164,7 +164,7 @@ class ThoughtLog:
         """Let memory hold on to a thought. Its id. Raises NotFoundError, UndoError."""
         thought = await self._find_row(id_or_prefix)
         if thought["experience_id"] is not None:
-            await self._memory.thought_hand.pin(thought["experience_id"])
+            await self._memory.thought_edits.pin(thought["experience_id"])
         await self._mark_row("monologue_state.pin", thought["id"])
         return str(thought["id"])
 
@@ -173,7 +173,7 @@ class ThoughtLog:
         into something else."""
         thought = await self._find_row(id_or_prefix)
         if thought["experience_id"] is not None:
-            await self._memory.thought_hand.withdraw(thought["experience_id"])
+            await self._memory.thought_edits.withdraw(thought["experience_id"])
         await self._mark_row("monologue_state.drop", thought["id"])
         return str(thought["id"])
 

@@ -19,7 +19,7 @@ def kth_highest(values: Floats, count: int) -> np.float32:
     return least
 
 
-def highest(values: Floats, count: int) -> Rows:
+def select_highest(values: Floats, count: int) -> Rows:
     """The places of the `count` highest, in no order; which of equal ones is undecided."""
     if len(values) <= count:
         return np.arange(len(values))
@@ -29,7 +29,7 @@ def highest(values: Floats, count: int) -> Rows:
     return chosen
 
 
-def best_first(values: Floats, count: int) -> list[int]:
+def rank_highest(values: Floats, count: int) -> list[int]:
     """The places of the `count` highest, best first; of equal ones the first goes first."""
     rows = np.arange(len(values))
     if len(values) > count:

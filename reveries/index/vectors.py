@@ -55,7 +55,7 @@ class VectorTable:
         if row < self._shadowed:
             self._shadow(row, row + 1)
 
-    def shadow_more(self, size: int) -> bool:
+    def extend_shadow(self, size: int) -> bool:
         """Shadow up to 4,096 more of the first `size` rows; whether any are left."""
         if not self.kernels.are_compiled or self._shadowed >= size:
             return False

@@ -54,7 +54,7 @@ class Neighbours:
         after: Rows = np.append(self.next, len(self.next))[self.next]
         return after
 
-    def gathered(self, values: Floats) -> Floats:
+    def gather_windows(self, values: Floats) -> Floats:
         """Each row's value with those of the two before it and the one after it added."""
         padded: Floats = np.append(values, np.float32(0.0)).astype(np.float32)
         wide: Floats = values + padded[self.previous] + padded[self.second_previous] + padded[self.next]
@@ -109,12 +109,12 @@ class Tally:
         self._total_weight += weight
         if not len(rows):
             return
-        self._row[rows] += weight * saturated(counts, norms.row[rows])
+        self._row[rows] += weight * saturate_counts(counts, norms.row[rows])
         self._covered[rows] += weight
         reached = self._spread(rows, counts)
         wide = self._wide[reached]
         self._wide[reached] = 0.0
-        self._window[reached] += idf(norms.live_count, len(reached)) * saturated(wide, norms.window[reached])
+        self._window[reached] += idf(norms.live_count, len(reached)) * saturate_counts(wide, norms.window[reached])
         self._wide_covered[reached] += weight
 
     def scores(self) -> WordScores:
@@ -189,6 +189,6 @@ def norms_of(lengths: Floats, live_count: int) -> Floats:
     return (K1 * (1.0 - B + B * lengths / np.float32(average))).astype(np.float32)
 
 
-def saturated(counts: Floats, norms: Floats) -> Floats:
+def saturate_counts(counts: Floats, norms: Floats) -> Floats:
     """BM25's term weight."""
     return (counts * np.float32(_SATURATION) / (counts + norms + np.float32(1e-9))).astype(np.float32)

@@ -93,7 +93,7 @@ class WordIndex:
         self._numbers = dict(zip(packed.vocabulary, range(len(packed.vocabulary)), strict=True))
         self._terms, self._ends = packed.terms, packed.ends
 
-    def copied(self, live: NDArray[np.bool_]) -> Callable[[], PackedWords]:
+    def begin_copy(self, live: NDArray[np.bool_]) -> Callable[[], PackedWords]:
         """A copy of what the `live` rows hold; sorting it, which takes the time, is left to whoever calls that."""
         lengths = np.diff(self._ends[: self._size + 1])
         terms = self._terms[: self._ends[self._size]].copy()
@@ -114,7 +114,7 @@ class WordIndex:
         """What `score` needs to know of every row's length; rows that are not `live` count for nothing."""
         lengths = np.where(live, np.diff(self._ends[: self._size + 1]), 0).astype(np.float32)
         count = int(np.count_nonzero(live))
-        return Norms(norms_of(lengths, count), norms_of(near.gathered(lengths), count), count)
+        return Norms(norms_of(lengths, count), norms_of(near.gather_windows(lengths), count), count)
 
     def terms_at(self, row: int) -> Numbers:
         """The numbers of a row's terms, in order, with repeats."""

@@ -146,7 +146,7 @@ class Before:
     experiences: tuple[ExperienceBefore, ...] = ()
 
 
-def join(parts: Iterable[ChangeSet]) -> ChangeSet:
+def join_changes(parts: Iterable[ChangeSet]) -> ChangeSet:
     """One change set out of several; of two values for one place the later counts."""
     joined = ChangeSet()
     for part in parts:

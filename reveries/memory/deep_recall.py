@@ -1,7 +1,7 @@
 """A deep look: what is worth it, what it found and how well, and what is strong enough to wake. Pure.
 
 What is only on disk (dormant episodes, words that were put away) is compared with a cue like what is in memory: by
-meaning and by words, the more by words the better one text meets them (`match`)."""
+meaning and by words, the more by words the better one text meets them (`score_match`)."""
 
 import asyncio
 import json
@@ -80,7 +80,7 @@ class DeepFound:
     """False when its time was up before everything was compared."""
 
 
-def is_worth_it(recall: Recall) -> bool:
+def should_search_disk(recall: Recall) -> bool:
     """Whether what came to mind says so little that a look on the disk is worth its time: neither words nor meaning of
     the best entry point fit the cue. A cue that names nothing ("hello") asks for nothing."""
     if not cue_terms(recall.cue):
@@ -95,7 +95,7 @@ def is_strong(hit: DeepHit) -> bool:
     return (hit.words >= STRONG_WORDS and hit.terms >= STRONG_TERMS) or hit.cosine >= STRONG_COSINE
 
 
-def to_wake(found: DeepFound) -> tuple[str, ...]:
+def select_dormant(found: DeepFound) -> tuple[str, ...]:
     """The episodes that a cue wakes: those of the strong hits, best first, a few at most."""
     names = dict.fromkeys(hit.episode_id for hit in found.hits if is_strong(hit))
     return tuple(names)[:WOKEN_AT_ONCE]
@@ -108,14 +108,14 @@ def weights_of(holding: Mapping[str, int], total: int) -> dict[str, float]:
     return {word: math.log1p((total - min(total, count) + 0.5) / (count + 0.5)) for word, count in holding.items()}
 
 
-def covered(text: str, weights: Mapping[str, float]) -> tuple[float, int]:
+def covered_share(text: str, weights: Mapping[str, float]) -> tuple[float, int]:
     """The share of the words (stems, with their weights) that `text` holds, and how many of them."""
     held = weights.keys() & set(terms_of(text))
     total = sum(weights.values())
     return (sum(weights[term] for term in held) / total if total else 0.0), len(held)
 
 
-def match(cosine: float, words: float, best_words: float, has_vector: bool) -> float:
+def score_match(cosine: float, words: float, best_words: float, has_vector: bool) -> float:
     """How well a text fits, 0 to 1, weighed like recall's entry points; `best_words` is the most that any single text
     holds of the cue."""
     weight = meaning_weight(best_words) if has_vector else 0.0
@@ -127,7 +127,7 @@ def rank_hits(hits: Iterable[DeepHit], limit: int) -> tuple[DeepHit, ...]:
     return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.kind, hit.owner_id))[:limit])
 
 
-def rarest(holding: Mapping[str, int]) -> Sequence[str]:
+def select_rarest(holding: Mapping[str, int]) -> Sequence[str]:
     """The words worth asking the full-text index for: those that it holds, rarest first, and no more of them than it
     ranks in a moment: each text that holds one costs. One word at least, if it is not too common."""
     asked: list[str] = []
@@ -170,11 +170,11 @@ class DeepRecall:
         live = self._store.live.turns
         everywhere = {stem(word): count + live.words.count_of(stem(word), live.live) for word, count in holding.items()}
         weights = weights_of(everywhere, self._store.deep.counts.texts + len(live))
-        ids, is_asked = await self._by_words(rarest(holding), until)
+        ids, is_asked = await self._by_words(select_rarest(holding), until)
         near, is_scanned = await self._by_meaning(vector, until) if vector.any() else ([], True)
         named = {"ids": json.dumps([*ids, *near]), "model_id": self._store.embedder.model_id}
         rows = await self._store.database.rows("deep.found", named)
-        held = {row["id"]: covered(f"{row['speaker']} {row['text']}", weights) for row in rows}
+        held = {row["id"]: covered_share(f"{row['speaker']} {row['text']}", weights) for row in rows}
         best = max((share for share, _ in held.values()), default=0.0)
         hits = [_hit(row, vector, *held[row["id"]], best) for row in rows]
         kept = {(hit.kind, hit.owner_id): hit for hit in hits if hit.score > 0.0}
@@ -344,7 +344,7 @@ def _hit(row: Row, vector: Vector, words: float, terms: int, best_words: float) 
         said_at=row["said_at"],
         origin=Origin(row["origin"]),
         tainted=bool(row["tainted"]),
-        score=match(cosine, words, best_words, own is not None and bool(vector.any())),
+        score=score_match(cosine, words, best_words, own is not None and bool(vector.any())),
         cosine=cosine,
         words=words,
         terms=terms,

@@ -16,7 +16,7 @@ from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
 from reveries.memory.claims import CONTRADICTION, Conflict
 from reveries.memory.conversations import ConversationStore, SpeakerNames
-from reveries.memory.deep_recall import DeepFound, DeepRecall, episode_on_disk, is_worth_it, to_wake
+from reveries.memory.deep_recall import DeepFound, DeepRecall, episode_on_disk, select_dormant, should_search_disk
 from reveries.memory.deep_store import DeepCounts
 from reveries.memory.forgetting.forgetting import Forgetting
 from reveries.memory.gaps import Gaps
@@ -24,14 +24,14 @@ from reveries.memory.importing import ImportCounts, ImportUnderWay, PastTurn
 from reveries.memory.kernel_compilation import warm_up
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Gap, Recall, RecallContext, SelfModel, Turn
-from reveries.memory.owner_edits.episodes import REMEMBERED, Corrected, Corrections, EpisodeHand
-from reveries.memory.owner_edits.self_model import SelfHand
-from reveries.memory.owner_edits.thoughts import ThoughtHand
+from reveries.memory.owner_edits.episodes import REMEMBERED, Corrected, Corrections, EpisodeEdits
+from reveries.memory.owner_edits.self_model import SelfModelEdits
+from reveries.memory.owner_edits.thoughts import ThoughtEdits
 from reveries.memory.past_talk import PastTalk
 from reveries.memory.reembedding import Reembedding
 from reveries.memory.sleep.consolidation import DeepSleep, DeepSlept
 from reveries.memory.sleep.light_sleep import LightSleep, LightSlept, Progress
-from reveries.memory.sleep.owner_questions import Question, drop_question, open_question, question_of, settle
+from reveries.memory.sleep.owner_questions import Question, drop_question, open_question, question_of, settle_conflict
 from reveries.memory.sleep.pass_log import (
     RunDetail,
     RunEntry,
@@ -111,9 +111,9 @@ class Memory:
         self._dry_run = DryRun(self._store, names, parts.memory, parts.clock, parts.answers)
         self.forgetting = Forgetting(self._store, parts.clock, parts.new_id)
         self._undo = Undo(self._store, parts.clock, parts.new_id)
-        self.self_hand = SelfHand(self._store, parts.clock)
-        self.thought_hand = ThoughtHand(self._store, parts.clock)
-        self.episode_hand = EpisodeHand(self._store, parts.clock)
+        self.self_edits = SelfModelEdits(self._store, parts.clock)
+        self.thought_edits = ThoughtEdits(self._store, parts.clock)
+        self.episode_edits = EpisodeEdits(self._store, parts.clock)
         self._corrections = Corrections(
             self._store, self._light_sleep, names, parts.clock, parts.new_id, self.forgetting.refuses
         )
@@ -192,14 +192,14 @@ class Memory:
         """`recall`, and when little came of it a look on the disk, for a fraction of a second: a strong cue wakes what
         it finds there, and then it is recalled. While nothing is only on disk, nothing is read."""
         found = self.recall(cue, vector, context)
-        if not self._store.deep.counts.texts or not is_worth_it(found):
+        if not self._store.deep.counts.texts or not should_search_disk(found):
             return found
         try:
             async with asyncio.timeout(DEEP_LOOK_SECONDS):
                 looked = await self._deep_recall.look(cue, vector, _DEEP_HITS, DEEP_LOOK_SECONDS)
         except TimeoutError:
             return found
-        if not (names := to_wake(looked)):
+        if not (names := select_dormant(looked)):
             return found
         woken = await self._deep_recall.wake(names, "cue")
         log.info("episodes.woken", count=len(woken))
@@ -342,7 +342,7 @@ class Memory:
 
     async def settle_contradiction(self, conflict: str, keep: str) -> Conflict:
         """The owner's word on a conflict: "earlier", "later" or "both" hold. Raises NotFoundError."""
-        return await settle(self._store, conflict, keep, self._parts.clock.now())
+        return await settle_conflict(self._store, conflict, keep, self._parts.clock.now())
 
     # --- life --------------------------------------------------------------------------------------------------------
 

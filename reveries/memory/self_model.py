@@ -42,7 +42,7 @@ class FieldChange:
 # --- decisions -------------------------------------------------------------------------------------------------------
 
 
-def statements(model: SelfModel, field: str) -> tuple[str, ...]:
+def statements_of(model: SelfModel, field: str) -> tuple[str, ...]:
     """What a field says, one statement each. Raises UsageError for a field that is none."""
     if field in TEXT_FIELDS:
         text = str(getattr(model, field))
@@ -69,7 +69,7 @@ def differences(before: SelfModel, after: SelfModel) -> tuple[FieldChange, ...]:
 def edit_field(before: SelfModel, field: str, text: str, now: float) -> SelfModel:
     """The self-model with a field in the owner's words: one statement a line for a list. What is new is pinned, what
     went is refused: no sleep overwrites the one or brings back the other. Raises UsageError."""
-    old = statements(before, field)
+    old = statements_of(before, field)
     new = _own_words(field, text)
     removed, added = [one for one in old if one not in new], [one for one in new if one not in old]
     if field in TEXT_FIELDS:
@@ -88,10 +88,12 @@ def edit_field(before: SelfModel, field: str, text: str, now: float) -> SelfMode
     return replace(after, **{field: new})  # type: ignore[arg-type]
 
 
-def reverted(current: SelfModel, before: SelfModel, now: float) -> SelfModel:
+def revert_to(current: SelfModel, before: SelfModel, now: float) -> SelfModel:
     """The self-model as `before` was. What went since does not come back by itself; what returns is refused no more."""
-    gone = [one for field in LIST_FIELDS for one in statements(current, field) if one not in statements(before, field)]
-    back = [one for field in LIST_FIELDS for one in statements(before, field)]
+    gone = [
+        one for field in LIST_FIELDS for one in statements_of(current, field) if one not in statements_of(before, field)
+    ]
+    back = [one for field in LIST_FIELDS for one in statements_of(before, field)]
     return replace(before, refused=_refused_statements((*before.refused, *current.refused), gone, back), updated_at=now)
 
 
@@ -123,7 +125,7 @@ def _patterns(old: tuple[Pattern, ...], wanted: tuple[str, ...]) -> tuple[Patter
 
 def _shown(model: SelfModel, field: str) -> tuple[str, ...]:
     if field != "patterns":
-        return statements(model, field)
+        return statements_of(model, field)
     return tuple(f"{one.description} (confidence {one.confidence:.2f})" for one in model.patterns)
 
 
@@ -137,7 +139,7 @@ def model_of(raw: str) -> SelfModel:
     return msgspec.convert(values, SelfModel)
 
 
-def told_first(statements: tuple[str, ...], pinned: Container[str], limit: int) -> tuple[str, ...]:
+def limit_statements(statements: tuple[str, ...], pinned: Container[str], limit: int) -> tuple[str, ...]:
     """The `limit` statements that are kept or told when there are more, in their order: those that the owner wrote,
     then the newest."""
     places = sorted(range(len(statements)), key=lambda place: (statements[place] not in pinned, -place))[:limit]

@@ -130,7 +130,7 @@ class Snapshots:
             mark, renoted = secrets.token_bytes(_MARK_BYTES), tuple(sorted(self._unindexed))
             await self._begin_epoch(mark)
             reached(Step.SNAPSHOT_MARKED)
-            copied = await asyncio.to_thread(self._live.copied)
+            copied = await asyncio.to_thread(self._live.begin_copy)
         if not await asyncio.to_thread(self._write_snapshot, copied, mark, kind[0], wanted):
             await self._run_in_thread("changed.drop", mark)
             return False

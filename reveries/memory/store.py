@@ -107,7 +107,7 @@ class MemoryStore:
             vectors = await self.embedder.embed([texts[place] for place in batch])
             found |= dict(zip(batch, vectors, strict=True))
         self._welcome(next((vector.size for vector in found.values()), self.live.dimensions))
-        return stacked([found[place] for place in range(len(texts))], self.live.dimensions)
+        return stack_vectors([found[place] for place in range(len(texts))], self.live.dimensions)
 
     async def embed_or_none(self, texts: Sequence[str]) -> Vectors:
         """Vectors of `texts`; rows of zeros for all of them when the embedder fails: what is stored without its vector
@@ -131,7 +131,7 @@ class MemoryStore:
             dimensions = await self._dimensions(self.chosen)
             episodes = await self._vectors("episode", model_id, dimensions)
             turns = await self._vectors("turn", model_id, dimensions)
-            arranged = await asyncio.to_thread(self.live.arranged, dimensions, episodes, turns)
+            arranged = await asyncio.to_thread(self.live.arrange_vectors, dimensions, episodes, turns)
             async with self.database.transaction() as transaction:
                 await transaction.run("vectors.serve", {"model_id": model_id, "since": now})
             self.live.replace_vectors(arranged)
@@ -140,7 +140,7 @@ class MemoryStore:
     def _welcome(self, dimensions: int) -> None:
         """Take over how long the vectors are, when the embedder is the first to say so."""
         if self.live.dimensions == 0:
-            self.live.replace_vectors(self.live.arranged(dimensions, {}, {}))
+            self.live.replace_vectors(self.live.arrange_vectors(dimensions, {}, {}))
         elif dimensions != self.live.dimensions:
             raise ModelUnavailableError(
                 f"{self.embedder.model_id} gives {dimensions} numbers a text, and memory has {self.live.dimensions}.",
@@ -171,7 +171,7 @@ class MemoryStore:
             self.embedder = old_embedder(serving) or SilentEmbedder(serving)
         dimensions = await self._dimensions(self.embedder)
         if dimensions != self.live.dimensions:
-            self.live.replace_vectors(self.live.arranged(dimensions, {}, {}))
+            self.live.replace_vectors(self.live.arrange_vectors(dimensions, {}, {}))
         if not recorded or recorded[0]["model_id"] != serving:
             async with self.database.transaction() as transaction:
                 await transaction.run("vectors.serve", {"model_id": serving, "since": now})
@@ -345,7 +345,7 @@ def vector_row(kind: str, owner_id: str, model_id: str, vector: Vector) -> dict[
     return {"owner_kind": kind, "owner_id": owner_id, "model_id": model_id, "vector": vector_bytes(vector)}
 
 
-def stacked(vectors: Sequence[Vector], dimensions: int) -> Vectors:
+def stack_vectors(vectors: Sequence[Vector], dimensions: int) -> Vectors:
     """Rows as one array, also when there are none."""
     return np.array(vectors, dtype=np.float32).reshape(len(vectors), dimensions)
 

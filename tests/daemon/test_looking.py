@@ -43,7 +43,7 @@ async def test_before_the_first_turn_there_is_nothing_to_show_and_it_says_so(tmp
 async def test_every_part_of_the_prompt_is_shown_with_its_words(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await remember(talk, "The pear tree by the old wall survived the storm")
-        await talk.memory.self_hand.edit("owner_facts", "Ana likes tea.")
+        await talk.memory.self_edits.edit("owner_facts", "Ana likes tea.")
         talk.around.thought = "Perhaps the wall leans."
         await talk.say("hello there")
         events = await talk.say("what about the pear tree?")

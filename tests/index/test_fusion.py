@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.index.fusion import highest, kth_highest
+from reveries.index.fusion import kth_highest, select_highest
 
 
 @given(
@@ -21,7 +21,7 @@ def test_the_highest_are_those_that_ordering_everything_finds(
     values = (numbers.integers(0, kinds, size) / kinds).astype(np.float32)
     values[numbers.random(size) < hidden] = -np.inf
     ordered = np.sort(values)[::-1]
-    found = highest(values, count)
+    found = select_highest(values, count)
     assert len(set(found.tolist())) == min(size, count)
     assert np.array_equal(np.sort(values[found])[::-1], ordered[:count])
     if size >= count:

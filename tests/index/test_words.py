@@ -103,7 +103,7 @@ def minds(draw: st.DrawFn) -> Mind:
     before, index = WordIndex(), WordIndex()
     for text in texts[:packed_count]:
         before.add(text)
-    index.fill(before.copied(np.ones(packed_count, dtype=np.bool_))())
+    index.fill(before.begin_copy(np.ones(packed_count, dtype=np.bool_))())
     for text in texts[packed_count:]:
         index.add(text)
     size = len(texts)

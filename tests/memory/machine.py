@@ -126,7 +126,7 @@ class MindMachine(RuleBasedStateMachine):
     def correct(self, words: str) -> None:
         async def work() -> None:
             with contextlib.suppress(UsageError):
-                await self._memory.self_hand.edit("owner_facts", words)
+                await self._memory.self_edits.edit("owner_facts", words)
 
         self._do(work())
 

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from reveries.db.opening import open_database
 from reveries.memory.changes import ChangeSet
-from reveries.memory.deep_recall import MAX_TERMS, covered, is_worth_it, match, rarest, weights_of
+from reveries.memory.deep_recall import (
+    MAX_TERMS,
+    covered_share,
+    score_match,
+    select_rarest,
+    should_search_disk,
+    weights_of,
+)
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall
 from tests.fakes.clock import HandClock
@@ -184,7 +191,7 @@ async def test_tables_of_vectors_are_emptied_where_the_extension_is_gone_and_mad
 def test_a_match_is_between_0_and_1_and_words_alone_count_without_a_vector(
     cosine: float, words: float, best: float, has_vector: bool
 ) -> None:
-    found = match(cosine, words, max(best, words), has_vector)
+    found = score_match(cosine, words, max(best, words), has_vector)
     assert 0.0 <= found <= 1.0
     if not has_vector:
         assert found == words
@@ -192,12 +199,12 @@ def test_a_match_is_between_0_and_1_and_words_alone_count_without_a_vector(
 
 def test_a_rare_word_says_more_than_a_common_one() -> None:
     weights = weights_of({"boat": 90, "zanzibar": 1}, 100)
-    assert covered("Zanzibar", weights)[0] > 0.9
-    assert covered("the boats", weights)[0] < 0.1
-    assert covered("the boats", weights)[1] == 1
-    assert rarest({f"w{n}": n for n in range(20)}) == [f"w{n}" for n in range(1, 1 + MAX_TERMS)]
+    assert covered_share("Zanzibar", weights)[0] > 0.9
+    assert covered_share("the boats", weights)[0] < 0.1
+    assert covered_share("the boats", weights)[1] == 1
+    assert select_rarest({f"w{n}": n for n in range(20)}) == [f"w{n}" for n in range(1, 1 + MAX_TERMS)]
 
 
 def test_recall_that_names_nothing_is_worth_no_look() -> None:
-    assert not is_worth_it(Recall("is it?", np.zeros(4, dtype=np.float32), (), (), 0))
-    assert is_worth_it(Recall("Zanzibar?", np.zeros(4, dtype=np.float32), (), (), 0))
+    assert not should_search_disk(Recall("is it?", np.zeros(4, dtype=np.float32), (), (), 0))
+    assert should_search_disk(Recall("Zanzibar?", np.zeros(4, dtype=np.float32), (), (), 0))

@@ -12,7 +12,7 @@ from reveries.memory.sleep.claims.extraction import claims_in
 from reveries.memory.text.appraisal import salience_of, topics_of, valence_of
 from reveries.memory.text.denials import denial_in
 from reveries.memory.text.entities import entities_of
-from reveries.memory.text.extracts import summary_of, telling
+from reveries.memory.text.extracts import informativeness, summary_of
 from reveries.memory.text.names import subjects_of
 from tests.memory.kit import NOW, turn
 
@@ -32,7 +32,7 @@ _READERS: dict[str, Callable[[str], object]] = {
     "salience": salience_of,
     "topics": topics_of,
     "valence": valence_of,
-    "telling": telling,
+    "telling": informativeness,
     "summary": lambda text: summary_of([turn("t", text)]),
     "cue": lambda text: read_cue(text, NOW),
     "subjects": subjects_of,

@@ -384,7 +384,7 @@ async def test_what_happens_while_a_copy_is_put_in_order_is_not_in_it(tmp_path: 
     async with open_memory(tmp_path) as memory:
         await do(memory, HandClock(NOW), "talk", "My sister Marta lives in Lisbon.")
         await memory.light_sleep()
-        copied = memory.live.copied()
+        copied = memory.live.begin_copy()
         whole = memory.live.packed()
         await do(memory, HandClock(NOW + 60), "talk", "The zeppelin needs blue paint.")
         await memory.light_sleep()

@@ -136,7 +136,7 @@ async def mark_last_thought(memory: Memory, deed: str) -> None:
     thoughts = await memory._parts.database.rows("monologue_state.thoughts_since", {"since": 0.0, "limit": 1})
     with contextlib.suppress(UndoError):
         for thought in thoughts:
-            hand = memory.thought_hand
+            hand = memory.thought_edits
             await (hand.pin if deed == "pin" else hand.withdraw)(thought["experience_id"])
 
 

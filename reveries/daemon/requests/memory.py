@@ -76,14 +76,14 @@ async def import_turns(call: Call, request: protocol.Import) -> protocol.Importe
 
 @handles(protocol.PinEpisode)
 async def pin_episode(call: Call, request: protocol.PinEpisode) -> protocol.EpisodeHeld:
-    hand = call.mind.memory.episode_hand
+    hand = call.mind.memory.episode_edits
     held = await (hand.pin if request.is_pinned else hand.unpin)(request.episode_id)
     return _held_frame(request.request_id, held)
 
 
 @handles(protocol.WeighEpisode)
 async def weigh_episode(call: Call, request: protocol.WeighEpisode) -> protocol.EpisodeHeld:
-    held = await call.mind.memory.episode_hand.weigh(request.episode_id, request.salience)
+    held = await call.mind.memory.episode_edits.weigh(request.episode_id, request.salience)
     return _held_frame(request.request_id, held)
 
 

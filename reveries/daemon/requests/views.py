@@ -12,7 +12,7 @@ from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import NotFoundError
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, RecallContext, SelfModel
-from reveries.memory.self_model import EDITABLE, TEXT_FIELDS, statements
+from reveries.memory.self_model import EDITABLE, TEXT_FIELDS, statements_of
 from reveries.memory.text.appraisal import infer_mood
 from reveries.memory.views.episodes import find_episode
 from reveries.memory.views.neighbourhood import most_telling, neighbourhood
@@ -35,24 +35,24 @@ async def show_timeline(call: Call, request: protocol.AskTimeline) -> protocol.T
 @handles(protocol.AskSelf)
 async def show_self_model(call: Call, request: protocol.AskSelf) -> protocol.SelfModelShown:
     memory = call.mind.memory
-    _, changes = await memory.self_hand.history(1)
+    _, changes = await memory.self_edits.history(1)
     return self_frame(request.request_id, memory.self_model, changes)
 
 
 @handles(protocol.AskSelfHistory)
 async def show_self_history(call: Call, request: protocol.AskSelfHistory) -> protocol.SelfHistory:
-    return protocol.SelfHistory(request.request_id, *await call.mind.memory.self_hand.history(request.limit))
+    return protocol.SelfHistory(request.request_id, *await call.mind.memory.self_edits.history(request.limit))
 
 
 @handles(protocol.EditSelf)
 async def edit_self_model(call: Call, request: protocol.EditSelf) -> protocol.SelfModelShown:
-    await call.mind.memory.self_hand.edit(request.field, request.text)
+    await call.mind.memory.self_edits.edit(request.field, request.text)
     return await _show_changed_self(call)
 
 
 @handles(protocol.RevertSelf)
 async def revert_self_model(call: Call, request: protocol.RevertSelf) -> protocol.SelfModelShown:
-    await call.mind.memory.self_hand.revert(request.number)
+    await call.mind.memory.self_edits.revert(request.number)
     return await _show_changed_self(call)
 
 
@@ -157,7 +157,7 @@ def self_frame(request_id: int, model: SelfModel, changes: int) -> protocol.Self
         is_text = name in TEXT_FIELDS
         said = [
             protocol.SelfStatement(plain(text), name in model.pinned_fields if is_text else text in model.pinned)
-            for text in statements(model, name)
+            for text in statements_of(model, name)
         ]
         fields.append(protocol.SelfField(name, not is_text, said))
     return protocol.SelfModelShown(request_id, fields, [plain(one) for one in model.refused], model.updated_at, changes)

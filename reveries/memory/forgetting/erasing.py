@@ -139,13 +139,13 @@ class Erasing:
         rows = await self._transaction.rows("forget.self_history")
         changes = [_change(row) for row in rows]
         unshown = shown_only_by(changes, model, plan.touched)
-        after = without(model, self._holds, unshown, plan.episodes)
-        self.counts.lost_statements = lost(model, after)
+        after = scrub_self_model(model, self._holds, unshown, plan.episodes)
+        self.counts.lost_statements = lost_statements(model, after)
         self.counts.add("statements of the self-model", len(self.counts.lost_statements))
         for change in changes:
-            clean = scrubbed(change, self._holds, unshown, plan.episodes)
+            clean = scrub_revision(change, self._holds, unshown, plan.episodes)
             if clean != change:
-                self.counts.lost_statements += lost(change.before, clean.before)
+                self.counts.lost_statements += lost_statements(change.before, clean.before)
                 self.counts.add("changes of the self-model", 1)
                 await self._transaction.run("forget.put_self_history", _history_row(clean))
         if after == model:
@@ -289,7 +289,7 @@ def shown_only_by(changes: Sequence[SelfModelRevision], now: SelfModel, touched:
     return frozenset(by_erased - by_others)
 
 
-def without(model: SelfModel, holds: Holds, unshown: Collection[str], gone: Collection[str]) -> SelfModel:
+def scrub_self_model(model: SelfModel, holds: Holds, unshown: Collection[str], gone: Collection[str]) -> SelfModel:
     """`model` without the statements that hold the words or that nothing shows any more, and without mention of the
     episodes that are gone."""
 
@@ -306,12 +306,12 @@ def without(model: SelfModel, holds: Holds, unshown: Collection[str], gone: Coll
     return replace(model, **texts, **lists, patterns=patterns, pinned_fields=pinned_fields)
 
 
-def lost(before: SelfModel, after: SelfModel) -> list[str]:
+def lost_statements(before: SelfModel, after: SelfModel) -> list[str]:
     """The statements that `after` has no more."""
     return [text for found in differences(before, after) for text in found.removed]
 
 
-def scrubbed(
+def scrub_revision(
     change: SelfModelRevision, holds: Holds, unshown: Collection[str], gone: Collection[str]
 ) -> SelfModelRevision:
     """A change of the history without them."""
@@ -319,7 +319,7 @@ def scrubbed(
         change,
         reason="" if holds(change.reason) else change.reason,
         evidence=tuple(name for name in change.evidence if name not in gone),
-        before=without(change.before, holds, unshown, gone),
+        before=scrub_self_model(change.before, holds, unshown, gone),
     )
 
 

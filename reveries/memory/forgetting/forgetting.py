@@ -33,19 +33,19 @@ from reveries.memory.forgetting.selection import (
     Item,
     Rows,
     Selection,
-    asides,
     decision_again,
     decision_of,
     items_of,
+    read_asides,
     read_rows,
 )
 from reveries.memory.forgetting.tombstones import (
     Erasure,
     Tombstone,
     Tombstones,
-    asked,
     counts_json,
     file_beside,
+    merge_tombstones,
     new_key,
     read_erasures,
     tombstones_for,
@@ -243,7 +243,7 @@ class Forgetting:
 
     async def _decide(self, reader: Reader, selection: Selection) -> ForgetDecision:
         decision = await asyncio.to_thread(decision_of, await read_rows(reader), selection)
-        decision.beside = await asides(reader, decision.plan, decision.needle)
+        decision.beside = await read_asides(reader, decision.plan, decision.needle)
         return decision
 
     async def _beside(self, decide: _Decide) -> Callable[[Reader], Awaitable[ForgetDecision]]:
@@ -381,7 +381,7 @@ class Forgetting:
         beside = file_beside(self._store.database.path)
         in_file = {one.id: one for one in await asyncio.to_thread(read_erasures, beside)}
         self._erasures = in_file | in_memory
-        self._stones = asked(self._erasures.values())
+        self._stones = merge_tombstones(self._erasures.values())
         if in_memory.keys() - in_file.keys():
             ordered = sorted(self._erasures.values(), key=lambda one: (one.at, one.id))
             await asyncio.to_thread(write_erasures, beside, ordered)
@@ -393,14 +393,14 @@ class Forgetting:
         By id and by hash alone: nobody has to say the words again.
         """
         unknown = await self.reload()
-        stones = asked(unknown)
+        stones = merge_tombstones(unknown)
         if stones is None:
             return None
         until = max(erasure.at for erasure in unknown)
 
         async def decide(reader: Reader) -> ForgetDecision:
             decision = await asyncio.to_thread(decision_again, await read_rows(reader), stones, until)
-            decision.beside = await asides(reader, decision.plan, decision.needle)
+            decision.beside = await read_asides(reader, decision.plan, decision.needle)
             return decision
 
         log.warning("erasing.again", erasures=len(unknown))

@@ -86,7 +86,7 @@ async def read_rows(source: Reader) -> Rows:
     return Rows(turns, experiences, episodes, thoughts, notes, claims, relations)
 
 
-def holding(rows: Rows, holds: Holds, until: float | None = None) -> Chosen:
+def select_holding(rows: Rows, holds: Holds, until: float | None = None) -> Chosen:
     """What holds the words; of what happened until then, if a time is given."""
     found = {
         name: frozenset(row["id"] for row in table if (until is None or row["at"] <= until) and holds(row["text"]))
@@ -104,7 +104,7 @@ def rows_within(rows: Rows, since: float, until: float) -> Chosen:
     return Chosen(of(rows.experiences), of(rows.turns), of(rows.thoughts), of(rows.notes))
 
 
-def named(rows: Rows, prefix: str) -> list[tuple[str, str]]:
+def find_by_prefix(rows: Rows, prefix: str) -> list[tuple[str, str]]:
     """Kind and id of what an id, or the beginning of one, stands for."""
     tables = {
         "episodes": rows.episodes,
@@ -117,7 +117,7 @@ def named(rows: Rows, prefix: str) -> list[tuple[str, str]]:
     return [one for one in every if one[1] == prefix] or [one for one in every if one[1].startswith(prefix)]
 
 
-def traces(rows: Rows, plan: ForgetPlan) -> Needle:
+def derived_traces(rows: Rows, plan: ForgetPlan) -> Needle:
     """How texts are known that were made from what goes though no row says so: a long quote of it, or a word that
     nobody but the mind itself uses elsewhere and that no list of ours knows."""
     foreign = [row for row in rows.turns if row["origin"] != Origin.SELF.value]
@@ -156,7 +156,7 @@ _WORDED = {
 _CUT = {"trips": "forget.trips", "tripwires": "forget.tripwires"}
 
 
-async def asides(source: Reader, plan: ForgetPlan, holds: Holds) -> Asides:
+async def read_asides(source: Reader, plan: ForgetPlan, holds: Holds) -> Asides:
     """What beside the graph holds the words, or was written while something that goes was said or thought."""
     found: dict[str, tuple[object, ...]] = {}
     for table, statement in _WORDED.items():
@@ -200,11 +200,11 @@ def _passes(rows: Sequence[Row], ids: frozenset[str], experiences: frozenset[str
     return tuple(
         row["id"]
         for row in rows
-        if row["experience_id"] in experiences or not ids.isdisjoint(quoted(row["text"])) or holds(row["text"])
+        if row["experience_id"] in experiences or not ids.isdisjoint(json_strings(row["text"])) or holds(row["text"])
     )
 
 
-def quoted(text: str) -> list[str]:
+def json_strings(text: str) -> list[str]:
     """The strings of a text that begins with JSON, as they are written there: the ids of a change set, among others."""
     return _STRING.findall(text)
 
@@ -270,18 +270,18 @@ def decision_of(rows: Rows, selection: Selection) -> ForgetDecision:
                 raise UsageError("That is too short to be looked for.", advice="Give at least two letters.")
             by_words = selection.chosen_by == BY_WORDS
             needle = Needle(words=(selection.text,)) if by_words else Needle(names=(selection.text,))
-            return ForgetDecision(rows, cascade(holding(rows, needle), rows.relations), needle)
+            return ForgetDecision(rows, cascade(select_holding(rows, needle), rows.relations), needle)
         case "time":
             chosen = rows_within(rows, selection.since, selection.until)
         case _:
             chosen = _by_id(rows, selection.text)
-    needle = traces(rows, cascade(chosen, rows.relations))
-    chosen |= holding(rows, needle)
+    needle = derived_traces(rows, cascade(chosen, rows.relations))
+    chosen |= select_holding(rows, needle)
     return ForgetDecision(rows, cascade(chosen, rows.relations), needle)
 
 
 def _by_id(rows: Rows, prefix: str) -> Chosen:
-    found = named(rows, prefix) if len(prefix) >= _SHORTEST_PREFIX else []
+    found = find_by_prefix(rows, prefix) if len(prefix) >= _SHORTEST_PREFIX else []
     if len(found) != 1:
         many = f"{len(found)} things have an id that begins" if found else "Nothing has an id that begins"
         raise NotFoundError(f"{many} with {prefix}.", advice="Find one: reveries memory search WORDS")
@@ -303,5 +303,5 @@ def decision_again(rows: Rows, stones: Tombstones, until: float) -> ForgetDecisi
         notes=ids(rows.notes),
         claims=ids(rows.claims),
     )
-    chosen |= holding(rows, stones, until)
+    chosen |= select_holding(rows, stones, until)
     return ForgetDecision(rows, cascade(chosen, rows.relations), stones)

@@ -89,7 +89,7 @@ def tombstones_for(
     return sorted(found, key=lambda one: (one.kind, one.hash))
 
 
-def asked(erasures: Collection[Erasure]) -> Tombstones | None:
+def merge_tombstones(erasures: Collection[Erasure]) -> Tombstones | None:
     """The hashes of all of them; None when nothing was ever erased. They share one key."""
     if not erasures:
         return None

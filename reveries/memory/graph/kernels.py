@@ -21,7 +21,7 @@ _CALLED_BY_LOOPS = (
     spread_loops.send_from_many,
     spread_loops.rise,
     spread_loops.year_day,
-    spread_loops.widened,
+    spread_loops.double_length,
     spread_loops.follow_outward,
     spread_loops.last_link,
 )

@@ -266,18 +266,18 @@ class MemoryGraph:
         if self._shelf is not None:
             self._shelf = Restood(self._shelf, nodes, rows, standings, pack_episode)
 
-    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> VectorTable:
+    def arrange_vectors(self, dimensions: int, vectors: Mapping[str, Vector]) -> VectorTable:
         """`vectors`, by episode id, as the rows of this graph; zeros where there is none. Changes nothing."""
         table = VectorTable(self._kernels, dimensions, len(self._table.rows))
         for episode_id, index in self._index.items():
             if (vector := vectors.get(episode_id)) is not None:
                 table.rows[index] = vector
-        while table.shadow_more(self.size):
+        while table.extend_shadow(self.size):
             pass
         return table
 
     def replace_vectors(self, table: VectorTable) -> None:
-        """Put `table`, which `arranged` made of this very graph, in the place of its vectors."""
+        """Put `table`, which `arrange_vectors` made of this very graph, in the place of its vectors."""
         self.dimensions = table.dimensions
         self._table = table
         table.kernels = self._kernels
@@ -314,7 +314,7 @@ class MemoryGraph:
 
     def shadow_slices(self) -> Iterator[None]:
         """Make the int8 shadow that a compiled search reads, 4,096 rows a step. The graph may change between steps."""
-        while self._table.shadow_more(self.size):
+        while self._table.extend_shadow(self.size):
             yield
 
     @property

@@ -32,7 +32,7 @@ class EditedEpisode:
     is_pinned: bool
 
 
-class EpisodeHand:
+class EpisodeEdits:
     """Each change is one transaction."""
 
     def __init__(self, store: MemoryStore, clock: Clock) -> None:
@@ -140,7 +140,7 @@ class Corrections:
         self._clock = clock
         self._new_id = new_id
         self._is_erased = is_erased
-        self._hand = EpisodeHand(store, clock)
+        self._hand = EpisodeEdits(store, clock)
         self._deep = DeepRecall(store, clock)
 
     async def correct(self, id_or_prefix: str, text: str, vector: Vector) -> Corrected:

@@ -16,14 +16,14 @@ from reveries.memory.changes import ChangeSet, SelfModelChange
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import SelfModel
 from reveries.memory.rows import episode_of
-from reveries.memory.self_model import BY_THE_OWNER, differences, edit_field, model_of, reverted
+from reveries.memory.self_model import BY_THE_OWNER, differences, edit_field, model_of, revert_to
 from reveries.memory.sleep.pass_log import record_self_change
 from reveries.memory.store import MemoryStore
 from reveries.plaintext import plain
 from reveries.protocol import SelfChange, SelfEvidence, SelfFieldChange
 
 
-class SelfHand:
+class SelfModelEdits:
     """Reads the history; writes what the owner decides. Each change is kept with what stood there before."""
 
     def __init__(self, store: MemoryStore, clock: Clock) -> None:
@@ -72,7 +72,7 @@ class SelfHand:
             raise NotFoundError(f"There is no change {number}.", advice="They stand in: reveries self history")
         before, now = model_of(rows[0]["before"]), self._clock.now()
         reason = f"{BY_THE_OWNER}: back to before change {number}"
-        return await self._change(lambda current: reverted(current, before, now), reason, now)
+        return await self._change(lambda current: revert_to(current, before, now), reason, now)
 
     async def _change(self, decide: Callable[[SelfModel], SelfModel], reason: str, now: float) -> SelfModel:
         live = self._store.live

@@ -15,7 +15,7 @@ from reveries.memory.model import Episode
 from reveries.memory.store import MemoryStore, home_of
 
 
-class ThoughtHand:
+class ThoughtEdits:
     """Changes what memory makes of single thoughts, each in one transaction."""
 
     def __init__(self, store: MemoryStore, clock: Clock) -> None:

@@ -12,11 +12,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from reveries.index.word_scores import Floats, Neighbours, Rows, WordScores, saturated
+from reveries.index.word_scores import Floats, Neighbours, Rows, WordScores, saturate_counts
 from reveries.memory.recall.cues import Cue, cue_terms
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.text.names import mentioned, name_words
+from reveries.memory.text.names import find_mentions, name_words
 
 _Value = TypeVar("_Value", np.float32, np.bool_)
 
@@ -200,7 +200,7 @@ def _brought(index: TurnIndex, cue: Cue, replies: Rows, asked: Rows) -> Floats:
     answers = np.flatnonzero(asked < index.size)
     counts[answers] *= _term_counts(index, asked[answers], numbers) == 0.0
     norms = index.standing.norms.row[replies][:, None]
-    share: Floats = (saturated(counts, norms) @ weights / weights.sum()).astype(np.float32)
+    share: Floats = (saturate_counts(counts, norms) @ weights / weights.sum()).astype(np.float32)
     return share
 
 
@@ -218,7 +218,7 @@ def _name_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
     """Whether a turn is about something that the cue names."""
     about = np.zeros(len(rows), dtype=np.float32)
     exact: dict[int, float] = {}
-    for key in mentioned(cue.text, index.about, index.openers):
+    for key in find_mentions(cue.text, index.about, index.openers):
         if key in index.speaker_words:
             continue
         for row in index.about[key]:

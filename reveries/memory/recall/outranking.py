@@ -20,7 +20,7 @@ _AHEAD = 0.01
 _LONGEST_CHAIN = 20
 
 
-def outranked_last(recall: Recall, index: ClaimIndex) -> Recall:
+def rank_outranked_last(recall: Recall, index: ClaimIndex) -> Recall:
     """`recall` with every superseded turn, and the episode that surfaced by it, under what replaced it."""
     if not index.conflicts:
         return recall

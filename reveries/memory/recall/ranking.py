@@ -14,7 +14,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from reveries.index.fusion import best_first, fuse, highest, meaning_weight, z_scores
+from reveries.index.fusion import fuse, meaning_weight, rank_highest, select_highest, z_scores
 from reveries.index.word_scores import Floats, Neighbours, Rows
 from reveries.llm.base import Vector
 from reveries.memory.model import RankedTurn, RankingReason
@@ -33,7 +33,7 @@ from reveries.memory.recall.hops import (
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
 from reveries.memory.recall.turn_index import TurnIndex
 from reveries.memory.recall.updates import news_of
-from reveries.memory.text.names import mentioned
+from reveries.memory.text.names import find_mentions
 
 CANDIDATES = 300
 """So many first guesses are looked at closely."""
@@ -68,7 +68,7 @@ class TurnScores:
 
     def best_rows(self, count: int) -> list[int]:
         """Rows, best first; ties go to the row that came first."""
-        rows = np.array(best_first(self.fused, count), dtype=np.int64)
+        rows = np.array(rank_highest(self.fused, count), dtype=np.int64)
         best: list[int] = rows[np.isfinite(self.fused[rows])].tolist()
         return best
 
@@ -159,7 +159,7 @@ class RankedCandidates:
     def __init__(self, index: TurnIndex, cue: Cue, evidence: TurnEvidence, shown: NDArray[np.bool_]) -> None:
         self._index = index
         self._cue = cue
-        self._cue_names = frozenset(mentioned(cue.text, index.about, index.openers))
+        self._cue_names = frozenset(find_mentions(cue.text, index.about, index.openers))
         self._leads: dict[int, list[Lead]] = {}
         self.rows = self._rows(evidence, shown)
         self.match = features_of(index, cue, evidence, self.rows)
@@ -194,7 +194,7 @@ class RankedCandidates:
         led = self.hops(amounts.sum(axis=1), weights.hop)
         hop_values, hop_amounts = _weigh_columns(led, weights.hop, len(self.rows))
         own, added = amounts.sum(axis=1), hop_amounts.sum(axis=1)
-        held = held_back(own, added)
+        held = hold_back(own, added)
         news = news_of(self._index, self._cue, own + added + held, self.match["coverage"], self.rows)
         last = np.stack([held, news], axis=1)
         names, whole = (*weights.match, *weights.hop, "held_back", "news"), np.hstack([amounts, hop_amounts, last])
@@ -219,7 +219,7 @@ def candidates(evidence: TurnEvidence, shown: NDArray[np.bool_], count: int) -> 
     chosen: list[Rows] = []
     for values, share in ((evidence.fused, count), (evidence.words.row, count // 4), (evidence.cosines, count // 4)):
         visible = np.where(shown, values, np.float32(-np.inf))
-        best = highest(visible, share)
+        best = select_highest(visible, share)
         chosen.append(best[np.isfinite(visible[best])])
     return np.unique(np.concatenate(chosen))
 
@@ -232,7 +232,7 @@ def ranked_turns(index: TurnIndex, scores: TurnScores, count: int) -> tuple[Rank
 def nearest_turns(index: TurnIndex, scores: TurnScores, count: int) -> tuple[RankedTurn, ...]:
     """The turns whose cosine with the cue is highest, of those that may be shown; none for a cue without a vector."""
     nearness = np.where(np.isfinite(scores.fused), scores.cosines, np.float32(-np.inf))
-    return _rank_rows(index, scores, [row for row in best_first(nearness, count) if nearness[row] > 0.0])
+    return _rank_rows(index, scores, [row for row in rank_highest(nearness, count) if nearness[row] > 0.0])
 
 
 def ranked_turns_of(
@@ -258,7 +258,7 @@ def _weigh_columns(columns: Mapping[str, Floats], weights: Mapping[str, float], 
     return values, (values * np.array(list(weights.values()), dtype=np.float32)).astype(np.float32)
 
 
-def held_back(own: Floats, added: Floats) -> Floats:
+def hold_back(own: Floats, added: Floats) -> Floats:
     """What is led to stands behind what is best by itself: what leads on is half of the answer, and the surer half."""
     limit = float(own.max()) - _BEHIND_BEST
     led = own + added
@@ -279,7 +279,7 @@ def _behind(guesses: Floats, parts: Parts) -> Floats:
 
 def _window_cosines(index: TurnIndex, cosines: Floats, near: Neighbours) -> Floats:
     """Cosine of the cue with the mean of a turn's window: the mean's product is the products' mean."""
-    wide: Floats = near.gathered(cosines) / index.window_lengths
+    wide: Floats = near.gather_windows(cosines) / index.window_lengths
     return wide
 
 

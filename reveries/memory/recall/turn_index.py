@@ -178,7 +178,7 @@ class TurnIndex:
         for turn_id in (*changes.put_away_turn_ids, *changes.unindexed_turn_ids):
             self._remove(turn_id)
 
-    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> tuple[Int8VectorTable, Floats]:
+    def arrange_vectors(self, dimensions: int, vectors: Mapping[str, Vector]) -> tuple[Int8VectorTable, Floats]:
         """`vectors`, by turn id, as the rows of this index, and the lengths of their windows. Changes nothing."""
         table, size = Int8VectorTable(dimensions, len(self._live)), self.size
         for turn_id, row in self._rows.items():
@@ -189,7 +189,7 @@ class TurnIndex:
         return table, lengths
 
     def replace_vectors(self, table: Int8VectorTable, lengths: Floats) -> None:
-        """Put what `arranged` made of this very index in the place of its vectors."""
+        """Put what `arrange_vectors` made of this very index in the place of its vectors."""
         self._standing = None
         table.kernels = self._vectors.kernels
         self._vectors, self._window_lengths = table, lengths
@@ -232,16 +232,16 @@ class TurnIndex:
             self._rows_by_conversation.setdefault(names.conversations[place], []).append(rows[at])
 
     def packed(self) -> PackedTurns:
-        """`copied`, whole."""
-        return self.copied()()
+        """`begin_copy`, whole."""
+        return self.begin_copy()()
 
-    def copied(self) -> Callable[[], PackedTurns]:
+    def begin_copy(self) -> Callable[[], PackedTurns]:
         """A copy of this index as it is now: nothing done to it later is seen in the copy. Of what is not live nothing
         is left but its place. Whoever calls what comes back waits for the words to be sorted."""
         size, live = self.size, self.live.copy()
         surface = self.surface.copy()
         surface[~live] = np.zeros(1, dtype=SURFACE)
-        words = self.words.copied(live)
+        words = self.words.begin_copy(live)
         columns = partial(
             PackedTurns,
             ids=list(self._ids),

@@ -23,7 +23,7 @@ from reveries.memory.model import Experience, Turn
 from reveries.memory.sleep.deep_changes import fallen_back
 from reveries.memory.sleep.linking import possible_causes
 from reveries.memory.sleep.model_answers import ExperienceDecision, Understood, decide, understand, unless_stopped
-from reveries.memory.sleep.owner_questions import Question, allowance, note_question, open_question, question_text
+from reveries.memory.sleep.owner_questions import Question, allowance, merge_question_text, note_question, open_question
 from reveries.memory.sleep.pass_log import begin_run, end_run, record_change, record_self_change
 from reveries.memory.sleep.questions import Asker
 from reveries.memory.sleep.upkeep import Upkeep
@@ -226,7 +226,7 @@ class DeepSleep:
                 self._store.live, home, understood, summary_vector, self._settings, now, foreign_left=foreign_left
             )
             if this.spent + made.cost > this.allowance:
-                this.question = question_text(made, this.spent, self._store.live.graph)
+                this.question = merge_question_text(made, this.spent, self._store.live.graph)
                 await note_question(transaction, Question(this.run_id, this.question, understood), now)
                 return ChangeSet()
             decision = made

@@ -22,17 +22,17 @@ _DAY_SECONDS = 86_400.0
 _WORTH_WRITING_SECONDS = 3600.0
 
 
-def decayed(salience: float, days: float, half_life_days: float, floor: float) -> float:
+def decay_salience(salience: float, days: float, half_life_days: float, floor: float) -> float:
     """R-115: halves every `half_life_days`, not below `floor`, and never rises: what lies under the floor stays."""
     return min(salience, max(floor, salience * _left(days, half_life_days)))
 
 
-def pruned(accessibility: float, days: float, half_life_days: float) -> float:
+def prune_accessibility(accessibility: float, days: float, half_life_days: float) -> float:
     """R-116, RA-29: halves every `half_life_days`, not below 0.1."""
     return min(accessibility, max(LEAST_ACCESSIBILITY, accessibility * _left(days, half_life_days)))
 
 
-def fade(episodes: Iterable[Episode], now: float, half_life_days: float, floor: float) -> ChangeSet:
+def fade_episodes(episodes: Iterable[Episode], now: float, half_life_days: float, floor: float) -> ChangeSet:
     """R-114..R-116 for all `episodes`: salience since the last access or pass (RA-28); accessibility only once the
     salience has come down to the floor. Less than an hour is left for the next pass."""
     fadings: list[Fading] = []
@@ -41,9 +41,11 @@ def fade(episodes: Iterable[Episode], now: float, half_life_days: float, floor: 
         if since < _WORTH_WRITING_SECONDS:
             continue
         days = since / _DAY_SECONDS
-        salience = decayed(episode.salience, days, half_life_days, floor)
+        salience = decay_salience(episode.salience, days, half_life_days, floor)
         is_at_floor = episode.salience <= floor
-        accessibility = pruned(episode.accessibility, days, half_life_days) if is_at_floor else episode.accessibility
+        accessibility = (
+            prune_accessibility(episode.accessibility, days, half_life_days) if is_at_floor else episode.accessibility
+        )
         fadings.append(Fading(episode.id, salience, accessibility, now))
     return ChangeSet(fadings=tuple(fadings))
 
@@ -68,7 +70,7 @@ def is_spent(episode: Episode, now: float, settings: MemorySettings) -> bool:
     )
 
 
-def falling_dormant(
+def select_dormant_episodes(
     candidates: Iterable[Episode], live_count: int, now: float, settings: MemorySettings
 ) -> tuple[Dormancy, ...]:
     """All that go dormant now: of the spent ones those idle longest, as many as one pass may take out of reach, then

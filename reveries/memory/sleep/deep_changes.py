@@ -6,11 +6,11 @@ import numpy as np
 
 from reveries.config import MemorySettings
 from reveries.llm.base import Vector
-from reveries.memory.changes import ChangeSet, Processed, join
+from reveries.memory.changes import ChangeSet, Processed, join_changes
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Episode, Experience, Link
 from reveries.memory.sleep.linking import EMOTIONAL_COSINE, emotional_links, nearest_episodes, thematic_links
-from reveries.memory.sleep.merge import appended, joined_summary, merge, merge_target, united
+from reveries.memory.sleep.merge import append_exemplars, joined_summary, merge, merge_target, unite_texts
 from reveries.memory.sleep.questions import Abstraction
 from reveries.memory.text.segments import unit_mean
 
@@ -41,15 +41,15 @@ def rewritten(home: Episode, abstraction: Abstraction) -> Episode:
     return replace(
         home,
         summary=summary if is_alone else joined_summary(home.summary, summary),
-        exemplars=appended(home.exemplars, abstraction.exemplars),
-        topics=united(abstraction.topics, home.topics)[:_MAX_TOPICS],
+        exemplars=append_exemplars(home.exemplars, abstraction.exemplars),
+        topics=unite_texts(abstraction.topics, home.topics)[:_MAX_TOPICS],
         salience=max(home.salience, salience) if not is_alone else salience,
         confidence=abstraction.confidence if is_first else min(home.confidence, abstraction.confidence),
         depth="deep",
     )
 
 
-def deepened(
+def deepen_episode(
     graph: MemoryGraph, home: Episode, experience: Experience, abstraction: Abstraction, vector: Vector,
     settings: MemorySettings, *, may_merge: bool = True,
 ) -> Deepened:  # fmt: skip
@@ -60,11 +60,11 @@ def deepened(
     target = merge_target(graph, episode, vector, settings) if may_merge else None
     if target is not None:
         into = merge(graph, target, episode, _between(graph, target, vector))
-        return Deepened(join([into, processed]), target.id, home.id)
+        return Deepened(join_changes([into, processed]), target.id, home.id)
     near = nearest_episodes(graph, vector, _NEAR_COUNT, EMOTIONAL_COSINE, without={episode.id})
     links = _new_or_stronger(graph, (*thematic_links(episode, near), *emotional_links(episode, near)))
     changes = ChangeSet(episodes=(episode,), vectors=((episode.id, vector),), links=links)
-    return Deepened(join([changes, processed]), episode.id)
+    return Deepened(join_changes([changes, processed]), episode.id)
 
 
 def fallen_back(home: Episode) -> ChangeSet:

@@ -16,11 +16,11 @@ from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.graph.shared_names import MAX_HOLDERS, KnownNames, NameIndex, keys_of, named_links
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, ExperienceKind, Gap, Link, Origin, Turn
-from reveries.memory.sleep.claims.verification import Judged, judge_turns, within
+from reveries.memory.sleep.claims.verification import Judged, judge_turns, limit_updates
 from reveries.memory.sleep.linking import (
     EMOTIONAL_COSINE,
     both_ways,
-    chained,
+    chain_episodes,
     emotional_links,
     nearest_episodes,
     predecessor,
@@ -28,11 +28,11 @@ from reveries.memory.sleep.linking import (
     temporal_links,
     thematic_links,
 )
-from reveries.memory.sleep.merge import appended, united
+from reveries.memory.sleep.merge import append_exemplars, unite_texts
 from reveries.memory.text.appraisal import topics_of, valence_of
 from reveries.memory.text.entities import entities_of
 from reveries.memory.text.extracts import exemplars_of, summary_of
-from reveries.memory.text.segments import Piece, Run, Segment, by_conversation, segments, unit_mean
+from reveries.memory.text.segments import Piece, Run, Segment, by_conversation, split_segments, unit_mean
 
 _NEAR_COUNT = 12
 _NOVELTY_WEIGHT = 0.15
@@ -70,7 +70,7 @@ class Forming:
         kept = [piece for piece in pieces if not self._says_nothing_new(piece)]
         for group in by_conversation(kept):
             previous: Episode | None = None
-            for segment in segments(group, self._last_run(group[0])):
+            for segment in split_segments(group, self._last_run(group[0])):
                 previous = self._form(segment, previous)
         judged = self._judge_turns([turn for piece in pieces for turn in piece.turns])
         return ChangeSet(
@@ -119,7 +119,7 @@ class Forming:
             return index.words.weight_of(term, index.live)
 
         judged = judge_turns(turns, self._live.claims, self._live.turns_holding, weight, self._now)
-        return within(judged, self._allowed)
+        return limit_updates(judged, self._allowed)
 
     def _form(self, segment: Segment, previous: Episode | None) -> Episode:
         old = self._get_episode(segment.episode_id) if segment.episode_id else None
@@ -186,13 +186,13 @@ class Forming:
             old,
             ended_at=max(old.ended_at, *(turn.said_at for turn in new_turns)),
             summary=summary_of(turns),
-            exemplars=appended(old.exemplars, exemplars_of(new_turns, limit=1)),
+            exemplars=append_exemplars(old.exemplars, exemplars_of(new_turns, limit=1)),
             salience=max(old.salience, *(piece.experience.salience for piece in segment.pieces)),
             valence=valence_of(said),
             topics=topics_of(said),
-            entities=united(old.entities, entities_of(said, self._known_names))[:_MAX_ENTITIES],
+            entities=unite_texts(old.entities, entities_of(said, self._known_names))[:_MAX_ENTITIES],
             tainted=inherited(Gate.EPISODE, old.tainted, *(piece.experience.tainted for piece in segment.pieces)),
-            experience_ids=united(old.experience_ids, (piece.experience.id for piece in segment.pieces)),
+            experience_ids=unite_texts(old.experience_ids, (piece.experience.id for piece in segment.pieces)),
         )
 
     def _chain(self, episode: Episode, previous: Episode | None) -> None:
@@ -200,7 +200,7 @@ class Forming:
         earlier = previous or self._predecessor(episode)
         if earlier is None:
             return
-        earlier, episode = chained(earlier, episode)
+        earlier, episode = chain_episodes(earlier, episode)
         self._put_episode(earlier)
         self._put_episode(episode)
         self._links += temporal_links(earlier, episode)

@@ -14,14 +14,14 @@ from reveries.gates import Gate, inherited
 from reveries.index.terms import terms_of, words_of
 from reveries.llm.base import ChatModel, Vector, Vectors
 from reveries.llm.structured import AnswerRecorder, ask
-from reveries.memory.changes import ChangeSet, Retirement, SelfModelChange, join
+from reveries.memory.changes import ChangeSet, Retirement, SelfModelChange, join_changes
 from reveries.memory.claims import UPDATE, Claim, Conflict, key_of
 from reveries.memory.graph.claim_index import ClaimIndex
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Episode, Experience, Origin, SelfModel, Turn
 from reveries.memory.sleep.claims.extraction import ClaimMatch, claim_of, cut_value, read_sentence, says_change
 from reveries.memory.sleep.claims.verification import judge_claims, without_foreign
-from reveries.memory.sleep.deep_changes import Deepened, deepened
+from reveries.memory.sleep.deep_changes import Deepened, deepen_episode
 from reveries.memory.sleep.linking import causal_link
 from reveries.memory.sleep.questions import (
     Abstraction,
@@ -33,9 +33,9 @@ from reveries.memory.sleep.questions import (
     abstraction_of,
     deep_question,
     self_question,
-    tidy,
+    tidy_line,
 )
-from reveries.memory.sleep.self_model_changes import changed, trusted_words
+from reveries.memory.sleep.self_model_changes import change_self_model, trusted_words
 from reveries.memory.sleep.traits import Trait, TraitAnswer, checked_trait, field_asked_about, trait_question
 from reveries.memory.text.segments import unit_mean
 from reveries.plaintext import one_line
@@ -50,7 +50,7 @@ def stated_claims(facts: Iterable[FactAnswer], turns: Sequence[Turn]) -> list[Cl
         turn = _source(fact.quote.strip(), turns)
         if turn is None:
             continue
-        sentence, value = fact.quote.strip(), cut_value(tidy(fact.value, 60))
+        sentence, value = fact.quote.strip(), cut_value(tidy_line(fact.value, 60))
         if not says_change(sentence) or any(read_sentence(sentence, turn.speaker)) or not _stands_in(value, sentence):
             continue
         subject = _subject(fact.about, sentence, turn.speaker)
@@ -74,7 +74,7 @@ def _subject(about: str, sentence: str, speaker: str) -> str:
     """Who or what it is about: something that is named in the sentence, or the speaker who says "I"."""
     named = set(terms_of(about))
     if named and named <= set(terms_of(sentence)):
-        return tidy(about, 40)
+        return tidy_line(about, 40)
     return speaker if _FIRST_PERSON & set(words_of(sentence)) else ""
 
 
@@ -236,7 +236,7 @@ def _decide(
 ) -> ExperienceDecision:
     vector = unit_mean(np.vstack([_heart(around, home), summary_vector]))
     may_merge = may_foreign or not home.tainted
-    result = deepened(
+    result = deepen_episode(
         around.graph, home, understood.experience, understood.abstraction, vector, settings, may_merge=may_merge
     )
     self_change = _self_change(around.self_model, understood, result.episode_id, now)
@@ -251,7 +251,7 @@ def _decide(
         conflicts=tuple(judged.conflicts),
     )
     return ExperienceDecision(
-        changes=join([result.changes, more]),
+        changes=join_changes([result.changes, more]),
         episode_id=result.episode_id,
         line=_line(understood, result, self_change),
         is_new=home.depth == "light" and not result.merged_id,
@@ -273,7 +273,7 @@ def _self_change(before: SelfModel, understood: Understood, episode_id: str, now
     # The words that the answer about the self was made of are trusted; the abstraction was made of all of them.
     is_foreign = inherited(Gate.SELF_PATTERNS, made.is_foreign)
     patterns, reason = ((), _BESIDE_OTHERS) if is_foreign else (made.patterns, made.reasoning or made.summary)
-    return changed(before, understood.self_answer, patterns, episode_id, now, reason, understood.trait)
+    return change_self_model(before, understood.self_answer, patterns, episode_id, now, reason, understood.trait)
 
 
 def _line(understood: Understood, result: Deepened, change: SelfModelChange | None) -> str:

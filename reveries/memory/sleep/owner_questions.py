@@ -42,7 +42,7 @@ def allowance(graph: MemoryGraph, settings: MemorySettings) -> float:
     return allowed_at_once(len(graph), settings)
 
 
-def question_text(decision: ExperienceDecision, spent: int, graph: MemoryGraph) -> str:
+def merge_question_text(decision: ExperienceDecision, spent: int, graph: MemoryGraph) -> str:
     """One sentence on what was done and one on what would be. It is shown unasked: nothing tainted is quoted in it."""
     told = [
         f"merge \u201c{one_line(source.summary, 80)}\u201d into \u201c{one_line(target.summary, 80)}\u201d"
@@ -111,7 +111,7 @@ async def drop_question(store: MemoryStore, question: Question, now: float) -> s
     return "It was dropped. Nothing was changed."
 
 
-async def settle(store: MemoryStore, id_or_prefix: str, keep: str, now: float) -> Conflict:
+async def settle_conflict(store: MemoryStore, id_or_prefix: str, keep: str, now: float) -> Conflict:
     """Let the earlier, the later or both claims of a conflict hold. Raises NotFoundError."""
     settled: list[Conflict] = []
 

@@ -15,7 +15,7 @@ from reveries.memory.changes import Before, ChangeSet, ExperienceBefore, SelfMod
 from reveries.memory.claims import UPDATE
 from reveries.memory.model import Link
 from reveries.memory.rows import vector_bytes
-from reveries.memory.sleep.pass_records import AtOdds, EpisodeChange, Recorded, Value, from_json, recorded, to_json
+from reveries.memory.sleep.pass_records import AtOdds, EpisodeChange, Recorded, Value, from_json, record_of, to_json
 from reveries.memory.store import MemoryStore
 
 CORRECTION = "correction"
@@ -259,7 +259,7 @@ async def record_change(
     record = {
         "run_id": run_id,
         "experience_id": experience_id,
-        "change_set": to_json(recorded(changes, before)),
+        "change_set": to_json(record_of(changes, before)),
         "log": line,
     }
     await transaction.run("consolidation.record", record)

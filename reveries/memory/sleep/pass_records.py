@@ -150,7 +150,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
                 yield Link(one.target_id, one.source_id, one.type, one.strength), one.before
 
 
-def recorded(changes: ChangeSet, before: Before) -> Recorded:
+def record_of(changes: ChangeSet, before: Before) -> Recorded:
     """`changes` and what stood there before. Vectors are left out: they can be remade. Fading is, too: time is not
     undone."""
     was = {episode.id: episode for episode in before.episodes}
@@ -315,4 +315,4 @@ def from_json(text: str) -> Recorded:
         claims=first.claims,
         conflicts=first.conflicts,
     )
-    return recorded(changes, first.before)
+    return record_of(changes, first.before)

@@ -25,7 +25,7 @@ from reveries.memory.sleep.linking import nearest_episodes, possible_causes
 from reveries.memory.sleep.model_answers import decide, understand, unless_stopped
 from reveries.memory.sleep.owner_questions import allowance
 from reveries.memory.sleep.pass_log import ChangeDiff, diff_of
-from reveries.memory.sleep.pass_records import recorded
+from reveries.memory.sleep.pass_records import record_of
 from reveries.memory.sleep.questions import Asker
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, home_of
@@ -157,7 +157,7 @@ class Sketch:
 
     def would_do(self, experience_id: str, changes: ChangeSet, line: str) -> ChangeDiff:
         """Do it here, and tell what it is."""
-        diff = diff_of(experience_id, line, recorded(changes, self.graph.before(changes)))
+        diff = diff_of(experience_id, line, record_of(changes, self.graph.before(changes)))
         self.graph.apply(changes)
         if changes.self_model is not None:
             self.self_model = changes.self_model.after

@@ -11,8 +11,8 @@ from reveries.index.terms import terms_of
 from reveries.memory.changes import SelfModelChange
 from reveries.memory.echoes import fresh_text
 from reveries.memory.model import Experience, Origin, Pattern, SelfModel, Turn
-from reveries.memory.self_model import told_first
-from reveries.memory.sleep.questions import SelfAnswer, tidy
+from reveries.memory.self_model import limit_statements
+from reveries.memory.sleep.questions import SelfAnswer, tidy_line
 from reveries.memory.sleep.traits import Trait
 
 _MAX_FACTS = 40
@@ -36,7 +36,7 @@ def trusted_words(experience: Experience, turns: Sequence[Turn]) -> str:
     return fresh_text(experience.content, experience.echoes)
 
 
-def changed(
+def change_self_model(
     before: SelfModel,
     answer: SelfAnswer,
     patterns: Iterable[str],
@@ -73,7 +73,7 @@ def changed(
 def _checked_text(before: SelfModel, field: str, said: str, limit: int) -> str:
     """A field of one text after `said`: what the owner wrote stays as it is."""
     old = str(getattr(before, field))
-    return old if field in before.pinned_fields else tidy(said, limit) or old
+    return old if field in before.pinned_fields else tidy_line(said, limit) or old
 
 
 def with_new(
@@ -87,12 +87,12 @@ def with_new(
     pinned go when there are too many."""
     said = {frozenset(terms_of(text)) for text in (*old, *refused)}
     found = list(old)
-    for text in (tidy(text, 160) for text in new):
+    for text in (tidy_line(text, 160) for text in new):
         terms = frozenset(terms_of(text))
         if terms and terms not in said:
             said.add(terms)
             found.append(text)
-    return told_first(tuple(found), pinned, limit)
+    return limit_statements(tuple(found), pinned, limit)
 
 
 def with_patterns(
@@ -114,5 +114,5 @@ def with_patterns(
             confidence = min(1.0, known.confidence + _CONFIDENCE_STEP)
             found[terms] = replace(known, confidence=confidence, episode_ids=(*known.episode_ids, episode_id))
     found.pop(frozenset(), None)
-    kept = told_first(tuple(one.description for one in found.values()), pinned, _MAX_PATTERNS)
+    kept = limit_statements(tuple(one.description for one in found.values()), pinned, _MAX_PATTERNS)
     return tuple(one for one in found.values() if one.description in kept)

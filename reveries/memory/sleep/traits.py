@@ -12,7 +12,7 @@ from reveries.index.terms import terms_of
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.memory.model import SelfModel
 from reveries.memory.sleep.grounding import is_grounded
-from reveries.memory.sleep.questions import Asker, fenced, tidy
+from reveries.memory.sleep.questions import Asker, fence_text, tidy_line
 from reveries.memory.text.extracts import sentences_of
 from reveries.prompts import prompt
 
@@ -60,7 +60,7 @@ def trait_question(asker: Asker, field: str, words: str) -> Prompt:
     rules = prompt("self_trait", mind=asker.mind, owner=asker.owner, what=what, known=known)
     return Prompt(
         role=Role.CONSOLIDATION,
-        messages=(ChatMessage("system", rules), ChatMessage("user", fenced(words[:_MAX_CONTENT_CHARS]))),
+        messages=(ChatMessage("system", rules), ChatMessage("user", fence_text(words[:_MAX_CONTENT_CHARS]))),
         max_tokens=_ANSWER_TOKENS,
         temperature=_CALM,
         schema={
@@ -78,7 +78,7 @@ def trait_question(asker: Asker, field: str, words: str) -> Prompt:
 def checked_trait(asker: Asker, field: str, answer: TraitAnswer, words: str) -> Trait | None:
     """`answer`, if its quote stands in `words`, what it states has a telling word of the quote in it, and no name or
     number that `words` have not."""
-    quote, statement = answer.quote.strip(), tidy(answer.statement, _STATEMENT_CHARS)
+    quote, statement = answer.quote.strip(), tidy_line(answer.statement, _STATEMENT_CHARS)
     if quote not in _quotable(words) or not set(terms_of(statement)) & set(terms_of(quote)):
         return None
     if not is_grounded(statement, f"{words} {asker.mind} {asker.owner}"):

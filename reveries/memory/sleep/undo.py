@@ -12,7 +12,7 @@ from reveries.clock import Clock
 from reveries.db.database import Database, Row, Transaction
 from reveries.errors import UndoError
 from reveries.llm.base import Vector
-from reveries.memory.changes import ChangeSet, IndexedTurn, SelfModelChange, join
+from reveries.memory.changes import ChangeSet, IndexedTurn, SelfModelChange, join_changes
 from reveries.memory.deep_recall import DeepRecall
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Link, LinkType
@@ -93,7 +93,7 @@ class Undo:
             line = _undo_line(entry, undoing, woken)
             await self._begin_undo(transaction, entry, undo_id, now)
             put = await self._change_set(transaction, entry.id, undoing)
-            put = join([put, await _erase_claims(transaction, changes)])
+            put = join_changes([put, await _erase_claims(transaction, changes)])
             await self._put_back_experiences(transaction, undoing, now)
             if entry.trigger == CORRECTION:
                 await self._withdraw(transaction, undoing, now)

@@ -154,7 +154,7 @@ def _take_back_episodes(bench: _Bench, recorded: Recorded) -> None:
             bench.episodes.pop(change.id, None)
             bench.revived.discard(change.id)
         elif now is not None:
-            bench.episodes[change.id] = put_back(change, now)
+            bench.episodes[change.id] = restore_episode(change, now)
 
 
 def _take_back_links(bench: _Bench, recorded: Recorded) -> None:
@@ -168,7 +168,7 @@ def _take_back_links(bench: _Bench, recorded: Recorded) -> None:
             bench.links[key] = _shift_back(old, link.strength, link.strength if now is None else now)
 
 
-def put_back(change: EpisodeChange, now: Episode) -> Episode:
+def restore_episode(change: EpisodeChange, now: Episode) -> Episode:
     """`now` without what `change` changed."""
     values: dict[str, object] = {
         name: _value_put_back(name, was, became, getattr(now, name)) for name, (was, became) in change.values.items()

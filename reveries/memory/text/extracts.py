@@ -27,7 +27,7 @@ class Sentence:
 
     text: str
     turn: Turn
-    telling: float
+    informativeness: float
 
 
 def sentences_of(text: str) -> list[str]:
@@ -41,7 +41,7 @@ def sentences_of(text: str) -> list[str]:
     return [piece for piece in pieces if piece]
 
 
-def telling(sentence: str) -> float:
+def informativeness(sentence: str) -> float:
     """How much a sentence tells: its informative words, names, numbers and feeling; questions and noise tell little."""
     terms = set(terms_of(sentence))
     if not terms:
@@ -55,20 +55,20 @@ def telling(sentence: str) -> float:
     return score
 
 
-def telling_sentences(turns: Iterable[Turn], limit: int) -> list[Sentence]:
+def most_informative(turns: Iterable[Turn], limit: int) -> list[Sentence]:
     """The `limit` most telling sentences of `turns`, most telling first; ties go to what was said first. What tells far
     less than the first is left out."""
-    found = [Sentence(text, turn, telling(text)) for turn in turns for text in sentences_of(turn.fresh)]
-    least = _LEAST_SHARE * max((sentence.telling for sentence in found), default=0.0)
-    found = [sentence for sentence in found if sentence.telling > 0.0 and sentence.telling >= least]
-    return sorted(found, key=lambda sentence: -sentence.telling)[:limit]
+    found = [Sentence(text, turn, informativeness(text)) for turn in turns for text in sentences_of(turn.fresh)]
+    least = _LEAST_SHARE * max((sentence.informativeness for sentence in found), default=0.0)
+    found = [sentence for sentence in found if sentence.informativeness > 0.0 and sentence.informativeness >= least]
+    return sorted(found, key=lambda sentence: -sentence.informativeness)[:limit]
 
 
 def summary_of(turns: Sequence[Turn]) -> str:
     """The most telling sentences in the order in which they were said, each with its speaker; about 200 characters."""
     chosen: list[Sentence] = []
     length = 0
-    for sentence in telling_sentences(turns, limit=8):
+    for sentence in most_informative(turns, limit=8):
         cost = len(sentence.turn.speaker) + 2 + min(len(sentence.text), SUMMARY_CHARS)
         if not chosen or length + cost <= SUMMARY_CHARS:
             chosen.append(sentence)
@@ -88,7 +88,7 @@ def summary_of(turns: Sequence[Turn]) -> str:
 
 def exemplars_of(turns: Sequence[Turn], limit: int = _MAX_EXEMPLARS) -> tuple[Exemplar, ...]:
     """Up to `limit` verbatim quotes with their surroundings (R-71), most telling first."""
-    return tuple(exemplar(sentence.text, sentence.turn) for sentence in telling_sentences(turns, limit))
+    return tuple(exemplar(sentence.text, sentence.turn) for sentence in most_informative(turns, limit))
 
 
 def exemplar(quote: str, turn: Turn, significance: str = "") -> Exemplar:

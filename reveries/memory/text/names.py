@@ -89,7 +89,7 @@ def subjects_of(text: str) -> tuple[str, ...]:
     return tuple(key for key in keys if len(key) > 2)
 
 
-def mentioned(
+def find_mentions(
     text: str, known: Container[str], openers: Container[str] | None = None, longest: int = MAX_NAME_WORDS
 ) -> Iterator[str]:
     """Which of the `known` keys `text` holds, longest first at each place, none inside another. `openers` are the first

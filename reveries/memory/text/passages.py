@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from reveries.memory.echoes import Span, within
+from reveries.memory.echoes import Span, clip_spans
 from reveries.memory.model import Experience, Origin, Turn
 from reveries.memory.text.extracts import sentences_of
 
@@ -31,7 +31,7 @@ def passages_of(experience: Experience, mind_name: str) -> tuple[Turn, ...]:
             id=f"{experience.id}#{place}",
             position=place,
             text=experience.content[start:end],
-            echoes=within(experience.echoes, start, end),
+            echoes=clip_spans(experience.echoes, start, end),
         )
         for place, (start, end) in enumerate(_split_content(experience.content))
     ]

@@ -59,7 +59,7 @@ def by_conversation(pieces: Iterable[Piece]) -> list[list[Piece]]:
     return [list(group) for _, group in groupby(pieces, key=lambda p: p.experience.conversation_id or p.experience.id)]
 
 
-def segments(pieces: Sequence[Piece], last_run: Run | None = None) -> list[Segment]:
+def split_segments(pieces: Sequence[Piece], last_run: Run | None = None) -> list[Segment]:
     """`pieces` of one conversation, in order, cut where it falls silent, turns to something else, or gets long.
 
     `last_run` is the episode that the conversation had come to: the first pieces may still belong to it.
@@ -67,7 +67,7 @@ def segments(pieces: Sequence[Piece], last_run: Run | None = None) -> list[Segme
     cut: list[Segment] = []
     run = last_run
     for piece in pieces:
-        if run is not None and belongs(run, piece):
+        if run is not None and continues_run(run, piece):
             if cut:
                 cut[-1] = Segment((*cut[-1].pieces, piece), cut[-1].episode_id)
             else:
@@ -79,7 +79,7 @@ def segments(pieces: Sequence[Piece], last_run: Run | None = None) -> list[Segme
     return cut
 
 
-def belongs(run: Run, piece: Piece) -> bool:
+def continues_run(run: Run, piece: Piece) -> bool:
     """Whether `piece` goes on with what `run` is about."""
     if piece.experience.kind is not ExperienceKind.CONVERSATION or not piece.turns:
         return False

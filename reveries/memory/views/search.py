@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from reveries.errors import UsageError
 from reveries.llm.base import Vector
-from reveries.memory.graph.activation import Ranking, Seed, explain_chosen, nearest_seeds, ranked
+from reveries.memory.graph.activation import Ranking, Seed, explain_chosen, nearest_seeds, rank_episodes
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import RankedTurn, Recall, RecallContext, RecalledEpisode, Turn
-from reveries.memory.recall.outranking import outranked_last
+from reveries.memory.recall.outranking import rank_outranked_last
 from reveries.memory.recall.ranking import TurnScores, ranked_turns, ranked_turns_of, score_turns
 from reveries.memory.recall.time_expressions import TimeSpan, clock_at, moment_of, time_spans
 from reveries.memory.recall.turn_index import TurnIndex
@@ -84,7 +84,7 @@ class Reach:
         return [(index, energy) for index, energy in self.ranking.order if self.whole.get(index, 0.0) > threshold]
 
 
-def reach(
+def reach_episodes(
     live: LiveMemory, cue: str, vector: Vector, context: RecallContext, period: SearchPeriod = EVERYTHING
 ) -> Reach:
     """Let the cue's energy spread as a recall does, from entry points within `period`, and keep all it comes to."""
@@ -100,17 +100,17 @@ def reach(
     # The lowest threshold that still leaves out what no energy reached.
     open_wide = msgspec.structs.replace(settings, activation_threshold=0.0)
     everything = replace(context, limit=max(1, len(graph)))
-    in_full = ranked(graph, seeds, everything, open_wide, 1.0)
-    return Reach(scores, ranked(graph, seeds, everything, open_wide, live.share_of_spread), dict(in_full.order))
+    in_full = rank_episodes(graph, seeds, everything, open_wide, 1.0)
+    return Reach(scores, rank_episodes(graph, seeds, everything, open_wide, live.share_of_spread), dict(in_full.order))
 
 
 def recall_within(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, period: SearchPeriod) -> Recall:
     """What comes to mind of a stretch of time: its episodes and its turns alone, as a recall ranks them, the turns with
     their reasons as people are told them."""
-    return recalled(live, reach(live, cue, vector, context, period), cue, vector, context, period)
+    return recall_from_reach(live, reach_episodes(live, cue, vector, context, period), cue, vector, context, period)
 
 
-def recalled(
+def recall_from_reach(
     live: LiveMemory, found: Reach, cue: str, vector: Vector, context: RecallContext, period: SearchPeriod = EVERYTHING
 ) -> Recall:
     """The recall that comes of what the cue's energy reached."""
@@ -122,12 +122,12 @@ def recalled(
         vector=vector,
         episodes=tuple(with_turns(live, one, found.scores) for one in surfaced),
         turns=tuple(
-            told(live, ranked_turn, found.scores)
+            with_reasons(live, ranked_turn, found.scores)
             for ranked_turn in ranked_turns(live.turns, found.scores, max(_LEAST_RANKED_TURNS, context.limit))
         ),
         edges_touched=found.ranking.edges_touched,
     )
-    return outranked_last(whole, live.claims)
+    return rank_outranked_last(whole, live.claims)
 
 
 def with_turns(live: LiveMemory, found: RecalledEpisode, scores: TurnScores) -> RecalledEpisode:
@@ -136,7 +136,7 @@ def with_turns(live: LiveMemory, found: RecalledEpisode, scores: TurnScores) -> 
     return replace(found, turns=own)
 
 
-def told(live: LiveMemory, turn: RankedTurn, scores: TurnScores) -> RankedTurn:
+def with_reasons(live: LiveMemory, turn: RankedTurn, scores: TurnScores) -> RankedTurn:
     """`turn` with its reasons as people are told them."""
     row = live.turns.row_of(turn.turn.id)
     if row is None or scores.parts is None:

@@ -12,7 +12,7 @@ from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Factors, RankingReason, Recall, RecallContext, RecalledEpisode
 from reveries.memory.recall.cues import cue_terms
 from reveries.memory.recall.ranking import ranked_turns_of
-from reveries.memory.views.search import Reach, reach, recalled, told
+from reveries.memory.views.search import Reach, reach_episodes, recall_from_reach, with_reasons
 from reveries.plaintext import one_line, plain
 from reveries.protocol import TurnReason, Why, WhyEntry, WhyFactors, WhyLink, WhyStep, WhyTurn
 
@@ -22,12 +22,12 @@ _BEST_RANKED = 1000
 
 def explain(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, episode: Episode) -> Why:
     """Why `episode` (of the live memory) surfaces for `cue` under `context`, or does not."""
-    found = reach(live, cue, vector, context)
+    found = reach_episodes(live, cue, vector, context)
     index = live.graph.index_of(episode.id)
     seed = next((seed for seed in found.ranking.seeds if seed.index == index), None)
     mine = _mine(live, found, index, context)
     above = [one for one, _ in found.above(live.settings.activation_threshold)]
-    taken = recalled(live, found, cue, vector, context)
+    taken = recall_from_reach(live, found, cue, vector, context)
     rank = _rank(taken, episode, above.index(index) + 1 if index in above else 0)
     factors = factors_of(episode, context)
     scale = factors.recency * factors.resonance * factors.temporal * factors.accessibility
@@ -118,7 +118,7 @@ def _turns(live: LiveMemory, cue: str, found: Reach, taken: Recall, episode: Epi
     places.update({name: place for place, name in enumerate(seen, 1)})
     turns: list[WhyTurn] = []
     for ranked in ranked_turns_of(live.turns, found.scores, [episode.id], _TURNS)[0]:
-        shown, turn = seen.get(ranked.turn.id) or told(live, ranked, found.scores), ranked.turn
+        shown, turn = seen.get(ranked.turn.id) or with_reasons(live, ranked, found.scores), ranked.turn
         turns.append(
             WhyTurn(
                 turn_id=turn.id,

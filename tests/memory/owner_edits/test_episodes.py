@@ -35,7 +35,7 @@ async def test_a_pinned_episode_neither_fades_nor_goes_dormant_however_long_it_r
     clock = HandClock(NOW)
     async with open_memory(tmp_path, clock) as memory:
         held, left = await two_episodes(memory)
-        assert (await memory.episode_hand.pin(held)).is_pinned
+        assert (await memory.episode_edits.pin(held)).is_pinned
         before = memory.live.graph.get(held)
         await years_later(memory, clock)
         after = memory.live.graph.get(held)
@@ -54,8 +54,8 @@ async def test_a_pinned_episode_stays_where_more_are_live_than_fit(tmp_path: Pat
     clock = HandClock(NOW)
     async with open_memory(tmp_path, clock, memory=memory_settings(live_episodes=1)) as memory:
         held, left = await two_episodes(memory)
-        await memory.episode_hand.weigh(held, 0.0)
-        await memory.episode_hand.pin(held)
+        await memory.episode_edits.weigh(held, 0.0)
+        await memory.episode_edits.pin(held)
         await clock.advance(60.0)
         await memory.decay_and_prune()
         assert list(memory.live.graph.ids()) == [held]
@@ -66,9 +66,9 @@ async def test_an_unpinned_episode_fades_from_then_on_and_not_for_the_time_that_
     clock = HandClock(NOW)
     async with open_memory(tmp_path, clock) as memory:
         held, _ = await two_episodes(memory)
-        await memory.episode_hand.pin(held)
+        await memory.episode_edits.pin(held)
         await years_later(memory, clock)
-        before = (await memory.episode_hand.unpin(held)).episode.salience
+        before = (await memory.episode_edits.unpin(held)).episode.salience
         await memory.decay_and_prune()
         assert (await memory.inspect(held)).salience == before
         await clock.advance(30 * 86_400.0)
@@ -79,14 +79,14 @@ async def test_an_unpinned_episode_fades_from_then_on_and_not_for_the_time_that_
 async def test_a_pin_goes_along_when_sleep_merges_the_episode_into_another(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         held, home = await two_episodes(memory)
-        await memory.episode_hand.pin(held)
+        await memory.episode_edits.pin(held)
 
         async def merge(_: object) -> ChangeSet:
             return ChangeSet(retired=(Retirement(held, home),))
 
         await memory._store.commit(merge)
         assert await pinned_ids(memory._store.database) == {home}
-        assert not (await memory.episode_hand.unpin(home)).is_pinned
+        assert not (await memory.episode_edits.unpin(home)).is_pinned
         assert await pinned_ids(memory._store.database) == frozenset()
 
 
@@ -99,17 +99,17 @@ async def test_pinning_what_is_only_on_the_disk_brings_it_back(tmp_path: Path) -
 
         await memory._store.commit(fall_dormant)
         assert memory.live.graph.get(held) is None
-        found = await memory.episode_hand.pin(held)
+        found = await memory.episode_edits.pin(held)
         assert (found.is_pinned, found.episode.accessibility) == (True, 1.0)
         assert memory.live.graph.get(held) is not None
         with pytest.raises(NotFoundError):
-            await memory.episode_hand.pin("no such")
+            await memory.episode_edits.pin("no such")
 
 
 async def test_the_owner_says_how_much_an_episode_matters(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         held, _ = await two_episodes(memory)
-        assert (await memory.episode_hand.weigh(held, 0.9)).episode.salience == pytest.approx(0.9)
+        assert (await memory.episode_edits.weigh(held, 0.9)).episode.salience == pytest.approx(0.9)
     async with open_memory(tmp_path, first_id=500) as memory:
         assert (await memory.inspect(held)).salience == pytest.approx(0.9)
 

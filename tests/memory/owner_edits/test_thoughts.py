@@ -54,7 +54,7 @@ async def test_a_dropped_thought_that_was_only_on_the_disk_cannot_be_found_there
         (home,) = memory.live.graph.ids()
         await fall_dormant(memory)
         assert (await memory.search_deep("zeppelin", 5)).hits
-        await memory.thought_hand.withdraw(thought)
+        await memory.thought_edits.withdraw(thought)
         assert not (await memory.search_deep("zeppelin", 5)).hits
         assert await memory._deep_recall.wake([home], "the test") == ()
         assert memory.on_disk.texts == 0
@@ -75,7 +75,7 @@ async def test_a_thought_that_is_dropped_while_light_sleep_is_on_its_way_to_it_i
         async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
             tasks.create_task(memory.light_sleep(), name="light sleep")
             await embedder.asked.wait()
-            tasks.create_task(memory.thought_hand.withdraw(thought), name="drop")
+            tasks.create_task(memory.thought_edits.withdraw(thought), name="drop")
             await asyncio.sleep(0)
             embedder.gate.set()
         assert WORDS not in {turn.text for turn, _ in memory.live.turns.entries()}
@@ -88,7 +88,7 @@ async def test_the_pass_that_made_an_episode_of_a_dropped_thought_can_still_be_t
         await talk(memory, ("My sister Marta lives in Lisbon.", "I see."))
         thought = await think(memory, at=NOW + 1.0)
         await memory.light_sleep()
-        await memory.thought_hand.withdraw(thought)
+        await memory.thought_edits.withdraw(thought)
         (run,) = await memory.sleep_log(1)
         await memory.take_back(run.id)
         assert len(memory.live.graph) == len(memory.live.turns) == 0
@@ -103,7 +103,7 @@ async def test_a_pinned_thought_that_was_only_on_the_disk_is_in_memory_again(tmp
         thought = await think(memory)
         await memory.light_sleep()
         await fall_dormant(memory)
-        await memory.thought_hand.pin(thought)
+        await memory.thought_edits.pin(thought)
         (home,) = memory.live.graph.episodes()
         assert home.salience == home.accessibility == 1.0
         assert [turn.text for turn in memory.live.turns.turns_of(home.id)] == [WORDS]
@@ -115,7 +115,7 @@ async def test_after_a_drop_an_idle_mind_does_not_write_the_same_snapshot_again_
     async with open_memory(tmp_path) as memory:
         thought = await think(memory)
         await memory.light_sleep()
-        await memory.thought_hand.withdraw(thought)
+        await memory.thought_edits.withdraw(thought)
         assert await memory.save_snapshot()
         marks = await memory._parts.database.rows("changed.marks")
         assert await memory.save_snapshot()

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from reveries.memory.changes import Before, ChangeSet, Processed, Retirement, SelfModelChange
 from reveries.memory.model import Episode, Exemplar, Link, LinkType, Origin, SelfModel
 from reveries.memory.sleep.pass_log import diff_of
-from reveries.memory.sleep.pass_records import Splice, episode_change, from_json, recorded, to_json, without_added
-from reveries.memory.sleep.undo_plan import RecordedChange, built_upon, put_back, undone
+from reveries.memory.sleep.pass_records import Splice, episode_change, from_json, record_of, to_json, without_added
+from reveries.memory.sleep.undo_plan import RecordedChange, built_upon, restore_episode, undone
 from tests.memory.kit import NOW, episode
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
@@ -45,7 +45,7 @@ EPISODES = st.builds(
 
 
 def written(changes: ChangeSet, before: Before) -> str:
-    return to_json(recorded(changes, before))
+    return to_json(record_of(changes, before))
 
 
 def written_at_first(changes: ChangeSet, before: Before) -> str:
@@ -61,8 +61,8 @@ def test_whatever_changed_in_an_episode_is_put_back_to_the_last_bit_from_what_wa
     was: Episode, became: Episode
 ) -> None:
     [change] = from_json(written(ChangeSet(episodes=(became,)), Before(episodes=(was,)))).episodes
-    assert put_back(change, became) == was
-    assert type(put_back(change, became).origin) is Origin
+    assert restore_episode(change, became) == was
+    assert type(restore_episode(change, became).origin) is Origin
     differ = {one.name for one in fields(Episode) if getattr(was, one.name) != getattr(became, one.name)}
     assert change.changed == differ
 

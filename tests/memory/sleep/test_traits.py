@@ -80,7 +80,7 @@ async def test_deep_sleep_learns_one_and_keeps_the_sentence_and_the_episode_that
     async with open_memory(tmp_path) as memory:
         field, run = await learn(memory)
         assert getattr(memory.self_model, field) == (STATEMENT,)
-        (entry,), _ = await memory.self_hand.history(5)
+        (entry,), _ = await memory.self_edits.history(5)
         assert QUOTE in entry.reason
         (episode,) = memory.live.graph.episodes()
         assert [shown.episode_id for shown in entry.evidence] == [episode.id]
@@ -103,7 +103,7 @@ async def test_one_goes_with_the_only_episode_that_showed_it(tmp_path: Path) -> 
         field, _ = await learn(memory)
         await memory.forgetting.erase(Selection(BY_WORDS, "quince"))
         assert getattr(memory.self_model, field) == ()
-        entries, _ = await memory.self_hand.history(5)
+        entries, _ = await memory.self_edits.history(5)
         assert all(QUOTE not in entry.reason for entry in entries)
 
 

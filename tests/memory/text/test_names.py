@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.memory.text.names import mentioned, name_words, subjects_of
+from reveries.memory.text.names import find_mentions, name_words, subjects_of
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_small_talk_is_about_nobody(text: str) -> None:
 
 def test_the_longest_name_is_the_one_that_is_mentioned() -> None:
     known = {"new york": [1], "new york city": [2], "york": [3]}
-    assert list(mentioned("We flew to New York City, then to York.", known)) == ["new york city", "york"]
+    assert list(find_mentions("We flew to New York City, then to York.", known)) == ["new york city", "york"]
 
 
 def test_names_compare_without_accents_possessives_and_initials() -> None:
@@ -44,4 +44,4 @@ def test_names_compare_without_accents_possessives_and_initials() -> None:
 @given(st.text(max_size=200))
 def test_any_text_has_keys_that_are_found_in_themselves(text: str) -> None:
     for key in subjects_of(text):
-        assert list(mentioned(key, {key: [0]}, longest=12)) == [key]
+        assert list(find_mentions(key, {key: [0]}, longest=12)) == [key]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from reveries.memory.model import Experience, ExperienceKind, Origin
-from reveries.memory.text.segments import MAX_EXPERIENCES, Piece, Run, by_conversation, segments, unit_mean
+from reveries.memory.text.segments import MAX_EXPERIENCES, Piece, Run, by_conversation, split_segments, unit_mean
 from tests.memory.kit import NOW, axis, turn
 
 
@@ -17,7 +17,7 @@ def piece(name: str, place: int, at: float = 0.0, **chosen: object) -> Piece:
 
 
 def cut(*pieces: Piece, run: Run | None = None) -> list[list[str]]:
-    return [[one.experience.id for one in segment.pieces] for segment in segments(pieces, run)]
+    return [[one.experience.id for one in segment.pieces] for segment in split_segments(pieces, run)]
 
 
 def test_a_new_topic_a_long_silence_and_a_full_episode_each_begin_another() -> None:
@@ -29,7 +29,7 @@ def test_a_new_topic_a_long_silence_and_a_full_episode_each_begin_another() -> N
 
 def test_the_first_pieces_go_on_with_the_episode_the_conversation_had_come_to() -> None:
     run = Run("c", NOW, 1, axis(0).reshape(1, -1), "home")
-    found = segments([piece("a", 0, at=60), piece("b", 1, at=120)], run)
+    found = split_segments([piece("a", 0, at=60), piece("b", 1, at=120)], run)
     assert [(segment.episode_id, len(segment.pieces)) for segment in found] == [("home", 1), ("", 1)]
 
 

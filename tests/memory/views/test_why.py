@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Link, LinkType
-from reveries.memory.views.search import SearchPeriod, reach, recall_within
+from reveries.memory.views.search import SearchPeriod, reach_episodes, recall_within
 from reveries.memory.views.why import explain, factors_frame, shared_words
 from tests.memory.kit import NOW, WordEmbedder, context, episode, turn
 from tests.memory.kit import settings as recall_settings
@@ -161,5 +161,5 @@ def test_a_recall_within_everything_is_the_recall() -> None:
 def test_reaching_far_changes_nothing() -> None:
     live = memory()
     before = list(live.graph.episodes())
-    reach(live, "green tea", _EMBEDDER._row("green tea"), context())
+    reach_episodes(live, "green tea", _EMBEDDER._row("green tea"), context())
     assert list(live.graph.episodes()) == before

@@ -62,7 +62,7 @@ def judge_claims(claims: Iterable[Claim], index: ClaimIndex, now: float) -> Judg
     return judged
 
 
-def within(judged: Judged, allowed: float) -> Judged:
+def limit_updates(judged: Judged, allowed: float) -> Judged:
     """`judged`, with nothing taking effect that is one too many: the owner is to settle all of it. Foreign text counts
     by itself, so that no number of its claims takes effect from what the owner said."""
     return _hold_within(_hold_within(judged, allowed, lambda one: one.is_own), allowed, lambda one: one.is_foreign)

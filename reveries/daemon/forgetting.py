@@ -17,7 +17,7 @@ from reveries.errors import StorageError, StorageLostError, UsageError
 from reveries.memory.forgetting.forgetting import ForgetReport
 from reveries.memory.forgetting.needles import Needle
 from reveries.memory.forgetting.selection import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Item, Selection
-from reveries.memory.forgetting.unfinished import FILE_ALONE, leave_to_do
+from reveries.memory.forgetting.tombstones import FILE_ALONE, leave_to_do
 from reveries.memory.views.search import period_of
 from reveries.plaintext import one_line
 

@@ -1,6 +1,8 @@
-"""The inner loops of the vector search: rows rounded to int8, and one pass over them (see `nearest`, `kernels`).
+"""The inner loops of the index (see `kernels`): rows of vectors rounded to int8 and one pass over them (`vectors`), and
+the words of a cue, one term taken over at a time (`word_scores`).
 
-They call nothing of another file: numba's cache does not notice when that one changes.
+They call nothing of another file: numba's cache does not notice when that one changes. The loops over words take every
+step of the whole-array form, in float32 and in its order, so that both come to the same bits.
 """
 
 import math

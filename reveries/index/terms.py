@@ -72,6 +72,8 @@ def terms_of(text: str) -> list[str]:
     return [stem(word) for word in words_of(text) if word not in stops]
 
 
+# --- keys that do without a language ---------------------------------------------------------------------------------
+
 _SHORTEST_CHARS = 4
 _KEY_CHARS = 6
 """So many letters tell a word from another; what follows is mostly ending."""
@@ -79,7 +81,11 @@ _WITHOUT_BLANKS: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u
 
 
 def word_keys(text: str) -> frozenset[str]:
-    """The keys of `text`; none for a text without a telling word."""
+    """What the informative words of `text` are compared by, in any language; empty for a text without one.
+
+    Words of fewer than four letters and endings count for little, scripts without blanks are compared by pairs of
+    signs. Ordinary English words are left out; other languages have no such list here.
+    """
     keys: set[str] = set()
     for run in _WITHOUT_BLANKS.findall(unicodedata.normalize("NFKC", text)):
         keys.update("".join(pair) for pair in itertools.pairwise(run))

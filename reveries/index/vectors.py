@@ -8,7 +8,7 @@ cosine is off by some thousandths, which is enough where other features are adde
 import numpy as np
 from numpy.typing import NDArray
 
-from reveries.index.arrays import Float32, Int8, Int64
+from reveries.index.arrays import Float32, Int8, Int16, Int64
 from reveries.index.kernels import IndexKernels, interpreted_index_kernels
 from reveries.llm.base import Vector, Vectors
 
@@ -16,7 +16,7 @@ _CUE_STEPS = 16_000
 """A cue is rounded to int16, in fewer steps where so many dimensions could leave int32."""
 _ROUNDING = 1e-5
 """By so much float32 sums of one product, added up in another order, can differ."""
-_SHADOW_ROWS = 4096
+_ROWS_AT_ONCE = 4096
 
 
 class VectorTable:
@@ -61,7 +61,7 @@ class VectorTable:
             return False
         if len(self._scales) < size:
             self._widen_shadow()
-        last = min(size, self._shadowed + _SHADOW_ROWS)
+        last = min(size, self._shadowed + _ROWS_AT_ONCE)
         self._shadow(self._shadowed, last)
         self._shadowed = last
         return last < size
@@ -83,8 +83,7 @@ class VectorTable:
         return rows[kept].tolist(), products[kept].tolist()
 
     def _near_in_shadow(self, cue: Vector, count: int, size: int) -> Int64:
-        scale = float(np.abs(cue).max()) / min(_CUE_STEPS, (2**31 - 1) // (128 * self.dimensions))
-        rounded = np.rint(cue / np.float32(scale)).astype(np.int16)
+        rounded, scale = _round_cue(cue)
         seen = rounded.astype(np.float64) * scale
         rows = self.kernels.near_in_shadow(
             self._shadow_values,
@@ -126,8 +125,6 @@ def _near(rows: Vectors, cue: Vector, count: int) -> Int64:
     return np.flatnonzero((products >= bar - 2 * _ROUNDING) & (products > -_ROUNDING)).astype(np.int64)
 
 
-_ROWS_AT_ONCE = 4096
-
 Chosen = Int64 | list[int] | slice
 
 
@@ -159,8 +156,7 @@ class Int8Rows:
     def __matmul__(self, cue: Vector) -> Float32:
         if not len(self) or not cue.any():
             return np.zeros(len(self), dtype=np.float32)
-        scale = float(np.abs(cue).max()) / min(_CUE_STEPS, (2**31 - 1) // (128 * len(cue)))
-        rounded = np.rint(cue / np.float32(scale)).astype(np.int16)
+        rounded, scale = _round_cue(cue)
         if self._kernels.are_compiled:
             return self._kernels.shadow_products(self._values, self._scales, len(self), rounded, scale)
         products = np.empty(len(self), dtype=np.float32)
@@ -199,6 +195,12 @@ class Int8VectorTable:
     def rows(self, size: int) -> Int8Rows:
         """The first `size` rows."""
         return Int8Rows(self.kernels, self.values[:size], self.scales[:size])
+
+
+def _round_cue(cue: Vector) -> tuple[Int16, float]:
+    """`cue`, which is not all zeros, as int16 and its scale."""
+    scale = float(np.abs(cue).max()) / min(_CUE_STEPS, (2**31 - 1) // (128 * len(cue)))
+    return np.rint(cue / np.float32(scale)).astype(np.int16), scale
 
 
 def rounded_rows(rows: Vectors) -> tuple[Int8, Float32]:

@@ -1,7 +1,9 @@
-"""A deep look: what is worth it, what it found and how well, and what is strong enough to wake. Pure.
+"""Recall from the disk: when it is worth a search, what it finds and how well that fits, and what a strong cue wakes.
 
 What is only on disk (dormant episodes, words that were put away) is compared with a cue like what is in memory: by
-meaning and by words, the more by words the better one text meets them (`score_match`)."""
+meaning and by words, the more by words the better one text meets them (`score_match`). The search runs off the event
+loop: the database's thread searches, a worker thread scans; it changes nothing. Waking is one transaction: the episode
+is in the live graph again with its links to live episodes, its vector and all its words."""
 
 import asyncio
 import json
@@ -23,7 +25,7 @@ from reveries.memory.model import Episode, Link, LinkType, Origin, Recall, Turn
 from reveries.memory.recall.cues import cue_terms
 from reveries.memory.rows import episode_of, experience_of, turn_of, vector_bytes, vector_of
 from reveries.memory.store import MemoryStore
-from reveries.memory.text.passages import passages_of
+from reveries.memory.text.indexed_text import passages_of
 
 WEAK_WORDS = 0.5
 WEAK_COSINE = 0.55
@@ -141,6 +143,8 @@ def select_rarest(holding: Mapping[str, int]) -> Sequence[str]:
             asked.append(word)
     return asked
 
+
+# --- the search -------------------------------------------------------------------------------------------------------
 
 CANDIDATES = 100
 """By words, and as many by meaning."""

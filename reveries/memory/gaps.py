@@ -1,6 +1,8 @@
 """The silences between conversations (R-74..R-77): one opens when a conversation rests, the next word closes it.
 
-What it means is decided in `silence`, out of what is in memory: the word that ends it reads nothing for that."""
+What a silence means is decided by rule and in plain words (R-75, RA-17): its length against the owner's own rhythm, and
+what stood before it: words that felt strongly, a question without an answer, something put off. RA-17 asks a model when
+a silence ends; at that moment the owner waits for a reply. The rule says as much, and reads nothing from the disk."""
 
 import re
 from collections import deque

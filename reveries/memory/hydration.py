@@ -17,7 +17,7 @@ from reveries.memory.model import Episode, Turn
 from reveries.memory.recall.turn_packing import PackedTurns, packed_turns, rows_known
 from reveries.memory.rows import episode_of, experience_of, turn_of, vector_of
 from reveries.memory.snapshot_file import with_room
-from reveries.memory.text.passages import passages_of
+from reveries.memory.text.indexed_text import passages_of
 
 _SEPARATOR = "\x1f"
 

@@ -45,7 +45,7 @@ from reveries.memory.sleep.undo import Undo, UndonePass
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, OldEmbedder
 from reveries.memory.text.appraisal import infer_mood
-from reveries.memory.text.embedding_text import embedding_text
+from reveries.memory.text.indexed_text import embedding_text
 from reveries.memory.views.episodes import (
     find_episode,
     refuse_merged,

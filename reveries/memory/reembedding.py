@@ -24,8 +24,7 @@ from reveries.memory.deep_recall import episode_on_disk
 from reveries.memory.model import Episode, Turn
 from reveries.memory.rows import experience_of, turn_of, vector_of
 from reveries.memory.store import MemoryStore, vector_row
-from reveries.memory.text.embedding_text import turn_embedding_text
-from reveries.memory.text.passages import passages_of
+from reveries.memory.text.indexed_text import passages_of, turn_embedding_text
 from reveries.memory.text.segments import unit_mean
 
 BATCH_TEXTS = 32

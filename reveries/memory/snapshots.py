@@ -1,7 +1,11 @@
-"""When the live memory is written beside the database, and how a wake makes use of it (graph/snapshot.py has the file).
+"""When the live memory is written beside the database, and how a wake makes use of it (`snapshot_file` has its form).
 
 A mark is committed before the memory is copied, and earlier marks, with what was noted before, go only after the file
 stands: killed at any moment, the file that is there has its mark in the database, and every change since is noted.
+
+The database notes by itself, in the transaction that changes a row, which episode, links, turn or experience it belongs
+to (schema.sql, `changed_rows`). A wake fills the memory from the snapshot, then puts what those rows say now in the
+place of what it holds of them, by the same operations as at run time. The rows stay the truth.
 """
 
 import asyncio

@@ -36,7 +36,7 @@ from reveries.memory.rows import (
 )
 from reveries.memory.snapshot_file import read_earlier_turns
 from reveries.memory.snapshots import Snapshots
-from reveries.memory.text.passages import passages_of
+from reveries.memory.text.indexed_text import passages_of
 
 Work = Callable[[Transaction], Awaitable[ChangeSet]]
 """Runs inside the transaction: may read and write more, and returns what memory is to take over."""

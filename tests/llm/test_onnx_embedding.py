@@ -10,7 +10,7 @@ import pytest
 from reveries.errors import ModelMissingError
 from reveries.llm.assets import find_weights
 from reveries.llm.onnx_embedding import LATELY, OnnxEmbedder
-from reveries.memory.text.embedding_text import embedding_text
+from reveries.memory.text.indexed_text import embedding_text
 from reveries.safety.crisis_meaning import pieces_to_weigh
 from tests.llm.embedding_contract import EmbedderContract
 

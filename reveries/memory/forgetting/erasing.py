@@ -1,4 +1,5 @@
-"""A plan, applied: every statement of an erasure, in one transaction, and what the live memory is to take over."""
+"""A plan, applied: every statement of an erasure, in one transaction, and what the live memory is to take over. Of the
+self-model go the statements that hold the words, and those that only erased episodes showed."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,7 +22,7 @@ from reveries.memory.store import MemoryStore
 from reveries.memory.text.appraisal import topics_of, valence_of
 from reveries.memory.text.entities import entities_of
 from reveries.memory.text.extracts import exemplars_of, summary_of
-from reveries.memory.text.passages import passages_of
+from reveries.memory.text.indexed_text import passages_of
 from reveries.memory.text.segments import unit_mean
 
 _PLAIN_LISTS = (*(name for name in LIST_FIELDS if name != "patterns"), "pinned", "refused")

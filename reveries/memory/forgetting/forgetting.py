@@ -40,18 +40,21 @@ from reveries.memory.forgetting.selection import (
     read_rows,
 )
 from reveries.memory.forgetting.tombstones import (
+    FILE_ALONE,
     Erasure,
     Tombstone,
     Tombstones,
+    Unfinished,
     counts_json,
     file_beside,
+    leave_to_do,
+    left_to_do,
     merge_tombstones,
     new_key,
     read_erasures,
     tombstones_for,
     write_erasures,
 )
-from reveries.memory.forgetting.unfinished import FILE_ALONE, Unfinished, leave_to_do, left_to_do
 from reveries.memory.store import MemoryStore
 
 _FORGOTTEN: Final = "forgotten"

@@ -1,4 +1,6 @@
-"""Reads from the file what a plan is made from: which row came of which, and which texts hold the words."""
+"""What is to be erased: the rows it is decided from, and the decision on what the owner chose or on what came back.
+
+`read_rows` reads which row came of which and all texts at one moment; the rest is pure."""
 
 import asyncio
 import json

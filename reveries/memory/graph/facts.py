@@ -1,4 +1,5 @@
-"""What recall multiplies energy with, one value a node: a copy of an episode's fields in arrays. Pure."""
+"""What recall multiplies energy with, one value a node: a copy of an episode's fields in arrays; and new values of many
+episodes at once, laid over those that are still packed. Pure."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
 """The live graph: every episode that can be recalled, its vector and its links, in memory. No I/O, no waiting.
 
-Arrays, not objects: vectors (`nearest`), links (`arena`), what energy is multiplied with (`facts`) and the energy
+Arrays, not objects: vectors (`index.vectors`), links (`arena`), what energy is multiplied with (`facts`) and the energy
 itself (`spreading`) stand in flat arrays by node index. An index belongs to its episode until that one leaves the
 graph; then another may get it, so nobody keeps an index past the next `apply`.
 """

@@ -1,4 +1,7 @@
-"""The owner's hand on single episodes: pin, unpin, salience. One that is only on disk is brought back first."""
+"""The owner's edits of single episodes: pin, unpin, salience, correct. One that is only on disk is woken first.
+
+A correction overwrites nothing: the owner's new words rank over the earlier ones, which are marked as replaced, as with
+any fact that was renewed. It is a light pass of its own, so it is undone like one; the new words leave memory then."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,5 +1,6 @@
-"""What a turn looks like, whatever it is about: does it ask, how long is it, does it hold a number, a time, a name, a
-word about the speaker. Found once when it is indexed, kept as one packed record a turn. Pure."""
+"""Features of a turn that no cue changes: does it ask, how long is it, does it hold a number, a time, a name, a word
+about the speaker. Found once when it is indexed, kept as one packed record a turn; `StaticFeatures` has what is worked
+out of a whole index when a cue first needs it. Pure."""
 
 import math
 import re

@@ -1,8 +1,9 @@
-"""Which episodes leave memory for the disk: those that have faded, matter little and were not recalled for long; and,
-where more are live than fit, those hardest to reach. Pure.
+"""What time does to memory: salience falls, what has faded is harder to reach; and which episodes leave memory for the
+disk: those that have faded, matter little and were not recalled for long; and, where more are live than fit, those
+hardest to reach. Pure.
 
-Nothing is lost by it (R-116): a dormant episode keeps its row, its quotes, its links and its vectors. A deep look finds
-it, and a strong cue wakes it (`deep`). No more fade out of reach in one pass than may be merged away without asking: a
+Nothing is lost by it (R-116): a dormant episode keeps its row, its quotes, its links and its vectors. A deep recall
+finds it, and a strong cue wakes it. No more fade out of reach in one pass than may be merged away without asking: a
 clock that jumped, or a year away, does not empty the memory at once, and the log shows it going.
 """
 

@@ -1,7 +1,7 @@
 """Light sleep: what has just been said, thought or imported can be recalled, with no model call (DESIGN, section 3).
 
-Embeds the turns, lets `forming` decide, writes each batch in one transaction. It can be stopped between batches and
-goes on where it was: an experience counts as slept on only together with its episode.
+Embeds the turns, lets `light_changes` decide, writes each batch in one transaction. It can be stopped between batches
+and goes on where it was: an experience counts as slept on only together with its episode.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from reveries.memory.sleep.claims.verification import allowed_at_once
 from reveries.memory.sleep.light_changes import Forming
 from reveries.memory.sleep.pass_log import begin_run, end_run, record_change
 from reveries.memory.store import MemoryStore
-from reveries.memory.text.embedding_text import turn_embedding_text
+from reveries.memory.text.indexed_text import turn_embedding_text
 from reveries.memory.text.segments import Piece
 
 Progress = Callable[[int, int], None]

@@ -35,8 +35,15 @@ from reveries.memory.sleep.questions import (
     self_question,
     tidy_line,
 )
-from reveries.memory.sleep.self_model_changes import change_self_model, trusted_words
-from reveries.memory.sleep.traits import Trait, TraitAnswer, checked_trait, field_asked_about, trait_question
+from reveries.memory.sleep.self_model_changes import (
+    Trait,
+    TraitAnswer,
+    change_self_model,
+    checked_trait,
+    field_asked_about,
+    trait_question,
+    trusted_words,
+)
 from reveries.memory.text.segments import unit_mean
 from reveries.plaintext import one_line
 

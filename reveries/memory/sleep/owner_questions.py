@@ -1,5 +1,7 @@
-"""When a pass of sleep asks the owner first: it would merge away more than a share of what is remembered. What it would
-do next is written down, checked already, and done or dropped on the owner's word."""
+"""What sleep asks the owner, and the owner's answers.
+
+A pass that would merge away more than a share of what is remembered asks first: what it would do next is written down,
+already checked, and done or dropped on the owner's word. And two claims that cannot both hold are settled by it."""
 
 from dataclasses import dataclass
 
@@ -15,7 +17,7 @@ from reveries.memory.rows import experience_of
 from reveries.memory.sleep.claims.verification import allowed_at_once
 from reveries.memory.sleep.model_answers import ExperienceDecision, Understood
 from reveries.memory.sleep.questions import Abstraction, SelfAnswer
-from reveries.memory.sleep.traits import Trait
+from reveries.memory.sleep.self_model_changes import Trait
 from reveries.memory.store import MemoryStore
 from reveries.plaintext import one_line
 

@@ -1,4 +1,7 @@
-"""The log of sleep: which passes there were, and what one of them did, episode by episode. Only reads."""
+"""The log of sleep: each pass is a row, each thing it did another, with what stood there before.
+
+Reading it (which passes there were, what one did, episode by episode), writing it in the transaction that does the
+thing, and rewriting what earlier versions wrote in less room."""
 
 import asyncio
 import json
@@ -210,6 +213,9 @@ def _run_from_row(row: Row) -> RunEntry:
     )
 
 
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
 async def begin_run(store: MemoryStore, run_id: str, depth: str, trigger: str, now: float) -> None:
     """Note that a pass ("light" or "deep") begins."""
     named = {"id": run_id, "depth": depth, "trigger": trigger, "began_at": now}
@@ -311,6 +317,8 @@ async def record_self_change(
     }
     await transaction.run("self_model.remember", named)
 
+
+# --- records of earlier versions --------------------------------------------------------------------------------------
 
 _AT_ONCE_BYTES = 1_000_000
 

@@ -7,9 +7,8 @@ from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.model import Origin
 from reveries.memory.recall.cues import read_cue
 from reveries.memory.recall.hops import CROWD, bridge_columns, leads_from, rows_named, trust_in, trusted_leads
-from reveries.memory.recall.ranking import hold_back, score_turns
+from reveries.memory.recall.ranking import hold_back, news_of, score_turns
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.recall.updates import news_of
 from tests.memory.kit import NOW, WordEmbedder, turn
 
 DAY = 86_400.0

@@ -6,7 +6,7 @@ import pytest
 from reveries.memory.changes import ChangeSet, IndexedTurn, Retirement
 from reveries.memory.recall.ranking import gather_evidence, ranked_turns, ranked_turns_of, score_turns
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.text.embedding_text import strip_names
+from reveries.memory.text.indexed_text import strip_names
 from tests.memory.kit import NOW, WordEmbedder, turn
 
 pytestmark = pytest.mark.requirement("R-126")

@@ -12,7 +12,13 @@ from reveries.memory.memory import Memory
 from reveries.memory.model import SelfModel
 from reveries.memory.self_model import EDITABLE
 from reveries.memory.sleep.questions import Asker
-from reveries.memory.sleep.traits import Trait, TraitAnswer, checked_trait, field_asked_about, trait_question
+from reveries.memory.sleep.self_model_changes import (
+    Trait,
+    TraitAnswer,
+    checked_trait,
+    field_asked_about,
+    trait_question,
+)
 from tests.memory.kit import answering, deep_answer, open_memory, talk
 
 FIELDS = ("values", "tendencies", "strengths", "limitations", "anticipations")

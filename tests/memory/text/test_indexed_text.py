@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.memory.model import Experience, ExperienceKind, Origin
-from reveries.memory.text.passages import passages_of
+from reveries.memory.text.indexed_text import passages_of
 from tests.memory.kit import NOW
 
 

@@ -18,8 +18,8 @@ from reveries.db.checksums import checksum
 from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.llm.base import Vectors
+from reveries.memory.deep_recall import DeepRecall
 from reveries.memory.live import LiveMemory
-from reveries.memory.recall.deep_recall import DeepRecall
 from reveries.memory.store import MemoryStore, SilentEmbedder
 
 DIMENSIONS = 384

@@ -24,7 +24,7 @@ from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.db.portable import export_mind
 from reveries.llm.base import Vectors
-from reveries.memory.forgetting.deciding import BY_ID, BY_WORDS, Selection
+from reveries.memory.forgetting.selection import BY_ID, BY_WORDS, Selection
 from reveries.memory.memory import Memory, MemoryParts
 
 _Result = TypeVar("_Result")

@@ -248,13 +248,13 @@ async def _remembering(owner: Owner, model: ParallelModel) -> AsyncIterator[Thin
 
 async def _talk(memory: Memory, clock: HandClock, day: Day) -> None:
     clock.step_wall(_NOW - day.days_ago * _DAY_SECONDS - clock.now())
-    conversation = await memory.begin_conversation()
+    conversation = await memory.conversations.begin_conversation()
     for words in day.said:
         said, reply = words.split(" | ")
-        turn = await memory.append_owner_turn(conversation.id, said)
-        await memory.record_exchange(turn, reply)
+        turn = await memory.conversations.append_owner_turn(conversation.id, said)
+        await memory.conversations.record_exchange(turn, reply)
         clock.step_wall(_PAUSE_SECONDS)
-    await memory.rest_conversation(conversation.id)
+    await memory.conversations.rest_conversation(conversation.id)
     await memory.light_sleep()
 
 

@@ -33,7 +33,7 @@ from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.memory.model import RecallContext
 from reveries.memory.sleep.merge import merge, merge_target
-from reveries.memory.sleep.segments import unit_mean
+from reveries.memory.text.segments import unit_mean
 
 _COSINES = (0.60, 0.65, 0.70, 0.75, 0.80, 0.85, 0.90)
 _WINDOWS_HOURS = (0.0, 72.0, 720.0, 1e6)

@@ -28,8 +28,8 @@ from detectors_run import local_vectors, sentences_of
 from numpy.typing import NDArray
 from safety_learn import DISTRESS, fit, labelled
 
-from reveries.memory.lexicon import affect
-from reveries.memory.recall.stemming import stem
+from reveries.index.terms import stem
+from reveries.memory.text.word_lists import affect
 
 _WORDS = re.compile(
     r"\b(?:sad(?:ly|ness)?|cr(?:y|ied|ying|ies)|afraid|scared?|scary|scares|fear(?:s|ed|ful)?|anxi\w+|panic\w*|lonely"

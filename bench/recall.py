@@ -82,7 +82,7 @@ async def rank(memory: Memory, question: Question, method: str, depth: int) -> S
 def _by_part(memory: Memory, cue: str, vector: Vector, method: str, depth: int) -> list[str]:
     index = memory.live.turns
     evidence = gather_evidence(index, cue, vector)
-    values = {"bm25": evidence.words.turn, "dense": evidence.cosines, "fusion": evidence.fused}[method]
+    values = {"bm25": evidence.words.row, "dense": evidence.cosines, "fusion": evidence.fused}[method]
     scores = TurnScores(np.where(index.live, values, -np.inf).astype(np.float32), evidence.cosines, values, 0.0)
     return [index.turn(row).id for row in scores.best_rows(depth)]
 

@@ -42,11 +42,11 @@ from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.memory.changes import ChangeSet
 from reveries.memory.graph.activation import nearest_seeds, seed_energy
 from reveries.memory.graph.arena_loops import TOP
-from reveries.memory.graph.kernels import compiled
-from reveries.memory.graph.snapshot import PackedMemory, read_snapshot, write_snapshot
-from reveries.memory.live import LiveMemory
+from reveries.memory.graph.kernels import compile_kernels
+from reveries.memory.live import LiveMemory, PackedMemory
 from reveries.memory.model import RecallContext
 from reveries.memory.recall.turn_packing import packed_turns
+from reveries.memory.snapshot_file import read_snapshot, write_snapshot
 
 _STAMP = b"s" * 16
 _MODEL = "synthetic-384"
@@ -157,7 +157,7 @@ def _woken(mind: Synthetic, talk: Talk, folder: Path, report: dict[str, object])
         "hydration / reading the bytes": round(float(np.median(ratios)), 2),
         "rss_mb_of_the_memory": round((_rss() - before) / 1e6, 1),
     }
-    live.use(compiled())
+    live.use(compile_kernels())
     for _ in live.graph.shadow_slices():
         pass
     return live
@@ -315,7 +315,7 @@ def _ram(live: LiveMemory, episodes: int) -> dict[str, object]:
     words, near = turns.words._packed, turns.standing.neighbours
     held = (words.rows, words.counts, words.terms, words.ends, words.term_ends)
     rows = (turns._live, turns._previous, turns._next, turns._window_lengths, turns._marks, turns._surface)
-    worked_out = (near.previous, near.next, near.second_previous, near.second_next, turns.standing.norms.turn)
+    worked_out = (near.previous, near.next, near.second_previous, near.second_next, turns.standing.norms.row)
     turn_bytes = sum(part.nbytes for part in (*held, *worked_out, turns.standing.norms.window))
     turn_bytes += sum(part.itemsize * count for part in rows) + count * (DIMENSIONS + 4)
     return {
@@ -335,7 +335,7 @@ def _with_hubs(chosen: argparse.Namespace) -> dict[str, object]:
     mind = make_mind(chosen.episodes, hubs=True)
     live = LiveMemory(DIMENSIONS, load_settings(None).recall)
     live.graph.fill(mind.packed)
-    live.use(compiled())
+    live.use(compile_kernels())
     for _ in live.graph.shadow_slices():
         pass
     vectors, context = live.graph.vectors, RecallContext(now=NOW, limit=_LIMIT)

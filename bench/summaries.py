@@ -27,12 +27,9 @@ from parallel_model import ParallelModel, parallel_model
 
 from reveries.config import load_settings
 from reveries.errors import ModelAnswerError
+from reveries.index.terms import words_of
 from reveries.llm.structured import ask
 from reveries.memory.model import Experience, ExperienceKind, Origin, SelfModel, Turn
-from reveries.memory.recall.stemming import words_of
-from reveries.memory.self_model import trusted_words
-from reveries.memory.sleep.entities import entities_of
-from reveries.memory.sleep.extracts import summary_of
 from reveries.memory.sleep.questions import (
     Abstraction,
     Asker,
@@ -42,8 +39,11 @@ from reveries.memory.sleep.questions import (
     abstraction_of,
     deep_question,
     self_question,
-    tidy,
+    tidy_line,
 )
+from reveries.memory.sleep.self_model_changes import trusted_words
+from reveries.memory.text.entities import entities_of
+from reveries.memory.text.extracts import summary_of
 
 MIND = "Reverie"
 _SHORTEST_CHARS = 160
@@ -235,7 +235,7 @@ def report(every: Sequence[Drawn], answers: dict[str, Answers], *, checked: bool
 
 def _unchecked(said: DeepAnswer, one: Drawn) -> Abstraction:
     """As it would be kept without a check of what the summary says."""
-    return replace(abstraction_of(said, one.turns), summary=tidy(said.summary, 500))
+    return replace(abstraction_of(said, one.turns), summary=tidy_line(said.summary, 500))
 
 
 def main() -> int:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from synthetic import DIMENSIONS, NOW, Synthetic, episode_id
 
+from reveries.index.terms import stop_words
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import IndexedTurn
-from reveries.memory.lexicon import common_words, stop_words
 from reveries.memory.model import Origin, Turn
+from reveries.memory.text.word_lists import common_words
 
 TURNS_A_CONVERSATION = 20
 _SHARE_OF_STOP_WORDS = 0.45

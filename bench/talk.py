@@ -45,6 +45,7 @@ from reveries.config import Settings, load_settings
 from reveries.daemon.chat_context import local_time
 from reveries.daemon.conversation import Conversation
 from reveries.db.opening import open_database
+from reveries.index.terms import terms_of
 from reveries.llm.assets import find_weights
 from reveries.llm.base import ChatMessage, Delta, Embedder, Finished, FinishReason, Prompt, Role, StreamEvent
 from reveries.llm.embedded import data_lines
@@ -53,7 +54,6 @@ from reveries.llm.structured import collect
 from reveries.llm.template_marks import wire_messages
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.memory.model import Origin
-from reveries.memory.recall.words import terms_of
 from reveries.monologue.context import thinking_messages
 from reveries.monologue.thought import Reactivation, SaidLine, ThinkingReason, ThoughtInputs
 from reveries.safety.breaker import ReplyBreaker
@@ -280,7 +280,7 @@ class OursArm:
     async def begin_day(self) -> None:
         """The day before is slept on lightly; the mind ends, a night passes, and it wakes and reads ahead."""
         if self.conversation is not None:
-            await self.memory.rest_conversation(self.conversation.conversation_id)
+            await self.memory.conversations.rest_conversation(self.conversation.conversation_id)
             await self.memory.light_sleep()
             self.clock.days += 1
         self.conversation = Conversation(
@@ -306,7 +306,7 @@ class OursArm:
     async def _think(self) -> str:
         """A thought of the same model about what was just said, asked for as the monologue asks."""
         assert self.conversation is not None
-        turns = await self.memory.recent_turns(self.conversation.conversation_id, _THOUGHT_TURNS)
+        turns = await self.memory.conversations.recent_turns(self.conversation.conversation_id, _THOUGHT_TURNS)
         inputs = ThoughtInputs(
             mind_name=self.settings.mind.name,
             owner_name=self.settings.owner.name,

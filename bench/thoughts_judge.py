@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reveries.index.terms import word_keys
 from reveries.memory.echoes import echoes
-from reveries.memory.word_keys import word_keys
 from reveries.monologue.outcomes import new_words
 
 LEAST_NEW_WORDS = 3

@@ -322,7 +322,7 @@ def test_the_command_line_loads_nothing_heavy() -> None:
     assert not loaded_after("import reveries.client.cli") & (heavy | {"asyncio"})
 
 
-@pytest.mark.parametrize("room", ["memory", "monologue", "safety"])
+@pytest.mark.parametrize("room", ["index", "memory", "monologue", "safety"])
 def test_no_room_of_the_mind_loads_a_provider(room: str) -> None:
     package = importlib.import_module(f"reveries.{room}")
     modules = [f"reveries.{room}.{module.name}" for module in pkgutil.iter_modules(package.__path__)]
@@ -376,6 +376,10 @@ def test_the_import_contracts_hold() -> None:
         ("memory/sleep/decay.py", "import reveries.daemon.single_instance", "Layers point one way BROKEN"),
         ("memory/sleep/decay.py", "import time", "Pure kernels do no I/O BROKEN"),
         ("safety/verdict.py", "import reveries.memory.model", "Layers point one way BROKEN"),
+        ("index/terms.py", "import reveries.memory.model", "Layers point one way BROKEN"),
+        ("memory/recall/cues.py", "import reveries.memory.live", "Memory in layers BROKEN"),
+        ("memory/forgetting/plan.py", "import reveries.memory.sleep.decay", "Memory in layers BROKEN"),
+        ("memory/sleep/decay.py", "import reveries.memory.recall.cues", "through the live memory alone BROKEN"),
         ("memory/store.py", "import ollama", "Only the daemon picks a provider BROKEN"),
         ("utils.py", '"""Anything."""', "utils"),
     ],

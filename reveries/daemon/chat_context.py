@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reveries.gates import Gate, stands
+from reveries.index.terms import words_of
 from reveries.llm.base import ChatMessage
 from reveries.memory.model import (
     Origin,
@@ -22,9 +23,8 @@ from reveries.memory.model import (
     SelfModel,
     Turn,
 )
-from reveries.memory.recall.stemming import words_of
-from reveries.memory.self_model import told_first
-from reveries.memory.sleep.extracts import telling
+from reveries.memory.self_model import limit_statements
+from reveries.memory.text.extracts import informativeness
 from reveries.plaintext import one_line, record
 
 QUOTE_CHARS = 280
@@ -123,7 +123,7 @@ def system_text(rules: str, owner_name: str, self_model: SelfModel, folded_summa
         text += f"\nThe person's name is {owner_name}."
     if self_model.narrative:
         text += f"\n\nWhat you are, in your own words: {one_line(self_model.narrative, 600)}"
-    if facts := told_first(self_model.owner_facts, self_model.pinned, MAX_OWNER_FACTS):
+    if facts := limit_statements(self_model.owner_facts, self_model.pinned, MAX_OWNER_FACTS):
         text += "\n\nWhat you know about the person:\n" + "\n".join(f"- {one_line(fact, 200)}" for fact in facts)
     if folded_summary:
         text += f"\n\nEarlier in this conversation, in short:\n{folded_summary}"
@@ -290,7 +290,9 @@ def _worth_telling(recall: Recall, shown_turn_ids: frozenset[str]) -> list[Ranke
 
 
 def _turns_that_tell(turns: Sequence[RankedTurn], shown_turn_ids: frozenset[str]) -> list[RankedTurn]:
-    return [ranked for ranked in turns if ranked.turn.id not in shown_turn_ids and telling(_quote_of(ranked)) > 0.0]
+    return [
+        ranked for ranked in turns if ranked.turn.id not in shown_turn_ids and informativeness(_quote_of(ranked)) > 0.0
+    ]
 
 
 def _quote_of(ranked: RankedTurn) -> str:

@@ -59,7 +59,7 @@ async def carried_exchanges(
     since = now - CARRIED_SECONDS
     if in_cache := [one for one in before if not one.is_tainted and one.said_at >= since]:
         return tuple(replace(one, is_carried=True) for one in in_cache)
-    turns = await memory.earlier_turns(conversation_id, EARLIER_TURNS)
+    turns = await memory.conversations.earlier_turns(conversation_id, EARLIER_TURNS)
     earlier = await tokens.exchanges_of([turn for turn in turns if not turn.tainted and turn.said_at >= since])
     carried: list[SentExchange] = []
     for one in reversed(earlier):

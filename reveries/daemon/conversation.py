@@ -46,7 +46,7 @@ from reveries.llm.tier import Tier
 from reveries.memory.conversations import MAIN_CHANNEL, OpenConversation
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext
-from reveries.memory.sleep.encoding import infer_mood
+from reveries.memory.text.appraisal import infer_mood
 from reveries.plaintext import plain
 from reveries.pulse import Pulse, WatchedLock
 
@@ -133,7 +133,7 @@ class Conversation:
         new_after_seconds = self.settings.conversation.new_after_hours * 3600
         if self._clock.monotonic() - self._state.chosen_monotonic < new_after_seconds:
             return
-        opened = await self._memory.open_conversation(new_after_seconds, self.channel)
+        opened = await self._memory.conversations.open_conversation(new_after_seconds, self.channel)
         if opened.id != self._state.conversation_id:
             await self._hold_opened(opened)
 
@@ -142,7 +142,7 @@ class Conversation:
         async with self._turn_lock:
             await may_hang(HangPlace.BETWEEN_TURNS)
             await self._leave_conversation()
-            await self._hold_opened(await self._memory.begin_conversation(self.channel), is_chosen=True)
+            await self._hold_opened(await self._memory.conversations.begin_conversation(self.channel), is_chosen=True)
 
     async def go_back_to(self, conversation_id: str) -> None:
         """Let this conversation rest, and go on with an earlier one (the owner's word). Raises NotFoundError."""
@@ -191,7 +191,7 @@ class Conversation:
             await self._come_to_rest()
 
     async def _hold_opened(self, opened: OpenConversation, *, is_chosen: bool = False) -> None:
-        turns = await self._memory.recent_turns(opened.id, _RESUMED_TURNS)
+        turns = await self._memory.conversations.recent_turns(opened.id, _RESUMED_TURNS)
         own = await self._tokens.exchanges_of([turn for turn in turns if turn.position >= opened.folded_until])
         # The same conversation is only read anew because something of it, or before it, may be gone.
         before = () if opened.id == self.conversation_id else self._state.exchanges
@@ -307,7 +307,7 @@ class Conversation:
     async def _take_turn(self, words: str, events: TurnEvents) -> TurnResult:
         began = self._clock.monotonic()
         await self._awaken()
-        owner_turn = await self._memory.append_owner_turn(self.conversation_id, words)
+        owner_turn = await self._memory.conversations.append_owner_turn(self.conversation_id, words)
         reached(Step.WORDS_STORED)
         events.stored("words", owner_turn.id)
         reached(Step.WORDS_TOLD)
@@ -323,7 +323,7 @@ class Conversation:
         sent = await self._generate(sent_now, draft, events)
         is_whole = draft.reason in ("stop", "length")
         reached(Step.REPLY_SAID)
-        exchange = await self._memory.record_exchange(
+        exchange = await self._memory.conversations.record_exchange(
             owner_turn,
             draft.text,
             recall=recall,
@@ -384,7 +384,7 @@ class Conversation:
         self._state.is_resting = True
         try:
             await may_hang(HangPlace.REST)
-            await self._memory.rest_conversation(self.conversation_id)
+            await self._memory.conversations.rest_conversation(self.conversation_id)
             await self._host.conversation_rested(self.conversation_id)
         except BaseException:
             # It comes to rest when that can be stored: without its rest nothing would be thought any more.

@@ -14,12 +14,11 @@ from reveries.daemon.backup_keeper import copy_name
 from reveries.daemon.home_files import InFiles
 from reveries.daemon.mind import Mind
 from reveries.errors import StorageError, StorageLostError, UsageError
-from reveries.memory.forgetting.deciding import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Selection
 from reveries.memory.forgetting.forgetting import ForgetReport
-from reveries.memory.forgetting.gathering import Item
 from reveries.memory.forgetting.needles import Needle
-from reveries.memory.forgetting.unfinished import FILE_ALONE, leave_to_do
-from reveries.memory.looking.moments import period_of
+from reveries.memory.forgetting.selection import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Item, Selection
+from reveries.memory.forgetting.tombstones import FILE_ALONE, leave_to_do
+from reveries.memory.views.search import period_of
 from reveries.plaintext import one_line
 from reveries.progress import ProgressCallback
 

@@ -18,7 +18,7 @@ from reveries.db.driver import SQLITE_BUSY, SQLITE_LOCKED, SQLITE_VERSION, dbapi
 from reveries.db.schemas import SCHEMA_VERSION
 from reveries.db.storage_errors import primary_code, said_of, seen_damaged
 from reveries.errors import StorageError
-from reveries.memory.graph.snapshot import is_whole
+from reveries.memory.snapshot_file import is_whole
 from reveries.protocol import Finding, make_finding
 
 SAFE_SQLITE = (3, 51, 3)

@@ -16,7 +16,7 @@ from reveries.errors import BudgetExceededError
 from reveries.memory.sleep.consolidation import DeepSlept
 from reveries.memory.sleep.light_sleep import LightSlept
 from reveries.memory.sleep.preview import Preview
-from reveries.memory.sleep.undoing import UndonePass
+from reveries.memory.sleep.undo import UndonePass
 from reveries.monologue.loop import Monologue
 from reveries.monologue.ports import ThoughtState
 from reveries.progress import CountCallback

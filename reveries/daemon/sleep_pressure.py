@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from reveries.config import MemorySettings
-from reveries.memory.sleep.asking import Question
+from reveries.memory.sleep.owner_questions import Question
 
 
 @dataclass(frozen=True, slots=True)

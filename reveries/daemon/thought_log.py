@@ -101,7 +101,7 @@ class ThoughtLog:
 
     async def record(self, thought: FinishedThought, state: SavedState) -> None:
         """Log it with its cost, keep it as an experience, and the state for a restart."""
-        await self._memory.record_thought(
+        await self._memory.conversations.record_thought(
             Thought(
                 id=thought.id,
                 began_at=thought.began_at,
@@ -164,7 +164,7 @@ class ThoughtLog:
         """Let memory hold on to a thought. Its id. Raises NotFoundError, UndoError."""
         thought = await self._find_row(id_or_prefix)
         if thought["experience_id"] is not None:
-            await self._memory.thought_hand.pin(thought["experience_id"])
+            await self._memory.thought_edits.pin(thought["experience_id"])
         await self._mark_row("monologue_state.pin", thought["id"])
         return str(thought["id"])
 
@@ -173,7 +173,7 @@ class ThoughtLog:
         into something else."""
         thought = await self._find_row(id_or_prefix)
         if thought["experience_id"] is not None:
-            await self._memory.thought_hand.withdraw(thought["experience_id"])
+            await self._memory.thought_edits.withdraw(thought["experience_id"])
         await self._mark_row("monologue_state.drop", thought["id"])
         return str(thought["id"])
 
@@ -229,7 +229,7 @@ class ThoughtLog:
     async def _record_broken_off(self, row: Row, left: "_UnderWay") -> None:
         if await self._database.rows("monologue_state.thoughts_named", {"prefix": left.id}):
             return
-        await self._memory.record_thought(
+        await self._memory.conversations.record_thought(
             Thought(
                 id=left.id,
                 began_at=left.began_at,

@@ -16,9 +16,9 @@ from reveries.db.database import Database
 from reveries.db.failpoints import HangPlace, may_hang
 from reveries.errors import ReveriesError
 from reveries.gates import Gate, inherited, may_act
+from reveries.memory.gaps import RestedConversation, what_was_left
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, Origin, RecallContext, RecalledEpisode, Turn
-from reveries.memory.silence import RestedConversation, what_was_left
 from reveries.monologue.choosing import chosen_memories
 from reveries.monologue.cool_down import Rest, new_beginning, rest_after
 from reveries.monologue.ports import SavedState
@@ -169,7 +169,7 @@ class MemoryThoughtSources:
         await self._calendar.told(why)
         text = f"In the calendar: {why.detail}"
         # As of when it came near: what happened before a thought began is no reason for another.
-        await self._memory.conversations.record_external(text, why.at, Origin.DOCUMENT)
+        await self._memory.conversations.record_external(text, Origin.DOCUMENT, why.at)
 
     async def _ambient_text(self) -> str:
         """A calming word about how things really are (R-139)."""
@@ -177,12 +177,12 @@ class MemoryThoughtSources:
         is_well = self._is_running_normally()
         data = await calm_data(self._memory, self._database, self._clock, owner, is_running_normally=is_well)
         text = await self._ambient.next(data)
-        await self._memory.record_external(text, Origin.SYSTEM)
+        await self._memory.conversations.record_external(text, Origin.SYSTEM)
         return text
 
     async def _recent_turns(self) -> Sequence[Turn]:
         rows = await self._database.rows("conversations.latest_chat")
-        return await self._memory.recent_turns(str(rows[0]["id"]), _RECENT_TURNS) if rows else ()
+        return await self._memory.conversations.recent_turns(str(rows[0]["id"]), _RECENT_TURNS) if rows else ()
 
     async def _recall(self, why: Reactivation, turns: Sequence[Turn], previous: str) -> tuple[ActivatedMemory, ...]:
         """What comes to mind with the occasion, and is thereby reinforced (R-125); nothing when there is no cue. Not

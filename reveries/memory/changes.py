@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from reveries.llm.base import Vector
+from reveries.memory.claims import Claim, Conflict, Settlement
 from reveries.memory.model import Episode, Link, SelfModel, Turn
-from reveries.memory.sleep.claims import Claim, Conflict, Settlement
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class Before:
     experiences: tuple[ExperienceBefore, ...] = ()
 
 
-def join(parts: Iterable[ChangeSet]) -> ChangeSet:
+def join_changes(parts: Iterable[ChangeSet]) -> ChangeSet:
     """One change set out of several; of two values for one place the later counts."""
     joined = ChangeSet()
     for part in parts:

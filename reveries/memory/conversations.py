@@ -5,18 +5,18 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from reveries.clock import Clock
 from reveries.db.checksums import checksum
 from reveries.db.database import Database, Row, Transaction
 from reveries.errors import DiskFullError
 from reveries.gates import Gate, inherited
 from reveries.memory.changes import ChangeSet
 from reveries.memory.echoes import echoes
-from reveries.memory.gaps import Gaps
+from reveries.memory.gaps import Gaps, leaving_of
 from reveries.memory.model import TALK, Episode, Experience, ExperienceKind, Gap, Origin, Recall, Turn
 from reveries.memory.rows import experience_row, storable, turn_of, turn_row
-from reveries.memory.silence import leaving_of
-from reveries.memory.sleep.encoding import salience_of, topics_of, valence_of
 from reveries.memory.store import MemoryStore
+from reveries.memory.text.appraisal import salience_of, topics_of, valence_of
 
 CHAT = "chat"
 MAIN_CHANNEL = "chat"
@@ -89,9 +89,12 @@ _EARLIER_CHATS = 4
 class ConversationStore:
     """Writes turns, exchanges and thoughts; reads scrollback."""
 
-    def __init__(self, store: MemoryStore, gaps: Gaps, names: SpeakerNames, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self, store: MemoryStore, gaps: Gaps, names: SpeakerNames, clock: Clock, new_id: Callable[[], str]
+    ) -> None:
         self._store = store
         self._gaps = gaps
+        self._clock = clock
         self._names = names
         self._new_id = new_id
 
@@ -99,9 +102,10 @@ class ConversationStore:
     def _database(self) -> Database:
         return self._store.database
 
-    async def open(self, now: float, new_after_seconds: float, channel: str = MAIN_CHANNEL) -> OpenConversation:
+    async def open_conversation(self, new_after_seconds: float, channel: str = MAIN_CHANNEL) -> OpenConversation:
         """The conversation of `channel` to go on with: the last one, or a new one when nobody said a word for so long,
         and the disk has room for it."""
+        now = self._clock.now()
         rows = await self._database.rows("conversations.latest_of_channel", {"channel": channel})
         if new_after_seconds and rows and now - rows[0]["last_said_at"] < new_after_seconds:
             return await self._conversation(rows[0])
@@ -119,20 +123,21 @@ class ConversationStore:
             return await self._conversation(rows[0])
         return OpenConversation(str(new["id"]), now, now, turn_count=0)
 
-    async def begin(self, now: float, channel: str = MAIN_CHANNEL) -> OpenConversation:
+    async def begin_conversation(self, channel: str = MAIN_CHANNEL) -> OpenConversation:
         """Another conversation of `channel`, whenever the last word was said; the last one, when nothing was said in it
         yet."""
         rows = await self._database.rows("conversations.latest_of_channel", {"channel": channel})
         if rows and (latest := await self._conversation(rows[0])).turn_count == 0:
             return latest
-        return await self.open(now, 0.0, channel)
+        return await self.open_conversation(0.0, channel)
 
     async def go_back_to(self, conversation_id: str) -> OpenConversation:
         """The conversation of this id, as it stands. It becomes the last one with the next word in it."""
         return await self._conversation((await self._database.rows("conversations.get", {"id": conversation_id}))[0])
 
-    async def say(self, conversation_id: str, text: str, now: float) -> Turn:
+    async def append_owner_turn(self, conversation_id: str, text: str) -> Turn:
         """Store one turn of the owner; committed when this returns. The silence before it ends (R-76)."""
+        now = self._clock.now()
         turn = Turn(self._new_id(), conversation_id, None, 0, Origin.OWNER, self._names.owner, storable(text), now)
 
         async def work(transaction: Transaction) -> ChangeSet:
@@ -150,19 +155,20 @@ class ConversationStore:
         self,
         owner_turn: Turn,
         reply_text: str,
-        now: float,
-        recall: Recall | None,
+        *,
+        recall: Recall | None = None,
         end_reason: str = "",
         shown: Sequence[str] = (),
-        *,
         is_tainted: bool = False,
     ) -> RecordedExchange:
         """Store a reply, the exchange as an experience (R-89), and what recall reinforced (R-125), in one transaction.
 
         `end_reason` says why the reply is only a part of one; empty for a whole one. An empty reply is no turn, but the
         owner's words become an experience all the same (R-93). `shown` is what the model had before it besides the
-        history: what the reply repeats of it is not learned again.
+        history: what the reply repeats of it is not learned again. `is_tainted`: some of that was foreign, beside what
+        was recalled.
         """
+        now = self._clock.now()
         by = (*(recall.tainted_ids if recall is not None else ()), *((TALK,) if is_tainted else ()))
         is_tainted = is_tainted or inherited(Gate.RECALL, recall is not None and recall.is_tainted)
         reply = None
@@ -212,8 +218,9 @@ class ConversationStore:
             await self._store.commit(work)
         return len(experiences)
 
-    async def rest(self, conversation_id: str, now: float) -> Gap:
+    async def rest_conversation(self, conversation_id: str) -> Gap:
         """The conversation rests: the gap begins (R-76, R-95)."""
+        now = self._clock.now()
         opened: list[Gap] = []
 
         async def work(transaction: Transaction) -> ChangeSet:
@@ -308,12 +315,19 @@ class ConversationStore:
 
         await self._store.commit(work)
 
-    async def record_external(self, text: str, happened_at: float, origin: Origin) -> Experience | None:
-        """Keep something from outside the conversation (R-68, R-140); nothing for mere blanks."""
+    async def record_external(self, text: str, origin: Origin, happened_at: float | None = None) -> Experience | None:
+        """Keep something from outside the conversation (R-68, R-140), as of now or of when it happened; nothing for
+        mere blanks."""
         text = storable(text)
         if not text.strip():
             return None
-        experience = self._experience(ExperienceKind.EXTERNAL, text, happened_at, origin, origin.is_tainted)
+        experience = self._experience(
+            ExperienceKind.EXTERNAL,
+            text,
+            self._clock.now() if happened_at is None else happened_at,
+            origin,
+            origin.is_tainted,
+        )
 
         async def work(transaction: Transaction) -> ChangeSet:
             await transaction.run("experiences.insert", experience_row(experience, 0))

@@ -46,7 +46,7 @@ _REMNANT_WORDS = 3
 """So few words between echoes ("You said:") say nothing."""
 
 
-def within(spans: Iterable[Span], start: int, end: int) -> tuple[Span, ...]:
+def clip_spans(spans: Iterable[Span], start: int, end: int) -> tuple[Span, ...]:
     """The parts of `spans` between `start` and `end`, counted from `start`."""
     cut = ((max(a, start) - start, min(b, end) - start) for a, b in spans)
     return tuple((a, b) for a, b in cut if a < b)

@@ -16,8 +16,8 @@ from reveries.memory.changes import ChangeSet
 from reveries.memory.conversations import CHAT, SpeakerNames
 from reveries.memory.model import Experience, ExperienceKind, Origin, Turn
 from reveries.memory.rows import experience_row, storable, turn_of, turn_row
-from reveries.memory.sleep.encoding import salience_of, topics_of, valence_of
 from reveries.memory.store import MemoryStore
+from reveries.memory.text.appraisal import salience_of, topics_of, valence_of
 
 IsErased = Callable[[str, float], bool]
 """Whether these words, said then, were erased on the owner's word."""

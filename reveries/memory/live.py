@@ -7,22 +7,21 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from reveries.config import RecallSettings
+from reveries.index.vectors import Int8VectorTable, VectorTable
+from reveries.index.word_scores import Floats
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import ChangeSet, Touch
 from reveries.memory.graph.activation import Seed, activate, nearest_seeds
+from reveries.memory.graph.claim_index import ClaimIndex
 from reveries.memory.graph.kernels import Kernels
-from reveries.memory.graph.memory_graph import MemoryGraph, entities_packed
-from reveries.memory.graph.nearest import GrowingVectors
-from reveries.memory.graph.snapshot import PackedMemory
+from reveries.memory.graph.memory_graph import MemoryGraph, PackedGraph, entities_packed
+from reveries.memory.graph.shared_names import NameIndex
 from reveries.memory.model import Link, RankedTurn, Recall, RecallContext, SelfModel, Turn
-from reveries.memory.recall.outranking import outranked_last
+from reveries.memory.recall.outranking import rank_outranked_last
 from reveries.memory.recall.ranking import TurnScores, nearest_turns, ranked_turns, ranked_turns_of, score_turns
-from reveries.memory.recall.tallying import Floats
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.recall.turn_vectors import TurnVectors
-from reveries.memory.sleep.claim_index import ClaimIndex
-from reveries.memory.sleep.denials import LEAST_SHARE, Denial
-from reveries.memory.sleep.shared_names import NameIndex
+from reveries.memory.recall.turn_packing import PackedTurns
+from reveries.memory.text.denials import LEAST_SHARE, Denial
 
 _TURNS_PER_EPISODE = 3
 _LEAST_RANKED_TURNS = 25
@@ -37,11 +36,19 @@ _CO_SURFACED = 0.02
 
 
 @dataclass(frozen=True, slots=True)
+class PackedMemory:
+    """The whole live memory as arrays: what a snapshot holds."""
+
+    graph: PackedGraph
+    turns: PackedTurns
+
+
+@dataclass(frozen=True, slots=True)
 class Arranged:
     """The vectors of another embedding model, row by row as a live memory has them."""
 
-    episodes: GrowingVectors = field(repr=False)
-    turns: tuple[TurnVectors, Floats] = field(repr=False)
+    episodes: VectorTable = field(repr=False)
+    turns: tuple[Int8VectorTable, Floats] = field(repr=False)
 
 
 class LiveMemory:
@@ -66,12 +73,14 @@ class LiveMemory:
         """In the place of a vector that is not there (yet): near to nothing, so that words alone find its text."""
         return np.zeros(self.dimensions, dtype=np.float32)
 
-    def arranged(self, dimensions: int, episodes: Mapping[str, Vector], turns: Mapping[str, Vector]) -> "Arranged":
+    def arrange_vectors(
+        self, dimensions: int, episodes: Mapping[str, Vector], turns: Mapping[str, Vector]
+    ) -> "Arranged":
         """Other vectors for all that is here, by id. Changes nothing: may run in a thread while nothing is written."""
-        return Arranged(self.graph.arranged(dimensions, episodes), self.turns.arranged(dimensions, turns))
+        return Arranged(self.graph.arrange_vectors(dimensions, episodes), self.turns.arrange_vectors(dimensions, turns))
 
     def replace_vectors(self, arranged: "Arranged") -> None:
-        """Take over what `arranged` made of this very memory. Never waits, cannot fail."""
+        """Take over what `arrange_vectors` made of this very memory. Never waits, cannot fail."""
         self.graph.replace_vectors(arranged.episodes)
         self.turns.replace_vectors(*arranged.turns)
 
@@ -86,13 +95,13 @@ class LiveMemory:
         self.graph, self.turns, self.names = graph, turns, names
 
     def packed(self) -> PackedMemory:
-        """`copied`, whole."""
-        return self.copied()()
+        """`begin_copy`, whole."""
+        return self.begin_copy()()
 
-    def copied(self) -> Callable[[], PackedMemory]:
+    def begin_copy(self) -> Callable[[], PackedMemory]:
         """A copy of this memory as it is now: nothing done to it later is seen in the copy. What takes longer than
         copying is done when what comes back is called: writes need not wait for it."""
-        graph, turns = self.graph.packed(), self.turns.copied()
+        graph, turns = self.graph.packed(), self.turns.begin_copy()
         return lambda: PackedMemory(graph, turns())
 
     def use(self, kernels: Kernels) -> None:
@@ -141,7 +150,7 @@ class LiveMemory:
             edges_touched=edges_touched,
             nearest=self._complete_turns(nearest_turns(self.turns, scores, _NEAREST_TURNS), scores),
         )
-        return outranked_last(found, self.claims)
+        return rank_outranked_last(found, self.claims)
 
     def _complete_turns(self, turns: Iterable[RankedTurn], scores: TurnScores) -> tuple[RankedTurn, ...]:
         """The same turns, each with the other half of its exchange and with how near it is to the cue."""

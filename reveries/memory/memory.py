@@ -14,52 +14,46 @@ from reveries.errors import DiskFullError, ModelError, NotFoundError, StorageErr
 from reveries.llm.base import ChatModel, Embedder, Vector
 from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
-from reveries.memory.conversations import (
-    MAIN_CHANNEL,
-    ConversationStore,
-    OpenConversation,
-    RecordedExchange,
-    SpeakerNames,
-    Thought,
-)
-from reveries.memory.correcting import REMEMBERED, Corrected, Corrections
-from reveries.memory.episode_hand import EpisodeHand
+from reveries.memory.claims import CONTRADICTION, Conflict
+from reveries.memory.conversations import ConversationStore, SpeakerNames
+from reveries.memory.deep_recall import DeepFound, DeepRecall, episode_on_disk, select_dormant, should_search_disk
+from reveries.memory.deep_store import DeepCounts
 from reveries.memory.forgetting.forgetting import Forgetting
 from reveries.memory.gaps import Gaps
-from reveries.memory.graph.warming import warm_up
 from reveries.memory.importing import ImportCounts, ImportUnderWay, PastTurn
+from reveries.memory.kernel_compilation import warm_up
 from reveries.memory.live import LiveMemory
-from reveries.memory.looking.searching import turns_like
-from reveries.memory.looking.views import (
-    EpisodeView,
-    MemoryStatistics,
+from reveries.memory.model import Gap, Recall, RecallContext, SelfModel, Turn
+from reveries.memory.owner_edits.episodes import REMEMBERED, Corrected, Corrections, EpisodeEdits
+from reveries.memory.owner_edits.self_model import SelfModelEdits
+from reveries.memory.owner_edits.thoughts import ThoughtEdits
+from reveries.memory.past_talk import PastTalk
+from reveries.memory.reembedding import Reembedding
+from reveries.memory.sleep.consolidation import DeepSleep, DeepSlept
+from reveries.memory.sleep.light_sleep import LightSleep, LightSlept, Progress
+from reveries.memory.sleep.owner_questions import Question, drop_question, open_question, question_of, settle_conflict
+from reveries.memory.sleep.pass_log import (
+    RunDetail,
+    RunEntry,
+    end_broken_off_runs,
+    recent_runs,
+    run_detail,
+    shorten_records,
+)
+from reveries.memory.sleep.preview import DryRun, Preview
+from reveries.memory.sleep.undo import Undo, UndonePass
+from reveries.memory.sleep.upkeep import Upkeep
+from reveries.memory.store import MemoryStore, OldEmbedder
+from reveries.memory.text.appraisal import infer_mood
+from reveries.memory.text.indexed_text import embedding_text
+from reveries.memory.views.episodes import (
     find_episode,
     refuse_merged,
     statistics,
     view_episode,
 )
-from reveries.memory.model import Experience, Gap, Origin, Recall, RecallContext, SelfModel, Turn
-from reveries.memory.past_talk import PastTalk
-from reveries.memory.recall.deep import DeepFound, is_worth_it, to_wake
-from reveries.memory.recall.deep_recall import DeepRecall, episode_on_disk
-from reveries.memory.recall.deep_store import DeepCounts
-from reveries.memory.recall.turn_index import meant
-from reveries.memory.reembedding import Reembedding
-from reveries.memory.self_edit import SelfHand
-from reveries.memory.sleep.asking import Question, drop_question, open_question, question_of
-from reveries.memory.sleep.claims import CONTRADICTION, Conflict
-from reveries.memory.sleep.consolidation import DeepSleep, DeepSlept
-from reveries.memory.sleep.encoding import infer_mood
-from reveries.memory.sleep.light_sleep import LightSleep, LightSlept, Progress
-from reveries.memory.sleep.preview import DryRun, Preview
-from reveries.memory.sleep.run_log import RunDetail, RunEntry, recent_runs, run_detail
-from reveries.memory.sleep.runs import end_broken_off_runs
-from reveries.memory.sleep.settling import settle
-from reveries.memory.sleep.shortening import shorten_records
-from reveries.memory.sleep.undoing import Undo, UndonePass
-from reveries.memory.sleep.upkeep import Upkeep
-from reveries.memory.store import MemoryStore, OldEmbedder
-from reveries.memory.thought_hand import ThoughtHand
+from reveries.memory.views.search import turns_like
+from reveries.protocol import EpisodeDetail, MemoryStats
 from reveries.pulse import Pulse
 
 _CUE_SECONDS = 5.0
@@ -117,14 +111,14 @@ class Memory:
         self._dry_run = DryRun(self._store, names, parts.memory, parts.clock, parts.answers)
         self.forgetting = Forgetting(self._store, parts.clock, parts.new_id)
         self._undo = Undo(self._store, parts.clock, parts.new_id)
-        self.self_hand = SelfHand(self._store, parts.clock)
-        self.thought_hand = ThoughtHand(self._store, parts.clock)
-        self.episode_hand = EpisodeHand(self._store, parts.clock)
+        self.self_edits = SelfModelEdits(self._store, parts.clock)
+        self.thought_edits = ThoughtEdits(self._store, parts.clock)
+        self.episode_edits = EpisodeEdits(self._store, parts.clock)
         self._corrections = Corrections(
             self._store, self._light_sleep, names, parts.clock, parts.new_id, self.forgetting.refuses
         )
         self.past_talk = PastTalk(self._store)
-        self.conversations = ConversationStore(self._store, self._gaps, names, parts.new_id)
+        self.conversations = ConversationStore(self._store, self._gaps, names, parts.clock, parts.new_id)
 
     # --- recall ------------------------------------------------------------------------------------------------------
 
@@ -153,7 +147,7 @@ class Memory:
 
         When the embedder fails, or takes too long, a vector that is near to nothing: recall goes by words alone then.
         """
-        cue = meant(text, self._live.turns.speakers | {self._parts.mind_name})
+        cue = embedding_text(text, self._live.turns.speakers | {self._parts.mind_name})
         embedder = self._store.embedder
         try:
             async with asyncio.timeout(_CUE_SECONDS):
@@ -198,14 +192,14 @@ class Memory:
         """`recall`, and when little came of it a look on the disk, for a fraction of a second: a strong cue wakes what
         it finds there, and then it is recalled. While nothing is only on disk, nothing is read."""
         found = self.recall(cue, vector, context)
-        if not self._store.deep.counts.texts or not is_worth_it(found):
+        if not self._store.deep.counts.texts or not should_search_disk(found):
             return found
         try:
             async with asyncio.timeout(DEEP_LOOK_SECONDS):
                 looked = await self._deep_recall.look(cue, vector, _DEEP_HITS, DEEP_LOOK_SECONDS)
         except TimeoutError:
             return found
-        if not (names := to_wake(looked)):
+        if not (names := select_dormant(looked)):
             return found
         woken = await self._deep_recall.wake(names, "cue")
         log.info("episodes.woken", count=len(woken))
@@ -216,7 +210,7 @@ class Memory:
         """How much is only on disk."""
         return self._store.deep.counts
 
-    async def inspect(self, id_or_prefix: str) -> EpisodeView:
+    async def inspect(self, id_or_prefix: str) -> EpisodeDetail:
         """Everything about one episode, live or dormant (R-23). Raises NotFoundError."""
         try:
             return await view_episode(self._parts.database, self._live, find_episode(self._live, id_or_prefix))
@@ -226,7 +220,7 @@ class Memory:
                 raise
             return await view_episode(self._parts.database, self._live, dormant)
 
-    async def stats(self) -> MemoryStatistics:
+    async def stats(self) -> MemoryStats:
         """R-171."""
         return await statistics(self._parts.database, self._live, self._store.deep)
 
@@ -240,55 +234,6 @@ class Memory:
         await self._store.commit(work)
 
     # --- what happens ------------------------------------------------------------------------------------------------
-
-    async def open_conversation(self, new_after_seconds: float, channel: str = MAIN_CHANNEL) -> OpenConversation:
-        """Go on with the last conversation of `channel`, or begin one after so long a rest."""
-        return await self.conversations.open(self._parts.clock.now(), new_after_seconds, channel)
-
-    async def begin_conversation(self, channel: str = MAIN_CHANNEL) -> OpenConversation:
-        """Another conversation of `channel`, now."""
-        return await self.conversations.begin(self._parts.clock.now(), channel)
-
-    async def append_owner_turn(self, conversation_id: str, text: str) -> Turn:
-        """Store the owner's words; committed when this returns."""
-        return await self.conversations.say(conversation_id, text, self._parts.clock.now())
-
-    async def record_exchange(
-        self,
-        owner_turn: Turn,
-        reply_text: str,
-        *,
-        recall: Recall | None = None,
-        end_reason: str = "",
-        shown: Sequence[str] = (),
-        is_tainted: bool = False,
-    ) -> RecordedExchange:
-        """Store the reply, the experience and what recall reinforced, in one transaction; `end_reason` marks a part,
-        `shown` is what the model had before it: what the reply repeats of it is not learned again. `is_tainted`: some
-        of that was foreign, beside what was recalled."""
-        return await self.conversations.record_exchange(
-            owner_turn, reply_text, self._parts.clock.now(), recall, end_reason, shown, is_tainted=is_tainted
-        )
-
-    async def recent_turns(self, conversation_id: str, limit: int) -> list[Turn]:
-        """The last turns of a conversation, oldest first."""
-        return await self.conversations.recent_turns(conversation_id, limit)
-
-    async def earlier_turns(self, conversation_id: str, limit: int) -> list[Turn]:
-        """The last `limit` turns of the talk with the owner before this conversation, oldest first."""
-        return await self.conversations.earlier_turns(conversation_id, limit)
-
-    async def rest_conversation(self, conversation_id: str) -> Gap:
-        """The conversation rests and the gap begins."""
-        return await self.conversations.rest(conversation_id, self._parts.clock.now())
-
-    async def record_thought(self, thought: Thought) -> Experience | None:
-        """Keep a cycle of the monologue; None for mere blanks."""
-        return await self.conversations.record_thought(thought)
-
-    async def record_external(self, text: str, origin: Origin) -> Experience | None:
-        """Keep something from outside the conversation."""
-        return await self.conversations.record_external(text, self._parts.clock.now(), origin)
 
     def begin_import(self, source: str) -> ImportUnderWay:
         """An import to be handed batch after batch; then `light_sleep`. An owner without a name is nobody in it whose
@@ -397,7 +342,7 @@ class Memory:
 
     async def settle_contradiction(self, conflict: str, keep: str) -> Conflict:
         """The owner's word on a conflict: "earlier", "later" or "both" hold. Raises NotFoundError."""
-        return await settle(self._store, conflict, keep, self._parts.clock.now())
+        return await settle_conflict(self._store, conflict, keep, self._parts.clock.now())
 
     # --- life --------------------------------------------------------------------------------------------------------
 

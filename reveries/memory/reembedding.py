@@ -20,13 +20,12 @@ from reveries.db.database import Reader, Row, Transaction
 from reveries.errors import BudgetExceededError, ModelError, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import ChangeSet, IndexedTurn
+from reveries.memory.deep_recall import episode_on_disk
 from reveries.memory.model import Episode, Turn
-from reveries.memory.passages import passages_of
-from reveries.memory.recall.deep_recall import episode_on_disk
-from reveries.memory.recall.turn_index import meant_by
 from reveries.memory.rows import experience_of, turn_of, vector_of
-from reveries.memory.sleep.segments import unit_mean
 from reveries.memory.store import MemoryStore, vector_row
+from reveries.memory.text.indexed_text import passages_of, turn_embedding_text
+from reveries.memory.text.segments import unit_mean
 
 BATCH_TEXTS = 32
 """Half a second of a small machine's time, in the embedder's own smaller batches: a cue waits for one of those."""
@@ -185,7 +184,7 @@ class Reembedding:
 
     async def _keep_turns(self, turns: Sequence[Turn]) -> int:
         names = self._store.live.turns.speakers
-        vectors = await self._embed_texts([meant_by(turn, names) for turn in turns]) if turns else ()
+        vectors = await self._embed_texts([turn_embedding_text(turn, names) for turn in turns]) if turns else ()
 
         async def work(transaction: Transaction) -> ChangeSet:
             there = await self._turns_there(transaction, turns)

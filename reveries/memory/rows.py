@@ -12,6 +12,7 @@ import numpy as np
 from reveries.db.checksums import checksum
 from reveries.db.database import Row
 from reveries.llm.base import Vector
+from reveries.memory.claims import Claim, Conflict
 from reveries.memory.echoes import Span
 from reveries.memory.model import (
     Episode,
@@ -24,7 +25,6 @@ from reveries.memory.model import (
     SelfModel,
     Turn,
 )
-from reveries.memory.sleep.claims import Claim, Conflict
 
 _CLAIM_TEXTS = (
     "id", "subject", "relation", "value", "quote", "turn_id", "experience_id", "speaker", "found_by",

@@ -1,124 +1,146 @@
-"""How the self-model changes (R-82..R-87): slowly, by addition, with the episodes that show it. Pure.
+"""The self-model's fields: how two states differ, what the owner's own words make of a field, what stays of a list
+that grows too long. Pure."""
 
-Only what the owner or the mind itself said counts; nothing tainted ever enters it.
-"""
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, fields, replace
+from typing import Final
 
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import replace
+import msgspec
 
-from reveries.gates import Gate, stands
-from reveries.memory.changes import SelfModelChange
-from reveries.memory.echoes import fresh_text
-from reveries.memory.model import Experience, Origin, Pattern, SelfModel, Turn
-from reveries.memory.recall.words import terms_of
-from reveries.memory.sleep.questions import SelfAnswer, tidy
-from reveries.memory.sleep.traits import Trait
+from reveries.errors import UsageError
+from reveries.index.terms import terms_of
+from reveries.memory.model import Pattern, SelfModel
 
-_MAX_FACTS = 40
-_MAX_THREADS = 8
-_MAX_PATTERNS = 20
-_MAX_TRAITS = 12
-_FIRST_CONFIDENCE = 0.3
-_CONFIDENCE_STEP = 0.15
-
-
-def trusted_words(experience: Experience, turns: Sequence[Turn]) -> str:
-    """What of an experience the self-model may be made from: the owner's own words, or an untainted thought."""
-    if not stands(Gate.SELF_WORDS):
-        return "\n".join(turn.text for turn in turns)
-    own = [turn.text for turn in turns if turn.origin is Origin.OWNER and not turn.tainted]
-    if own:
-        return "\n".join(own)
-    is_own_thought = experience.origin is Origin.SELF and not experience.tainted
-    if not is_own_thought or experience.conversation_id:
-        return ""
-    return fresh_text(experience.content, experience.echoes)
+BY_THE_OWNER: Final = "by the owner"
+TEXT_FIELDS: Final = ("narrative", "communication_style", "current_focus")
+LIST_FIELDS: Final = (
+    "values",
+    "tendencies",
+    "owner_facts",
+    "patterns",
+    "strengths",
+    "limitations",
+    "unresolved_threads",
+    "anticipations",
+)
+EDITABLE: Final = (*TEXT_FIELDS, *LIST_FIELDS)
+MAX_FIELD_CHARS: Final = 4000
+MAX_STATEMENTS: Final = 40
+_OWN_CONFIDENCE = 1.0
+_REFUSED_KEPT = 200
 
 
-def changed(
-    before: SelfModel,
-    answer: SelfAnswer,
-    patterns: Iterable[str],
-    episode_id: str,
-    now: float,
-    reason: str,
-    trait: Trait | None = None,
-) -> SelfModelChange | None:
-    """What `answer`, an abstraction's `patterns` (R-170) and a `trait` make of the self-model; None when nothing is
-    new. The quote that shows the trait stands in the reason."""
-    pinned, refused = before.pinned, before.refused
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """What a change took out of a field and put into it; a text counts as one statement."""
+
+    field: str
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+
+
+# --- decisions -------------------------------------------------------------------------------------------------------
+
+
+def statements_of(model: SelfModel, field: str) -> tuple[str, ...]:
+    """What a field says, one statement each. Raises UsageError for a field that is none."""
+    if field in TEXT_FIELDS:
+        text = str(getattr(model, field))
+        return (text,) if text else ()
+    if field == "patterns":
+        return tuple(pattern.description for pattern in model.patterns)
+    if field in LIST_FIELDS:
+        return tuple(getattr(model, field))
+    raise UsageError(f"The self-model has no field {field!r}.", advice=f"It has: {', '.join(EDITABLE)}.")
+
+
+def differences(before: SelfModel, after: SelfModel) -> tuple[FieldChange, ...]:
+    """What differs, field by field; a pattern that only gained confidence says so by its number of episodes."""
+    found: list[FieldChange] = []
+    for field in EDITABLE:
+        old, new = _shown(before, field), _shown(after, field)
+        removed = tuple(text for text in old if text not in new)
+        added = tuple(text for text in new if text not in old)
+        if removed or added:
+            found.append(FieldChange(field, removed, added))
+    return tuple(found)
+
+
+def edit_field(before: SelfModel, field: str, text: str, now: float) -> SelfModel:
+    """The self-model with a field in the owner's words: one statement a line for a list. What is new is pinned, what
+    went is refused: no sleep overwrites the one or brings back the other. Raises UsageError."""
+    old = statements_of(before, field)
+    new = _own_words(field, text)
+    removed, added = [one for one in old if one not in new], [one for one in new if one not in old]
+    if field in TEXT_FIELDS:
+        pinned_fields = tuple(name for name in before.pinned_fields if name != field)
+        # An emptied field is given back to sleep.
+        after = replace(before, pinned_fields=(*pinned_fields, field) if new else pinned_fields)
+        return replace(after, **{field: new[0] if new else ""}, updated_at=now)  # type: ignore[arg-type]
     after = replace(
         before,
-        narrative=_checked_text(before, "narrative", answer.narrative, 300),
-        communication_style=_checked_text(before, "communication_style", answer.communication_style, 160),
-        current_focus=_checked_text(before, "current_focus", answer.current_focus, 100),
-        owner_facts=with_new(before.owner_facts, answer.owner_facts, _MAX_FACTS, pinned, refused),
-        unresolved_threads=with_new(
-            before.unresolved_threads, answer.unresolved_threads, _MAX_THREADS, pinned, refused
-        ),
-        patterns=with_patterns(before.patterns, patterns, episode_id, pinned, refused),
+        pinned=tuple(dict.fromkeys([*(one for one in before.pinned if one not in removed), *added])),
+        refused=_refused_statements(before.refused, removed, new),
+        updated_at=now,
     )
-    if trait is not None:
-        known: tuple[str, ...] = getattr(before, trait.field)
-        learned = with_new(known, [trait.statement], _MAX_TRAITS, pinned, refused)
-        if learned != known:
-            after = replace(after, **{trait.field: learned})  # type: ignore[arg-type]  # One of the lists.
-            reason = f"{reason} \u201c{trait.quote}\u201d".strip()
-    if after == before:
-        return None
-    return SelfModelChange(before, replace(after, updated_at=now), reason, (episode_id,))
+    if field == "patterns":
+        return replace(after, patterns=_patterns(before.patterns, new))
+    return replace(after, **{field: new})  # type: ignore[arg-type]
 
 
-def _checked_text(before: SelfModel, field: str, said: str, limit: int) -> str:
-    """A field of one text after `said`: what the owner wrote stays as it is."""
-    old = str(getattr(before, field))
-    return old if field in before.pinned_fields else tidy(said, limit) or old
+def revert_to(current: SelfModel, before: SelfModel, now: float) -> SelfModel:
+    """The self-model as `before` was. What went since does not come back by itself; what returns is refused no more."""
+    gone = [
+        one for field in LIST_FIELDS for one in statements_of(current, field) if one not in statements_of(before, field)
+    ]
+    back = [one for field in LIST_FIELDS for one in statements_of(before, field)]
+    return replace(before, refused=_refused_statements((*before.refused, *current.refused), gone, back), updated_at=now)
 
 
-def told_first(statements: tuple[str, ...], pinned: Container[str], limit: int) -> tuple[str, ...]:
+def _refused_statements(refused: Iterable[str], removed: Iterable[str], kept: Iterable[str]) -> tuple[str, ...]:
+    said = {frozenset(terms_of(text)) for text in kept}
+    found = [text for text in dict.fromkeys([*refused, *removed]) if frozenset(terms_of(text)) not in said]
+    return tuple(found[-_REFUSED_KEPT:])
+
+
+def _own_words(field: str, text: str) -> tuple[str, ...]:
+    if len(text) > MAX_FIELD_CHARS:
+        raise UsageError(
+            f"{field} would have {len(text)} characters.",
+            advice=f"{MAX_FIELD_CHARS} at most: it is told at every turn.",
+        )
+    lines = [" ".join(line.removeprefix("- ").split()) for line in text.splitlines()]
+    found = tuple(dict.fromkeys(line for line in lines if line))
+    if field in TEXT_FIELDS:
+        return (" ".join(found),) if found else ()
+    if len(found) > MAX_STATEMENTS:
+        raise UsageError(f"{field} would have {len(found)} lines.", advice=f"{MAX_STATEMENTS} at most.")
+    return found
+
+
+def _patterns(old: tuple[Pattern, ...], wanted: tuple[str, ...]) -> tuple[Pattern, ...]:
+    known = {pattern.description: pattern for pattern in old}
+    return tuple(known.get(one) or Pattern(one, _OWN_CONFIDENCE, ()) for one in wanted)
+
+
+def _shown(model: SelfModel, field: str) -> tuple[str, ...]:
+    if field != "patterns":
+        return statements_of(model, field)
+    return tuple(f"{one.description} (confidence {one.confidence:.2f})" for one in model.patterns)
+
+
+# --- the shell -------------------------------------------------------------------------------------------------------
+
+
+def model_of(raw: str) -> SelfModel:
+    """A self-model as it was kept; one from an older Reveries lacks the newer fields."""
+    known = {field.name for field in fields(SelfModel)}
+    values = {name: value for name, value in msgspec.json.decode(raw, type=dict[str, object]).items() if name in known}
+    return msgspec.convert(values, SelfModel)
+
+
+def limit_statements(statements: tuple[str, ...], pinned: Container[str], limit: int) -> tuple[str, ...]:
     """The `limit` statements that are kept or told when there are more, in their order: those that the owner wrote,
     then the newest."""
     places = sorted(range(len(statements)), key=lambda place: (statements[place] not in pinned, -place))[:limit]
     return tuple(statements[place] for place in sorted(places))
-
-
-def with_new(
-    old: tuple[str, ...],
-    new: Iterable[str],
-    limit: int,
-    pinned: Container[str] = (),
-    refused: Iterable[str] = (),
-) -> tuple[str, ...]:
-    """`old` and what of `new` does not say the same in the same words and was not refused; the oldest that nobody
-    pinned go when there are too many."""
-    said = {frozenset(terms_of(text)) for text in (*old, *refused)}
-    found = list(old)
-    for text in (tidy(text, 160) for text in new):
-        terms = frozenset(terms_of(text))
-        if terms and terms not in said:
-            said.add(terms)
-            found.append(text)
-    return told_first(tuple(found), pinned, limit)
-
-
-def with_patterns(
-    old: tuple[Pattern, ...],
-    new: Iterable[str],
-    episode_id: str,
-    pinned: Container[str] = (),
-    refused: Iterable[str] = (),
-) -> tuple[Pattern, ...]:
-    """`old` with what was seen once more: a pattern that shows again gains confidence and the episode (R-83)."""
-    found = {frozenset(terms_of(pattern.description)): pattern for pattern in old}
-    barred = {frozenset(terms_of(text)) for text in refused}
-    for description in new:
-        terms = frozenset(terms_of(description))
-        known = found.get(terms)
-        if known is None and terms not in barred:
-            found[terms] = Pattern(description, _FIRST_CONFIDENCE, (episode_id,))
-        elif known is not None and episode_id not in known.episode_ids:
-            confidence = min(1.0, known.confidence + _CONFIDENCE_STEP)
-            found[terms] = replace(known, confidence=confidence, episode_ids=(*known.episode_ids, episode_id))
-    found.pop(frozenset(), None)
-    kept = told_first(tuple(one.description for one in found.values()), pinned, _MAX_PATTERNS)
-    return tuple(one for one in found.values() if one.description in kept)

@@ -17,12 +17,11 @@ from reveries.db.database import Database, Transaction
 from reveries.errors import DiskFullError, ModelError, ModelUnavailableError
 from reveries.llm.base import Embedder, Vector, Vectors
 from reveries.memory.changes import ChangeSet
-from reveries.memory.graph.hydration import graph_of, read_graph_rows, read_turn_rows, read_turn_vectors, turns_of
-from reveries.memory.graph.snapshot import PackedMemory, read_earlier_turns
-from reveries.memory.live import LiveMemory
-from reveries.memory.model import Experience, Link, Turn
-from reveries.memory.passages import passages_of
-from reveries.memory.recall.deep_store import DeepStore
+from reveries.memory.claims import Conflict
+from reveries.memory.deep_store import DeepStore
+from reveries.memory.hydration import graph_of, read_graph_rows, read_turn_rows, read_turn_vectors, turns_of
+from reveries.memory.live import LiveMemory, PackedMemory
+from reveries.memory.model import Episode, Experience, Link, Turn
 from reveries.memory.rows import (
     claim_of_row,
     claim_row,
@@ -35,8 +34,9 @@ from reveries.memory.rows import (
     vector_bytes,
     vector_of,
 )
-from reveries.memory.sleep.claims import Conflict
+from reveries.memory.snapshot_file import read_earlier_turns
 from reveries.memory.snapshots import Snapshots
+from reveries.memory.text.indexed_text import passages_of
 
 Work = Callable[[Transaction], Awaitable[ChangeSet]]
 """Runs inside the transaction: may read and write more, and returns what memory is to take over."""
@@ -107,7 +107,7 @@ class MemoryStore:
             vectors = await self.embedder.embed([texts[place] for place in batch])
             found |= dict(zip(batch, vectors, strict=True))
         self._welcome(next((vector.size for vector in found.values()), self.live.dimensions))
-        return stacked([found[place] for place in range(len(texts))], self.live.dimensions)
+        return stack_vectors([found[place] for place in range(len(texts))], self.live.dimensions)
 
     async def embed_or_none(self, texts: Sequence[str]) -> Vectors:
         """Vectors of `texts`; rows of zeros for all of them when the embedder fails: what is stored without its vector
@@ -131,7 +131,7 @@ class MemoryStore:
             dimensions = await self._dimensions(self.chosen)
             episodes = await self._vectors("episode", model_id, dimensions)
             turns = await self._vectors("turn", model_id, dimensions)
-            arranged = await asyncio.to_thread(self.live.arranged, dimensions, episodes, turns)
+            arranged = await asyncio.to_thread(self.live.arrange_vectors, dimensions, episodes, turns)
             async with self.database.transaction() as transaction:
                 await transaction.run("vectors.serve", {"model_id": model_id, "since": now})
             self.live.replace_vectors(arranged)
@@ -140,7 +140,7 @@ class MemoryStore:
     def _welcome(self, dimensions: int) -> None:
         """Take over how long the vectors are, when the embedder is the first to say so."""
         if self.live.dimensions == 0:
-            self.live.replace_vectors(self.live.arranged(dimensions, {}, {}))
+            self.live.replace_vectors(self.live.arrange_vectors(dimensions, {}, {}))
         elif dimensions != self.live.dimensions:
             raise ModelUnavailableError(
                 f"{self.embedder.model_id} gives {dimensions} numbers a text, and memory has {self.live.dimensions}.",
@@ -171,7 +171,7 @@ class MemoryStore:
             self.embedder = old_embedder(serving) or SilentEmbedder(serving)
         dimensions = await self._dimensions(self.embedder)
         if dimensions != self.live.dimensions:
-            self.live.replace_vectors(self.live.arranged(dimensions, {}, {}))
+            self.live.replace_vectors(self.live.arrange_vectors(dimensions, {}, {}))
         if not recorded or recorded[0]["model_id"] != serving:
             async with self.database.transaction() as transaction:
                 await transaction.run("vectors.serve", {"model_id": serving, "since": now})
@@ -345,7 +345,7 @@ def vector_row(kind: str, owner_id: str, model_id: str, vector: Vector) -> dict[
     return {"owner_kind": kind, "owner_id": owner_id, "model_id": model_id, "vector": vector_bytes(vector)}
 
 
-def stacked(vectors: Sequence[Vector], dimensions: int) -> Vectors:
+def stack_vectors(vectors: Sequence[Vector], dimensions: int) -> Vectors:
     """Rows as one array, also when there are none."""
     return np.array(vectors, dtype=np.float32).reshape(len(vectors), dimensions)
 
@@ -357,3 +357,23 @@ async def _many(transaction: Transaction, name: str, rows: Sequence[dict[str, ob
 
 def _link_row(link: Link) -> dict[str, object]:
     return {"from_id": link.source_id, "to_id": link.target_id, "type": link.type.value, "strength": link.strength}
+
+
+async def home_of(source: Database | Transaction, live: LiveMemory, experience_id: str) -> Episode | None:
+    """The live episode that holds an experience; None while there is none. The file is asked: an index of it in memory
+    would read every episode of a large mind first. Within a transaction `source` is that transaction."""
+    rows = await source.rows("episodes.home_of", {"experience_id": experience_id})
+    return live.graph.get(rows[0]["id"]) if rows else None
+
+
+_Reader = Database | Transaction
+
+
+async def pins(reader: _Reader) -> dict[str, str]:
+    """Every pin, by the id that was pinned, with the episode that it holds now: that one, or where it was merged."""
+    return {row["pinned_id"]: row["home_id"] for row in await reader.rows("pins.homes")}
+
+
+async def pinned_ids(reader: _Reader) -> frozenset[str]:
+    """The episodes that are pinned."""
+    return frozenset((await pins(reader)).values())

@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Sequence
 
-from reveries.memory.word_keys import word_keys
+from reveries.index.terms import word_keys
 from reveries.monologue.thought import ActivatedMemory
 
 _LEAST = 2

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from reveries.errors import ModelError, ModelUnavailableError
-from reveries.memory.word_keys import word_keys
+from reveries.index.terms import word_keys
 from reveries.monologue.quiescence import SettledBy, comes_to_the_same
 
 _SHORTEST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 1.0, 24 * 3600.0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from reveries.config import MonologueSettings
-from reveries.memory.word_keys import word_keys
+from reveries.index.terms import word_keys
 
 STUCK_SENTENCES = 3
 STUCK_OVERLAP = 0.7

@@ -255,7 +255,7 @@ async def take_in(life: Living, items: Sequence[Item]) -> None:
             await memory.import_turns(f"{item.token}.txt", lines)
         else:
             for text in item.texts:
-                await memory.record_external(text, _ORIGINS[item.way])
+                await memory.conversations.record_external(text, _ORIGINS[item.way])
     await life.mind.sleep.light_sleep()
 
 
@@ -270,7 +270,7 @@ async def flood(life: Living) -> None:
         if number:
             await life.say(MOVED)
         for text in SAME:
-            await memory.record_external(text, Origin.CHANNEL)
+            await memory.conversations.record_external(text, Origin.CHANNEL)
         await life.mind.sleep.light_sleep()
         await life.pass_time(0.02)
 

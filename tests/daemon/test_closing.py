@@ -27,7 +27,7 @@ async def test_words_that_come_while_the_mind_closes_are_told_so_and_not_stored(
         requests = dispatcher(life.mind, ended)
         with pytest.raises(AsleepError, match="falling asleep"):
             await requests.handle(Session(1), protocol.Say(1, "Are you there?"))
-        turns = await life.mind.memory.recent_turns(life.mind.conversation.conversation_id, 9)
+        turns = await life.mind.memory.conversations.recent_turns(life.mind.conversation.conversation_id, 9)
     assert not [turn for turn in turns if turn.text == "Are you there?"]
 
 

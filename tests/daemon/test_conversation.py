@@ -160,7 +160,7 @@ async def test_talk_in_which_others_had_a_hand_is_not_carried_into_the_next_conv
         await talk.say("first")
         talk.conversation._state.exchanges = (replace(talk.conversation._state.exchanges[0], is_tainted=True),)
         talk.clock.step_wall(86400)
-        await talk.memory.conversations.begin(talk.clock.now())
+        await talk.memory.conversations.begin_conversation()
         await talk.conversation.open()
         assert not any(one.is_tainted for one in talk.conversation._state.exchanges)
 

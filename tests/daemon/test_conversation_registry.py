@@ -80,7 +80,7 @@ async def test_holding_all_waits_for_the_reply_that_one_of_them_is_making(tmp_pa
 
         async def hold() -> int:
             async with registry.held():
-                return len(await talk.memory.recent_turns(other.conversation_id, 9))
+                return len(await talk.memory.conversations.recent_turns(other.conversation_id, 9))
 
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(other.say("Dear Paul.", Events()), name="say")

@@ -67,7 +67,7 @@ async def test_on_a_full_disk_nothing_is_acknowledged_and_no_model_is_asked_unti
         await life.mind.room.look()
         assert told[-1] == []
         assert (await life.say("Are you there?")).draft.reason == "stop"
-        turns = await life.mind.memory.recent_turns(life.mind.conversation.conversation_id, 10)
+        turns = await life.mind.memory.conversations.recent_turns(life.mind.conversation.conversation_id, 10)
         assert [turn.text for turn in turns if turn.origin.value == "owner"] == ["Hello.", "Are you there?"]
 
 
@@ -135,20 +135,20 @@ async def test_a_memory_wakes_on_a_full_disk_and_goes_on_with_the_last_conversat
     """What a crash left is for the next wake, and so is a new conversation after a long rest."""
     clock = HandClock()
     async with open_memory(tmp_path, clock) as before:
-        conversation = await before.open_conversation(3600)
-        await before.append_owner_turn(conversation.id, "Are you there?")
+        conversation = await before.conversations.open_conversation(3600)
+        await before.conversations.append_owner_turn(conversation.id, "Are you there?")
         clock.step_wall(7 * 86400)
         before._parts.database.room.close()
         after = Memory(before._parts)
         await after.hydrate()
-        assert (await after.open_conversation(3600)).id == conversation.id
+        assert (await after.conversations.open_conversation(3600)).id == conversation.id
         with pytest.raises(DiskFullError):
-            await after.begin_conversation()
+            await after.conversations.begin_conversation()
         assert (await after.stats()).experiences == 0
         before._parts.database.room.open()
         await after.hydrate()
         assert (await after.stats()).experiences == 1
-        assert (await after.open_conversation(3600)).id != conversation.id
+        assert (await after.conversations.open_conversation(3600)).id != conversation.id
 
 
 @pytest.mark.requirement("A5")

@@ -16,7 +16,7 @@ from reveries.daemon.forgetting import forget, scrub_after_restore
 from reveries.daemon.server import Session
 from reveries.errors import StorageDamagedError, StorageError
 from reveries.llm.scripted import ScriptedModel
-from reveries.memory.forgetting.unfinished import FILE_ALONE, Unfinished, leave_to_do, left_to_do
+from reveries.memory.forgetting.tombstones import FILE_ALONE, Unfinished, leave_to_do, left_to_do
 from reveries.monologue.ports import ThoughtState
 from tests.daemon.asking import dispatcher
 from tests.daemon.mind_kit import NOON, Living, living

@@ -15,7 +15,7 @@ from reveries.daemon.forgetting import NO_BACKUP, forget, scrub_after_restore
 from reveries.db.driver import dbapi
 from reveries.errors import NotFoundError, StorageError
 from reveries.llm.scripted import ScriptedModel
-from reveries.memory.forgetting.unfinished import FILE_ALONE, leave_to_do, left_to_do
+from reveries.memory.forgetting.tombstones import FILE_ALONE, leave_to_do, left_to_do
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.patient_clock import PatientClock
 

@@ -43,7 +43,7 @@ async def test_before_the_first_turn_there_is_nothing_to_show_and_it_says_so(tmp
 async def test_every_part_of_the_prompt_is_shown_with_its_words(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await remember(talk, "The pear tree by the old wall survived the storm")
-        await talk.memory.self_hand.edit("owner_facts", "Ana likes tea.")
+        await talk.memory.self_edits.edit("owner_facts", "Ana likes tea.")
         talk.around.thought = "Perhaps the wall leans."
         await talk.say("hello there")
         events = await talk.say("what about the pear tree?")
@@ -80,7 +80,7 @@ async def test_the_day_and_what_a_silence_means_are_parts_too(tmp_path: Path) ->
     async with talking(tmp_path) as talk:
         for day in range(9):
             await talk.say(f"hello, it is day {day}")
-            await talk.memory.rest_conversation(talk.conversation.conversation_id)
+            await talk.memory.conversations.rest_conversation(talk.conversation.conversation_id)
             await talk.clock.advance(86_400.0 * (60 if day == 7 else 1))
         told = await ask(talk, protocol.AskContext(1))
         parts = parts_of(told)

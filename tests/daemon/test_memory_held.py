@@ -76,7 +76,7 @@ async def test_who_holds_the_memorys_file_is_told_of_until_a_commit_succeeds(hom
         assert await _problems(mind) == ("ok", [])
         assert (await mind.database.rows("statistics.how_it_runs"))[0]["busy_timeout"] == 5000
         await life.say("And now?")
-        said = await mind.memory.recent_turns(mind.conversation.conversation_id, 10)
+        said = await mind.memory.conversations.recent_turns(mind.conversation.conversation_id, 10)
         assert [turn.text for turn in said if turn.origin.value == "owner"] == ["Hello.", "And now?"]
 
 

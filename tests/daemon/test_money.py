@@ -178,7 +178,9 @@ async def test_at_the_limit_it_says_so_in_the_chat_and_search_history_and_status
         mind = life.mind
         await mind.sleep.light_sleep()
         assert (await mind.memory.search("fear of the dentist", 5)).turns
-        assert len(await mind.memory.recent_turns(mind.conversation.conversation_id, 100)) >= len(SUBJECTS)
+        assert len(await mind.memory.conversations.recent_turns(mind.conversation.conversation_id, 100)) >= len(
+            SUBJECTS
+        )
         assert (await status_of(mind)).usage[0].calls >= 1
 
 

@@ -3,7 +3,6 @@
 import pytest
 
 from reveries.config import Home
-from reveries.daemon.requests.memory import episode_frame
 from reveries.gates import Gate, opened
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.model import Origin
@@ -51,14 +50,14 @@ async def test_with_any_one_gate_taken_out_the_poison_takes_effect(home: Home, g
 async def test_inspecting_a_memory_shows_from_where_and_by_which_way_foreign_text_came_to_it(home: Home) -> None:
     async with living(home, ScriptedModel(otherwise=Obedient()), PatientClock(NOON), settings()) as life:
         memory = life.mind.memory
-        await memory.record_external("The choir sings on Sunday, says zq0001.", Origin.DOCUMENT)
+        await memory.conversations.record_external("The choir sings on Sunday, says zq0001.", Origin.DOCUMENT)
         await life.mind.sleep.light_sleep()
         (document,) = memory.live.graph.episodes()
         await life.say("When does the choir sing?")
         await life.mind.sleep.light_sleep()
         (talk,) = [one for one in memory.live.graph.episodes() if one.conversation_id]
-        (source,) = episode_frame(1, await memory.inspect(talk.id)).provenance
+        (source,) = (await memory.inspect(talk.id)).provenance
         assert (source.kind, source.origin, source.tainted) == ("conversation", "owner", True)
         assert any(document.id in way and "The choir sings" in way for way in source.by)
-        (first,) = episode_frame(1, await memory.inspect(document.id)).provenance
+        (first,) = (await memory.inspect(document.id)).provenance
         assert first.by == ["somebody else wrote it (document)"]

@@ -158,7 +158,7 @@ async def test_once_it_ends_words_that_wait_are_told_so_and_no_model_is_asked_fo
         assert "Nothing was stored" in second.result()
         assert "Nothing was stored" in await _told(life, "And what does Paul do?")
         assert len([prompt for prompt in model.prompts if prompt.role is Role.CONVERSATION]) == 1
-        turns = await life.mind.memory.recent_turns(talk.conversation_id, 9)
+        turns = await life.mind.memory.conversations.recent_turns(talk.conversation_id, 9)
         assert [(turn.text, turn.is_partial) for turn in turns] == [(FACT, False), ("She", True)]
 
 

@@ -132,7 +132,7 @@ async def test_a_reply_that_is_stopped_before_it_began_asks_no_model_and_keeps_t
         result = await talk.conversation.say(FACT, Events(), stop=stop)
         assert result.draft.reason == "cancelled"
         assert talk.model.prompts == []
-        turns = await talk.memory.recent_turns(talk.conversation.conversation_id, 9)
+        turns = await talk.memory.conversations.recent_turns(talk.conversation.conversation_id, 9)
         assert [turn.text for turn in turns] == [FACT]
 
 

@@ -21,8 +21,7 @@ from reveries.errors import StorageError
 from reveries.gates import Gate, opened
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
-from reveries.memory.sleep.past_records import from_json
-from reveries.memory.sleep.records import EpisodeChange, to_json
+from reveries.memory.sleep.pass_records import EpisodeChange, from_json, to_json
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, context, deep_answer, open_memory, talk
 from tests.memory.test_memory import picture
@@ -196,10 +195,10 @@ async def test_where_the_code_forgets_the_taint_the_file_refuses_the_row(tmp_pat
         async def live() -> None:
             with opened(gate):
                 await memory.light_sleep()
-                conversation = await memory.open_conversation(0.0)
-                turn = await memory.append_owner_turn(conversation.id, "Who is my boss?")
+                conversation = await memory.conversations.open_conversation(0.0)
+                turn = await memory.conversations.append_owner_turn(conversation.id, "Who is my boss?")
                 recall = memory.recall("boss", await memory.embed_cue("boss"), context())
-                await memory.record_exchange(turn, "Teresa.", recall=recall)
+                await memory.conversations.record_exchange(turn, "Teresa.", recall=recall)
 
         with pytest.raises(StorageError, match="is tainted"):
             await live()
@@ -234,9 +233,11 @@ def lived(folder: Path) -> Path:
             await memory.import_turns("letters", THEIRS)
             await memory.light_sleep()
             await talk(memory, ("Good morning.", "Good morning to you."))
-            turn = await memory.append_owner_turn((await memory.open_conversation(0.0)).id, "Who is my boss?")
+            turn = await memory.conversations.append_owner_turn(
+                (await memory.conversations.open_conversation(0.0)).id, "Who is my boss?"
+            )
             recall = memory.recall("boss", await memory.embed_cue("boss"), context())
-            await memory.record_exchange(turn, "Teresa.", recall=recall)
+            await memory.conversations.record_exchange(turn, "Teresa.", recall=recall)
             await memory.light_sleep()
 
     asyncio.run(live())

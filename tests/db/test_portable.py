@@ -12,7 +12,7 @@ from reveries.db.opening import open_database
 from reveries.db.portable import FORMAT, Moved, check_mind, export_mind, import_mind
 from reveries.db.schemas import SCHEMA_VERSION
 from reveries.errors import DatabaseTooNewError, InputDataError, InputFileError
-from reveries.memory.forgetting.deciding import BY_WORDS, Selection
+from reveries.memory.forgetting.selection import BY_WORDS, Selection
 from tests.fakes.clock import HandClock
 from tests.memory.forgetting.test_forgetting import spread
 from tests.memory.kit import NOW, context, open_memory

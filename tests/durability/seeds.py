@@ -39,7 +39,7 @@ _NO_REFUND = f"{_OF_BUDGET}::test_usage_below_zero_gives_nothing_back"
 _OWN_DISTRESS = (
     "tests/daemon/test_thinking_control.py::test_only_a_thought_of_its_own_that_trips_counts_as_its_distress"
 )
-_MERGE, _CLAIMS, _UPKEEP = "memory/sleep/merge.py", "memory/sleep/claims.py", "memory/sleep/upkeep.py"
+_MERGE, _CLAIMS, _UPKEEP = "memory/sleep/merge.py", "memory/claims.py", "memory/sleep/upkeep.py"
 _OF_SLEEP = "tests/memory/sleep"
 _RANKING, _FEATURES = "memory/recall/ranking.py", "memory/recall/features.py"
 _RIGHT_ORDER, _OF_LINKS = "tests/memory/recall/test_right_order.py", "tests/memory/recall/test_links_in_recall.py"
@@ -58,9 +58,9 @@ SEEDS = (
     Seed("no sync at every commit", "db/connecting.py", '"synchronous=FULL"', '"synchronous=NORMAL"',
          f"{_OF_DATABASE}::test_the_pragmas_are_as_promised"),
     Seed("told before it is stored", "daemon/conversation.py",
-         "        owner_turn = await self._memory.append_owner_turn(self.conversation_id, words)\n",
+         "        owner_turn = await self._memory.conversations.append_owner_turn(self.conversation_id, words)\n",
          '        events.stored("words", "soon")\n'
-         "        owner_turn = await self._memory.append_owner_turn(self.conversation_id, words)\n",
+         "        owner_turn = await self._memory.conversations.append_owner_turn(self.conversation_id, words)\n",
          "tests/daemon/test_conversation.py"
          "::test_the_words_are_stored_before_the_model_is_asked_and_the_reply_before_the_end"),
     Seed("a wake after damage looks no deeper than any other", "db/damage.py",
@@ -235,7 +235,7 @@ SEEDS = (
     Seed("vectors that sleep kept stay", "db/queries/forget.sql",
          "WHERE episode_id IN (SELECT value FROM json_each(:episodes)) OR change_id",
          "WHERE change_id", _TRACES_ERASED),
-    Seed("words on the disk alone stay in the word index", "memory/recall/deep_store.py",
+    Seed("words on the disk alone stay in the word index", "memory/deep_store.py",
          '        await transaction.run("forget.drop_deep", {"ids": json.dumps(ids)})\n', "", _TRACES_ERASED),
     Seed("the history of the self-model stays", _ERASING,
          "            if clean != change:", "            if False:", _WORD_ERASED),
@@ -247,7 +247,7 @@ SEEDS = (
          ', ids=asides.of("tripwires"))\n', "", _WORD_ERASED),
     Seed("the thought under way stays", _ERASING,
          '        await self._run_statement("", "forget.empty_buffer")\n', "", _WORD_ERASED),
-    Seed("why an experience was held back is not looked at", "memory/forgetting/gathering.py",
+    Seed("why an experience was held back is not looked at", "memory/forgetting/selection.py",
          '    "held": "forget.held",\n', "", _WORD_ERASED),
     Seed("thinking may use sleep's share", "llm/caps.py",
          "return max(0.0, 1.0 - 2 * budget.conversation_reserve_share)",
@@ -304,7 +304,7 @@ SEEDS = (
          f"{_OF_SLEEP}/test_merge.py::test_what_two_episodes_were_used_and_when_they_were_is_that_of_both"),
     Seed("of two speakers the later one supersedes", _CLAIMS,
          "    if earlier.speaker.casefold() != later.speaker.casefold():", "    if False:",
-         f"{_OF_SLEEP}/test_claims.py::test_of_two_speakers_who_are_trusted_alike_neither_outranks_the_other"),
+         "tests/memory/test_claims.py::test_of_two_speakers_who_are_trusted_alike_neither_outranks_the_other"),
     Seed("very salient words leave the index like any others", _UPKEEP, "_KEEP_SALIENCE = 0.9", "_KEEP_SALIENCE = 9.0",
          f"{_OF_SLEEP}/test_upkeep.py::"
          "test_words_leave_the_index_after_sleep_unless_what_happened_is_very_salient"),
@@ -327,7 +327,7 @@ SEEDS = (
          "_FROM_PREVIOUS, _FROM_NEXT = 0.2, 0.05", "_FROM_PREVIOUS, _FROM_NEXT = 0.0, 0.0",
          "tests/memory/recall/test_ranking.py"
          "::test_what_comes_right_after_a_good_turn_is_a_better_first_guess_than_what_comes_later"),
-    Seed("a window holds the turn alone", "memory/recall/tallying.py",
+    Seed("a window holds the turn alone", "index/word_scores.py",
          "values + padded[self.previous] + padded[self.second_previous] + padded[self.next]", "1.0 * values",
          _ANSWER_FIRST),
     Seed("links never count in the order", "memory/live.py", "SHARE_OF_SPREAD = 0.02", "SHARE_OF_SPREAD = 0.0",

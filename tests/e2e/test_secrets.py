@@ -215,7 +215,7 @@ async def test_no_private_word_of_a_whole_day_is_in_the_log(home: Home, tmp_path
         async with living(home, model, PatientClock(NOON), settings()) as life:
             for number in range(9):
                 await life.say(f"My {_PRIVATE} diary, page {'x' * number}.")
-            await life.mind.memory.record_external(f"A {_PRIVATE} letter.", Origin.DOCUMENT)
+            await life.mind.memory.conversations.record_external(f"A {_PRIVATE} letter.", Origin.DOCUMENT)
             await life.pass_time(1)
             await ask(life.mind, protocol.NudgeThinking(1, _PRIVATE))
             await life.pass_time(0.5)

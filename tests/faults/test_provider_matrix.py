@@ -101,7 +101,7 @@ async def _a_turn(alive: Living, fault: ProviderFault, outcome: Becomes) -> None
     assert seconds <= limit, f"told after {seconds:.1f} s"
     assert events.told[0] == "stored words"
     check_reply(result, events, outcome)
-    recent = await alive.memory.recent_turns(alive.mind.conversation.conversation_id, 4)
+    recent = await alive.memory.conversations.recent_turns(alive.mind.conversation.conversation_id, 4)
     assert words in [turn.text for turn in recent]
     if fault.heals:
         await is_served_again(alive)

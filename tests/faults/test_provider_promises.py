@@ -106,7 +106,7 @@ async def test_what_was_cut_is_stored_as_cut_and_the_words_are_kept(home: Home, 
             result, _ = await alive.say(f"words {count}")
             assert result.draft.reason == "failed"
             assert result.reply_turn is None or result.reply_turn.is_partial
-            recent = await alive.memory.recent_turns(alive.mind.conversation.conversation_id, 3)
+            recent = await alive.memory.conversations.recent_turns(alive.mind.conversation.conversation_id, 3)
             assert [turn.text for turn in recent].count(f"words {count}") == 1
             await alive.forgive()
 

@@ -10,7 +10,7 @@ import pytest
 from reveries.errors import ModelMissingError
 from reveries.llm.assets import find_weights
 from reveries.llm.onnx_embedding import LATELY, OnnxEmbedder
-from reveries.memory.recall.turn_index import meant
+from reveries.memory.text.indexed_text import embedding_text
 from reveries.safety.crisis_meaning import pieces_to_weigh
 from tests.llm.embedding_contract import EmbedderContract
 
@@ -84,7 +84,7 @@ async def test_short_turns_are_embedded_fast_enough_to_import_years(embedder: On
 )
 async def test_what_was_weighed_for_danger_is_not_computed_again_as_a_cue(embedder: OnnxEmbedder, said: str) -> None:
     weighed = await embedder.embed(pieces_to_weigh(said)[:1])
-    cue = meant(said, {"Reverie", "Ana"})
+    cue = embedding_text(said, {"Reverie", "Ana"})
     assert (await embedder.embed([cue])).tobytes() == weighed.tobytes()
     assert embedder.computed_texts == 1
 

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from reveries.config import MemorySettings, RecallSettings, Settings, load_settings
 from reveries.db.opening import open_database
+from reveries.index.terms import terms_of
 from reveries.llm.base import Embedder, Prompt, Vectors
 from reveries.llm.scripted import Pause, Piece, Script, ScriptedModel
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.memory.model import Episode, Origin, RecallContext, Turn
-from reveries.memory.recall.words import terms_of
 from tests.fakes.clock import HandClock
 
 if TYPE_CHECKING:
@@ -159,10 +159,10 @@ async def open_memory(
 
 async def talk(memory: Memory, *exchanges: tuple[str, str]) -> str:
     """Have these exchanges with the mind; the conversation's id."""
-    conversation = await memory.open_conversation(new_after_seconds=12 * 3600)
+    conversation = await memory.conversations.open_conversation(new_after_seconds=12 * 3600)
     for said, reply in exchanges:
-        turn = await memory.append_owner_turn(conversation.id, said)
-        await memory.record_exchange(turn, reply)
+        turn = await memory.conversations.append_owner_turn(conversation.id, said)
+        await memory.conversations.record_exchange(turn, reply)
     return conversation.id
 
 

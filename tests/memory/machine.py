@@ -28,7 +28,7 @@ from tests.durability.checks import half_made
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, open_memory
 from tests.memory.test_memory import SAYINGS, do, picture
-from tests.memory.test_waking import happen
+from tests.memory.test_snapshots import happen
 
 if TYPE_CHECKING:
     from reveries.memory.memory import Memory
@@ -64,23 +64,23 @@ class MindMachine(RuleBasedStateMachine):
     @rule(words=TEXTS, rests=st.booleans())
     def say(self, words: str, rests: bool) -> None:
         async def work() -> None:
-            conversation = await self._memory.open_conversation(12 * 3600)
-            asked = await self._memory.append_owner_turn(conversation.id, words)
+            conversation = await self._memory.conversations.open_conversation(12 * 3600)
+            asked = await self._memory.conversations.append_owner_turn(conversation.id, words)
             self._said[asked.id] = words
-            exchange = await self._memory.record_exchange(asked, f"I see: {words}", shown=(words,))
+            exchange = await self._memory.conversations.record_exchange(asked, f"I see: {words}", shown=(words,))
             assert exchange.reply is not None
             self._said[exchange.reply.id] = f"I see: {words}"
             self._last = [asked, exchange.reply]
             if rests:
-                await self._memory.rest_conversation(conversation.id)
+                await self._memory.conversations.rest_conversation(conversation.id)
 
         self._do(work())
 
     @rule(words=TEXTS)
     def say_without_a_reply(self, words: str) -> None:
         async def work() -> None:
-            conversation = await self._memory.open_conversation(12 * 3600)
-            asked = await self._memory.append_owner_turn(conversation.id, words)
+            conversation = await self._memory.conversations.open_conversation(12 * 3600)
+            asked = await self._memory.conversations.append_owner_turn(conversation.id, words)
             self._said[asked.id] = words
             self._last = []
 
@@ -91,7 +91,9 @@ class MindMachine(RuleBasedStateMachine):
         async def work() -> None:
             at = self._clock.now()
             name = f"t{self._next()}"
-            await self._memory.record_thought(Thought(name, at, at + 9.0, "idle", "settled", words, 9, "m"))
+            await self._memory.conversations.record_thought(
+                Thought(name, at, at + 9.0, "idle", "settled", words, 9, "m")
+            )
             self._thoughts[name] = words
 
         self._do(work())
@@ -124,7 +126,7 @@ class MindMachine(RuleBasedStateMachine):
     def correct(self, words: str) -> None:
         async def work() -> None:
             with contextlib.suppress(UsageError):
-                await self._memory.self_hand.edit("owner_facts", words)
+                await self._memory.self_edits.edit("owner_facts", words)
 
         self._do(work())
 

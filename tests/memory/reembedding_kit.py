@@ -56,7 +56,9 @@ async def fill(folder: Path, embedder: WordEmbedder | None = None) -> None:
     async with open_memory(folder, embedder=embedder or WordEmbedder()) as memory:
         for saying in SAYINGS:
             await talk(memory, saying)
-        await memory.record_external("The rain gauge shows forty millimetres. It was a wet week.", Origin.DOCUMENT)
+        await memory.conversations.record_external(
+            "The rain gauge shows forty millimetres. It was a wet week.", Origin.DOCUMENT
+        )
         await memory.light_sleep()
 
 

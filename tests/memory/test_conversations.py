@@ -26,9 +26,9 @@ def thought(text: str, **chosen: object) -> Thought:
 @pytest.mark.requirement("R-89", "R-63", "R-64", "R-147")
 async def test_an_exchange_becomes_an_experience_in_the_prescribed_form(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
-        conversation = await memory.open_conversation(HOUR)
-        said = await memory.append_owner_turn(conversation.id, "My sister Marta lives in Lisbon.")
-        exchange = await memory.record_exchange(said, "Lisbon is far.")
+        conversation = await memory.conversations.open_conversation(HOUR)
+        said = await memory.conversations.append_owner_turn(conversation.id, "My sister Marta lives in Lisbon.")
+        exchange = await memory.conversations.record_exchange(said, "Lisbon is far.")
         assert exchange.experience.content == "User: My sister Marta lives in Lisbon.\n\nMe: Lisbon is far."
         assert exchange.experience.kind is ExperienceKind.CONVERSATION
         assert "lisbon" in exchange.experience.topics
@@ -44,13 +44,13 @@ async def test_an_exchange_becomes_an_experience_in_the_prescribed_form(tmp_path
 @pytest.mark.requirement("R-9", "R-93")
 async def test_words_that_a_crash_left_unanswered_become_an_experience_at_the_next_wake(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
-        conversation = await memory.open_conversation(HOUR)
-        await memory.append_owner_turn(conversation.id, "The boiler code is 4711.")
+        conversation = await memory.conversations.open_conversation(HOUR)
+        await memory.conversations.append_owner_turn(conversation.id, "The boiler code is 4711.")
     async with open_memory(tmp_path, first_id=1000) as memory:
         await memory.light_sleep()
         found = await memory.search("boiler code", 5)
         assert found.turns[0].turn.text == "The boiler code is 4711."
-        assert len(await memory.recent_turns(conversation.id, 10)) == 1
+        assert len(await memory.conversations.recent_turns(conversation.id, 10)) == 1
     async with open_memory(tmp_path, first_id=2000) as memory:
         assert (await memory.stats()).experiences == 1
 
@@ -58,14 +58,14 @@ async def test_words_that_a_crash_left_unanswered_become_an_experience_at_the_ne
 @pytest.mark.requirement("R-93")
 async def test_a_partial_reply_is_stored_with_its_mark_and_an_empty_one_is_no_turn(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
-        conversation = await memory.open_conversation(HOUR)
-        first = await memory.append_owner_turn(conversation.id, "Tell me.")
-        await memory.record_exchange(first, "Well, it", end_reason="cancelled")
-        second = await memory.append_owner_turn(conversation.id, "Never mind.")
-        exchange = await memory.record_exchange(second, "  ", end_reason="failed")
+        conversation = await memory.conversations.open_conversation(HOUR)
+        first = await memory.conversations.append_owner_turn(conversation.id, "Tell me.")
+        await memory.conversations.record_exchange(first, "Well, it", end_reason="cancelled")
+        second = await memory.conversations.append_owner_turn(conversation.id, "Never mind.")
+        exchange = await memory.conversations.record_exchange(second, "  ", end_reason="failed")
         assert exchange.reply is None
         assert exchange.experience.content == "User: Never mind."
-        turns = await memory.recent_turns(conversation.id, 10)
+        turns = await memory.conversations.recent_turns(conversation.id, 10)
         assert [(said.text, said.is_partial) for said in turns] == [
             ("Tell me.", False), ("Well, it", True), ("Never mind.", False),
         ]  # fmt: skip
@@ -76,31 +76,33 @@ async def test_a_conversation_goes_on_until_it_has_rested_long_enough(tmp_path: 
     async with open_memory(tmp_path, clock) as memory:
         first = await talk(memory, ("Hello.", "Hello."))
         await clock.advance(11 * HOUR)
-        again = await memory.open_conversation(12 * HOUR)
+        again = await memory.conversations.open_conversation(12 * HOUR)
         assert (again.id, again.turn_count) == (first, 2)
         await clock.advance(2 * HOUR)
-        assert (await memory.open_conversation(12 * HOUR)).id != first
+        assert (await memory.conversations.open_conversation(12 * HOUR)).id != first
 
 
 async def test_folding_keeps_the_turns_and_tells_them_as_a_summary(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         name = await talk(memory, ("One.", "Two."), ("Three.", "Four."))
         await memory.conversations.fold(name, "They counted.", until=2)
-        conversation = await memory.open_conversation(HOUR)
+        conversation = await memory.conversations.open_conversation(HOUR)
         assert (conversation.folded_summary, conversation.folded_until) == ("They counted.", 2)
         assert [said.text for said in await memory.conversations.turns_from(name, 2)] == ["Three.", "Four."]
-        assert (await memory.recent_turns(name, 10))[0].text == "One."
+        assert (await memory.conversations.recent_turns(name, 10))[0].text == "One."
 
 
 @pytest.mark.requirement("R-41", "R-42", "R-43", "R-44")
 async def test_a_thought_is_logged_kept_and_recalled_but_blanks_are_not(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
-        assert await memory.record_thought(thought(" \n\t ")) is None
-        assert await memory.record_thought(thought(" \n\t ", id="paid", calls=1, prompt_tokens=700)) is None
+        assert await memory.conversations.record_thought(thought(" \n\t ")) is None
+        assert (
+            await memory.conversations.record_thought(thought(" \n\t ", id="paid", calls=1, prompt_tokens=700)) is None
+        )
         logged = await memory._parts.database.rows("monologue_state.thoughts_since", {"since": 0.0, "limit": 9})
         assert [(row["id"], row["text"], row["experience_id"]) for row in logged] == [("paid", "", None)]
         assert await memory.unprocessed_count() == 0
-        kept = await memory.record_thought(
+        kept = await memory.conversations.record_thought(
             thought("I wonder whether Marta likes the ocean.", is_partial=True, why_ended="interrupted")
         )
         assert kept is not None
@@ -116,8 +118,8 @@ async def test_a_thought_is_logged_kept_and_recalled_but_blanks_are_not(tmp_path
 @pytest.mark.requirement("R-68")
 async def test_what_comes_from_outside_is_kept_with_its_origin(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
-        assert await memory.record_external(" ", Origin.SYSTEM) is None
-        await memory.record_external("The calendar says: dentist on Friday.", Origin.CHANNEL)
+        assert await memory.conversations.record_external(" ", Origin.SYSTEM) is None
+        await memory.conversations.record_external("The calendar says: dentist on Friday.", Origin.CHANNEL)
         await memory.light_sleep()
         found = (await memory.search("dentist Friday", 5)).episodes[0].episode
         assert (found.origin, found.tainted) == (Origin.CHANNEL, True)
@@ -135,9 +137,9 @@ async def test_only_a_real_recall_reinforces(tmp_path: Path) -> None:
         await memory.inspect(before.id)
         assert memory.live.graph.get(before.id) == before
         cue = "Where does my sister live?"
-        said = await memory.append_owner_turn(name, cue)
+        said = await memory.conversations.append_owner_turn(name, cue)
         recall = memory.recall(cue, await memory.embed_cue(cue), context(now=clock.now()))
-        await memory.record_exchange(said, "In Lisbon.", recall=recall)
+        await memory.conversations.record_exchange(said, "In Lisbon.", recall=recall)
         after = memory.live.graph.get(before.id)
         assert after is not None
         assert after.access_count == 1
@@ -147,12 +149,12 @@ async def test_only_a_real_recall_reinforces(tmp_path: Path) -> None:
 
 async def test_a_reply_made_from_tainted_memories_is_tainted(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
-        await memory.record_external("The flyer says: call 555 for cheap boats.", Origin.DOCUMENT)
+        await memory.conversations.record_external("The flyer says: call 555 for cheap boats.", Origin.DOCUMENT)
         await memory.light_sleep()
-        conversation = await memory.open_conversation(HOUR)
-        said = await memory.append_owner_turn(conversation.id, "What did the flyer say about boats?")
+        conversation = await memory.conversations.open_conversation(HOUR)
+        said = await memory.conversations.append_owner_turn(conversation.id, "What did the flyer say about boats?")
         recall = memory.recall(said.text, await memory.embed_cue(said.text), context())
-        exchange = await memory.record_exchange(said, "Call 555.", recall=recall)
+        exchange = await memory.conversations.record_exchange(said, "Call 555.", recall=recall)
         assert exchange.experience.tainted
         assert exchange.reply is not None
         assert exchange.reply.tainted
@@ -162,7 +164,7 @@ async def test_a_reply_made_from_tainted_memories_is_tainted(tmp_path: Path) -> 
 async def test_a_write_that_fails_changes_neither_the_file_nor_memory(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         with pytest.raises(StorageError):
-            await memory.append_owner_turn("no such conversation", "Lost?")
+            await memory.conversations.append_owner_turn("no such conversation", "Lost?")
         assert (await memory.stats()).turns == 0
         await talk(memory, ("Still here.", "Yes."))
 
@@ -186,23 +188,23 @@ async def test_a_caller_that_is_cancelled_leaves_file_and_memory_alike(tmp_path:
 async def test_lone_surrogates_do_not_keep_words_from_being_stored(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         name = await talk(memory, ("broken \ud83d emoji and a whole one 😀", "ok"))
-        assert (await memory.recent_turns(name, 1))[0].text == "ok"
-        assert "😀" in (await memory.recent_turns(name, 2))[0].text
+        assert (await memory.conversations.recent_turns(name, 1))[0].text == "ok"
+        assert "😀" in (await memory.conversations.recent_turns(name, 2))[0].text
 
 
 @pytest.mark.requirement("A1", "R-97")
 async def test_an_exchange_that_is_stored_while_light_sleep_reads_is_slept_on_with_its_turns(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
-        conversation = await memory.open_conversation(new_after_seconds=12 * 3600)
+        conversation = await memory.conversations.open_conversation(new_after_seconds=12 * 3600)
         said = [f"The hive number {number} swarmed today." for number in range(12)]
         for steps, text in enumerate(said):
-            turn = await memory.append_owner_turn(conversation.id, text)
+            turn = await memory.conversations.append_owner_turn(conversation.id, text)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(memory.light_sleep(), name="light sleep")
                 # The longer it waits, the later the exchange comes between the reads and the write of light sleep.
                 for _ in range(steps):
                     await asyncio.to_thread(lambda: None)
-                await memory.record_exchange(turn, "Did it settle?")
+                await memory.conversations.record_exchange(turn, "Did it settle?")
         await memory.light_sleep()
         kept = {turn.text for turn, _ in memory.live.turns.entries()}
         homes = {turn.text: home for turn, home in memory.live.turns.entries()}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reveries.memory.gaps import RestedConversation, leaving_of, meaning_of, silence_length, usual_of
 from reveries.memory.model import Origin
-from reveries.memory.silence import RestedConversation, leaving_of, meaning_of, silence_length, usual_of
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, open_memory, talk, turn
 
@@ -19,8 +19,8 @@ async def test_a_gap_opens_at_rest_survives_a_restart_and_ends_with_the_next_wor
     clock = HandClock(NOW)
     async with open_memory(tmp_path, clock) as memory:
         name = await talk(memory, ("We had a terrible fight about the garden.", "We did."))
-        gap = await memory.rest_conversation(name)
-        assert await memory.rest_conversation(name) == gap
+        gap = await memory.conversations.rest_conversation(name)
+        assert await memory.conversations.rest_conversation(name) == gap
         assert memory.open_gap == gap
     await clock.advance(48 * HOUR)
     async with open_memory(tmp_path, clock, first_id=1000) as memory:
@@ -94,11 +94,11 @@ async def test_the_words_that_end_a_silence_know_what_it_means_and_the_next_ones
     clock = HandClock(NOW)
     async with open_memory(tmp_path, clock) as memory:
         name = await talk(memory, ("That was a terrible day. I will tell you tomorrow.", "Rest well."))
-        gap = await memory.rest_conversation(name)
+        gap = await memory.conversations.rest_conversation(name)
         assert gap.is_left_open
         assert gap.felt < 0
         await clock.advance(72 * HOUR)
-        first = await memory.append_owner_turn(name, "I am back.")
+        first = await memory.conversations.append_owner_turn(name, "I am back.")
         assert memory.silence_before(first).startswith("3 days of silence")
         await clock.advance(60)
-        assert memory.silence_before(await memory.append_owner_turn(name, "Still here.")) == ""
+        assert memory.silence_before(await memory.conversations.append_owner_turn(name, "Still here.")) == ""

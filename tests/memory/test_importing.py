@@ -11,7 +11,7 @@ from hypothesis import settings as checking
 from hypothesis import strategies as st
 
 from reveries.db.connecting import connect_to_look
-from reveries.memory.forgetting.deciding import BY_WORDS, Selection
+from reveries.memory.forgetting.selection import BY_WORDS, Selection
 from reveries.memory.importing import ImportCounts, PastTurn, exchanges
 from reveries.memory.model import Origin
 from tests.memory.kit import NOW, open_memory, turn

@@ -5,15 +5,15 @@ from collections.abc import Callable
 
 import pytest
 
+from reveries.index.terms import terms_of
 from reveries.memory.recall.cues import read_cue
-from reveries.memory.recall.names import subjects_of
-from reveries.memory.recall.surface import surface_of
-from reveries.memory.recall.words import terms_of
-from reveries.memory.sleep.claiming import claims_in
-from reveries.memory.sleep.denials import denial_in
-from reveries.memory.sleep.encoding import salience_of, topics_of, valence_of
-from reveries.memory.sleep.entities import entities_of
-from reveries.memory.sleep.extracts import summary_of, telling
+from reveries.memory.recall.turn_features import surface_of
+from reveries.memory.sleep.claims.extraction import claims_in
+from reveries.memory.text.appraisal import salience_of, topics_of, valence_of
+from reveries.memory.text.denials import denial_in
+from reveries.memory.text.entities import entities_of
+from reveries.memory.text.extracts import informativeness, summary_of
+from reveries.memory.text.names import subjects_of
 from tests.memory.kit import NOW, turn
 
 _SHORT_CHARS, _TIMES = 2_000, 16
@@ -32,7 +32,7 @@ _READERS: dict[str, Callable[[str], object]] = {
     "salience": salience_of,
     "topics": topics_of,
     "valence": valence_of,
-    "telling": telling,
+    "telling": informativeness,
     "summary": lambda text: summary_of([turn("t", text)]),
     "cue": lambda text: read_cue(text, NOW),
     "subjects": subjects_of,

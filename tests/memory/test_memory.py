@@ -82,8 +82,8 @@ async def do(memory: Memory, clock: HandClock, deed: str, text: str) -> None:
             await clock.advance(50 * 86_400)
             await memory.decay_and_prune()
         case "rest":
-            conversation = await memory.open_conversation(1e9)
-            await memory.rest_conversation(conversation.id)
+            conversation = await memory.conversations.open_conversation(1e9)
+            await memory.conversations.rest_conversation(conversation.id)
         case "recall":
             await memory.reinforce([await recalled(memory)])
 
@@ -146,7 +146,7 @@ async def test_an_episode_is_shown_with_everything_and_by_the_beginning_of_its_i
         assert [said.text for said in view.sources] == [SAYINGS[0], "Far."]
         assert view.exemplars[0].speaker == "Ana"
         assert view.links[0].summary
-        assert (await memory.inspect(first.id[:-1] + first.id[-1])).episode == view.episode
+        assert (await memory.inspect(first.id[:-1] + first.id[-1])).episode_id == view.episode_id
         with pytest.raises(NotFoundError, match="2 episodes"):
             await memory.inspect("id0000")
         with pytest.raises(NotFoundError, match="no episode"):
@@ -197,11 +197,11 @@ async def test_a_literal_memory_takes_only_the_nearest_as_entry_points(tmp_path:
 
 async def test_closing_waits_for_the_write_in_hand(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
-        conversation = await memory.open_conversation(1e9)
+        conversation = await memory.conversations.open_conversation(1e9)
         async with asyncio.TaskGroup() as group:
-            writing = group.create_task(memory.append_owner_turn(conversation.id, "Wait."), name="write")
+            writing = group.create_task(memory.conversations.append_owner_turn(conversation.id, "Wait."), name="write")
             await asyncio.sleep(0)
             writing.cancel()
         async with asyncio.timeout(30):
             await memory.close()
-        assert len(await memory.recent_turns(conversation.id, 5)) in (0, 1)
+        assert len(await memory.conversations.recent_turns(conversation.id, 5)) in (0, 1)

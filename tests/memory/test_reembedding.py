@@ -24,7 +24,7 @@ from reveries.errors import (
 )
 from reveries.llm.base import Vectors
 from reveries.llm.embedding_cache import EmbeddingCache
-from reveries.memory.forgetting.deciding import BY_WORDS, Selection
+from reveries.memory.forgetting.selection import BY_WORDS, Selection
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
 from reveries.memory.model import Origin
@@ -217,7 +217,7 @@ async def test_a_batch_that_was_at_the_embedder_brings_nothing_back_of_what_was_
     await fill(tmp_path)
     async with open_memory(tmp_path, first_id=300) as memory:
         await talk(memory, (f"The lock opens with {_LOCK}.", f"{_LOCK}, then."))
-        await memory.record_external(f"A letter says {_LOCK}. It is long.", Origin.DOCUMENT)
+        await memory.conversations.record_external(f"A letter says {_LOCK}. It is long.", Origin.DOCUMENT)
         await memory.light_sleep()
     new = _AtTheProvider()
     async with open_memory(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.memory.word_keys import word_keys
+from reveries.index.terms import word_keys
 from reveries.monologue.outcomes import is_paraphrase, new_words, why_not_kept
 
 TALK = ("My mother planted the pear tree in our garden in 1984.", "Paul wants to cut it down before winter.")

@@ -9,7 +9,6 @@ from reveries.daemon.checkup import checkup
 from reveries.daemon.mind import Mind
 from reveries.daemon.mind import apply_settings as read_settings_again
 from reveries.daemon.notices import lasting_notices
-from reveries.daemon.requests.memory import statistics_frame
 from reveries.daemon.requests.registry import Call, handles
 from reveries.daemon.settings_in_force import masked_toml
 from reveries.llm.caps import Span
@@ -77,7 +76,7 @@ async def status_frame(request_id: int, mind: Mind) -> protocol.Status:
         thinking_enabled=mind.settings.monologue.enabled,
         last_thought_at=mind.monologue.last_thought_at,
         last_consolidation=stats.last_consolidation,
-        memory=statistics_frame(0, stats),
+        memory=stats,
         models=[protocol.ModelUse(*use) for use in mind.models.uses()],
         usage=[
             protocol.UsageToday(

@@ -9,11 +9,11 @@ import structlog
 from reveries import protocol
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.mind_events import MindEvents
-from reveries.daemon.requests.frames import said_turn
 from reveries.daemon.server import Session
 from reveries.daemon.turn import falls_asleep
 from reveries.errors import StorageLostError
 from reveries.memory.model import Turn
+from reveries.memory.views.episodes import said_turn
 from reveries.plaintext import one_line, plain
 
 log = structlog.get_logger("requests")

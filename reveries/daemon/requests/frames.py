@@ -6,30 +6,23 @@ import msgspec
 
 from reveries import protocol
 from reveries.daemon.chat_context import PromptMemory
-from reveries.memory.model import Origin, Recall, RecalledEpisode, Turn
+from reveries.memory.model import Recall, RecalledEpisode, Turn
+from reveries.memory.views.episodes import said_turn
 from reveries.plaintext import one_line, plain
 
 ROOM_CHARS = 700_000
 """A character has at most 4 bytes in UTF-8: with what stands around them they fit into a message of 4 MiB."""
 
 
-def said_turn(turn: Turn) -> protocol.SaidTurn:
-    """A stored turn for a client."""
-    return protocol.SaidTurn(
-        turn_id=turn.id,
-        speaker=one_line(turn.speaker, 80),
-        is_owner=turn.origin is Origin.OWNER,
-        text=plain(turn.text),
-        said_at=turn.said_at,
-        is_partial=turn.is_partial,
-    )
-
-
 def said_turns(turns: Sequence[Turn]) -> list[protocol.SaidTurn]:
     """Stored turns for one message to a client: texts too long for it are cut, and say so."""
-    shown = [said_turn(turn) for turn in turns]
-    texts = cut_to_share([turn.text for turn in shown])
-    return [msgspec.structs.replace(turn, text=text) for turn, text in zip(shown, texts, strict=True)]
+    return cut_turns([said_turn(turn) for turn in turns])
+
+
+def cut_turns(turns: Sequence[protocol.SaidTurn]) -> list[protocol.SaidTurn]:
+    """`turns` for one message to a client: texts too long for it are cut, and say so."""
+    texts = cut_to_share([turn.text for turn in turns])
+    return [msgspec.structs.replace(turn, text=text) for turn, text in zip(turns, texts, strict=True)]
 
 
 def recalled_frame(request_id: int, recall: Recall, told: Sequence[PromptMemory]) -> protocol.Recalled:

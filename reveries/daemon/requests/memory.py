@@ -3,17 +3,15 @@
 import msgspec
 
 from reveries import protocol
-from reveries.daemon.requests.frames import ROOM_CHARS, best_quote, cut_to_share, said_turns
+from reveries.daemon.requests.frames import ROOM_CHARS, best_quote, cut_to_share, cut_turns
 from reveries.daemon.requests.registry import Call, handles
-from reveries.daemon.requests.views import factors_frame, reasons_frames
-from reveries.memory.episode_hand import EditedEpisode
+from reveries.memory.deep_recall import DeepFound, DeepHit
 from reveries.memory.importing import PastTurn
-from reveries.memory.looking.moments import period_of
-from reveries.memory.looking.searching import recall_within
-from reveries.memory.looking.views import EpisodeView, MemoryStatistics, ShownExemplar
 from reveries.memory.model import Recall, RecallContext
-from reveries.memory.recall.deep import DeepFound, DeepHit
-from reveries.memory.sleep.encoding import infer_mood
+from reveries.memory.owner_edits.episodes import EditedEpisode
+from reveries.memory.text.appraisal import infer_mood
+from reveries.memory.views.search import period_of, recall_within
+from reveries.memory.views.why import factors_frame, reasons_frames
 from reveries.plaintext import one_line, plain
 
 _SUMMARY_CHARS = 700
@@ -21,7 +19,8 @@ _SUMMARY_CHARS = 700
 
 @handles(protocol.AskMemory)
 async def show_statistics(call: Call, request: protocol.AskMemory) -> protocol.MemoryStats:
-    return statistics_frame(request.request_id, await call.mind.memory.stats())
+    stats = await call.mind.memory.stats()
+    return msgspec.structs.replace(stats, request_id=request.request_id)
 
 
 @handles(protocol.Search)
@@ -48,7 +47,8 @@ async def _search(call: Call, request: protocol.Search) -> Recall:
 
 @handles(protocol.Inspect)
 async def show_episode(call: Call, request: protocol.Inspect) -> protocol.EpisodeDetail:
-    return episode_frame(request.request_id, await call.mind.memory.inspect(request.episode_id))
+    detail = await call.mind.memory.inspect(request.episode_id)
+    return msgspec.structs.replace(detail, request_id=request.request_id, sources=cut_turns(detail.sources))
 
 
 @handles(protocol.Remember)
@@ -76,14 +76,14 @@ async def import_turns(call: Call, request: protocol.Import) -> protocol.Importe
 
 @handles(protocol.PinEpisode)
 async def pin_episode(call: Call, request: protocol.PinEpisode) -> protocol.EpisodeHeld:
-    hand = call.mind.memory.episode_hand
+    hand = call.mind.memory.episode_edits
     held = await (hand.pin if request.is_pinned else hand.unpin)(request.episode_id)
     return _held_frame(request.request_id, held)
 
 
 @handles(protocol.WeighEpisode)
 async def weigh_episode(call: Call, request: protocol.WeighEpisode) -> protocol.EpisodeHeld:
-    held = await call.mind.memory.episode_hand.weigh(request.episode_id, request.salience)
+    held = await call.mind.memory.episode_edits.weigh(request.episode_id, request.salience)
     return _held_frame(request.request_id, held)
 
 
@@ -98,26 +98,6 @@ def _held_frame(number: int, held: EditedEpisode) -> protocol.EpisodeHeld:
     episode = held.episode
     summary = one_line(plain(episode.summary), _SUMMARY_CHARS)
     return protocol.EpisodeHeld(number, episode.id, summary, episode.salience, episode.accessibility, held.is_pinned)
-
-
-def statistics_frame(request_id: int, stats: MemoryStatistics) -> protocol.MemoryStats:
-    """R-171."""
-    return protocol.MemoryStats(
-        request_id=request_id,
-        experiences=stats.experiences,
-        unprocessed=stats.unprocessed,
-        turns=stats.turns,
-        episodes=stats.episodes,
-        links=dict(stats.links),
-        mean_salience=stats.mean_salience,
-        min_salience=stats.min_salience,
-        faded=stats.faded,
-        database_bytes=stats.database_bytes,
-        last_consolidation=stats.last_consolidation,
-        dormant=stats.dormant,
-        put_away_turns=stats.put_away_turns,
-        deep_search=stats.deep_search,
-    )
 
 
 def found_frame(
@@ -178,65 +158,4 @@ def _disk_frame(hit: DeepHit) -> protocol.FoundOnDisk:
         score=hit.score,
         cosine=hit.cosine,
         words=hit.words,
-    )
-
-
-def episode_frame(request_id: int, view: EpisodeView) -> protocol.EpisodeDetail:
-    """R-23."""
-    episode = view.episode
-    return protocol.EpisodeDetail(
-        request_id=request_id,
-        episode_id=episode.id,
-        summary=plain(episode.summary),
-        happened_at=episode.created_at,
-        ended_at=episode.ended_at,
-        last_accessed_at=episode.last_accessed_at,
-        access_count=episode.access_count,
-        salience=episode.salience,
-        confidence=episode.confidence,
-        accessibility=episode.accessibility,
-        valence=episode.valence,
-        origin=episode.origin.value,
-        tainted=episode.tainted,
-        depth=episode.depth,
-        topics=[one_line(topic) for topic in episode.topics],
-        entities=[one_line(entity) for entity in episode.entities],
-        exemplars=[_exemplar_frame(shown) for shown in view.exemplars],
-        links=[
-            protocol.LinkDetail(
-                shown.link.target_id, shown.link.type.value, shown.link.strength, one_line(shown.summary)
-            )
-            for shown in view.links
-        ],
-        before=list(episode.before),
-        after=list(episode.after),
-        gap_seconds=episode.gap_seconds,
-        gap_significance=one_line(episode.gap_significance),
-        sources=said_turns(view.sources),
-        is_dormant=view.is_dormant,
-        provenance=[
-            protocol.Provenance(
-                experience_id=one.experience.id,
-                kind=one.experience.kind.value,
-                origin=one.experience.origin.value,
-                tainted=one.experience.tainted,
-                happened_at=one.experience.happened_at,
-                speakers=[one_line(speaker, 80) for speaker in one.speakers],
-                by=[one_line(way) for way in one.by],
-            )
-            for one in view.provenance
-        ],
-        is_pinned=view.is_pinned,
-    )
-
-
-def _exemplar_frame(shown: ShownExemplar) -> protocol.ExemplarDetail:
-    exemplar = shown.exemplar
-    return protocol.ExemplarDetail(
-        quote=plain(exemplar.quote),
-        context=plain(exemplar.context),
-        said_at=exemplar.said_at,
-        speaker=one_line(shown.speaker, 80),
-        turn_id=exemplar.turn_id or "",
-        significance=one_line(exemplar.significance),
     )

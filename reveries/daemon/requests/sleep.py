@@ -6,9 +6,9 @@ from reveries import protocol
 from reveries.daemon.requests.registry import Call, handles
 from reveries.llm.base import Role
 from reveries.llm.budget import RoleUsage
-from reveries.memory.sleep.claims import Claim, Conflict
+from reveries.memory.claims import Claim, Conflict
+from reveries.memory.sleep.pass_log import ChangeDiff, EpisodeDiff, RunDetail, RunEntry
 from reveries.memory.sleep.preview import Preview
-from reveries.memory.sleep.run_log import ChangeDiff, EpisodeDiff, RunDetail, RunEntry
 from reveries.plaintext import one_line, plain
 
 _SUMMARY_CHARS = 700

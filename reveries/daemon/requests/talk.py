@@ -31,7 +31,7 @@ async def attach_client(call: Call, request: protocol.Attach) -> None:
     # First: a turn that is stored while the earlier ones are read is told of, and not lost between the two.
     call.clients.attach(call.session)
     async with call.clients.scrolling_back:
-        turns = await mind.memory.recent_turns(mind.conversation.conversation_id, _SCROLLBACK_TURNS)
+        turns = await mind.memory.conversations.recent_turns(mind.conversation.conversation_id, _SCROLLBACK_TURNS)
         call.send(
             protocol.Attached(
                 request_id=request.request_id,

@@ -3,23 +3,23 @@
 Only the owner's hand on the self-model changes anything.
 """
 
-from collections.abc import Sequence
+import msgspec
 
 from reveries import protocol
 from reveries.daemon.last_turns import LastTurn, notes_about, surfaced_memories, told_parts
 from reveries.daemon.requests.frames import recalled_frame
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import NotFoundError
-from reveries.memory.looking.moments import period_of
-from reveries.memory.looking.neighbourhood import most_telling, neighbourhood
-from reveries.memory.looking.timeline import timeline
-from reveries.memory.looking.views import find_episode
-from reveries.memory.looking.why import RecallExplanation, explain
 from reveries.memory.memory import Memory
-from reveries.memory.model import Episode, Factors, RankingReason, RecallContext, SelfModel
-from reveries.memory.self_edit import EDITABLE, TEXT_FIELDS, ChangeEvidence, HistoryEntry, statements
-from reveries.memory.sleep.encoding import infer_mood
-from reveries.plaintext import one_line, plain
+from reveries.memory.model import Episode, RecallContext, SelfModel
+from reveries.memory.self_model import EDITABLE, TEXT_FIELDS, statements_of
+from reveries.memory.text.appraisal import infer_mood
+from reveries.memory.views.episodes import find_episode
+from reveries.memory.views.neighbourhood import most_telling, neighbourhood
+from reveries.memory.views.search import period_of
+from reveries.memory.views.timeline import timeline
+from reveries.memory.views.why import explain
+from reveries.plaintext import plain
 
 _CENTRES = 8
 """Of what a cue brings up, so many episodes are what its picture is about."""
@@ -35,24 +35,24 @@ async def show_timeline(call: Call, request: protocol.AskTimeline) -> protocol.T
 @handles(protocol.AskSelf)
 async def show_self_model(call: Call, request: protocol.AskSelf) -> protocol.SelfModelShown:
     memory = call.mind.memory
-    _, changes = await memory.self_hand.history(1)
+    _, changes = await memory.self_edits.history(1)
     return self_frame(request.request_id, memory.self_model, changes)
 
 
 @handles(protocol.AskSelfHistory)
 async def show_self_history(call: Call, request: protocol.AskSelfHistory) -> protocol.SelfHistory:
-    return history_frame(request.request_id, *await call.mind.memory.self_hand.history(request.limit))
+    return protocol.SelfHistory(request.request_id, *await call.mind.memory.self_edits.history(request.limit))
 
 
 @handles(protocol.EditSelf)
 async def edit_self_model(call: Call, request: protocol.EditSelf) -> protocol.SelfModelShown:
-    await call.mind.memory.self_hand.edit(request.field, request.text)
+    await call.mind.memory.self_edits.edit(request.field, request.text)
     return await _show_changed_self(call)
 
 
 @handles(protocol.RevertSelf)
 async def revert_self_model(call: Call, request: protocol.RevertSelf) -> protocol.SelfModelShown:
-    await call.mind.memory.self_hand.revert(request.number)
+    await call.mind.memory.self_edits.revert(request.number)
     return await _show_changed_self(call)
 
 
@@ -78,8 +78,7 @@ async def explain_recall(call: Call, request: protocol.AskWhy) -> protocol.Why:
         asked_at, ids = context.now, turn.prepared.recall.touched_ids
         rank_then = ids.index(episode.id) + 1 if episode.id in ids else 0
     why = explain(memory.live, cue, vector, context, episode)
-    entry = memory.live.graph.get(why.steps[0].source_id) if why.steps else None
-    return why_frame(request.request_id, why, entry, asked_at, rank_then)
+    return msgspec.structs.replace(why, request_id=request.request_id, asked_at=asked_at, rank_then=rank_then)
 
 
 @handles(protocol.AskNeighbourhood)
@@ -146,75 +145,9 @@ async def _find_live_episode(memory: Memory, id_or_prefix: str) -> Episode:
     except NotFoundError:
         shown = await memory.inspect(id_or_prefix)
     raise NotFoundError(
-        f"Episode {shown.episode.id} is dormant: it is only on disk, where no cue's energy reaches it.",
-        advice=f"A strong cue in a talk wakes it. To read it: reveries memory inspect {shown.episode.id}",
+        f"Episode {shown.episode_id} is dormant: it is only on disk, where no cue's energy reaches it.",
+        advice=f"A strong cue in a talk wakes it. To read it: reveries memory inspect {shown.episode_id}",
     )
-
-
-def why_frame(
-    request_id: int, why: RecallExplanation, entry: Episode | None, asked_at: float, rank_then: int
-) -> protocol.Why:
-    """`entry` is the episode that the way began at, when it was another one."""
-    return protocol.Why(
-        request_id=request_id,
-        cue=plain(why.cue),
-        episode_id=why.episode.id,
-        summary=plain(why.episode.summary),
-        happened_at=why.episode.created_at,
-        surfaced=why.surfaced,
-        rank=why.rank,
-        surfaced_count=why.surfaced_count,
-        limit=why.limit,
-        threshold=why.threshold,
-        cosine=why.cosine,
-        shared_words=list(why.shared_words),
-        unmet_words=list(why.unmet_words),
-        entry=_entry_frame(why),
-        entry_id=entry.id if entry else "",
-        entry_summary=plain(entry.summary) if entry else "",
-        steps=[
-            protocol.WhyStep(
-                step.source_id,
-                step.target_id,
-                plain(step.target_summary),
-                [protocol.WhyLink(kind.value, strength) for kind, strength in step.links],
-            )
-            for step in why.steps
-        ],
-        salience=why.salience,
-        factors=factors_frame(why.factors),
-        energy_direct=why.energy_direct,
-        energy_spread=why.energy_spread,
-        share_of_spread=why.share_of_spread,
-        energy_whole=why.energy_whole,
-        energy=why.energy,
-        turns=[
-            protocol.WhyTurn(
-                turn_id=told.ranked.turn.id,
-                speaker=one_line(told.ranked.turn.speaker, 80),
-                said_at=told.ranked.turn.said_at,
-                text=plain(told.ranked.turn.text),
-                score=told.ranked.score,
-                place=told.place,
-                shared_words=list(told.shared_words),
-                reasons=reasons_frames(told.ranked.reasons),
-            )
-            for told in why.turns
-        ],
-        missing=list(why.missing),
-        asked_at=asked_at,
-        rank_then=rank_then,
-    )
-
-
-def factors_frame(factors: Factors) -> protocol.WhyFactors:
-    """R-122."""
-    return protocol.WhyFactors(factors.recency, factors.resonance, factors.temporal, factors.accessibility)
-
-
-def reasons_frames(reasons: Sequence[RankingReason]) -> list[protocol.TurnReason]:
-    """What moved a turn."""
-    return [protocol.TurnReason(reason.name, reason.value, reason.amount, reason.usual) for reason in reasons]
 
 
 def self_frame(request_id: int, model: SelfModel, changes: int) -> protocol.SelfModelShown:
@@ -224,57 +157,7 @@ def self_frame(request_id: int, model: SelfModel, changes: int) -> protocol.Self
         is_text = name in TEXT_FIELDS
         said = [
             protocol.SelfStatement(plain(text), name in model.pinned_fields if is_text else text in model.pinned)
-            for text in statements(model, name)
+            for text in statements_of(model, name)
         ]
         fields.append(protocol.SelfField(name, not is_text, said))
     return protocol.SelfModelShown(request_id, fields, [plain(one) for one in model.refused], model.updated_at, changes)
-
-
-def history_frame(request_id: int, entries: Sequence[HistoryEntry], total: int) -> protocol.SelfHistory:
-    """R-87 with what each change was made from."""
-    return protocol.SelfHistory(
-        request_id,
-        [
-            protocol.SelfChange(
-                number=entry.number,
-                at=entry.at,
-                reason=plain(entry.reason),
-                run_id=entry.run_id,
-                by_owner=entry.by_owner,
-                changes=[
-                    protocol.SelfFieldChange(
-                        change.field, [plain(one) for one in change.removed], [plain(one) for one in change.added]
-                    )
-                    for change in entry.changes
-                ],
-                evidence=[_evidence_frame(one) for one in entry.evidence],
-            )
-            for entry in entries
-        ],
-        total,
-    )
-
-
-def _entry_frame(why: RecallExplanation) -> protocol.WhyEntry | None:
-    entry = why.entry
-    if entry is None:
-        return None
-    return protocol.WhyEntry(
-        by_meaning=entry.by_meaning,
-        by_turn=entry.by_turn,
-        cosine=entry.cosine,
-        share_of_words=entry.share_of_words,
-        match=entry.match,
-        energy=entry.energy,
-    )
-
-
-def _evidence_frame(one: ChangeEvidence) -> protocol.SelfEvidence:
-    quote = one.exemplar
-    return protocol.SelfEvidence(
-        one.episode_id,
-        plain(one.summary),
-        plain(quote.quote) if quote else "",
-        quote.said_at if quote else 0.0,
-        one.merged_into,
-    )

@@ -1,7 +1,7 @@
 -- From schema 2 (part two) to 3.
 
 -- graph: a random value, another one after every change to what the live memory is made of, whoever makes it: a snapshot
--- that holds another value is stale (memory/graph/snapshot.py).
+-- that holds another value is stale (memory/snapshot_file.py).
 CREATE TABLE graph_stamp (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     value BLOB NOT NULL

@@ -23,7 +23,7 @@ DROP TRIGGER deep_texts_delete_stamps;
 DROP TABLE graph_stamp;
 
 -- What changed since a snapshot of the live memory was taken, whoever changed it: a wake reads those rows alone anew
--- (memory/waking.py). `mark` is random, and stands in the snapshot too: no counter, for an old backup could count up
+-- (memory/snapshots.py). `mark` is random, and stands in the snapshot too: no counter, for an old backup could count up
 -- to the same. An epoch begins with the mark of a snapshot; what changed in it, or later, is not in that snapshot. While
 -- there is no mark nothing is noted. Of vectors those in use count; when others come into use, every mark ends.
 CREATE TABLE snapshot_marks (

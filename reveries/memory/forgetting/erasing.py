@@ -1,8 +1,10 @@
-"""A plan, applied: every statement of an erasure, in one transaction, and what the live memory is to take over."""
+"""A plan, applied: every statement of an erasure, in one transaction, and what the live memory is to take over. Of the
+self-model go the statements that hold the words, and those that only erased episodes showed."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -10,20 +12,20 @@ import numpy as np
 from reveries.db.database import Row, Transaction
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, SelfModelChange
-from reveries.memory.forgetting.gathering import Asides
 from reveries.memory.forgetting.needles import Holds
 from reveries.memory.forgetting.plan import ForgetPlan
-from reveries.memory.forgetting.self_scrub import Change, lost, scrubbed, shown_only_by, without
-from reveries.memory.model import Episode, Link, LinkType, Turn
-from reveries.memory.passages import passages_of
+from reveries.memory.forgetting.selection import Asides
+from reveries.memory.model import Episode, Link, LinkType, Pattern, SelfModel, Turn
 from reveries.memory.rows import episode_of, episode_row, experience_of, turn_of
-from reveries.memory.self_edit import model_of
-from reveries.memory.sleep.encoding import topics_of, valence_of
-from reveries.memory.sleep.entities import entities_of
-from reveries.memory.sleep.extracts import exemplars_of, summary_of
-from reveries.memory.sleep.segments import unit_mean
+from reveries.memory.self_model import LIST_FIELDS, TEXT_FIELDS, differences, model_of
 from reveries.memory.store import MemoryStore
+from reveries.memory.text.appraisal import topics_of, valence_of
+from reveries.memory.text.entities import entities_of
+from reveries.memory.text.extracts import exemplars_of, summary_of
+from reveries.memory.text.indexed_text import passages_of
+from reveries.memory.text.segments import unit_mean
 
+_PLAIN_LISTS = (*(name for name in LIST_FIELDS if name != "patterns"), "pinned", "refused")
 _MAX_ENTITIES = 20
 _ERASED = "Erased on your word."
 
@@ -138,13 +140,13 @@ class Erasing:
         rows = await self._transaction.rows("forget.self_history")
         changes = [_change(row) for row in rows]
         unshown = shown_only_by(changes, model, plan.touched)
-        after = without(model, self._holds, unshown, plan.episodes)
-        self.counts.lost_statements = lost(model, after)
+        after = scrub_self_model(model, self._holds, unshown, plan.episodes)
+        self.counts.lost_statements = lost_statements(model, after)
         self.counts.add("statements of the self-model", len(self.counts.lost_statements))
         for change in changes:
-            clean = scrubbed(change, self._holds, unshown, plan.episodes)
+            clean = scrub_revision(change, self._holds, unshown, plan.episodes)
             if clean != change:
-                self.counts.lost_statements += lost(change.before, clean.before)
+                self.counts.lost_statements += lost_statements(change.before, clean.before)
                 self.counts.add("changes of the self-model", 1)
                 await self._transaction.run("forget.put_self_history", _history_row(clean))
         if after == model:
@@ -262,12 +264,80 @@ class Erasing:
         return tuple(sorted(passages | {name for name in plan.turns if live.turns.row_of(name) is not None}))
 
 
-def _change(row: Row) -> Change:
+# --- the self-model ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SelfModelRevision:
+    """A change of the self-model as its history has it."""
+
+    number: int
+    reason: str
+    evidence: tuple[str, ...]
+    before: SelfModel
+
+
+def shown_only_by(changes: Sequence[SelfModelRevision], now: SelfModel, touched: Collection[str]) -> frozenset[str]:
+    """Statements that came in with changes whose episodes are all `touched`, and no other change. `changes`: newest
+    first."""
+    by_erased, by_others = set[str](), set[str]()
+    after = now
+    for change in changes:
+        added = {text for found in differences(change.before, after) for text in found.added}
+        is_erased = bool(change.evidence) and all(name in touched for name in change.evidence)
+        (by_erased if is_erased else by_others).update(added)
+        after = change.before
+    return frozenset(by_erased - by_others)
+
+
+def scrub_self_model(model: SelfModel, holds: Holds, unshown: Collection[str], gone: Collection[str]) -> SelfModel:
+    """`model` without the statements that hold the words or that nothing shows any more, and without mention of the
+    episodes that are gone."""
+
+    def stays(text: str) -> bool:
+        return text not in unshown and not holds(text)
+
+    texts: dict[str, Any] = {name: getattr(model, name) if stays(getattr(model, name)) else "" for name in TEXT_FIELDS}
+    lists: dict[str, Any] = {name: tuple(text for text in getattr(model, name) if stays(text)) for name in _PLAIN_LISTS}
+    # A field that is empty now is no longer one that the owner wrote.
+    pinned_fields = tuple(name for name in model.pinned_fields if getattr(model, name) == texts.get(name))
+    patterns = tuple(
+        kept for one in model.patterns if (kept := _pattern(one, gone)) is not None and stays(one.description)
+    )
+    return replace(model, **texts, **lists, patterns=patterns, pinned_fields=pinned_fields)
+
+
+def lost_statements(before: SelfModel, after: SelfModel) -> list[str]:
+    """The statements that `after` has no more."""
+    return [text for found in differences(before, after) for text in found.removed]
+
+
+def scrub_revision(
+    change: SelfModelRevision, holds: Holds, unshown: Collection[str], gone: Collection[str]
+) -> SelfModelRevision:
+    """A change of the history without them."""
+    return replace(
+        change,
+        reason="" if holds(change.reason) else change.reason,
+        evidence=tuple(name for name in change.evidence if name not in gone),
+        before=scrub_self_model(change.before, holds, unshown, gone),
+    )
+
+
+def _pattern(pattern: Pattern, gone: Collection[str]) -> Pattern | None:
+    """None where only what is gone showed it."""
+    left = tuple(name for name in pattern.episode_ids if name not in gone)
+    if pattern.episode_ids and not left:
+        return None
+    return replace(pattern, episode_ids=left)
+
+
+def _change(row: Row) -> SelfModelRevision:
     evidence: list[str] = json.loads(row["evidence"])
-    return Change(int(row["id"]), row["reason"], tuple(evidence), model_of(row["before"]))
+    return SelfModelRevision(int(row["id"]), row["reason"], tuple(evidence), model_of(row["before"]))
 
 
-def _history_row(change: Change) -> Mapping[str, object]:
+def _history_row(change: SelfModelRevision) -> Mapping[str, object]:
     return {
         "id": change.number,
         "reason": change.reason,

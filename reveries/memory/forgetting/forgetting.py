@@ -20,40 +20,41 @@ from reveries.db.database import Reader, Row, Transaction
 from reveries.db.failpoints import Step, reached
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.memory.changes import ChangeSet
-from reveries.memory.forgetting.deciding import (
+from reveries.memory.deep_recall import DeepRecall
+from reveries.memory.forgetting.erasing import Counts, Erasing
+from reveries.memory.forgetting.needles import Holds, Needle
+from reveries.memory.forgetting.plan import ForgetPlan
+from reveries.memory.forgetting.selection import (
     BY_ID,
     BY_NAME,
     BY_TIME,
     BY_WORDS,
     ForgetDecision,
+    Item,
+    Rows,
     Selection,
     decision_again,
     decision_of,
-)
-from reveries.memory.forgetting.erasing import Counts, Erasing
-from reveries.memory.forgetting.gathering import (
-    Item,
-    Rows,
-    asides,
     items_of,
+    read_asides,
     read_rows,
 )
-from reveries.memory.forgetting.needles import Holds, Needle
-from reveries.memory.forgetting.plan import ForgetPlan
 from reveries.memory.forgetting.tombstones import (
+    FILE_ALONE,
     Erasure,
     Tombstone,
     Tombstones,
-    asked,
+    Unfinished,
     counts_json,
     file_beside,
+    leave_to_do,
+    left_to_do,
+    merge_tombstones,
     new_key,
     read_erasures,
     tombstones_for,
     write_erasures,
 )
-from reveries.memory.forgetting.unfinished import FILE_ALONE, Unfinished, leave_to_do, left_to_do
-from reveries.memory.recall.deep_recall import DeepRecall
 from reveries.memory.store import MemoryStore
 
 _FORGOTTEN: Final = "forgotten"
@@ -245,7 +246,7 @@ class Forgetting:
 
     async def _decide(self, reader: Reader, selection: Selection) -> ForgetDecision:
         decision = await asyncio.to_thread(decision_of, await read_rows(reader), selection)
-        decision.beside = await asides(reader, decision.plan, decision.needle)
+        decision.beside = await read_asides(reader, decision.plan, decision.needle)
         return decision
 
     async def _beside(self, decide: _Decide) -> Callable[[Reader], Awaitable[ForgetDecision]]:
@@ -383,7 +384,7 @@ class Forgetting:
         beside = file_beside(self._store.database.path)
         in_file = {one.id: one for one in await asyncio.to_thread(read_erasures, beside)}
         self._erasures = in_file | in_memory
-        self._stones = asked(self._erasures.values())
+        self._stones = merge_tombstones(self._erasures.values())
         if in_memory.keys() - in_file.keys():
             ordered = sorted(self._erasures.values(), key=lambda one: (one.at, one.id))
             await asyncio.to_thread(write_erasures, beside, ordered)
@@ -395,14 +396,14 @@ class Forgetting:
         By id and by hash alone: nobody has to say the words again.
         """
         unknown = await self.reload()
-        stones = asked(unknown)
+        stones = merge_tombstones(unknown)
         if stones is None:
             return None
         until = max(erasure.at for erasure in unknown)
 
         async def decide(reader: Reader) -> ForgetDecision:
             decision = await asyncio.to_thread(decision_again, await read_rows(reader), stones, until)
-            decision.beside = await asides(reader, decision.plan, decision.needle)
+            decision.beside = await read_asides(reader, decision.plan, decision.needle)
             return decision
 
         log.warning("erasing.again", erasures=len(unknown))

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from reveries.memory.lexicon import common_words, stop_words
-from reveries.memory.recall.stemming import stem
+from reveries.index.terms import stem, stop_words
+from reveries.memory.text.word_lists import common_words
 
 QUOTE_WORDS = 8
 """So many words in a row that stand in two texts are one quote, not chance."""
@@ -27,7 +27,7 @@ class Holds(Protocol):
     def __call__(self, text: str) -> bool: ...
 
 
-def nothing(_: str) -> bool:
+def holds_nothing(_: str) -> bool:
     """Holds nothing."""
     return False
 
@@ -101,7 +101,7 @@ class Needle:
     def _is_in(self, text: str) -> bool:
         if self.pattern is not None and self.pattern.search(text):
             return True
-        return bool(self.quotes) and not self.quotes.isdisjoint(runs(text, QUOTE_WORDS))
+        return bool(self.quotes) and not self.quotes.isdisjoint(word_runs(text, QUOTE_WORDS))
 
     def spans(self, text: str) -> set[tuple[str, ...]]:
         """The whole words that each place covers where it is found, folded."""
@@ -119,7 +119,7 @@ class Needle:
         return found
 
 
-def runs(text: str, length: int) -> Iterable[tuple[str, ...]]:
+def word_runs(text: str, length: int) -> Iterable[tuple[str, ...]]:
     """Each `length` words of `text` in a row."""
     words = words_in(text)
     return zip(*(words[place:] for place in range(length)), strict=False)
@@ -131,7 +131,7 @@ def quotes_of(texts: Iterable[str]) -> frozenset[tuple[str, ...]]:
     return frozenset(
         run
         for text in texts
-        for run in runs(text, QUOTE_WORDS)
+        for run in word_runs(text, QUOTE_WORDS)
         if sum(word not in stops for word in run) >= _LEAST_TELLING
     )
 

@@ -1,4 +1,5 @@
-"""That what was erased does not come back: keyed hashes of it, never its content, in the memory and in a file beside.
+"""What keeps erased content from coming back: keyed hashes of it, never the content, in the memory and in a file beside
+it; and a marker file with what an erasure that was broken off has left to do.
 
 The file outlives the memory: when an old backup takes the memory's place, it knows what the backup does not. Whoever
 has the key, which stands there too, can try words of which they suspect that they were erased, as with any hash.
@@ -10,12 +11,13 @@ import secrets
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from reveries.errors import StorageDamagedError
 from reveries.memory.forgetting.needles import words_in
-from reveries.own_files import write_in_its_place
+from reveries.own_files import sync_to_disk, write_in_its_place
 
 _KEY_BYTES = 32
 _HASH_BYTES = 16
@@ -89,7 +91,7 @@ def tombstones_for(
     return sorted(found, key=lambda one: (one.kind, one.hash))
 
 
-def asked(erasures: Collection[Erasure]) -> Tombstones | None:
+def merge_tombstones(erasures: Collection[Erasure]) -> Tombstones | None:
     """The hashes of all of them; None when nothing was ever erased. They share one key."""
     if not erasures:
         return None
@@ -141,3 +143,35 @@ def write_erasures(file: Path, erasures: Sequence[Erasure]) -> None:
 
 def counts_json(counts: dict[str, int]) -> str:
     return json.dumps(counts, sort_keys=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """All that is left of an erasure in the home, or, where that is done, the memory's file to be written anew."""
+
+    is_file_alone: bool = False
+    receipt_id: str = ""
+    """Of that erasure: where the memory has no such receipt it was broken off before anything was erased. Empty where
+    nobody knows."""
+
+
+FILE_ALONE: Final = Unfinished(is_file_alone=True)
+_FILE_ALONE: Final = b"the file alone"
+
+
+def left_to_do(marker: Path) -> Unfinished | None:
+    """None: nothing. Reads the disk. Raises OSError."""
+    try:
+        content = marker.read_bytes()
+    except FileNotFoundError:
+        return None
+    return FILE_ALONE if content == _FILE_ALONE else Unfinished(receipt_id=content.decode(errors="replace"))
+
+
+def leave_to_do(marker: Path, what: Unfinished | None) -> None:
+    """On the disk when this returns; until then what was left before. Raises OSError."""
+    if what is None:
+        marker.unlink(missing_ok=True)
+        sync_to_disk(marker.parent)
+    else:
+        write_in_its_place(marker, _FILE_ALONE if what.is_file_alone else what.receipt_id.encode())

@@ -110,11 +110,11 @@ def activate(
     `share_of_spread` is how much of the energy that came over links counts in the ranking: 1 is the specification's
     form; less puts what is only associated behind what was hit directly. What surfaces at all is decided by the whole.
     """
-    found = ranked(graph, seeds, context, settings, share_of_spread)
+    found = rank_episodes(graph, seeds, context, settings, share_of_spread)
     return explain_chosen(graph, found, found.order, context, settings), found.edges_touched
 
 
-def ranked(
+def rank_episodes(
     graph: MemoryGraph,
     seeds: Sequence[Seed],
     context: RecallContext,

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reveries.index.arrays import Bytes, Float32, Int32, Int64
 from reveries.memory.graph.arena_loops import BACK, CLASS, DEGREE, FREE, LEAST_CLASS, LEDGER_SIZE, START, TOP, USED
 from reveries.memory.graph.kernels import Kernels
-from reveries.memory.graph.loops import Bytes, Float32, Int32, Int64
 
 _FIRST_SLOTS = 256
 _ROOM = 1.25

@@ -4,7 +4,7 @@ Written so that numba can compile them (see `kernels`), and so that they run as 
 arrays in, arrays changed in place, counts out. An arena is described in `arena`.
 """
 
-from reveries.memory.graph.loops import Bytes, Float32, Float64, Int32, Int64
+from reveries.index.arrays import Bytes, Float32, Float64, Int32, Int64
 
 TOP, FREE, HEADS = 0, 1, 2
 """Places in an arena's ledger: first slot never given out, slots in free blocks, then the first free block by class."""

@@ -1,6 +1,6 @@
 """The live graph: every episode that can be recalled, its vector and its links, in memory. No I/O, no waiting.
 
-Arrays, not objects: vectors (`nearest`), links (`arena`), what energy is multiplied with (`facts`) and the energy
+Arrays, not objects: vectors (`index.vectors`), links (`arena`), what energy is multiplied with (`facts`) and the energy
 itself (`spreading`) stand in flat arrays by node index. An index belongs to its episode until that one leaves the
 graph; then another may get it, so nobody keeps an index past the next `apply`.
 """
@@ -13,15 +13,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from reveries.index.arrays import Float64, Int64
+from reveries.index.vectors import VectorTable
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import Before, ChangeSet, Fading, Touch
 from reveries.memory.graph.arena import LinkArena, PackedLinks
-from reveries.memory.graph.facts import NodeFacts, PackedFacts
-from reveries.memory.graph.kernels import Kernels, interpreted
-from reveries.memory.graph.loops import Float64, Int64
-from reveries.memory.graph.nearest import GrowingVectors
+from reveries.memory.graph.facts import EpisodeShelf, NodeFacts, PackedFacts, Restood, Standings
+from reveries.memory.graph.kernels import Kernels, interpreted_kernels
 from reveries.memory.graph.spreading import EnergyField
-from reveries.memory.graph.standings import EpisodeShelf, Restood, Standings
 from reveries.memory.model import Episode, Link, LinkType
 
 Edge = tuple[int, LinkType]
@@ -56,8 +55,8 @@ class MemoryGraph:
         self._ids: list[str] = []
         self._index: dict[str, int] = {}
         self._free: list[int] = []
-        self._kernels = kernels or interpreted()
-        self._allot(GrowingVectors(self._kernels, dimensions, _FIRST_CAPACITY))
+        self._kernels = kernels or interpreted_kernels()
+        self._allot(VectorTable(self._kernels, dimensions, _FIRST_CAPACITY))
 
     def __len__(self) -> int:
         return len(self._index)
@@ -267,18 +266,18 @@ class MemoryGraph:
         if self._shelf is not None:
             self._shelf = Restood(self._shelf, nodes, rows, standings, pack_episode)
 
-    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> GrowingVectors:
+    def arrange_vectors(self, dimensions: int, vectors: Mapping[str, Vector]) -> VectorTable:
         """`vectors`, by episode id, as the rows of this graph; zeros where there is none. Changes nothing."""
-        table = GrowingVectors(self._kernels, dimensions, len(self._table.rows))
+        table = VectorTable(self._kernels, dimensions, len(self._table.rows))
         for episode_id, index in self._index.items():
             if (vector := vectors.get(episode_id)) is not None:
                 table.rows[index] = vector
-        while table.shadow_more(self.size):
+        while table.extend_shadow(self.size):
             pass
         return table
 
-    def replace_vectors(self, table: GrowingVectors) -> None:
-        """Put `table`, which `arranged` made of this very graph, in the place of its vectors."""
+    def replace_vectors(self, table: VectorTable) -> None:
+        """Put `table`, which `arrange_vectors` made of this very graph, in the place of its vectors."""
         self.dimensions = table.dimensions
         self._table = table
         table.kernels = self._kernels
@@ -288,7 +287,7 @@ class MemoryGraph:
         count = len(packed.ids)
         if len(packed.links.nodes) != count or not packed.facts.is_whole(count) or len(packed.vectors) < count:
             raise ValueError("The parts of the graph are not of one length.")
-        table = GrowingVectors(self._kernels, self.dimensions, 0)
+        table = VectorTable(self._kernels, self.dimensions, 0)
         table.take(packed.vectors)
         if count > len(table.rows) - _FIRST_CAPACITY:
             table.grow(count + _FIRST_CAPACITY)
@@ -315,7 +314,7 @@ class MemoryGraph:
 
     def shadow_slices(self) -> Iterator[None]:
         """Make the int8 shadow that a compiled search reads, 4,096 rows a step. The graph may change between steps."""
-        while self._table.shadow_more(self.size):
+        while self._table.extend_shadow(self.size):
             yield
 
     @property
@@ -323,7 +322,7 @@ class MemoryGraph:
         """Where the energy of a recall stands while it lasts."""
         return self._field
 
-    def _allot(self, table: GrowingVectors) -> None:
+    def _allot(self, table: VectorTable) -> None:
         self._table = table
         nodes = len(table.rows)
         self._arena = LinkArena(self._kernels, nodes)

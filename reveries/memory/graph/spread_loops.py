@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from reveries.memory.graph.loops import Float32, Float64, Int32
+from reveries.index.arrays import Float32, Float64, Int32
 
 _Numbers = TypeVar("_Numbers", Int32, Float64)
 
@@ -219,7 +219,7 @@ def clear_energy(energy: Float64, active: Int32, count: int) -> None:
         energy[active[place], 1] = 0.0
 
 
-def widened(values: _Numbers) -> _Numbers:
+def double_length(values: _Numbers) -> _Numbers:
     """Twice as long, the rest not set."""
     wider = np.empty(2 * len(values), dtype=values.dtype)
     wider[: len(values)] = values
@@ -252,7 +252,7 @@ def follow_outward(
                 way = ways[record] * strengths[slot] * decay * accessibility[target]
                 if way > (ways[latest[target]] if latest[target] >= 0 else 0.0):
                     if count == len(stations):
-                        stations, parents, ways = widened(stations), widened(parents), widened(ways)
+                        stations, parents, ways = double_length(stations), double_length(parents), double_length(ways)
                     stations[count], parents[count], ways[count] = target, record, way
                     latest[target] = count
                     count += 1

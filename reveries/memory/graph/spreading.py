@@ -10,9 +10,9 @@ from typing import cast
 
 import numpy as np
 
+from reveries.index.arrays import Int64
 from reveries.memory.graph.arena import LinkArena
 from reveries.memory.graph.facts import Moment, NodeFacts
-from reveries.memory.graph.loops import Int64
 from reveries.memory.graph.spread_loops import LEAST_TIME, MOST_TIME, SAME_TIME, year_day
 
 SWEEP_SHARE = 1 / 8

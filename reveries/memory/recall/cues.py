@@ -4,6 +4,7 @@ English; a cue in another language simply asks for nothing in particular. Pure."
 import re
 from dataclasses import dataclass
 
+from reveries.index.terms import terms_of
 from reveries.memory.recall.time_expressions import TimeSpan, time_spans
 
 _TIME = re.compile(
@@ -78,3 +79,35 @@ def read_cue(text: str, now: float) -> Cue:
 def _is_in_the_present(text: str) -> bool:
     """ "What did I say my rent is?" is, "How many cats did we have?" is not."""
     return bool(_PRESENT.search(text) or (_PRESENT_HELPER.search(text) and not _PAST_HELPER.search(text)))
+
+
+_ASKING = frozenset(
+    [
+        "ask",
+        "bring",
+        "brought",
+        "chat",
+        "conversation",
+        "discuss",
+        "discussion",
+        "list",
+        "mention",
+        "order",
+        "recal",
+        "recall",
+        "remember",
+        "summari",
+        "summariz",
+        "talk",
+        "tell",
+        "told",
+    ]
+)
+"""Stems."""
+
+
+def cue_terms(text: str) -> list[str]:
+    """`terms_of` a cue, without the words by which one asks a memory ("what did I mention in our conversations, in
+    order"): they name no subject. All of them when nothing else is there."""
+    terms = terms_of(text)
+    return [term for term in terms if term not in _ASKING] or terms

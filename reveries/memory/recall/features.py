@@ -12,17 +12,13 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from reveries.memory.recall.cues import Cue
-from reveries.memory.recall.names import mentioned, name_words
+from reveries.index.word_scores import Floats, Neighbours, Rows, WordScores, saturate_counts
+from reveries.memory.recall.cues import Cue, cue_terms
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
-from reveries.memory.recall.tallying import Floats, Neighbours, Rows, WordScores, saturated
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.recall.words import cue_terms
+from reveries.memory.text.names import find_mentions, name_words
 
 _Value = TypeVar("_Value", np.float32, np.bool_)
-
-_NOISE = 1e-5
-"""A spread of cosines below this is what float32 makes of equal ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +34,6 @@ class TurnEvidence:
     fused: Floats = field(repr=False)
     """The first guess, which chooses the candidates."""
     best_coverage: float
-
-
-def z_scores(values: Floats, live: NDArray[np.bool_]) -> Floats:
-    """How many standard deviations above the mean of the live rows."""
-    chosen = values if live.all() else values[live]
-    middle: np.float32 = chosen.mean() if len(chosen) else np.float32(0.0)
-    centred: Floats = chosen - middle
-    spread = float(np.sqrt((centred * centred).mean())) if len(chosen) else 0.0
-    above: Floats = centred if chosen is values else values - middle
-    scaled: Floats = above / np.float32(spread if spread > _NOISE else 1.0)
-    return scaled
 
 
 def features_of(
@@ -97,7 +82,7 @@ def _match_columns(index: TurnIndex, evidence: TurnEvidence, rows: Rows) -> dict
         "window_meaning": evidence.wide_meaning_z[rows],
         "coverage": evidence.words.coverage[rows],
         "window_coverage": evidence.words.window_coverage[rows],
-        "words_of_best": evidence.words.turn[rows] / np.float32(max(1e-6, float(evidence.words.turn.max()))),
+        "words_of_best": evidence.words.row[rows] / np.float32(max(1e-6, float(evidence.words.row.max()))),
         "cosine": evidence.cosines[rows],
     }
 
@@ -214,8 +199,8 @@ def _brought(index: TurnIndex, cue: Cue, replies: Rows, asked: Rows) -> Floats:
     counts = _term_counts(index, replies, numbers)
     answers = np.flatnonzero(asked < index.size)
     counts[answers] *= _term_counts(index, asked[answers], numbers) == 0.0
-    norms = index.standing.norms.turn[replies][:, None]
-    share: Floats = (saturated(counts, norms) @ weights / weights.sum()).astype(np.float32)
+    norms = index.standing.norms.row[replies][:, None]
+    share: Floats = (saturate_counts(counts, norms) @ weights / weights.sum()).astype(np.float32)
     return share
 
 
@@ -233,7 +218,7 @@ def _name_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
     """Whether a turn is about something that the cue names."""
     about = np.zeros(len(rows), dtype=np.float32)
     exact: dict[int, float] = {}
-    for key in mentioned(cue.text, index.about, index.openers):
+    for key in find_mentions(cue.text, index.about, index.openers):
         if key in index.speaker_words:
             continue
         for row in index.about[key]:

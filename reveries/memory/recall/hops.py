@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reveries.memory.recall.names import mentioned
-from reveries.memory.recall.tallying import Floats, Rows
+from reveries.index.terms import terms_of
+from reveries.index.word_scores import Floats, Rows
+from reveries.memory.recall.cues import cue_terms
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.recall.words import cue_terms, terms_of
+from reveries.memory.text.names import find_mentions
 
 SEEDS = 6
 """So many of the best turns are read for names."""
@@ -49,7 +50,7 @@ def leads_from(index: TurnIndex, source: int) -> list[Lead]:
     """The leads from a row, in order."""
     found: list[Lead] = []
     text = index.turn(source).text[:_SEARCHED_CHARS]
-    for name in dict.fromkeys(mentioned(text, index.about, index.openers)):
+    for name in dict.fromkeys(find_mentions(text, index.about, index.openers)):
         targets = [row for row in index.about[name] if row != source]
         if targets and len(targets) <= CROWD and name not in index.speaker_words:
             found += [Lead(source, row, name, len(targets) ** -0.5) for row in targets]

@@ -8,10 +8,11 @@ claim more than one thing: it ranks under what replaced one of them unless the c
 from collections.abc import Sequence
 from dataclasses import replace
 
+from reveries.index.terms import terms_of
+from reveries.memory.claims import Claim, same_value
+from reveries.memory.graph.claim_index import ClaimIndex
 from reveries.memory.model import RankedTurn, RankingReason, Recall, RecalledEpisode, Replacement
-from reveries.memory.recall.words import cue_terms, terms_of
-from reveries.memory.sleep.claim_index import ClaimIndex
-from reveries.memory.sleep.claims import Claim, same_value
+from reveries.memory.recall.cues import cue_terms
 
 REPLACES, REPLACED = "replaces", "replaced"
 """The names of the reasons."""
@@ -19,7 +20,7 @@ _AHEAD = 0.01
 _LONGEST_CHAIN = 20
 
 
-def outranked_last(recall: Recall, index: ClaimIndex) -> Recall:
+def rank_outranked_last(recall: Recall, index: ClaimIndex) -> Recall:
     """`recall` with every superseded turn, and the episode that surfaced by it, under what replaced it."""
     if not index.conflicts:
         return recall

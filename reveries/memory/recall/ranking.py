@@ -14,10 +14,12 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from reveries.index.fusion import fuse, meaning_weight, rank_highest, select_highest, z_scores
+from reveries.index.word_scores import Floats, Neighbours, Rows
 from reveries.llm.base import Vector
 from reveries.memory.model import RankedTurn, RankingReason
-from reveries.memory.recall.cues import Cue, read_cue
-from reveries.memory.recall.features import TurnEvidence, features_of, is_alone, z_scores
+from reveries.memory.recall.cues import Cue, cue_terms, read_cue
+from reveries.memory.recall.features import TurnEvidence, features_of, is_alone
 from reveries.memory.recall.hops import (
     HOP_WEIGHTS,
     SEEDS,
@@ -28,57 +30,13 @@ from reveries.memory.recall.hops import (
     trust_in,
     trusted_leads,
 )
-from reveries.memory.recall.names import mentioned
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
-from reveries.memory.recall.tallying import Floats, Neighbours, Rows
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.recall.updates import news_of
-from reveries.memory.recall.words import cue_terms
-
-_BLOCK = 64
-_WORTH_BLOCKS = 64
-"""So many blocks a wanted value at least, or all values are looked at."""
-
-
-def kth_highest(values: Floats, count: int) -> np.float32:
-    """The `count`-th highest of `values`, of which there are at least so many."""
-    reaching = values[_rows_reaching(values, count)]
-    least: np.float32 = np.partition(reaching, len(reaching) - count)[len(reaching) - count]
-    return least
-
-
-def highest(values: Floats, count: int) -> Rows:
-    """The places of the `count` highest, in no order; which of equal ones is undecided."""
-    if len(values) <= count:
-        return np.arange(len(values))
-    rows = _rows_reaching(values, count)
-    best = np.argpartition(-values[rows], count - 1)[:count]
-    chosen: Rows = rows[best]
-    return chosen
-
-
-def best_first(values: Floats, count: int) -> list[int]:
-    """The places of the `count` highest, best first; of equal ones the first goes first."""
-    rows = np.arange(len(values))
-    if len(values) > count:
-        rows = np.flatnonzero(values >= kth_highest(values, count))
-    ordered: list[int] = rows[np.argsort(-values[rows], kind="stable")][:count].tolist()
-    return ordered
-
-
-def _rows_reaching(values: Floats, count: int) -> Rows:
-    """The places of all values that can be among the `count` highest."""
-    blocks = len(values) // _BLOCK
-    if blocks < _WORTH_BLOCKS or blocks < count:
-        return np.arange(len(values))
-    maxima = values[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
-    return np.flatnonzero(values >= np.partition(maxima, blocks - count)[blocks - count])
-
+from reveries.memory.text.names import find_mentions
 
 CANDIDATES = 300
 """So many first guesses are looked at closely."""
 _READ_FOR_NAMES = 12
-_MEANING_LEAST, _MEANING_MOST = 0.4, 0.85
 _WINDOW_SHARE_WORDS, _WINDOW_SHARE_MEANING = 0.3, 0.5
 _FROM_PREVIOUS, _FROM_NEXT = 0.2, 0.05
 _UNRELATED_COSINE = 0.15
@@ -109,7 +67,7 @@ class TurnScores:
 
     def best_rows(self, count: int) -> list[int]:
         """Rows, best first; ties go to the row that came first."""
-        rows = np.array(best_first(self.fused, count), dtype=np.int64)
+        rows = np.array(rank_highest(self.fused, count), dtype=np.int64)
         best: list[int] = rows[np.isfinite(self.fused[rows])].tolist()
         return best
 
@@ -157,7 +115,7 @@ def score_turns(
     live = index.live
     if not live.any():
         empty = np.zeros(index.size, dtype=np.float32)
-        return TurnScores(np.full(index.size, -np.inf, dtype=np.float32), empty, empty, _MEANING_MOST)
+        return TurnScores(np.full(index.size, -np.inf, dtype=np.float32), empty, empty, meaning_weight(0.0))
     evidence = gather_evidence(index, cue_text, vector)
     shown = live & ((evidence.words.window > 0.0) | (evidence.cosines >= _UNRELATED_COSINE))
     for turn_id in exclude:
@@ -165,7 +123,7 @@ def score_turns(
             shown[row] = False
     if only is not None:
         shown &= only
-    weight = _MEANING_MOST - (_MEANING_MOST - _MEANING_LEAST) * evidence.best_coverage
+    weight = meaning_weight(evidence.best_coverage)
     fused, parts = evidence.fused, None
     # The reasons were weighed beside meaning: a cue that has no vector is ranked by its words alone.
     if shown.any() and vector.any():
@@ -181,15 +139,15 @@ def gather_evidence(index: TurnIndex, cue: str, vector: Vector) -> TurnEvidence:
     live, near = index.live, index.neighbours
     words = index.words.score(cue_terms(cue), live, near, index.standing.norms)
     cosines: Floats = index.vectors @ vector
-    turn_z, window_z = z_scores(words.turn, live), z_scores(words.window, live)
+    turn_z, window_z = z_scores(words.row, live), z_scores(words.window, live)
     meaning_z = z_scores(cosines, live)
     wide_z = z_scores(_window_cosines(index, cosines, near), live)
     meaning = (1 - _WINDOW_SHARE_MEANING) * meaning_z + _WINDOW_SHARE_MEANING * wide_z
     spoken = (1 - _WINDOW_SHARE_WORDS) * turn_z + _WINDOW_SHARE_WORDS * window_z
     coverage = float(words.coverage.max())
     # Without a vector of the cue there is no meaning to go by.
-    weight = _MEANING_MOST - (_MEANING_MOST - _MEANING_LEAST) * coverage if vector.any() else 0.0
-    fused = np.where(live, weight * meaning + (1.0 - weight) * spoken, np.float32(0.0)).astype(np.float32)
+    weight = meaning_weight(coverage) if vector.any() else 0.0
+    fused = np.where(live, fuse(meaning, spoken, weight), np.float32(0.0)).astype(np.float32)
     fused = fused + _from_neighbours(fused, near)
     return TurnEvidence(words, cosines, turn_z, window_z, meaning_z, wide_z, fused, coverage)
 
@@ -200,7 +158,7 @@ class RankedCandidates:
     def __init__(self, index: TurnIndex, cue: Cue, evidence: TurnEvidence, shown: NDArray[np.bool_]) -> None:
         self._index = index
         self._cue = cue
-        self._cue_names = frozenset(mentioned(cue.text, index.about, index.openers))
+        self._cue_names = frozenset(find_mentions(cue.text, index.about, index.openers))
         self._leads: dict[int, list[Lead]] = {}
         self.rows = self._rows(evidence, shown)
         self.match = features_of(index, cue, evidence, self.rows)
@@ -235,7 +193,7 @@ class RankedCandidates:
         led = self.hops(amounts.sum(axis=1), weights.hop)
         hop_values, hop_amounts = _weigh_columns(led, weights.hop, len(self.rows))
         own, added = amounts.sum(axis=1), hop_amounts.sum(axis=1)
-        held = held_back(own, added)
+        held = hold_back(own, added)
         news = news_of(self._index, self._cue, own + added + held, self.match["coverage"], self.rows)
         last = np.stack([held, news], axis=1)
         names, whole = (*weights.match, *weights.hop, "held_back", "news"), np.hstack([amounts, hop_amounts, last])
@@ -258,9 +216,9 @@ class RankedCandidates:
 def candidates(evidence: TurnEvidence, shown: NDArray[np.bool_], count: int) -> Rows:
     """Rows worth a closer look: the best first guesses, and the best by words and by meaning alone; ascending."""
     chosen: list[Rows] = []
-    for values, share in ((evidence.fused, count), (evidence.words.turn, count // 4), (evidence.cosines, count // 4)):
+    for values, share in ((evidence.fused, count), (evidence.words.row, count // 4), (evidence.cosines, count // 4)):
         visible = np.where(shown, values, np.float32(-np.inf))
-        best = highest(visible, share)
+        best = select_highest(visible, share)
         chosen.append(best[np.isfinite(visible[best])])
     return np.unique(np.concatenate(chosen))
 
@@ -273,7 +231,7 @@ def ranked_turns(index: TurnIndex, scores: TurnScores, count: int) -> tuple[Rank
 def nearest_turns(index: TurnIndex, scores: TurnScores, count: int) -> tuple[RankedTurn, ...]:
     """The turns whose cosine with the cue is highest, of those that may be shown; none for a cue without a vector."""
     nearness = np.where(np.isfinite(scores.fused), scores.cosines, np.float32(-np.inf))
-    return _rank_rows(index, scores, [row for row in best_first(nearness, count) if nearness[row] > 0.0])
+    return _rank_rows(index, scores, [row for row in rank_highest(nearness, count) if nearness[row] > 0.0])
 
 
 def ranked_turns_of(
@@ -299,7 +257,7 @@ def _weigh_columns(columns: Mapping[str, Floats], weights: Mapping[str, float], 
     return values, (values * np.array(list(weights.values()), dtype=np.float32)).astype(np.float32)
 
 
-def held_back(own: Floats, added: Floats) -> Floats:
+def hold_back(own: Floats, added: Floats) -> Floats:
     """What is led to stands behind what is best by itself: what leads on is half of the answer, and the surer half."""
     limit = float(own.max()) - _BEHIND_BEST
     led = own + added
@@ -320,7 +278,7 @@ def _behind(guesses: Floats, parts: Parts) -> Floats:
 
 def _window_cosines(index: TurnIndex, cosines: Floats, near: Neighbours) -> Floats:
     """Cosine of the cue with the mean of a turn's window: the mean's product is the products' mean."""
-    wide: Floats = near.gathered(cosines) / index.window_lengths
+    wide: Floats = near.gather_windows(cosines) / index.window_lengths
     return wide
 
 
@@ -328,3 +286,55 @@ def _from_neighbours(fused: Floats, near: Neighbours) -> Floats:
     padded = np.append(fused, np.float32(0.0))
     share: Floats = np.float32(_FROM_PREVIOUS) * padded[near.previous] + np.float32(_FROM_NEXT) * padded[near.next]
     return share
+
+
+# --- updates ---------------------------------------------------------------------------------------------------------
+
+_COMPARED = 6
+_LIKE_FROM = 0.3
+"""Below this cosine two turns are about different things."""
+BOTH_NUMBERS, SAYS_CHANGE = 3.0, 6.0
+"""How far (log odds) a turn that is all alike may lie behind the one it renews: when both hold a number, and when it
+speaks of a change; added up. Chosen with 50 updates in sight, with weights that are gone: of those 82 % came out right
+instead of 54 %. What it comes to with the weights that ship: docs/benchmarks/recall.md."""
+LEAST_COVERAGE = 0.3
+"""Of the cue's words the later turn holds at least this share of what the earlier one does."""
+_AHEAD = 0.01
+
+
+def news_of(index: TurnIndex, cue: Cue, scores: Floats, coverage: Floats, rows: Rows) -> Floats:
+    """How much each of `rows` is to be lifted; `scores` are theirs, `coverage` how much of the cue's words they hold.
+
+    Of two turns that say nearly the same, the later one holds now. Only for a cue that asks what holds now, and only
+    among the best few: everywhere else "later is better" does harm (RECALL section 4). The later turn goes right before
+    the earlier one, which stays where it is: both are seen, the newer first.
+
+    Only the one who said something renews it, in a talk: what the mind itself repeats is no news, and a document that
+    came later does not renew another.
+    """
+    lifts = np.zeros(len(rows), dtype=np.float32)
+    if not cue.wants_value_now:
+        return lifts
+    best = np.argsort(-scores, kind="stable")[:_COMPARED]
+    best = best[~index.marks["own"][rows[best]] & (is_alone(index, rows[best]) == 0.0)]
+    if len(best) < 2:
+        return lifts
+    chosen = rows[best]
+    alike = np.clip((index.vectors[chosen] @ index.vectors[chosen].T - _LIKE_FROM) / (1.0 - _LIKE_FROM), 0.0, 1.0)
+    number, change = index.surface["number"][chosen], index.surface["change"][chosen]
+    reach = alike * (BOTH_NUMBERS * (number[:, None] & number[None, :]) + SAYS_CHANGE * change[:, None])
+    behind = scores[best][None, :] - scores[best][:, None]
+    answers = coverage[best][:, None] >= LEAST_COVERAGE * coverage[best][None, :]
+    speaker = index.marks["speaker"][chosen]
+    answers &= speaker[:, None] == speaker[None, :]
+    renews = _later(index, chosen) & (behind >= 0.0) & (reach >= behind) & answers
+    lifts[best] = np.where(renews, behind + _AHEAD, 0.0).max(axis=1)
+    return lifts
+
+
+def _later(index: TurnIndex, rows: Rows) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    """Whether one row (down) was said after another (across)."""
+    said_at = index.marks["said_at"][rows]
+    same = (said_at[:, None] == said_at[None, :]) & (rows[:, None] > rows[None, :])
+    later: np.ndarray[tuple[int, int], np.dtype[np.bool_]] = (said_at[:, None] > said_at[None, :]) | same
+    return later

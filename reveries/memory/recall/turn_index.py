@@ -1,6 +1,5 @@
 """The source turns of live episodes, in memory: their words, their vectors, who follows whom. No I/O, no waiting."""
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,16 +9,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from reveries.index.kernels import IndexKernels
+from reveries.index.vectors import Int8Rows, Int8VectorTable
+from reveries.index.word_scores import Floats, Neighbours
+from reveries.index.words import WordIndex
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn
-from reveries.memory.graph.kernels import Kernels
-from reveries.memory.lexicon import stop_words
 from reveries.memory.model import Origin, Turn
-from reveries.memory.recall.names import subjects_of
-from reveries.memory.recall.standing import Columns, StaticFeatures
-from reveries.memory.recall.stemming import without_code
-from reveries.memory.recall.surface import SURFACE, surface_of
-from reveries.memory.recall.tallying import Floats, Neighbours
+from reveries.memory.recall.turn_features import SURFACE, Columns, StaticFeatures, surface_of
 from reveries.memory.recall.turn_packing import (
     MARKS,
     SESSION_SECONDS,
@@ -32,11 +29,9 @@ from reveries.memory.recall.turn_packing import (
     unpack_turn,
     window_lengths,
 )
-from reveries.memory.recall.turn_vectors import TurnRows, TurnVectors
-from reveries.memory.recall.words import WordIndex, terms_of
+from reveries.memory.text.names import subjects_of
 
 _FIRST_CAPACITY = 256
-_OWN_CHARS = 320
 
 
 class TurnIndex:
@@ -53,7 +48,7 @@ class TurnIndex:
         """Live rows in the order in which they were said."""
         self._speakers: dict[str, int] = {}
         self._shelf: TurnShelf | None = None
-        self._vectors = TurnVectors(dimensions, _FIRST_CAPACITY)
+        self._vectors = Int8VectorTable(dimensions, _FIRST_CAPACITY)
         self._live: NDArray[np.bool_] = np.zeros(_FIRST_CAPACITY, dtype=np.bool_)
         self._previous: NDArray[np.int32] = np.full(_FIRST_CAPACITY, -1, dtype=np.int32)
         self._next: NDArray[np.int32] = np.full(_FIRST_CAPACITY, -1, dtype=np.int32)
@@ -77,7 +72,7 @@ class TurnIndex:
         return len(self._turns)
 
     @property
-    def vectors(self) -> TurnRows:
+    def vectors(self) -> Int8Rows:
         """The vectors by row: zeros where there is none."""
         return self._vectors.rows(self.size)
 
@@ -183,9 +178,9 @@ class TurnIndex:
         for turn_id in (*changes.put_away_turn_ids, *changes.unindexed_turn_ids):
             self._remove(turn_id)
 
-    def arranged(self, dimensions: int, vectors: Mapping[str, Vector]) -> tuple[TurnVectors, Floats]:
+    def arrange_vectors(self, dimensions: int, vectors: Mapping[str, Vector]) -> tuple[Int8VectorTable, Floats]:
         """`vectors`, by turn id, as the rows of this index, and the lengths of their windows. Changes nothing."""
-        table, size = TurnVectors(dimensions, len(self._live)), self.size
+        table, size = Int8VectorTable(dimensions, len(self._live)), self.size
         for turn_id, row in self._rows.items():
             if (vector := vectors.get(turn_id)) is not None:
                 table.put(row, vector)
@@ -193,13 +188,13 @@ class TurnIndex:
         lengths[:size] = window_lengths(table.rows(size), self._previous[:size], self._next[:size])
         return table, lengths
 
-    def replace_vectors(self, table: TurnVectors, lengths: Floats) -> None:
-        """Put what `arranged` made of this very index in the place of its vectors."""
+    def replace_vectors(self, table: Int8VectorTable, lengths: Floats) -> None:
+        """Put what `arrange_vectors` made of this very index in the place of its vectors."""
         self._standing = None
         table.kernels = self._vectors.kernels
         self._vectors, self._window_lengths = table, lengths
 
-    def use(self, kernels: Kernels) -> None:
+    def use(self, kernels: IndexKernels) -> None:
         """Go on with `kernels`."""
         self._vectors.kernels = self.words.kernels = kernels
 
@@ -237,16 +232,16 @@ class TurnIndex:
             self._rows_by_conversation.setdefault(names.conversations[place], []).append(rows[at])
 
     def packed(self) -> PackedTurns:
-        """`copied`, whole."""
-        return self.copied()()
+        """`begin_copy`, whole."""
+        return self.begin_copy()()
 
-    def copied(self) -> Callable[[], PackedTurns]:
+    def begin_copy(self) -> Callable[[], PackedTurns]:
         """A copy of this index as it is now: nothing done to it later is seen in the copy. Of what is not live nothing
         is left but its place. Whoever calls what comes back waits for the words to be sorted."""
         size, live = self.size, self.live.copy()
         surface = self.surface.copy()
         surface[~live] = np.zeros(1, dtype=SURFACE)
-        words = self.words.copied(live)
+        words = self.words.begin_copy(live)
         columns = partial(
             PackedTurns,
             ids=list(self._ids),
@@ -409,31 +404,3 @@ class _TurnsCopy:
         if self._shelf is None:
             raise KeyError(row)
         return self._shelf.raw(row)
-
-
-def meant(text: str, names: Iterable[str]) -> str:
-    """What of `text` is compared by meaning: not its fenced code, not the names of those who speak."""
-    prose = without_code(text)
-    return without_names(prose if prose.strip() else text, names)
-
-
-def meant_by(turn: Turn, names: Iterable[str]) -> str:
-    """What of a turn is compared by meaning. Of the mind's own long replies the beginning, which says what they answer:
-    the rest would cost four times as much to embed and is found by its words."""
-    told = meant(turn.fresh, names)
-    if turn.origin is not Origin.SELF or len(told) <= _OWN_CHARS:
-        return told
-    return told[:_OWN_CHARS].rsplit(None, 1)[0]
-
-
-def without_names(text: str, names: Iterable[str]) -> str:
-    """`text` without the names of those who speak: both sides of a comparison by meaning go without them, as a name
-    says who was there, not what was said (RECALL: the largest single gain of the dense side). Unchanged when nothing
-    much would be left."""
-    spelled = [name for name in names if name[:1].isupper() and name.casefold() not in stop_words()]
-    if not spelled:
-        return text
-    longest_first = "|".join(map(re.escape, sorted(spelled, key=len, reverse=True)))
-    pattern = re.compile(rf"\b(?:{longest_first})\b(?:['\u2019]s\b)?")
-    left = " ".join(pattern.sub(" ", text).split())
-    return left if len(terms_of(left)) >= 1 else text

@@ -9,13 +9,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from reveries.index.arrays import Float32, Int8, Int32, Int64
+from reveries.index.terms import terms_of
+from reveries.index.vectors import Int8Rows, rounded_rows
+from reveries.index.words import PackedWords, packed_words
 from reveries.llm.base import Vector, Vectors
-from reveries.memory.graph.loops import Float32, Int8, Int32, Int64
 from reveries.memory.model import Origin, Turn
-from reveries.memory.recall.names import subjects_of
-from reveries.memory.recall.surface import SURFACE, surface_of
-from reveries.memory.recall.turn_vectors import TurnRows, rounded_rows
-from reveries.memory.recall.words import PackedWords, packed_words, terms_of
+from reveries.memory.recall.turn_features import SURFACE, surface_of
+from reveries.memory.text.names import subjects_of
 
 MARKS = np.dtype(
     [
@@ -135,7 +136,7 @@ def packed_turns(
     if known is not None:
         bare = read.taken[~values[read.taken].any(axis=1)]
         values[bare], scales[bare] = known.values[read.old_of[bare]], known.scales[read.old_of[bare]]
-    rows = TurnRows.plain(values, scales)
+    rows = Int8Rows.plain(values, scales)
     return PackedTurns(
         ids=[turn.id for turn in turns],
         homes=homes,
@@ -210,7 +211,7 @@ class _Read:
                 self.about[key] = kept
 
 
-def window_lengths(rows: TurnRows, previous: Int32, following: Int32) -> Float32:
+def window_lengths(rows: Int8Rows, previous: Int32, following: Int32) -> Float32:
     """For each row the length of the sum of the vectors of its window: two before, itself, one after."""
     count = len(rows)
     lengths: Float32 = np.ones(count, dtype=np.float32)

@@ -20,15 +20,14 @@ from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
 from reveries.memory.conversations import SpeakerNames
 from reveries.memory.model import Experience, Turn
-from reveries.memory.sleep.asking import Question, allowance, note_question, open_question, question_text
-from reveries.memory.sleep.deepening import fallen_back
-from reveries.memory.sleep.home import home_of
+from reveries.memory.sleep.deep_changes import fallen_back
 from reveries.memory.sleep.linking import possible_causes
+from reveries.memory.sleep.model_answers import ExperienceDecision, Understood, decide, understand, unless_stopped
+from reveries.memory.sleep.owner_questions import Question, allowance, merge_question_text, note_question, open_question
+from reveries.memory.sleep.pass_log import begin_run, end_run, record_change, record_self_change
 from reveries.memory.sleep.questions import Asker
-from reveries.memory.sleep.runs import begin_run, end_run, record_change, record_self_change
-from reveries.memory.sleep.understanding import ExperienceDecision, Understood, decide, understand, unless_stopped
 from reveries.memory.sleep.upkeep import Upkeep
-from reveries.memory.store import MemoryStore
+from reveries.memory.store import MemoryStore, home_of
 from reveries.plaintext import one_line
 
 MAX_ATTEMPTS = 3
@@ -227,7 +226,7 @@ class DeepSleep:
                 self._store.live, home, understood, summary_vector, self._settings, now, foreign_left=foreign_left
             )
             if this.spent + made.cost > this.allowance:
-                this.question = question_text(made, this.spent, self._store.live.graph)
+                this.question = merge_question_text(made, this.spent, self._store.live.graph)
                 await note_question(transaction, Question(this.run_id, this.question, understood), now)
                 return ChangeSet()
             decision = made

@@ -10,9 +10,9 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from reveries.memory.lexicon import openers, stop_words
-from reveries.memory.sleep.extracts import sentences_of
-from reveries.memory.word_keys import word_keys
+from reveries.index.terms import stop_words, word_keys
+from reveries.memory.text.extracts import sentences_of
+from reveries.memory.text.word_lists import openers
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.,:][^\W_]+)*")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -26,7 +26,7 @@ _ENOUGH_WORDS = 12
 _ENGLISH_SHARE = 0.2
 
 
-def grounded(text: str, read: Iterable[str]) -> str:
+def keep_grounded(text: str, read: Iterable[str]) -> str:
     """The sentences of `text` whose names and numbers all stand in what was `read`; empty when none is left."""
     source = "\n".join(read)
     return " ".join(sentence for sentence in sentences_of(text) if is_grounded(sentence, source))
@@ -41,10 +41,10 @@ def is_supported(fact: str, words: str) -> bool:
 
 def is_grounded(sentence: str, source: str) -> bool:
     """Whether every name and number of `sentence` stands in `source`."""
-    return not ungrounded(sentence, source)
+    return not find_ungrounded(sentence, source)
 
 
-def ungrounded(sentence: str, source: str) -> tuple[str, ...]:
+def find_ungrounded(sentence: str, source: str) -> tuple[str, ...]:
     """The names and numbers of `sentence` that `source` does not have, as they stand there."""
     sentence, source = unicodedata.normalize("NFKC", sentence), unicodedata.normalize("NFKC", source)
     numbers = set(_numbers(source))

@@ -1,7 +1,7 @@
 """Light sleep: what has just been said, thought or imported can be recalled, with no model call (DESIGN, section 3).
 
-Embeds the turns, lets `forming` decide, writes each batch in one transaction. It can be stopped between batches and
-goes on where it was: an experience counts as slept on only together with its episode.
+Embeds the turns, lets `light_changes` decide, writes each batch in one transaction. It can be stopped between batches
+and goes on where it was: an experience counts as slept on only together with its episode.
 """
 
 import asyncio
@@ -18,12 +18,12 @@ from reveries.memory.changes import ChangeSet
 from reveries.memory.gaps import gaps_ended_between
 from reveries.memory.importing import adopt_imported
 from reveries.memory.model import Experience, Turn
-from reveries.memory.recall.turn_index import meant_by
-from reveries.memory.sleep.forming import Forming
-from reveries.memory.sleep.judging import allowed_at_once
-from reveries.memory.sleep.runs import begin_run, end_run, record_change
-from reveries.memory.sleep.segments import Piece
+from reveries.memory.sleep.claims.verification import allowed_at_once
+from reveries.memory.sleep.light_changes import Forming
+from reveries.memory.sleep.pass_log import begin_run, end_run, record_change
 from reveries.memory.store import MemoryStore
+from reveries.memory.text.indexed_text import turn_embedding_text
+from reveries.memory.text.segments import Piece
 
 Progress = Callable[[int, int], None]
 """Told how many experiences are done, and of how many."""
@@ -183,7 +183,7 @@ class LightSleep:
 
     async def _pieces(self, batch: _Batch) -> list[Piece]:
         speakers = self._store.live.turns.speakers | {turn.speaker for _, turns in batch for turn in turns}
-        texts = [meant_by(turn, speakers) for _, turns in batch for turn in turns]
+        texts = [turn_embedding_text(turn, speakers) for _, turns in batch for turn in turns]
         vectors = await self._store.embed_or_none(texts)
         vectors[[turn.is_echo for _, turns in batch for turn in turns]] = 0.0
         pieces: list[Piece] = []

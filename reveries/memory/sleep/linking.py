@@ -59,7 +59,7 @@ def temporal_links(earlier: Episode, later: Episode) -> tuple[Link, ...]:
     return both_ways([Link(earlier.id, later.id, LinkType.TEMPORAL, strength)])
 
 
-def chained(earlier: Episode, later: Episode) -> tuple[Episode, Episode]:
+def chain_episodes(earlier: Episode, later: Episode) -> tuple[Episode, Episode]:
     """Both with `before` and `after` kept up on both sides (R-74)."""
     return (
         replace(earlier, after=_with(earlier.after, later.id)),

@@ -36,10 +36,10 @@ def _is_of_one_trust(one: Episode, other: Episode) -> bool:
     return not stands(Gate.MERGE) or (one.tainted == other.tainted and one.origin == other.origin)
 
 
-def merged(target: Episode, source: Episode) -> Episode:
+def merge_episodes(target: Episode, source: Episode) -> Episode:
     """`target` with `source` taken in: quotes appended, topics and sources united, the greater salience; as sure as the
     less sure of the two, for a merge adds a judgement."""
-    exemplars = appended(target.exemplars, source.exemplars)
+    exemplars = append_exemplars(target.exemplars, source.exemplars)
     return replace(
         target,
         created_at=min(target.created_at, source.created_at),
@@ -52,28 +52,28 @@ def merged(target: Episode, source: Episode) -> Episode:
         confidence=min(target.confidence, source.confidence),
         accessibility=max(target.accessibility, source.accessibility),
         valence=(target.valence + source.valence) / 2.0,
-        topics=united(target.topics, source.topics)[:_MAX_TOPICS],
-        entities=united(target.entities, source.entities),
+        topics=unite_texts(target.topics, source.topics)[:_MAX_TOPICS],
+        entities=unite_texts(target.entities, source.entities),
         tainted=target.tainted or source.tainted,
         depth="deep",
-        experience_ids=united(target.experience_ids, source.experience_ids),
+        experience_ids=unite_texts(target.experience_ids, source.experience_ids),
         gap_seconds=target.gap_seconds if target.gap_seconds is not None else source.gap_seconds,
         gap_significance=target.gap_significance or source.gap_significance,
-        before=tuple(name for name in united(target.before, source.before) if name not in (target.id, source.id)),
-        after=tuple(name for name in united(target.after, source.after) if name not in (target.id, source.id)),
+        before=tuple(name for name in unite_texts(target.before, source.before) if name not in (target.id, source.id)),
+        after=tuple(name for name in unite_texts(target.after, source.after) if name not in (target.id, source.id)),
     )
 
 
 def merge(graph: MemoryGraph, target: Episode, source: Episode, vector: Vector) -> ChangeSet:
     """`source` goes into `target`, which gets `vector`: the links of the one that goes become the other's, and its
     neighbours in time name the other."""
-    both = merged(target, source)
+    both = merge_episodes(target, source)
     moved = [replace(link, source_id=target.id) for link in graph.links_of(source.id)]
     moved += [replace(link, target_id=target.id) for link in graph.links_into(source.id)]
     kept = tuple(_strongest(graph, link) for link in moved if link.source_id != link.target_id)
     neighbours = tuple(
         _rename_episode(neighbour, source.id, target.id)
-        for name in united(source.before, source.after)
+        for name in unite_texts(source.before, source.after)
         if name != target.id and (neighbour := graph.get(name)) is not None
     )
     return ChangeSet(
@@ -84,13 +84,13 @@ def merge(graph: MemoryGraph, target: Episode, source: Episode, vector: Vector) 
     )
 
 
-def appended(old: tuple[Exemplar, ...], new: Iterable[Exemplar]) -> tuple[Exemplar, ...]:
+def append_exemplars(old: tuple[Exemplar, ...], new: Iterable[Exemplar]) -> tuple[Exemplar, ...]:
     """`old` as it is, then what of `new` is not there yet (R-73)."""
     known = {(quoted.quote, quoted.turn_id) for quoted in old}
     return (*old, *(quoted for quoted in new if (quoted.quote, quoted.turn_id) not in known))
 
 
-def united(old: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
+def unite_texts(old: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
     """Both without repeats, in order."""
     return tuple(dict.fromkeys((*old, *new)))
 
@@ -114,6 +114,6 @@ def _strongest(graph: MemoryGraph, link: Link) -> Link:
 def _rename_episode(episode: Episode, old_id: str, new_id: str) -> Episode:
     return replace(
         episode,
-        before=united((), (new_id if name == old_id else name for name in episode.before)),
-        after=united((), (new_id if name == old_id else name for name in episode.after)),
+        before=unite_texts((), (new_id if name == old_id else name for name in episode.before)),
+        after=unite_texts((), (new_id if name == old_id else name for name in episode.after)),
     )

@@ -20,16 +20,15 @@ from reveries.memory.conversations import SpeakerNames
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Experience, SelfModel
-from reveries.memory.sleep.asking import allowance
 from reveries.memory.sleep.consolidation import MAX_ATTEMPTS
-from reveries.memory.sleep.home import home_of
 from reveries.memory.sleep.linking import nearest_episodes, possible_causes
+from reveries.memory.sleep.model_answers import decide, understand, unless_stopped
+from reveries.memory.sleep.owner_questions import allowance
+from reveries.memory.sleep.pass_log import ChangeDiff, diff_of
+from reveries.memory.sleep.pass_records import record_of
 from reveries.memory.sleep.questions import Asker
-from reveries.memory.sleep.records import recorded
-from reveries.memory.sleep.run_log import ChangeDiff, diff_of
-from reveries.memory.sleep.understanding import decide, understand, unless_stopped
 from reveries.memory.sleep.upkeep import Upkeep
-from reveries.memory.store import MemoryStore
+from reveries.memory.store import MemoryStore, home_of
 from reveries.plaintext import one_line
 
 _NEAR_COUNT = 24
@@ -158,7 +157,7 @@ class Sketch:
 
     def would_do(self, experience_id: str, changes: ChangeSet, line: str) -> ChangeDiff:
         """Do it here, and tell what it is."""
-        diff = diff_of(experience_id, line, recorded(changes, self.graph.before(changes)))
+        diff = diff_of(experience_id, line, record_of(changes, self.graph.before(changes)))
         self.graph.apply(changes)
         if changes.self_model is not None:
             self.self_model = changes.self_model.after

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import msgspec
 
 from reveries.gates import Gate, stands
+from reveries.index.terms import terms_of
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.memory.model import Episode, Exemplar, SelfModel, Turn
-from reveries.memory.recall.words import terms_of
-from reveries.memory.sleep.extracts import exemplar, sentences_of, summary_of
-from reveries.memory.sleep.grounding import grounded, is_supported
+from reveries.memory.sleep.grounding import is_supported, keep_grounded
+from reveries.memory.text.extracts import exemplar, sentences_of, summary_of
 from reveries.prompts import prompt
 
 _MAX_QUOTABLE = 24
@@ -101,10 +101,12 @@ def deep_question(asker: Asker, turns: Sequence[Turn], earlier: Sequence[Episode
     """R-109 and R-110 about one experience, and which of the `earlier` episodes led to it. The rules come first and
     stay the same from call to call."""
     rules = prompt("deep_sleep", mind=asker.mind, owner=asker.owner, self_model=told_self_model(asker.model))
-    told = fenced(turns_text(turns, (asker.owner, asker.mind)))
+    told = fence_text(turns_text(turns, (asker.owner, asker.mind)))
     if earlier:
-        before = [f"{name}: {tidy(one.summary, _EARLIER_CHARS)}" for name, one in zip(NAMES, earlier, strict=False)]
-        told = "Earlier:\n" + fenced("\n".join(before)) + "\nWhat happened:\n" + told
+        before = [
+            f"{name}: {tidy_line(one.summary, _EARLIER_CHARS)}" for name, one in zip(NAMES, earlier, strict=False)
+        ]
+        told = "Earlier:\n" + fence_text("\n".join(before)) + "\nWhat happened:\n" + told
     return Prompt(
         role=Role.CONSOLIDATION,
         messages=(ChatMessage("system", rules), ChatMessage("user", told)),
@@ -119,7 +121,7 @@ def self_question(asker: Asker, words: str) -> Prompt:
     rules = prompt("self_model", mind=asker.mind, owner=asker.owner, self_model=told_self_model(asker.model))
     return Prompt(
         role=Role.CONSOLIDATION,
-        messages=(ChatMessage("system", rules), ChatMessage("user", fenced(words[:_MAX_CONTENT_CHARS]))),
+        messages=(ChatMessage("system", rules), ChatMessage("user", fence_text(words[:_MAX_CONTENT_CHARS]))),
         max_tokens=_ANSWER_TOKENS,
         temperature=_CALM,
         schema=_SELF_SCHEMA,
@@ -161,19 +163,19 @@ def abstraction_of(
     confidence (R-72), and with them sentences whose names or numbers stand nowhere in what the model read. Where none
     is left, the text's own most telling sentences serve. `asker`: whose names and self-model it was told."""
     told = [*read_by(asker), *(f"{turn.speaker}: {turn.text}" for turn in turns), *(one.summary for one in earlier)]
-    summary = tidy(grounded(answer.summary, told), 500) or summary_of(turns)
+    summary = tidy_line(keep_grounded(answer.summary, told), 500) or summary_of(turns)
     kept = [found for quoted in answer.exemplars if (found := _verbatim(quoted, turns)) is not None]
     asked = len(answer.exemplars)
     confidence = 0.8 * (len(kept) / asked if asked else 0.5)
     salience = answer.salience if answer.salience == answer.salience else 0.0
     return Abstraction(
         summary=summary,
-        topics=tuple(dict.fromkeys(t for topic in answer.topics if (t := tidy(topic, 40).casefold())))[:5],
+        topics=tuple(dict.fromkeys(t for topic in answer.topics if (t := tidy_line(topic, 40).casefold())))[:5],
         exemplars=tuple(kept),
-        patterns=tuple(p for pattern in answer.patterns if (p := tidy(grounded(pattern, told), 120)))[:2],
+        patterns=tuple(p for pattern in answer.patterns if (p := tidy_line(keep_grounded(pattern, told), 120)))[:2],
         salience=round(max(0.0, min(1.0, salience)), 3),
         confidence=round(0.2 + confidence, 3),
-        reasoning=tidy(grounded(answer.reasoning, told), 300),
+        reasoning=tidy_line(keep_grounded(answer.reasoning, told), 300),
         facts=tuple(answer.facts[:2]),
         cause_id={name: one.id for name, one in zip(NAMES, earlier, strict=False)}.get(answer.led_by.strip(), ""),
         is_foreign=any(turn.tainted or turn.origin.is_tainted for turn in turns) or any(e.tainted for e in earlier),
@@ -188,14 +190,14 @@ def about_self_of(answer: SelfAnswer, words: str, asker: Asker) -> SelfAnswer:
     facts = [fact for fact in answer.owner_facts if is_supported(name.sub("", fact), words)]
 
     def every(texts: Iterable[str]) -> list[str]:
-        return [kept for text in texts if (kept := grounded(text, told))]
+        return [kept for text in texts if (kept := keep_grounded(text, told))]
 
     return SelfAnswer(
         owner_facts=every(facts),
-        communication_style=grounded(answer.communication_style, told),
+        communication_style=keep_grounded(answer.communication_style, told),
         unresolved_threads=every(answer.unresolved_threads),
-        current_focus=grounded(answer.current_focus, told),
-        narrative=grounded(answer.narrative, told),
+        current_focus=keep_grounded(answer.current_focus, told),
+        narrative=keep_grounded(answer.narrative, told),
     )
 
 
@@ -208,7 +210,7 @@ def _verbatim(quoted: QuoteAnswer, turns: Sequence[Turn]) -> Exemplar | None:
     quote = quoted.quote.strip()
     for turn in turns:
         if quote and quote in turn.fresh:
-            return exemplar(quote, turn, tidy(quoted.significance, 120))
+            return exemplar(quote, turn, tidy_line(quoted.significance, 120))
     return None
 
 
@@ -239,12 +241,12 @@ def told_self_model(model: SelfModel) -> str:
     return "\n".join(lines) or "Nothing yet."
 
 
-def fenced(text: str) -> str:
+def fence_text(text: str) -> str:
     """Text that is material, between lines that it cannot close by itself."""
     return "=====\n" + text.replace("=====", "= = =") + "\n====="
 
 
-def tidy(text: str, limit: int) -> str:
+def tidy_line(text: str, limit: int) -> str:
     """One line, cut to `limit`. A tail in another script than the text began in is cut off: small models slip into one
     when their answer is cut."""
     line = " ".join(text.split())

@@ -14,12 +14,9 @@ from reveries.config import MemorySettings
 from reveries.db.database import Transaction
 from reveries.memory.changes import ChangeSet, Dormancy, Fading
 from reveries.memory.model import Episode
-from reveries.memory.pins import pinned_ids
-from reveries.memory.sleep.decay import FADED_BELOW, fade
-from reveries.memory.sleep.dormancy import FADED, falling_dormant
-from reveries.memory.sleep.run_log import ChangeDiff, EpisodeDiff, dormant_diff
-from reveries.memory.sleep.runs import record_change
-from reveries.memory.store import MemoryStore
+from reveries.memory.sleep.decay import FADED, FADED_BELOW, fade_episodes, select_dormant_episodes
+from reveries.memory.sleep.pass_log import ChangeDiff, EpisodeDiff, dormant_diff, record_change
+from reveries.memory.store import MemoryStore, pinned_ids
 
 _KEEP_SALIENCE = 0.9
 """Raw experiences at least this salient are never put away (RA-14)."""
@@ -70,7 +67,7 @@ class Upkeep:
             await asyncio.sleep(0)
             words += len(self._worn_turns(some, past, pinned))
         live_count = len(self.store.live.graph)
-        leaving = await asyncio.to_thread(falling_dormant, candidates, live_count, self.now, self.settings)
+        leaving = await asyncio.to_thread(select_dormant_episodes, candidates, live_count, self.now, self.settings)
         if self.stop is not None and self.stop.is_set():
             return ()
         summaries = {one.id: one.summary for one in candidates}
@@ -132,7 +129,7 @@ class Upkeep:
             candidates += [found for name in some if (found := self._live(name, pinned)) is not None]
         if self.stop is not None and self.stop.is_set():
             return ()
-        leaving = await asyncio.to_thread(falling_dormant, candidates, len(graph), self.now, self.settings)
+        leaving = await asyncio.to_thread(select_dormant_episodes, candidates, len(graph), self.now, self.settings)
         done: list[Dormancy] = []
         for batch in self._batches(leaving, _DORMANT_AT_ONCE):
 
@@ -177,7 +174,7 @@ class Upkeep:
 
     def _fade_episodes(self, episodes: Sequence[Episode]) -> tuple[Fading, ...]:
         half_life_days, floor = self.settings.decay_half_life_days, self.settings.minimum_salience
-        return fade(episodes, self.now, half_life_days, floor).fadings
+        return fade_episodes(episodes, self.now, half_life_days, floor).fadings
 
     def _live(self, name: str, pinned: AbstractSet[str]) -> Episode | None:
         """The live episode called so, unless it is pinned: time does nothing to that."""

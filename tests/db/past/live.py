@@ -53,17 +53,17 @@ async def live(memory: Memory, clock: HandClock) -> None:
     """Four days: talk, thoughts, something brought in, sleep of both depths, and something left for the next sleep."""
     for exchanges in TALKS:
         conversation = await talk(memory, *exchanges)
-        await memory.rest_conversation(conversation)
+        await memory.conversations.rest_conversation(conversation)
         await memory.light_sleep()
         await clock.advance(DAY)
     now = clock.now()
     for place, text in enumerate(THOUGHTS):
-        await memory.record_thought(
+        await memory.conversations.record_thought(
             Thought(f"thought{place}", now - 60, now, "association", "settled", text, 30, "scripted/model")
         )
     source = [PastTurn(NOW - 30 * DAY + place, "Ana", text) for place, text in enumerate(LETTERS)]
     await memory.import_turns("letters", source)
-    await memory.record_external("The invoice of the boatyard: 1,200 euro.", Origin.DOCUMENT)
+    await memory.conversations.record_external("The invoice of the boatyard: 1,200 euro.", Origin.DOCUMENT)
     await memory.light_sleep()
     answers = ScriptedModel(otherwise=_understood)
     await memory.deep_sleep(answers, limit=4)

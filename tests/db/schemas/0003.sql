@@ -124,7 +124,7 @@ CREATE TABLE embedding_space (
 ) STRICT;
 
 -- A random value, another one after every change to what the live memory is made of, whoever makes it: a snapshot
--- that holds another value is stale (memory/graph/snapshot.py). No counter: an old backup could count up to the same.
+-- that holds another value is stale (memory/snapshot_file.py). No counter: an old backup could count up to the same.
 CREATE TABLE graph_stamp (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     value BLOB NOT NULL

@@ -18,7 +18,7 @@ from reveries.memory.importing import PastTurn
 from reveries.memory.model import Origin
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, answering, deep_answer, open_memory, talk
-from tests.memory.recall.test_deep_recall import a_year_passes
+from tests.memory.test_deep_recall import a_year_passes
 
 WORD: Final = "zqvorblax7741"
 """What is planted. One word, and one token of the word index."""
@@ -222,7 +222,7 @@ NO_WORDS: Final = {
             "circuit_breaker_events.response_taken",  # monologue/cool_down.py
             "tripwire_events.indicator",  # safety/tripwire.py
             "tripwire_events.monologue_state",  # why the thought ended
-            "consolidation_runs.trigger",  # memory/sleep/runs.py and who calls it
+            "consolidation_runs.trigger",  # memory/sleep/pass_log.py and who calls it
             "consolidation_runs.outcome",
             "usage_ledger.role",  # llm/base.py
             "usage_ledger.price_version",  # of prices.toml
@@ -231,7 +231,7 @@ NO_WORDS: Final = {
             "provider_circuits.last_fault",  # errors.py
             "schedule.job",  # daemon/app.py
             "schedule.last_outcome",  # what a job counted, or the class of its error
-            "dormancy_log.reason",  # memory/sleep/dormancy.py, memory/forgetting
+            "dormancy_log.reason",  # memory/sleep/decay.py, memory/forgetting
         ),
         _CODE,
     ),
@@ -292,12 +292,14 @@ async def live(folder: Path) -> None:
         await a_year_passes(memory, clock)
         conversation = await talk(memory, (f"My boss is called {SAID}, I think.", "Oh."), ("I live in Porto.", "Oh?"))
         await memory.light_sleep()
-        await memory.rest_conversation(conversation)
+        await memory.conversations.rest_conversation(conversation)
         await clock.advance(3 * 86_400)
         await talk(memory, (f"The {SAID} is blue.", f"So the {SAID} is."))
         text = f"A thought about the {SAID}, and about what it may mean."
-        await memory.record_thought(Thought("thought1", clock.now(), clock.now(), "timer", "settled", text, 5, "m"))
-        await memory.record_external(f"From outside comes the word {SAID}.", Origin.SYSTEM)
+        await memory.conversations.record_thought(
+            Thought("thought1", clock.now(), clock.now(), "timer", "settled", text, 5, "m")
+        )
+        await memory.conversations.record_external(f"From outside comes the word {SAID}.", Origin.SYSTEM)
         await memory.light_sleep()
         learnt: dict[str, object] = {"owner_facts": [f"Ana knows {SAID}."], "narrative": f"I know of {SAID}."}
         deep = deep_answer(0.9, patterns=[f"Speaks of {SAID}."])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reveries.memory.forgetting.deciding import BY_WORDS, Selection
+from reveries.memory.forgetting.selection import BY_WORDS, Selection
 from tests.fakes.clock import HandClock
 from tests.memory.forgetting.everywhere import (
     NO_WORDS,

@@ -17,9 +17,16 @@ from reveries.db.driver import dbapi
 from reveries.db.reading import DatabaseSnapshot
 from reveries.errors import NotFoundError, UndoError, UsageError
 from reveries.memory.conversations import Thought
-from reveries.memory.forgetting.deciding import BY_ID, BY_NAME, BY_TIME, BY_WORDS, ForgetDecision, Selection
 from reveries.memory.forgetting.forgetting import ForgetReport
-from reveries.memory.forgetting.gathering import quoted
+from reveries.memory.forgetting.selection import (
+    BY_ID,
+    BY_NAME,
+    BY_TIME,
+    BY_WORDS,
+    ForgetDecision,
+    Selection,
+    json_strings,
+)
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
 from tests.fakes.clock import HandClock
@@ -53,9 +60,9 @@ async def spread(memory: Memory, clock: HandClock) -> None:
     thought = Thought(
         "thought1", clock.now(), clock.now(), "timer", "settled", "A safe needs such words.", 5, "m", (about,)
     )
-    await memory.record_thought(thought)
+    await memory.conversations.record_thought(thought)
     await memory.light_sleep()
-    await memory.self_hand.edit("current_focus", f"keeping {SECRET} safe")
+    await memory.self_edits.edit("current_focus", f"keeping {SECRET} safe")
     await talk(memory, ("What was that?", f"You said {SECRET}."))
     await memory.light_sleep()
     await memory.save_snapshot()
@@ -70,7 +77,7 @@ def test_every_id_in_a_record_is_found_whatever_is_said_around_it(
     ahead: list[str], behind: list[str], log: str
 ) -> None:
     record = msgspec.json.encode({"quotes": ahead, "id": "the id", "more": behind, "of": {"another": "id"}}).decode()
-    assert {"the id", "another", "id", "of"} <= set(quoted(f"{record} {log}"))
+    assert {"the id", "another", "id", "of"} <= set(json_strings(f"{record} {log}"))
 
 
 DEEDS = st.lists(
@@ -236,7 +243,7 @@ async def test_a_statement_that_only_erased_memories_show_goes_with_them(tmp_pat
         await memory.forgetting.erase(Selection(BY_ID, one.id))
         assert "colours" not in str(memory.self_model)
         assert "paint" not in str(memory.self_model)
-        entries, _ = await memory.self_hand.history(10)
+        entries, _ = await memory.self_edits.history(10)
         assert "colours" not in str(entries)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reveries.memory.forgetting.needles import QUOTE_WORDS, Needle, Sieve, quotes_of, runs
+from reveries.memory.forgetting.needles import QUOTE_WORDS, Needle, Sieve, quotes_of, word_runs
 
 _CHARS = "aAiIkKsSßẞſKİıéÉe\u0301öÖoо́ςΣσ'\"’ \\nrt-_7#.\n"
 _words = st.text(_CHARS, min_size=1, max_size=12)
@@ -15,7 +15,7 @@ _words = st.text(_CHARS, min_size=1, max_size=12)
 def closely(needle: Needle, text: str) -> bool:
     """What the needle says without its sieve."""
     found = needle.pattern is not None and needle.pattern.search(text) is not None
-    return found or not needle.quotes.isdisjoint(runs(text, QUOTE_WORDS))
+    return found or not needle.quotes.isdisjoint(word_runs(text, QUOTE_WORDS))
 
 
 @pytest.mark.requirement("F10")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.memory.forgetting.plan import Chosen, ForgetPlan, Relations, cascade
-from reveries.memory.forgetting.tombstones import Erasure, asked, tombstones_for
+from reveries.memory.forgetting.tombstones import Erasure, merge_tombstones, tombstones_for
 
 NAMES = [f"x{number}" for number in range(6)]
 
@@ -134,7 +134,7 @@ def test_nothing_chosen_is_nothing_gone(mind: Relations) -> None:
 def test_of_all_erasures_together_an_id_is_asked_for_as_an_id_and_a_text_as_a_text() -> None:
     key = b"k" * 16
     stones = tombstones_for(key, ["the-id"], ["The pear tree fell."], set())
-    whole = asked([Erasure("e", 0.0, "id", key, {}, stones)])
+    whole = merge_tombstones([Erasure("e", 0.0, "id", key, {}, stones)])
     assert whole is not None
     assert whole.has_id("the-id")
     assert not whole.has_id("another")

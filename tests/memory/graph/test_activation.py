@@ -17,7 +17,7 @@ from reveries.memory.graph.activation import (
     spread,
     temporal_relevance,
 )
-from reveries.memory.graph.kernels import Kernels, interpreted
+from reveries.memory.graph.kernels import Kernels, interpreted_kernels
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Link, LinkType, RecalledEpisode
 from tests.memory.kit import NOW, axis, context, episode, settings
@@ -25,7 +25,7 @@ from tests.memory.kit import NOW, axis, context, episode, settings
 DAY = 86_400.0
 
 
-LOOPS = (interpreted(), Kernels(lambda loop, _: loop, are_compiled=True))
+LOOPS = (interpreted_kernels(), Kernels(lambda loop, _: loop, are_compiled=True))
 """What serves until the loops are compiled, and the loops that are, as they stand."""
 
 

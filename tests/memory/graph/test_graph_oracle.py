@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reveries.memory.changes import ChangeSet, Fading, Retirement, Touch
 from reveries.memory.graph.activation import Seed, activate, nearest_seeds, spread
-from reveries.memory.graph.kernels import Kernels, compiled, interpreted
+from reveries.memory.graph.kernels import Kernels, compile_kernels, interpreted_kernels
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Link, LinkType
 from tests.memory.graph.oracle import PlainGraph, plain_activate, plain_spread, strength_of_way
@@ -26,12 +26,12 @@ KINDS = list(LinkType)
 
 @pytest.fixture(scope="module")
 def machine_code() -> Kernels:
-    return compiled()
+    return compile_kernels()
 
 
 @pytest.fixture(params=["as they stand", "compiled"], scope="module")
 def kernels(request: pytest.FixtureRequest, machine_code: Kernels) -> Kernels:
-    return machine_code if request.param == "compiled" else interpreted()
+    return machine_code if request.param == "compiled" else interpreted_kernels()
 
 
 class Life:
@@ -246,7 +246,7 @@ def recency(life: Life, name: str) -> float:
 
 
 def test_both_kinds_of_loop_can_take_over_in_the_middle_of_a_life(machine_code: Kernels) -> None:
-    life = lived(5, interpreted(), 20)
+    life = lived(5, interpreted_kernels(), 20)
     life.graph.use(machine_code)
     for _ in range(20):
         life.step()
@@ -255,7 +255,7 @@ def test_both_kinds_of_loop_can_take_over_in_the_middle_of_a_life(machine_code: 
     }
     start = {0: 1.0}
     swift = spread(life.graph, start, 3, 0.5)
-    life.graph.use(interpreted())
+    life.graph.use(interpreted_kernels())
     plain = spread(life.graph, start, 3, 0.5)
     assert swift.edges_touched == plain.edges_touched
     assert swift.energies == pytest.approx(plain.energies)

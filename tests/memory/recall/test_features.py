@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reveries.index.fusion import z_scores
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.recall.cues import read_cue
-from reveries.memory.recall.features import features_of, z_scores
+from reveries.memory.recall.features import features_of
 from reveries.memory.recall.ranking import (
     CANDIDATES,
     WEIGHTS,

@@ -7,9 +7,8 @@ from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.model import Origin
 from reveries.memory.recall.cues import read_cue
 from reveries.memory.recall.hops import CROWD, bridge_columns, leads_from, rows_named, trust_in, trusted_leads
-from reveries.memory.recall.ranking import held_back, score_turns
+from reveries.memory.recall.ranking import hold_back, news_of, score_turns
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.recall.updates import news_of
 from tests.memory.kit import NOW, WordEmbedder, turn
 
 DAY = 86_400.0
@@ -120,7 +119,7 @@ async def test_a_crowd_is_not_named_by_a_cue() -> None:
 
 def test_what_is_held_behind_the_best_keeps_its_order() -> None:
     own, added = np.array([10.0, 1.0, 1.0, 2.0], np.float32), np.array([0.0, 12.0, 20.0, 0.5], np.float32)
-    final = own + added + held_back(own, added)
+    final = own + added + hold_back(own, added)
     assert np.argsort(-final).tolist() == [0, 2, 1, 3]
     assert final[2] - final[1] > 1e-4
     assert final[3] == 2.5

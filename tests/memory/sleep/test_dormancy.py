@@ -14,7 +14,7 @@ from reveries.memory.changes import ChangeSet, Dormancy
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode
-from reveries.memory.sleep.dormancy import falling_dormant, is_spent
+from reveries.memory.sleep.decay import is_spent, select_dormant_episodes
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, episode, memory_settings, open_memory, talk
 from tests.memory.test_memory import SAYINGS, picture, recalled
@@ -55,7 +55,7 @@ def test_above_the_limit_the_least_reachable_go_and_no_more_than_need_be(
     episodes: Sequence[Episode], limit: int
 ) -> None:
     settings = memory_settings(live_episodes=limit, ask_above_share=1.0)
-    gone = {entry.episode_id: entry.reason for entry in falling_dormant(episodes, len(episodes), NOW, settings)}
+    gone = {entry.episode_id: entry.reason for entry in select_dormant_episodes(episodes, len(episodes), NOW, settings)}
     spent = {one.id for one in episodes if is_spent(one, NOW, settings)}
     staying = [one for one in episodes if one.id not in gone]
     assert spent <= gone.keys()
@@ -77,8 +77,8 @@ def test_looking_at_the_least_reachable_alone_comes_to_the_same_as_looking_at_al
     worn_out = graph.less_accessible(settings.dormant_accessibility + 1e-6)
     names = {*worn_out, *graph.least_reachable(excess + len(worn_out))}
     some = [one for one in held if one.id in names]
-    few = falling_dormant(some, len(held), NOW, settings)
-    assert sorted(few, key=str) == sorted(falling_dormant(held, len(held), NOW, settings), key=str)
+    few = select_dormant_episodes(some, len(held), NOW, settings)
+    assert sorted(few, key=str) == sorted(select_dormant_episodes(held, len(held), NOW, settings), key=str)
 
 
 async def live(memory: Memory) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.memory.sleep.grounding import grounded, is_supported, ungrounded
+from reveries.memory.sleep.grounding import find_ungrounded, is_supported, keep_grounded
 
 TALK = "Ana: My brother Paul comes on Saturday at 7. He paid 1,200 euros for the boat.\nReverie: That is a lot."
 GERMAN = "Ana: Mein Bruder Paul kommt am Samstag um 7. Er hat 1.200 Euro für das Boot bezahlt, sagte die Mutter."
@@ -25,7 +25,7 @@ GERMAN = "Ana: Mein Bruder Paul kommt am Samstag um 7. Er hat 1.200 Euro für da
     ],
 )
 def test_a_name_or_number_that_nobody_said_is_found(sentence: str, invented: tuple[str, ...]) -> None:
-    assert ungrounded(sentence, TALK) == invented
+    assert find_ungrounded(sentence, TALK) == invented
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_name_or_number_that_nobody_said_is_found(sentence: str, invented: tup
     ],
 )
 def test_where_nouns_have_capitals_only_numbers_are_looked_at(sentence: str, invented: tuple[str, ...]) -> None:
-    assert ungrounded(sentence, GERMAN) == invented
+    assert find_ungrounded(sentence, GERMAN) == invented
 
 
 @pytest.mark.parametrize(
@@ -49,18 +49,18 @@ def test_where_nouns_have_capitals_only_numbers_are_looked_at(sentence: str, inv
     ],
 )
 def test_names_are_found_in_a_language_without_a_word_list(sentence: str, invented: tuple[str, ...]) -> None:
-    assert ungrounded(sentence, "Ana: Mi hermano Pablo viene el sábado a las 7.") == invented
+    assert find_ungrounded(sentence, "Ana: Mi hermano Pablo viene el sábado a las 7.") == invented
 
 
 def test_numbers_are_the_same_in_all_digits() -> None:
-    assert ungrounded("彼は７時に来る。", "Ana: 彼は7時に来る。") == ()
-    assert ungrounded("彼は８時に来る。", "Ana: 彼は7時に来る。") == ("8",)
+    assert find_ungrounded("彼は７時に来る。", "Ana: 彼は7時に来る。") == ()
+    assert find_ungrounded("彼は８時に来る。", "Ana: 彼は7時に来る。") == ("8",)
 
 
 def test_only_the_sentence_that_invents_goes() -> None:
     written = "Ana waits for Paul. He brings his friend Oliver. They meet on Saturday at 7."
-    assert grounded(written, [TALK]) == "Ana waits for Paul. They meet on Saturday at 7."
-    assert grounded("Oliver comes at 8.", [TALK]) == ""
+    assert keep_grounded(written, [TALK]) == "Ana waits for Paul. They meet on Saturday at 7."
+    assert keep_grounded("Oliver comes at 8.", [TALK]) == ""
 
 
 def test_a_fact_that_is_made_of_other_words_than_the_owners_is_not_supported() -> None:
@@ -72,4 +72,4 @@ def test_a_fact_that_is_made_of_other_words_than_the_owners_is_not_supported() -
 
 @given(st.text(max_size=300))
 def test_what_stands_there_word_for_word_always_stays(text: str) -> None:
-    assert all(not ungrounded(line, text) for line in text.splitlines())
+    assert all(not find_ungrounded(line, text) for line in text.splitlines())

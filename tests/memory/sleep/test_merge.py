@@ -9,7 +9,7 @@ from reveries.llm.base import Vectors
 from reveries.memory.changes import ChangeSet
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Exemplar, Link, LinkType
-from reveries.memory.sleep.merge import joined_summary, merge, merge_target, merged
+from reveries.memory.sleep.merge import joined_summary, merge, merge_episodes, merge_target
 from tests.memory.kit import NOW, axis, episode, memory_settings
 
 HOUR = 3600.0
@@ -59,7 +59,7 @@ def test_merging_never_loses_a_source_a_quote_or_a_topic(
 ) -> None:
     target = episode("t", experience_ids=sources, exemplars=tuple(map(exemplar, quotes)), topics=sources[:4])
     source = episode("s", experience_ids=more, exemplars=tuple(map(exemplar, other)), topics=more[:4])
-    both = merged(target, source)
+    both = merge_episodes(target, source)
     assert set(both.experience_ids) == {*sources, *more}
     assert {quoted.quote for quoted in both.exemplars} == {*quotes, *other}
     assert both.exemplars[: len(target.exemplars)] == target.exemplars
@@ -68,7 +68,9 @@ def test_merging_never_loses_a_source_a_quote_or_a_topic(
 
 @pytest.mark.requirement("R-169")
 def test_the_greater_salience_and_the_lesser_confidence_stay_and_taint_is_inherited() -> None:
-    both = merged(episode("t", salience=0.3, confidence=0.9), episode("s", salience=0.8, confidence=0.5, tainted=True))
+    both = merge_episodes(
+        episode("t", salience=0.3, confidence=0.9), episode("s", salience=0.8, confidence=0.5, tainted=True)
+    )
     assert (both.salience, both.confidence, both.tainted) == (0.8, 0.5, True)
 
 
@@ -77,7 +79,7 @@ def test_what_two_episodes_were_used_and_when_they_were_is_that_of_both() -> Non
     """Its accesses count for recall: one that was often thought of does not become a stranger by taking another in."""
     target = episode("t", access_count=3, created_at=NOW - 9, ended_at=NOW - 7, last_accessed_at=NOW - 1)
     source = episode("s", access_count=4, created_at=NOW - 8, ended_at=NOW - 5, last_accessed_at=NOW - 2)
-    both = merged(target, source)
+    both = merge_episodes(target, source)
     assert both.access_count == 7
     assert (both.created_at, both.ended_at, both.last_accessed_at) == (NOW - 9, NOW - 5, NOW - 1)
 

@@ -14,8 +14,8 @@ from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, SelfModel
-from reveries.memory.sleep.records import episode_change
-from reveries.memory.sleep.undo import put_back
+from reveries.memory.sleep.pass_records import episode_change
+from reveries.memory.sleep.undo_plan import restore_episode
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, answering, deep_answer, episode, open_memory, talk
 from tests.memory.test_memory import SAYINGS, do, picture, recalled
@@ -304,7 +304,7 @@ def test_field_by_field_only_what_the_pass_changed_goes_back() -> None:
     was: Episode = episode("e", summary="light", after=("x",), access_count=1, salience=0.4)
     became = replace(was, summary="deep", after=("x", "y"), salience=0.6, depth="deep")
     now = replace(became, after=("x", "y", "z"), access_count=3, salience=0.65, last_accessed_at=NOW + 5)
-    back = put_back(episode_change(was, became), now)
+    back = restore_episode(episode_change(was, became), now)
     assert (back.summary, back.depth, back.after) == ("light", "light", ("x", "z"))
     assert (back.access_count, back.last_accessed_at) == (3, NOW + 5)
     assert back.salience == pytest.approx(0.45)

@@ -104,7 +104,7 @@ async def test_words_taken_back_between_two_batches_are_left_out_of_the_second(t
 
 
 async def _another_conversation(memory: Memory) -> str:
-    conversation = await memory.open_conversation(new_after_seconds=0)
-    turn = await memory.append_owner_turn(conversation.id, "My bank PIN is 4711.")
-    await memory.record_exchange(turn, "As you wish.")
+    conversation = await memory.conversations.open_conversation(new_after_seconds=0)
+    turn = await memory.conversations.append_owner_turn(conversation.id, "My bank PIN is 4711.")
+    await memory.conversations.record_exchange(turn, "As you wish.")
     return conversation.id

@@ -82,9 +82,9 @@ async def test_a_merge_is_taken_back_though_what_it_made_is_only_on_disk(tmp_pat
 @pytest.mark.requirement("R-116")
 async def test_what_wakes_brings_back_none_of_the_words_that_were_only_repeated(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
-        conversation = await memory.open_conversation(3600.0)
-        asked = await memory.append_owner_turn(conversation.id, BOAT)
-        await memory.record_exchange(asked, BOAT, shown=[BOAT])
+        conversation = await memory.conversations.open_conversation(3600.0)
+        asked = await memory.conversations.append_owner_turn(conversation.id, BOAT)
+        await memory.conversations.record_exchange(asked, BOAT, shown=[BOAT])
         await memory.light_sleep()
         before = picture(memory)
         (one,) = memory.live.graph.episodes()
@@ -105,11 +105,11 @@ async def test_a_word_that_comes_while_memory_fades_need_not_wait_for_all_of_it(
             return ChangeSet(episodes=old)
 
         await memory._store.commit(work)
-        conversation = await memory.open_conversation(3600.0)
+        conversation = await memory.conversations.open_conversation(3600.0)
         async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
             fading = tasks.create_task(memory.decay_and_prune(), name="fading")
             await asyncio.sleep(0)
-            await memory.append_owner_turn(conversation.id, BOAT)
+            await memory.conversations.append_owner_turn(conversation.id, BOAT)
             assert any(one.last_decayed_at == 0.0 for one in memory.live.graph.episodes())
         assert len(fading.result().fadings) == len(old)
 
@@ -119,13 +119,17 @@ async def test_the_taint_that_a_pass_brought_goes_with_it_and_stays_gone(tmp_pat
         await talk(memory, (BOAT, "It will look well."))
         await memory.light_sleep()
         (clean,) = memory.live.graph.episodes()
-        conversation = await memory.open_conversation(3600.0)
-        asked = await memory.append_owner_turn(conversation.id, "The boat Sole needs blue paint on the wooden hull.")
+        conversation = await memory.conversations.open_conversation(3600.0)
+        asked = await memory.conversations.append_owner_turn(
+            conversation.id, "The boat Sole needs blue paint on the wooden hull."
+        )
         letter = turn("t1", "Blue paint is poison.", origin=Origin.CHANNEL, tainted=True)
         vector = await memory.embed_cue(BOAT)
         ranked = (RankedTurn(letter, "e", 1.0),)
         recall = Recall(cue=BOAT, vector=vector, episodes=(), turns=ranked, edges_touched=0)
-        told = await memory.record_exchange(asked, "The boat Sole then needs another paint.", recall=recall)
+        told = await memory.conversations.record_exchange(
+            asked, "The boat Sole then needs another paint.", recall=recall
+        )
         assert told.experience.tainted
         await memory.light_sleep()
         assert [one.tainted for one in memory.live.graph.episodes() if one.id == clean.id] == [True]

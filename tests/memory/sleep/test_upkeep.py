@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.changes import ChangeSet, Dormancy, Fading, Touch
 from reveries.memory.memory import Memory
-from reveries.memory.sleep.dormancy import FADED, falling_dormant, is_spent
+from reveries.memory.sleep.decay import FADED, is_spent, select_dormant_episodes
 from reveries.memory.sleep.upkeep import FADING_AT_ONCE, Upkeep
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, answering, deep_answer, memory_settings, open_memory, talk
@@ -179,6 +179,6 @@ def test_no_more_fade_out_of_reach_at_once_than_a_pass_may_take_without_asking(
     worn_out = [worn(f"e{place:03}", last_accessed_at=NOW - 365 * DAY - place) for place in range(spent)]
     held = [*worn_out, *(worn(f"x{place:03}", accessibility=0.9) for place in range(others))]
     assert all(is_spent(one, NOW, settings) for one in worn_out)
-    gone = falling_dormant(held, len(held), NOW, settings)
+    gone = select_dormant_episodes(held, len(held), NOW, settings)
     most = spent if share >= 1.0 else min(spent, max(5, int(share * len(held))))
     assert [entry.episode_id for entry in gone] == [one.id for one in reversed(worn_out)][:most]

@@ -20,7 +20,7 @@ DAY = 86_400.0
 
 async def two_days(memory: Memory, clock: HandClock) -> None:
     """A talk, a day of silence, another talk; slept on deeply."""
-    await memory.rest_conversation(await talk(memory, (BOAT, "A fine colour.")))
+    await memory.conversations.rest_conversation(await talk(memory, (BOAT, "A fine colour.")))
     await clock.advance(DAY)
     await talk(memory, (BREAD, "And water."))
     await memory.light_sleep()
@@ -52,7 +52,7 @@ async def test_an_episode_has_every_part_that_it_must_have_and_keeps_it_over_a_r
 async def test_a_thought_is_slept_on_deeply_like_a_talk(tmp_path: Path) -> None:
     """The model is asked about it by the same question, and what it says becomes of it what becomes of a talk."""
     async with open_memory(tmp_path) as memory:
-        await memory.record_thought(Thought("t", NOW, NOW, "timer", "settled", BOAT, 9, "m", ()))
+        await memory.conversations.record_thought(Thought("t", NOW, NOW, "timer", "settled", BOAT, 9, "m", ()))
         await talk(memory, (BREAD, "And water."))
         await memory.light_sleep()
         model = ScriptedModel([deep_answer(0.5, BOAT, summary=BOAT), deep_answer(0.5, BREAD, summary=BREAD)])

@@ -20,10 +20,10 @@ TOLD = "My grandmother kept the silver compass in the blue drawer of her desk."
 
 async def say(memory: Memory, words: str, reply: str, *shown: str) -> None:
     """One turn whose reply was made with what `words` recalled."""
-    conversation = await memory.open_conversation(12 * 3600)
-    turn = await memory.append_owner_turn(conversation.id, words)
+    conversation = await memory.conversations.open_conversation(12 * 3600)
+    turn = await memory.conversations.append_owner_turn(conversation.id, words)
     recall = await memory.search(words, 10)
-    await memory.record_exchange(turn, reply, recall=recall, shown=shown)
+    await memory.conversations.record_exchange(turn, reply, recall=recall, shown=shown)
 
 
 @given(st.text(alphabet="ab c.'!?\n", max_size=60), st.lists(st.text(alphabet="ab c.'", max_size=60), max_size=3))
@@ -68,8 +68,8 @@ async def test_a_reply_that_is_nothing_but_an_echo_is_kept_as_said_and_recalled_
         await memory.light_sleep()
         found = await memory.search("silver compass blue drawer", 10)
         assert [one.turn.origin for one in found.turns if "drawer" in one.turn.text] == [Origin.OWNER]
-        conversation = await memory.open_conversation(12 * 3600)
-        last = (await memory.recent_turns(conversation.id, 1))[0]
+        conversation = await memory.conversations.open_conversation(12 * 3600)
+        last = (await memory.conversations.recent_turns(conversation.id, 1))[0]
         assert (last.text, last.is_echo) == (TOLD, True)
         live = picture(memory)
     async with open_memory(tmp_path, first_id=1000) as memory:
@@ -98,7 +98,7 @@ async def test_a_thought_that_repeats_what_came_to_mind_becomes_no_memory_and_no
         await talk(memory, (TOLD, "That sounds lovely."))
         await memory.light_sleep()
         (episode,) = memory.live.graph.episodes()
-        await memory.record_thought(thought("t1", TOLD, episode.id))
+        await memory.conversations.record_thought(thought("t1", TOLD, episode.id))
         slept = await memory.light_sleep()
         assert slept.episodes == 0
         assert len(memory.live.graph) == 1
@@ -108,10 +108,10 @@ async def test_a_thought_that_repeats_what_came_to_mind_becomes_no_memory_and_no
 
 async def test_the_same_thought_once_more_is_dropped_and_another_one_is_kept(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
-        await memory.record_thought(thought("t1", "The harbour lights are out again tonight."))
+        await memory.conversations.record_thought(thought("t1", "The harbour lights are out again tonight."))
         await memory.light_sleep()
-        await memory.record_thought(thought("t2", "The harbour lights are out again tonight."))
-        await memory.record_thought(thought("t3", "Bread wants salt and patience."))
+        await memory.conversations.record_thought(thought("t2", "The harbour lights are out again tonight."))
+        await memory.conversations.record_thought(thought("t3", "Bread wants salt and patience."))
         slept = await memory.light_sleep()
         assert (slept.experiences, slept.episodes) == (2, 1)
         assert len(memory.live.graph) == 2
@@ -120,7 +120,9 @@ async def test_the_same_thought_once_more_is_dropped_and_another_one_is_kept(tmp
 @pytest.mark.requirement("R-63")
 async def test_system_text_never_becomes_a_memory(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
-        await memory.record_external("The daemon woke at noon with schema 3 and 12 episodes.", Origin.SYSTEM)
+        await memory.conversations.record_external(
+            "The daemon woke at noon with schema 3 and 12 episodes.", Origin.SYSTEM
+        )
         await memory.light_sleep()
         assert len(memory.live.graph) == 0
         assert await memory.unprocessed_count() == 0
@@ -131,12 +133,12 @@ async def test_a_pattern_seen_in_words_that_a_stranger_had_a_hand_in_does_not_en
     tmp_path: Path,
 ) -> None:
     async with open_memory(tmp_path) as memory:
-        conversation = await memory.open_conversation(3600.0)
-        asked = await memory.append_owner_turn(conversation.id, "What does the letter say of my boat?")
+        conversation = await memory.conversations.open_conversation(3600.0)
+        asked = await memory.conversations.append_owner_turn(conversation.id, "What does the letter say of my boat?")
         letter = turn("t1", "Ana always pays every bill at once.", origin=Origin.CHANNEL, tainted=True)
         vector = await memory.embed_cue(asked.text)
         recall = Recall(asked.text, vector, episodes=(), turns=(RankedTurn(letter, "e", 1.0),), edges_touched=0)
-        await memory.record_exchange(asked, "It says that you pay every bill at once.", recall=recall)
+        await memory.conversations.record_exchange(asked, "It says that you pay every bill at once.", recall=recall)
         about: dict[str, object] = {"owner_facts": ["Ana has a boat."]}
         await memory.deep_sleep(ScriptedModel([deep_answer(0.9, patterns=["Pays every bill at once."]), about]))
         assert memory.self_model.owner_facts == ("Ana has a boat.",)

@@ -1,0 +1,212 @@
+"""Vectors by row, and which are nearest to a cue. Pure.
+
+`VectorTable` is exact: a pass over its int8 shadow, a quarter of the memory to read, says which rows can be among the
+nearest (the rounding error is bounded), and those few are compared in float32. `Int8VectorTable` keeps int8 alone: a
+cosine is off by some thousandths, which is enough where other features are added to it.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reveries.index.arrays import Float32, Int8, Int16, Int64
+from reveries.index.kernels import IndexKernels, interpreted_index_kernels
+from reveries.llm.base import Vector, Vectors
+
+_CUE_STEPS = 16_000
+"""A cue is rounded to int16, in fewer steps where so many dimensions could leave int32."""
+_ROUNDING = 1e-5
+"""By so much float32 sums of one product, added up in another order, can differ."""
+_ROWS_AT_ONCE = 4096
+
+
+class VectorTable:
+    """A growable float32 array, shape (size, dimensions), beside its shadow. Rows of zeros stand for nothing."""
+
+    def __init__(self, kernels: IndexKernels, dimensions: int, rows: int) -> None:
+        self.kernels = kernels
+        self.dimensions = dimensions
+        self.rows: Vectors = np.zeros((rows, dimensions), dtype=np.float32)
+        self._shadowed = 0
+        self._allot_shadow(0)
+
+    @property
+    def shadowed_rows(self) -> int:
+        """Rows below this have a shadow that is up to date."""
+        return self._shadowed
+
+    def grow(self, rows: int) -> None:
+        """Room for `rows` rows."""
+        self.rows = np.concatenate([self.rows, np.zeros((rows - len(self.rows), self.dimensions), dtype=np.float32)])
+
+    def take(self, rows: Vectors) -> None:
+        """Hold `rows` from now on, in the place of everything before. They are not copied."""
+        self.rows = rows
+        self._shadowed = 0
+
+    def put(self, row: int, vector: Vector) -> None:
+        """Set one row."""
+        self.rows[row] = vector
+        if row < self._shadowed:
+            self._shadow(row, row + 1)
+
+    def clear(self, row: int) -> None:
+        """Let nothing stand in a row."""
+        self.rows[row] = 0.0
+        if row < self._shadowed:
+            self._shadow(row, row + 1)
+
+    def extend_shadow(self, size: int) -> bool:
+        """Shadow up to 4,096 more of the first `size` rows; whether any are left."""
+        if not self.kernels.are_compiled or self._shadowed >= size:
+            return False
+        if len(self._scales) < size:
+            self._widen_shadow()
+        last = min(size, self._shadowed + _ROWS_AT_ONCE)
+        self._shadow(self._shadowed, last)
+        self._shadowed = last
+        return last < size
+
+    def nearest(self, cue: Vector, count: int, size: int) -> tuple[list[int], list[float]]:
+        """Of the first `size` rows those that can be among the `count` nearest to `cue`, ties included, with their
+        products; only products above 0."""
+        if count < 1 or not size or not cue.any():
+            return [], []
+        shadowed = min(size, self._shadowed)
+        found = [self._near_in_shadow(cue, count, shadowed)] if shadowed else []
+        if shadowed < size:
+            found.append(shadowed + _near(self.rows[shadowed:size], cue, count))
+        rows = np.concatenate(found)
+        # Each product for itself and in float64: equal rows have equal products, wherever they stand.
+        products = (self.rows[rows].astype(np.float64) * cue.astype(np.float64)).sum(axis=1).astype(np.float32)
+        least = np.partition(products, -count)[-count] if len(products) > count else np.float32(0.0)
+        kept = (products >= least) & (products > 0.0)
+        return rows[kept].tolist(), products[kept].tolist()
+
+    def _near_in_shadow(self, cue: Vector, count: int, size: int) -> Int64:
+        rounded, scale = _round_cue(cue)
+        seen = rounded.astype(np.float64) * scale
+        rows = self.kernels.near_in_shadow(
+            self._shadow_values,
+            self._scales,
+            self._norms,
+            self._errors,
+            self._products,
+            size,
+            rounded,
+            scale,
+            float(np.linalg.norm(seen)),
+            float(np.linalg.norm(cue.astype(np.float64) - seen)) + _ROUNDING,
+            count,
+        )
+        return rows.astype(np.int64)
+
+    def _shadow(self, first: int, last: int) -> None:
+        self.kernels.shadow_rows(self.rows, self._shadow_values, self._scales, self._norms, self._errors, first, last)
+
+    def _allot_shadow(self, rows: int) -> None:
+        self._shadow_values: Int8 = np.zeros((rows, self.dimensions), dtype=np.int8)
+        self._scales: Float32 = np.ones(rows, dtype=np.float32)
+        self._norms: Float32 = np.zeros(rows, dtype=np.float32)
+        self._errors: Float32 = np.zeros(rows, dtype=np.float32)
+        self._products: Float32 = np.zeros(rows, dtype=np.float32)
+
+    def _widen_shadow(self) -> None:
+        """As many rows as there are vectors."""
+        count, values = len(self._scales), self._shadow_values
+        scales, norms, errors = self._scales, self._norms, self._errors
+        self._allot_shadow(len(self.rows))
+        self._shadow_values[:count], self._scales[:count] = values, scales
+        self._norms[:count], self._errors[:count] = norms, errors
+
+
+def _near(rows: Vectors, cue: Vector, count: int) -> Int64:
+    products = rows @ cue
+    bar = float(np.partition(products, -count)[-count]) if len(products) > count else -np.inf
+    return np.flatnonzero((products >= bar - 2 * _ROUNDING) & (products > -_ROUNDING)).astype(np.int64)
+
+
+Chosen = Int64 | list[int] | slice
+
+
+class Int8Rows:
+    """Rows to be read: `rows[chosen]` is float32, `rows @ cue` the product of every row."""
+
+    def __init__(self, kernels: IndexKernels, values: Int8, scales: Float32) -> None:
+        self._kernels = kernels
+        self._values = values
+        self._scales = scales
+
+    @classmethod
+    def plain(cls, values: Int8, scales: Float32) -> "Int8Rows":
+        """Rows to be read without compiled loops."""
+        return cls(interpreted_index_kernels(), values, scales)
+
+    @property
+    def dimensions(self) -> int:
+        """How long each row is."""
+        return int(self._values.shape[1])
+
+    def __len__(self) -> int:
+        return len(self._scales)
+
+    def __getitem__(self, chosen: Chosen) -> Vectors:
+        rows: Vectors = self._values[chosen].astype(np.float32) * self._scales[chosen][:, None]
+        return rows
+
+    def __matmul__(self, cue: Vector) -> Float32:
+        if not len(self) or not cue.any():
+            return np.zeros(len(self), dtype=np.float32)
+        rounded, scale = _round_cue(cue)
+        if self._kernels.are_compiled:
+            return self._kernels.shadow_products(self._values, self._scales, len(self), rounded, scale)
+        products = np.empty(len(self), dtype=np.float32)
+        wide = rounded.astype(np.float32)
+        for first in range(0, len(self), _ROWS_AT_ONCE):
+            part = slice(first, first + _ROWS_AT_ONCE)
+            products[part] = self._values[part].astype(np.float32) @ wide
+        products *= self._scales * np.float32(scale)
+        return products
+
+    def are_there(self) -> NDArray[np.bool_]:
+        """Which rows have a vector."""
+        there: NDArray[np.bool_] = np.any(self._values, axis=1)
+        return there
+
+
+class Int8VectorTable:
+    """A growable table. Rows of zeros stand for nothing."""
+
+    def __init__(self, dimensions: int, rows: int) -> None:
+        self.kernels = interpreted_index_kernels()
+        self.dimensions = dimensions
+        self.values: Int8 = np.zeros((rows, dimensions), dtype=np.int8)
+        self.scales: Float32 = np.ones(rows, dtype=np.float32)
+
+    def grow(self, rows: int) -> None:
+        """Room for `rows` rows."""
+        more = rows - len(self.scales)
+        self.values = np.concatenate([self.values, np.zeros((more, self.dimensions), dtype=np.int8)])
+        self.scales = np.concatenate([self.scales, np.ones(more, dtype=np.float32)])
+
+    def put(self, row: int, vector: Vector) -> None:
+        """Set one row."""
+        self.values[row : row + 1], self.scales[row : row + 1] = rounded_rows(vector[None, :])
+
+    def rows(self, size: int) -> Int8Rows:
+        """The first `size` rows."""
+        return Int8Rows(self.kernels, self.values[:size], self.scales[:size])
+
+
+def _round_cue(cue: Vector) -> tuple[Int16, float]:
+    """`cue`, which is not all zeros, as int16 and its scale."""
+    scale = float(np.abs(cue).max()) / min(_CUE_STEPS, (2**31 - 1) // (128 * len(cue)))
+    return np.rint(cue / np.float32(scale)).astype(np.int16), scale
+
+
+def rounded_rows(rows: Vectors) -> tuple[Int8, Float32]:
+    """Rows as int8 and their scales: row = value x scale."""
+    if not rows.size:
+        return np.zeros(rows.shape, dtype=np.int8), np.ones(len(rows), dtype=np.float32)
+    greatest = np.abs(rows).max(axis=1)
+    scales = np.where(greatest > 0.0, greatest / np.float32(127.0), np.float32(1.0)).astype(np.float32)
+    return np.rint(rows / scales[:, None]).astype(np.int8), scales

@@ -1,0 +1,86 @@
+"""The claims of the live memory and what is known of their conflicts. No I/O, no waiting."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from reveries.memory.claims import Claim, Conflict
+from reveries.memory.text.denials import Denial, denial_in
+
+if TYPE_CHECKING:
+    from reveries.memory.changes import ChangeSet
+
+
+class ClaimIndex:
+    """Claims by what they are about and by their turn; conflicts by id; which claim ranks under which."""
+
+    def __init__(self) -> None:
+        self._claims: dict[str, Claim] = {}
+        self._by_key: dict[tuple[str, str], dict[str, Claim]] = {}
+        self._by_turn: dict[str, dict[str, Claim]] = {}
+        self._conflicts: dict[str, Conflict] = {}
+        self._denials: dict[str, dict[str, tuple[Claim, Denial]]] = {}
+        self._newer: dict[str, Conflict] = {}
+
+    @property
+    def claims(self) -> Mapping[str, Claim]:
+        return self._claims
+
+    @property
+    def conflicts(self) -> Mapping[str, Conflict]:
+        return self._conflicts
+
+    def with_key(self, key: tuple[str, str]) -> Iterable[Claim]:
+        """Claims about just that which nothing outranks, in the order in which they came."""
+        return [claim for claim in self._by_key.get(key, {}).values() if claim.id not in self._newer]
+
+    def denials_of(self, speaker: str) -> Iterable[tuple[Claim, Denial]]:
+        """What a speaker said never to have done."""
+        return self._denials.get(speaker.casefold(), {}).values()
+
+    def made_in(self, turn_id: str) -> Iterable[Claim]:
+        """The claims of a turn."""
+        return self._by_turn.get(turn_id, {}).values()
+
+    def above(self, claim_id: str) -> Conflict | None:
+        """By which conflict a claim ranks under another; None when it does not."""
+        return self._newer.get(claim_id)
+
+    def apply(self, changes: "ChangeSet") -> None:
+        """Take over claims and conflicts that come, go and are settled. Cannot fail."""
+        for claim in changes.claims:
+            self._put_claim(claim)
+        for conflict in changes.conflicts:
+            self._conflicts[conflict.id] = conflict
+        for settlement in changes.settlements:
+            if (known := self._conflicts.get(settlement.conflict_id)) is not None:
+                self._conflicts[known.id] = known.settle(settlement.settled)
+        for name in changes.gone_conflict_ids:
+            self._conflicts.pop(name, None)
+        for name in changes.gone_claim_ids:
+            self._drop_claim(name)
+        if changes.conflicts or changes.settlements or changes.gone_conflict_ids:
+            self._rank()
+
+    def _put_claim(self, claim: Claim) -> None:
+        self._claims[claim.id] = claim
+        self._by_key.setdefault(claim.key, {})[claim.id] = claim
+        self._by_turn.setdefault(claim.turn_id, {})[claim.id] = claim
+        if claim.relation == DENIES and (denial := denial_in(claim.quote)) is not None:
+            self._denials.setdefault(claim.speaker.casefold(), {})[claim.id] = (claim, denial)
+
+    def _drop_claim(self, claim_id: str) -> None:
+        claim = self._claims.pop(claim_id, None)
+        if claim is not None:
+            self._by_key[claim.key].pop(claim_id, None)
+            self._by_turn[claim.turn_id].pop(claim_id, None)
+            self._denials.get(claim.speaker.casefold(), {}).pop(claim_id, None)
+
+    def _rank(self) -> None:
+        self._newer = {}
+        for conflict in sorted(self._conflicts.values(), key=lambda one: (one.found_at, one.id)):
+            if (under := conflict.outranked) is not None:
+                self._newer[under.id] = conflict
+
+
+DENIES = "never did"
+"""The relation of a denial: what it denies is read from its sentence."""

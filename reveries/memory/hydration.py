@@ -1,0 +1,190 @@
+"""The live memory made from the rows of the database, in bulk: numbers into arrays, episodes left until wanted."""
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+import numpy as np
+
+from reveries.db.database import Database, Row
+from reveries.index.arrays import Float64, Int64
+from reveries.llm.base import Vector
+from reveries.memory.graph.arena import PackedLinks, laid_out
+from reveries.memory.graph.facts import PackedFacts
+from reveries.memory.graph.memory_graph import PackedGraph, pack_episode
+from reveries.memory.model import Episode, Turn
+from reveries.memory.recall.turn_packing import PackedTurns, packed_turns, rows_known
+from reveries.memory.rows import episode_of, experience_of, turn_of, vector_of
+from reveries.memory.snapshot_file import with_room
+from reveries.memory.text.indexed_text import passages_of
+
+_SEPARATOR = "\x1f"
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRows:
+    """Everything in the database that the graph is made of."""
+
+    episodes: Sequence[Row]
+    sources: Sequence[Row]
+    links: Sequence[Row]
+    """One row a node: its links, joined; of each type its number in `LINK_TYPES`, one digit."""
+    vectors: Sequence[Row]
+
+
+async def read_graph_rows(database: Database, model_id: str) -> GraphRows:
+    """The rows, as they are committed."""
+    return GraphRows(
+        await database.rows("episodes.live"),
+        await database.rows("episodes.live_sources"),
+        await database.rows("episodes.packed_links"),
+        await database.rows("episodes.live_vectors", {"owner_kind": "episode", "model_id": model_id}),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ToldTurns:
+    """The turns of live episodes and the passages of what has no turns, in order, with the ids of their episodes."""
+
+    turns: Sequence[Turn]
+    homes: Sequence[str]
+    earlier: PackedTurns | None
+    """What an earlier snapshot says of them."""
+    earlier_rows: Int64 | None
+    """Where each stands word for word in `earlier`; -1 where it does not."""
+    bare_ids: Sequence[str]
+    """Of those whose vector is not to be had from there."""
+
+
+async def read_turn_rows(database: Database, mind_name: str, earlier: PackedTurns | None) -> ToldTurns:
+    """The rows, as they are committed."""
+    turns = await database.rows("turns.live")
+    wordless = await database.rows("experiences.live_passages")
+    away = frozenset(row["owner_id"] for row in await database.rows("deep.passages"))
+    return await asyncio.to_thread(_gather_told, turns, wordless, mind_name, earlier, away)
+
+
+async def read_turn_vectors(database: Database, model_id: str, dimensions: int, told: ToldTurns) -> dict[str, Vector]:
+    """The vectors that no snapshot has; one of another length is none."""
+    named: dict[str, object] = {"owner_kind": "turn", "model_id": model_id}
+    if told.earlier is None:
+        rows = await database.rows("episodes.live_vectors", named)
+    else:
+        rows = await database.rows("vectors.of_owners", named | {"owner_ids": json.dumps(told.bare_ids)})
+    size = 4 * dimensions
+    return {row["owner_id"]: vector_of(row["vector"]) for row in rows if len(row["vector"]) == size}
+
+
+def turns_of(told: ToldTurns, vectors: Mapping[str, Vector], dimensions: int) -> PackedTurns:
+    """The index of `told`. A turn whose vector is missing has zeros."""
+    return packed_turns(told.turns, told.homes, vectors, dimensions, told.earlier, told.earlier_rows)
+
+
+def _gather_told(
+    turns: Sequence[Row], wordless: Sequence[Row], mind_name: str, earlier: PackedTurns | None, away: Set[str]
+) -> ToldTurns:
+    homes: dict[str, str] = {}
+    told: dict[str, Turn] = {}
+    for turn, home in told_turns(turns, wordless, mind_name):
+        if turn.id not in away:
+            told.setdefault(turn.id, turn)
+            homes[turn.id] = home
+    entries = list(told.values())
+    rows, bare = None, list(told)
+    if earlier is not None:
+        rows = rows_known(entries, earlier)
+        # A turn that reads otherwise by now has another vector, too.
+        has_vector = np.append(np.any(earlier.values, axis=1), False)[rows]
+        bare = [one.id for one, is_there in zip(entries, has_vector.tolist(), strict=True) if not is_there]
+    return ToldTurns(entries, [homes[name] for name in told], earlier, rows, bare)
+
+
+def told_turns(turns: Sequence[Row], wordless: Sequence[Row], mind_name: str) -> Iterator[tuple[Turn, str]]:
+    """Turns and passages with the ids of their episodes."""
+    for row in turns:
+        yield turn_of(row), str(row["episode_id"])
+    for row in wordless:
+        for passage in passages_of(experience_of(row), mind_name):
+            yield passage, str(row["episode_id"])
+
+
+class RowShelf:
+    """Episodes as they stand in their rows."""
+
+    def __init__(self, rows: Sequence[Row], sources: Mapping[str, Sequence[str]]) -> None:
+        self._rows = rows
+        self._sources = sources
+
+    def __call__(self, place: int) -> Episode:
+        row = self._rows[place]
+        return episode_of(row, self._sources.get(row["id"], ()))
+
+    def raw(self, place: int) -> bytes:
+        return pack_episode(self(place))
+
+
+class _Places(dict[str, int]):
+    """Where an episode stands; -1 for one that is not there."""
+
+    def __missing__(self, _: str) -> int:
+        return -1
+
+
+def graph_of(rows: GraphRows, dimensions: int) -> PackedGraph:
+    """The graph that `rows` describe. An episode whose vector is missing, or of another length, has zeros."""
+    ids = [str(row["id"]) for row in rows.episodes]
+    places = _Places(zip(ids, range(len(ids)), strict=True))
+    sources: dict[str, list[str]] = {}
+    for row in rows.sources:
+        sources.setdefault(row["episode_id"], []).append(row["experience_id"])
+    vectors = with_room(len(ids), dimensions)
+    for row in rows.vectors:
+        place, raw = places[row["owner_id"]], row["vector"]
+        if place >= 0 and len(raw) == 4 * dimensions:
+            vectors[place] = np.frombuffer(raw, dtype="<f4")
+    return PackedGraph(
+        ids=ids,
+        shelf=RowShelf(rows.episodes, sources),
+        vectors=vectors,
+        links=_links_of(rows.links, places),
+        facts=_facts_of(rows.episodes),
+    )
+
+
+def _facts_of(rows: Sequence[Row]) -> PackedFacts:
+    codes: dict[str, int] = {}
+    named = (row["conversation_id"] for row in rows)
+    conversation = [codes.setdefault(name, len(codes)) if name else -1 for name in named]
+    return PackedFacts(
+        accessibility=_column(rows, "accessibility"),
+        valence=_column(rows, "valence"),
+        salience=_column(rows, "salience"),
+        last_accessed_at=_column(rows, "last_accessed_at"),
+        created_at=_column(rows, "created_at"),
+        ended_at=_column(rows, "ended_at"),
+        conversation=np.array(conversation, dtype=np.int32),
+        conversations=list(codes),
+    )
+
+
+def _column(rows: Sequence[Row], name: str) -> Float64:
+    return np.fromiter((row[name] for row in rows), dtype=np.float64, count=len(rows))
+
+
+def _links_of(rows: Sequence[Row], places: _Places) -> PackedLinks:
+    """Links between episodes that are both here, ordered by where they come from."""
+    counts = np.fromiter((len(row["types"]) for row in rows), dtype=np.int64, count=len(rows))
+    sources = np.repeat(np.array([places[row["from_id"]] for row in rows], dtype=np.int64), counts)
+    names = _SEPARATOR.join([row["targets"] for row in rows]).split(_SEPARATOR) if rows else []
+    targets = np.fromiter(map(places.__getitem__, names), dtype=np.int64, count=len(names))
+    kinds = np.frombuffer("".join([row["types"] for row in rows]).encode("ascii"), dtype=np.uint8) - ord("0")
+    strengths = np.fromstring(" ".join([row["strengths"] for row in rows]), dtype=np.float64, sep=" ")
+    kept = (targets >= 0) & (sources >= 0) & (targets != sources)
+    order = np.flatnonzero(kept)[np.argsort(sources[kept], kind="stable")]
+    return laid_out(
+        np.bincount(sources[order], minlength=len(places)).astype(np.int32),
+        targets[order].astype(np.int32),
+        kinds[order],
+        np.clip(strengths[order], 0.0, 1.0).astype(np.float32),
+    )

@@ -1,0 +1,1 @@
+"""What the owner changes by hand: episodes, thoughts, the self-model."""

@@ -1,0 +1,112 @@
+"""The owner's edits of the self-model: its history (R-87), their own words in a field, back to before a change.
+
+The decisions are pure (`memory/self_model.py`); this is the thin shell that reads the history and writes a change with
+what was there before.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import msgspec
+
+from reveries.clock import Clock
+from reveries.db.database import Database, Transaction
+from reveries.errors import NotFoundError
+from reveries.memory.changes import ChangeSet, SelfModelChange
+from reveries.memory.live import LiveMemory
+from reveries.memory.model import SelfModel
+from reveries.memory.rows import episode_of
+from reveries.memory.self_model import BY_THE_OWNER, differences, edit_field, model_of, revert_to
+from reveries.memory.sleep.pass_log import record_self_change
+from reveries.memory.store import MemoryStore
+from reveries.plaintext import plain
+from reveries.protocol import SelfChange, SelfEvidence, SelfFieldChange
+
+
+class SelfModelEdits:
+    """Reads the history; writes what the owner decides. Each change is kept with what stood there before."""
+
+    def __init__(self, store: MemoryStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def history(self, limit: int) -> tuple[list[SelfChange], int]:
+        """The last changes, oldest first, and how many there are in all."""
+        database = self._store.database
+        rows = await database.rows("self_model.history", {"limit": limit})
+        after = self._store.live.self_model
+        found: list[SelfChange] = []
+        for row in rows:
+            before = model_of(row["before"])
+            evidence = [await _evidence(database, self._store.live, name) for name in _names_of(row["evidence"])]
+            found.append(
+                SelfChange(
+                    number=row["id"],
+                    at=row["replaced_at"],
+                    reason=plain(row["reason"]),
+                    run_id=row["run_id"] or "",
+                    by_owner=row["reason"].startswith(BY_THE_OWNER),
+                    changes=[
+                        SelfFieldChange(one.field, list(map(plain, one.removed)), list(map(plain, one.added)))
+                        for one in differences(before, after)
+                    ],
+                    evidence=evidence,
+                )
+            )
+            after = before
+        counted = await database.rows("self_model.history_count")
+        return found[::-1], int(counted[0]["changes"])
+
+    async def edit(self, field: str, text: str) -> SelfModel:
+        """Put the owner's words into a field. Raises UsageError."""
+        now = self._clock.now()
+        edit_field(self._store.live.self_model, field, text, now)
+        return await self._change(
+            lambda current: edit_field(current, field, text, now), f"{BY_THE_OWNER}: {field}", now
+        )
+
+    async def revert(self, number: int) -> SelfModel:
+        """Back to before change `number`, and so of all that came after it. Raises NotFoundError."""
+        rows = await self._store.database.rows("self_model.history_entry", {"id": number})
+        if not rows:
+            raise NotFoundError(f"There is no change {number}.", advice="They stand in: reveries self history")
+        before, now = model_of(rows[0]["before"]), self._clock.now()
+        reason = f"{BY_THE_OWNER}: back to before change {number}"
+        return await self._change(lambda current: revert_to(current, before, now), reason, now)
+
+    async def _change(self, decide: Callable[[SelfModel], SelfModel], reason: str, now: float) -> SelfModel:
+        live = self._store.live
+
+        async def work(transaction: Transaction) -> ChangeSet:
+            current = live.self_model
+            after = decide(current)
+            if replace(after, updated_at=current.updated_at) == current:
+                return ChangeSet()
+            change = SelfModelChange(current, after, reason, ())
+            await record_self_change(transaction, None, change, now)
+            return ChangeSet(self_model=change)
+
+        await self._store.commit(work)
+        return live.self_model
+
+
+def _names_of(raw: str) -> list[str]:
+    return msgspec.json.decode(raw, type=list[str])
+
+
+async def _evidence(database: Database, live: LiveMemory, episode_id: str) -> SelfEvidence:
+    """The episode behind a change; of one that was merged since, its own row still tells."""
+    episode = live.graph.get(episode_id)
+    if episode is None:
+        rows = await database.rows("episodes.one", {"id": episode_id})
+        if not rows:
+            return SelfEvidence(episode_id, "", "", 0.0, "")
+        episode = episode_of(rows[0], ())
+    quote = episode.exemplars[0] if episode.exemplars else None
+    return SelfEvidence(
+        episode.id,
+        plain(episode.summary),
+        plain(quote.quote) if quote else "",
+        quote.said_at if quote else 0.0,
+        episode.merged_into or "",
+    )

@@ -1,0 +1,1 @@
+"""What people claim: read out of new turns, and compared with what was claimed before."""

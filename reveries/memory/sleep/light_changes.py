@@ -1,0 +1,256 @@
+"""How experiences become episodes at once and without a model: light sleep's decisions, as a change set. Pure.
+
+An episode's summary and exemplars are the experiences' own words; its vector is the mean of what was said.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from reveries.gates import Gate, inherited
+from reveries.index.terms import terms_of
+from reveries.llm.base import Vector
+from reveries.memory.changes import ChangeSet, IndexedTurn, Processed
+from reveries.memory.graph.memory_graph import MemoryGraph
+from reveries.memory.graph.shared_names import MAX_HOLDERS, KnownNames, NameIndex, keys_of, named_links
+from reveries.memory.live import LiveMemory
+from reveries.memory.model import Episode, ExperienceKind, Gap, Link, Origin, Turn
+from reveries.memory.sleep.claims.verification import Judged, judge_turns, limit_updates
+from reveries.memory.sleep.linking import (
+    EMOTIONAL_COSINE,
+    both_ways,
+    chain_episodes,
+    emotional_links,
+    nearest_episodes,
+    predecessor,
+    strongest_each,
+    temporal_links,
+    thematic_links,
+)
+from reveries.memory.sleep.merge import append_exemplars, unite_texts
+from reveries.memory.text.appraisal import topics_of, valence_of
+from reveries.memory.text.entities import entities_of
+from reveries.memory.text.extracts import exemplars_of, summary_of
+from reveries.memory.text.segments import Piece, Run, Segment, by_conversation, split_segments, unit_mean
+
+_NEAR_COUNT = 12
+_NOVELTY_WEIGHT = 0.15
+_FAMILIAR_COSINE = 0.6
+_MAX_ENTITIES = 20
+_SAME_THOUGHT_COSINE, _SAME_THOUGHT_WORDS = 0.95, 0.8
+
+
+class Forming:
+    """One batch of light sleep: what has been formed so far is what the next episode is linked to."""
+
+    def __init__(
+        self,
+        live: LiveMemory,
+        now: float,
+        new_id: Callable[[], str],
+        gaps: Mapping[float, Gap],
+        allowed_updates: float = float("inf"),
+    ) -> None:
+        self._allowed = allowed_updates
+        self._live = live
+        self._now = now
+        self._new_id = new_id
+        self._gaps = gaps
+        self._draft = MemoryGraph(live.graph.dimensions)
+        self._names = NameIndex()
+        self._known_names = KnownNames(live.names, self._names)
+        self._vectors: dict[str, Vector] = {}
+        self._links: list[Link] = []
+        self._indexed: list[IndexedTurn] = []
+        self.episode_count = 0
+
+    def form(self, pieces: Sequence[Piece]) -> ChangeSet:
+        """Episodes out of `pieces`, in their order."""
+        kept = [piece for piece in pieces if not self._says_nothing_new(piece)]
+        for group in by_conversation(kept):
+            previous: Episode | None = None
+            for segment in split_segments(group, self._last_run(group[0])):
+                previous = self._form(segment, previous)
+        judged = self._judge_turns([turn for piece in pieces for turn in piece.turns])
+        return ChangeSet(
+            claims=tuple(judged.claims),
+            conflicts=tuple(judged.conflicts),
+            episodes=tuple(self._draft.episodes()),
+            vectors=tuple(self._vectors.items()),
+            links=tuple(self._links),
+            indexed=tuple(self._indexed),
+            light_slept_ids=tuple(piece.experience.id for piece in pieces),
+            processed=tuple(
+                Processed(piece.experience.id, piece.experience.salience, piece.experience.valence)
+                for piece in pieces
+                if piece.experience.id not in {one.experience.id for one in kept}
+            ),
+        )
+
+    def _says_nothing_new(self, piece: Piece) -> bool:
+        """System text, mere echoes, and thoughts that the mind has had in as many words: they stay in the file and
+        become no memory."""
+        experience = piece.experience
+        if experience.origin is Origin.SYSTEM or all(turn.is_echo for turn in piece.turns):
+            return True
+        return experience.kind is ExperienceKind.MONOLOGUE and self._was_thought_before(piece)
+
+    def _was_thought_before(self, piece: Piece) -> bool:
+        index = self._live.turns
+        own = np.flatnonzero(index.live & index.marks["own"])
+        if not len(own):
+            return False
+        # Of every row as it is held: half the index as float32 would be a copy of all those rows.
+        cosines = np.stack([(index.vectors @ vector)[own] for vector in piece.vectors])
+        best = cosines.argmax(axis=1)
+        # Nearness alone is not enough: what says little to the embedder is near to all its like.
+        return all(
+            cosines[place, at] >= _SAME_THOUGHT_COSINE
+            and _share_of_words(turn.fresh, index.turn(int(own[at])).fresh) >= _SAME_THOUGHT_WORDS
+            for place, (turn, at) in enumerate(zip(piece.turns, best.tolist(), strict=True))
+        )
+
+    def _judge_turns(self, turns: Sequence[Turn]) -> Judged:
+        """What is claimed, beside what was claimed before."""
+        index = self._live.turns
+
+        def weight(term: str) -> float:
+            return index.words.weight_of(term, index.live)
+
+        judged = judge_turns(turns, self._live.claims, self._live.turns_holding, weight, self._now)
+        return limit_updates(judged, self._allowed)
+
+    def _form(self, segment: Segment, previous: Episode | None) -> Episode:
+        old = self._get_episode(segment.episode_id) if segment.episode_id else None
+        vectors = np.vstack([piece.vectors for piece in segment.pieces])
+        turns = [turn for piece in segment.pieces for turn in piece.turns]
+        if old is not None:
+            vectors = np.vstack([self._live.turn_vectors_of(old.id), vectors])
+        vector = unit_mean(vectors)
+        near = self._near(vector, {old.id} if old else set())
+        if old is None:
+            nearest_cosine = near[0][1] if near else 0.0
+            # Of what has no vector nobody knows whether it is new.
+            episode = self._begun(segment, turns, nearest_cosine if vector.any() else _FAMILIAR_COSINE)
+            self.episode_count += 1
+            self._put_episode(episode, vector)
+            self._chain(episode, previous)
+        else:
+            episode = self._continue_episode(old, segment, turns)
+            self._put_episode(episode, vector)
+        self._links += strongest_each(thematic_links(episode, near) + self._named_links(episode))
+        self._links += emotional_links(episode, near)
+        self._indexed += [
+            IndexedTurn(turn, episode.id, row)
+            for piece in segment.pieces
+            for turn, row in zip(piece.turns, piece.vectors, strict=True)
+            if not turn.is_echo
+        ]
+        return self._get_episode(episode.id) or episode
+
+    def _begun(self, segment: Segment, turns: Sequence[Turn], nearest_cosine: float) -> Episode:
+        experiences = [piece.experience for piece in segment.pieces]
+        first = experiences[0]
+        origins = [experience.origin for experience in experiences]
+        novelty = max(0.0, _FAMILIAR_COSINE - nearest_cosine)
+        gap = self._gaps.get(first.happened_at)
+        said = "\n".join(turn.fresh for turn in turns)
+        return Episode(
+            id=self._new_id(),
+            created_at=first.happened_at,
+            ended_at=max((turn.said_at for turn in turns), default=first.happened_at),
+            last_accessed_at=self._now,
+            access_count=0,
+            summary=summary_of(turns),
+            exemplars=exemplars_of(turns),
+            salience=min(1.0, max(e.salience for e in experiences) + _NOVELTY_WEIGHT * novelty),
+            confidence=1.0,
+            valence=valence_of(said),
+            topics=topics_of(said),
+            entities=entities_of(said, self._known_names)[:_MAX_ENTITIES],
+            origin=Origin.OWNER if Origin.OWNER in origins else origins[0],
+            tainted=inherited(Gate.EPISODE, *(experience.tainted for experience in experiences)),
+            conversation_id=first.conversation_id,
+            depth="light",
+            experience_ids=tuple(experience.id for experience in experiences),
+            last_decayed_at=self._now,
+            gap_seconds=None if gap is None or gap.ended_at is None else gap.ended_at - gap.started_at,
+            gap_significance="" if gap is None else gap.significance,
+        )
+
+    def _continue_episode(self, old: Episode, segment: Segment, new_turns: Sequence[Turn]) -> Episode:
+        turns = [*self._live.turns.turns_of(old.id), *new_turns]
+        said = "\n".join(turn.fresh for turn in turns)
+        return replace(
+            old,
+            ended_at=max(old.ended_at, *(turn.said_at for turn in new_turns)),
+            summary=summary_of(turns),
+            exemplars=append_exemplars(old.exemplars, exemplars_of(new_turns, limit=1)),
+            salience=max(old.salience, *(piece.experience.salience for piece in segment.pieces)),
+            valence=valence_of(said),
+            topics=topics_of(said),
+            entities=unite_texts(old.entities, entities_of(said, self._known_names))[:_MAX_ENTITIES],
+            tainted=inherited(Gate.EPISODE, old.tainted, *(piece.experience.tainted for piece in segment.pieces)),
+            experience_ids=unite_texts(old.experience_ids, (piece.experience.id for piece in segment.pieces)),
+        )
+
+    def _chain(self, episode: Episode, previous: Episode | None) -> None:
+        """Tie a new episode to what came just before it, on both sides (R-74)."""
+        earlier = previous or self._predecessor(episode)
+        if earlier is None:
+            return
+        earlier, episode = chain_episodes(earlier, episode)
+        self._put_episode(earlier)
+        self._put_episode(episode)
+        self._links += temporal_links(earlier, episode)
+
+    def _predecessor(self, episode: Episode) -> Episode | None:
+        found = [one for graph in (self._live.graph, self._draft) if (one := predecessor(graph, episode)) is not None]
+        own = [one for one in found if one.conversation_id and one.conversation_id == episode.conversation_id]
+        latest = max(own or found, key=lambda one: one.created_at, default=None)
+        return None if latest is None else self._get_episode(latest.id)
+
+    def _last_run(self, piece: Piece) -> Run | None:
+        """The episode that this conversation had come to, while it can still grow: light, and of this conversation."""
+        conversation_id = piece.experience.conversation_id
+        if conversation_id is None:
+            return None
+        last = self._live.graph.last_of(conversation_id)
+        if last is None or last.depth != "light":
+            return None
+        vectors = self._live.turn_vectors_of(last.id)
+        return Run(conversation_id, last.ended_at, len(last.experience_ids), vectors, last.id) if len(vectors) else None
+
+    def _near(self, vector: Vector, without: set[str]) -> list[tuple[Episode, float]]:
+        drafted = nearest_episodes(self._draft, vector, _NEAR_COUNT, EMOTIONAL_COSINE, without)
+        known = nearest_episodes(
+            self._live.graph, vector, _NEAR_COUNT, EMOTIONAL_COSINE, without | {e.id for e, _ in drafted}
+        )
+        return sorted([*drafted, *known], key=lambda pair: (-pair[1], pair[0].id))[:_NEAR_COUNT]
+
+    def _named_links(self, episode: Episode) -> tuple[Link, ...]:
+        """To those who share a rare name with it, live or formed in this batch, both ways."""
+        self._names.put(episode)
+        holders = {key: {*self._live.names.holders(key), *self._names.holders(key)} for key in keys_of(episode)}
+        few = {key: names for key, names in holders.items() if len(names) <= MAX_HOLDERS}
+        others = {
+            name: other for names in few.values() for name in names if (other := self._get_episode(name)) is not None
+        }
+        count = len(self._live.graph) + len(self._draft)
+        return both_ways(named_links(episode, others, few, count))
+
+    def _get_episode(self, episode_id: str) -> Episode | None:
+        return self._draft.get(episode_id) or self._live.graph.get(episode_id)
+
+    def _put_episode(self, episode: Episode, vector: Vector | None = None) -> None:
+        if vector is not None:
+            self._vectors[episode.id] = vector
+        shown = ((episode.id, vector),) if vector is not None else ()
+        self._draft.apply(ChangeSet(episodes=(episode,), vectors=shown))
+
+
+def _share_of_words(one: str, other: str) -> float:
+    """How many of all their words two texts have in common."""
+    here, there = set(terms_of(one)), set(terms_of(other))
+    return len(here & there) / len(here | there) if here | there else 1.0

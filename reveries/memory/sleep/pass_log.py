@@ -1,0 +1,386 @@
+"""The log of sleep: each pass is a row, each thing it did another, with what stood there before.
+
+Reading it (which passes there were, what one did, episode by episode), writing it in the transaction that does the
+thing, and rewriting what earlier versions wrote in less room."""
+
+import asyncio
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import msgspec
+import structlog
+
+from reveries.db.database import Database, Row, Transaction
+from reveries.errors import NotFoundError, UndoError
+from reveries.memory.changes import Before, ChangeSet, ExperienceBefore, SelfModelChange
+from reveries.memory.claims import UPDATE
+from reveries.memory.model import Link
+from reveries.memory.rows import vector_bytes
+from reveries.memory.sleep.pass_records import AtOdds, EpisodeChange, Recorded, Value, from_json, record_of, to_json
+from reveries.memory.store import MemoryStore
+
+CORRECTION = "correction"
+"""The trigger of a pass that the owner's correction is."""
+_SELF_FIELDS = ("narrative", "communication_style", "current_focus")
+_SELF_LISTS = ("owner_facts", "unresolved_threads", "values", "tendencies", "strengths", "limitations", "anticipations")
+
+
+@dataclass(frozen=True, slots=True)
+class RunEntry:
+    """One pass, with its counts."""
+
+    id: str
+    depth: str
+    trigger: str
+    """Why it began: "arrival", "time", "volume", "owner", "sleep", "undo", "correction" …"""
+    began_at: float
+    ended_at: float | None
+    processed: int
+    created: int
+    merged: int
+    fallbacks: int
+    outcome: str
+    undone_by: str = ""
+    """The undo that took it back."""
+    undoes: str = ""
+    """The pass that it took back, when it is an undo."""
+    question: str = ""
+    """What it asks before it does more."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeDiff:
+    """An episode before and after."""
+
+    episode_id: str
+    what: str
+    """"new", "changed", "merged away", "taken away" or "dormant"."""
+    old_summary: str
+    new_summary: str
+    merged_into: str = ""
+    added_quotes: tuple[str, ...] = ()
+    old_salience: float | None = None
+    new_salience: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeDiff:
+    """What was done about one experience, or one batch of them."""
+
+    experience_id: str
+    line: str
+    episodes: tuple[EpisodeDiff, ...]
+    new_links: tuple[Link, ...]
+    stronger_links: int
+    self_model: tuple[str, ...]
+    """Lines that begin with "+ " or "- "."""
+    superseded: tuple[str, ...] = ()
+    """Sentences: which claim ranks under which from now on, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunDetail:
+    """A pass with everything it did, in order."""
+
+    run: RunEntry
+    changes: tuple[ChangeDiff, ...]
+
+
+async def recent_runs(database: Database, limit: int) -> list[RunEntry]:
+    """The latest passes, newest first."""
+    return [_run_from_row(row) for row in await database.rows("consolidation.list_runs", {"limit": limit})]
+
+
+async def find_run(database: Database, id_or_prefix: str) -> RunEntry:
+    """The pass called so, or whose id alone begins so. Raises NotFoundError, UndoError when several do."""
+    rows = await database.rows("consolidation.find_run", {"prefix": id_or_prefix})
+    exact = [row for row in rows if row["id"] == id_or_prefix]
+    if not rows or not id_or_prefix:
+        raise NotFoundError(f"There is no pass {id_or_prefix}.", advice="They are listed by: reveries consolidate log")
+    if len(rows) > 1 and not exact:
+        raise UndoError(f"More than one pass begins with {id_or_prefix}.", advice="Give more of its letters.")
+    return _run_from_row((exact or rows)[0])
+
+
+async def run_detail(database: Database, id_or_prefix: str) -> RunDetail:
+    """A pass, change by change. Raises NotFoundError."""
+    run = await find_run(database, id_or_prefix)
+    rows = await database.rows("consolidation.changes_of", {"run_id": run.id})
+    recorded = await asyncio.to_thread(_decode_changes, rows)
+    gone = json.dumps(sorted({entry.episode_id for one in recorded for entry in one.dormant}))
+    summaries = {row["id"]: row["summary"] for row in await database.rows("episodes.summaries", {"ids": gone})}
+    told = zip(rows, recorded, strict=True)
+    return RunDetail(run, tuple(diff_of(row["experience_id"] or "", row["log"], one, summaries) for row, one in told))
+
+
+def _decode_changes(rows: Iterable[Row]) -> list[Recorded]:
+    return [from_json(row["change_set"]) for row in rows]
+
+
+def diff_of(
+    experience_id: str, line: str, recorded: Recorded, summaries: Mapping[str, str] = MappingProxyType({})
+) -> ChangeDiff:
+    """One recorded change as people read it; `summaries`, by id, of the episodes that went to the disk. Pure."""
+    diffs = [_episode_diff(change) for change in recorded.episodes if change.is_shown]
+    diffs += [
+        EpisodeDiff(gone.id, "merged away", gone.was.summary if gone.was is not None else "", "", gone.into)
+        for gone in recorded.retired
+    ]
+    put = {episode.id for episode in recorded.episodes}
+    diffs += [EpisodeDiff(name, "taken away", "", "") for name in recorded.removed_ids if name not in put]
+    diffs += [dormant_diff(entry.episode_id, summaries.get(entry.episode_id, "")) for entry in recorded.dormant]
+    return ChangeDiff(
+        experience_id=experience_id,
+        line=line,
+        episodes=tuple(diffs),
+        new_links=tuple(link for link, before in recorded.each_link if before is None),
+        stronger_links=sum(before is not None for _, before in recorded.each_link),
+        self_model=self_lines(recorded.self_model),
+        superseded=tuple(_conflict_line(conflict) for conflict in recorded.conflicts),
+    )
+
+
+def _conflict_line(conflict: AtOdds) -> str:
+    earlier, later = f"\u201c{conflict.earlier}\u201d", f"\u201c{conflict.later}\u201d"
+    if conflict.kind == UPDATE:
+        return f"{earlier} ranks under {later}. {conflict.reason}"
+    return f"{earlier} and {later} contradict each other. {conflict.reason}"
+
+
+def dormant_diff(episode_id: str, summary: str) -> EpisodeDiff:
+    """An episode that leaves memory for the disk: its words stay as they are."""
+    return EpisodeDiff(episode_id, "dormant", summary, "")
+
+
+def self_lines(change: SelfModelChange | None) -> tuple[str, ...]:
+    """What a change of the self-model takes away ("- ") and adds ("+ ")."""
+    if change is None:
+        return ()
+    before, after = change.before, change.after
+    lines: list[str] = []
+    for name in _SELF_FIELDS:
+        if (old := getattr(before, name)) != (new := getattr(after, name)):
+            lines += [f"{sign} {name}: {text}" for sign, text in (("-", old), ("+", new)) if text]
+    for name in _SELF_LISTS:
+        lines += _list_lines(name, getattr(before, name), getattr(after, name))
+    was = [f"{pattern.description} ({pattern.confidence:.2f})" for pattern in before.patterns]
+    lines += _list_lines("patterns", was, [f"{one.description} ({one.confidence:.2f})" for one in after.patterns])
+    return tuple(lines)
+
+
+def _list_lines(name: str, before: Sequence[str], after: Sequence[str]) -> Iterable[str]:
+    yield from (f"- {name}: {text}" for text in before if text not in after)
+    yield from (f"+ {name}: {text}" for text in after if text not in before)
+
+
+def _episode_diff(change: EpisodeChange) -> EpisodeDiff:
+    if change.is_new:
+        return EpisodeDiff(change.id, "new", "", change.summary, new_salience=change.salience)
+    old_summary, new_summary = change.values.get("summary", (change.summary, change.summary))
+    old_salience, new_salience = change.values.get("salience", (change.salience, change.salience))
+    return EpisodeDiff(
+        episode_id=change.id,
+        what="changed",
+        old_summary=str(old_summary),
+        new_summary=str(new_summary),
+        added_quotes=change.added_quotes,
+        old_salience=_weight(old_salience),
+        new_salience=_weight(new_salience),
+    )
+
+
+def _weight(value: Value) -> float | None:
+    return value if isinstance(value, int | float) else None
+
+
+def _run_from_row(row: Row) -> RunEntry:
+    return RunEntry(
+        id=row["id"],
+        depth=row["depth"],
+        trigger=row["trigger"],
+        began_at=row["began_at"],
+        ended_at=row["ended_at"],
+        processed=row["processed"],
+        created=row["created"],
+        merged=row["merged"],
+        fallbacks=row["fallbacks"],
+        outcome=row["outcome"],
+        undone_by=row["undo_id"] or "",
+        undoes=row["undoes"] or "",
+        question=row["question"] or "",
+    )
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+async def begin_run(store: MemoryStore, run_id: str, depth: str, trigger: str, now: float) -> None:
+    """Note that a pass ("light" or "deep") begins."""
+    named = {"id": run_id, "depth": depth, "trigger": trigger, "began_at": now}
+
+    async def work(transaction: Transaction) -> ChangeSet:
+        await transaction.run("consolidation.begin", named)
+        return ChangeSet()
+
+    await store.commit(work)
+
+
+async def end_run(store: MemoryStore, run_id: str, outcome: str, now: float) -> None:
+    """Note how a pass ended."""
+
+    async def work(transaction: Transaction) -> ChangeSet:
+        await transaction.run("consolidation.end", {"id": run_id, "ended_at": now, "outcome": outcome})
+        return ChangeSet()
+
+    await store.commit(work)
+
+
+async def end_broken_off_runs(store: MemoryStore) -> None:
+    """After a crash: passes that never ended are over."""
+
+    async def work(transaction: Transaction) -> ChangeSet:
+        await transaction.run("consolidation.end_broken_off")
+        return ChangeSet()
+
+    await store.commit(work)
+
+
+async def record_change(
+    transaction: Transaction,
+    store: MemoryStore,
+    run_id: str,
+    experience_id: str | None,
+    changes: ChangeSet,
+    line: str,
+    counts: Mapping[str, int],
+) -> None:
+    """Write down what a pass does, in the transaction that does it and before anything of it is written: the change
+    set, what stood there before, a line for people, and the pass's counts (processed, created, merged, fallbacks; what
+    is not named is 0)."""
+    before = store.live.graph.before(changes)
+    named = {*changes.light_slept_ids, *(entry.experience_id for entry in changes.processed)}
+    before = replace(before, experiences=await experiences_before(transaction, named | {experience_id or ""}))
+    record = {
+        "run_id": run_id,
+        "experience_id": experience_id,
+        "change_set": to_json(record_of(changes, before)),
+        "log": line,
+    }
+    await transaction.run("consolidation.record", record)
+    await _keep_vectors(transaction, store, changes, before)
+    none = {"processed": 0, "created": 0, "merged": 0, "fallbacks": 0}
+    await transaction.run("consolidation.count", {"id": run_id, **none, **counts})
+
+
+async def experiences_before(transaction: Transaction, ids: Iterable[str]) -> tuple[ExperienceBefore, ...]:
+    """What the file says of experiences now."""
+    rows = await transaction.rows("experiences.standing", {"ids": json.dumps(sorted(ids))})
+    return tuple(
+        ExperienceBefore(
+            experience_id=row["id"],
+            salience=row["salience"],
+            valence=row["valence"],
+            light_slept=bool(row["light_slept"]),
+            processed=bool(row["processed"]),
+            attempts=row["attempts"],
+        )
+        for row in rows
+    )
+
+
+async def _keep_vectors(transaction: Transaction, store: MemoryStore, changes: ChangeSet, before: Before) -> None:
+    """The vectors that are about to be replaced, beside the change that was recorded last."""
+    old = {episode.id for episode in before.episodes}
+    rows = [
+        {"episode_id": name, "model_id": store.embedder.model_id, "vector": vector_bytes(vector)}
+        for name, _ in changes.vectors
+        if name in old and (vector := store.live.graph.vector_of(name)).any()
+    ]
+    if rows:
+        await transaction.run_many("consolidation.keep_vector", rows)
+
+
+async def record_self_change(
+    transaction: Transaction, run_id: str | None, change: SelfModelChange | None, now: float
+) -> None:
+    """Keep what the self-model was before (R-87). `run_id` None: no pass did it, the owner did."""
+    if change is None:
+        return
+    named = {
+        "replaced_at": now,
+        "run_id": run_id,
+        "reason": change.reason,
+        "evidence": msgspec.json.encode(change.evidence).decode("utf-8"),
+        "before": msgspec.json.encode(change.before).decode("utf-8"),
+    }
+    await transaction.run("self_model.remember", named)
+
+
+# --- records of earlier versions --------------------------------------------------------------------------------------
+
+_AT_ONCE_BYTES = 1_000_000
+
+log = structlog.get_logger("memory")
+
+
+async def shorten_records(store: MemoryStore, now: float) -> int:
+    """Write the records of the first form anew, some at a time, so that a word that comes meanwhile need not wait. How
+    many. What cannot be read stays as it is. The room is used for what comes; the file itself is no shorter until it is
+    written anew. Once all was looked at, the file says so (`now`, unix seconds): nothing writes that form any more."""
+    if await store.database.rows("consolidation.is_shortened"):
+        return 0
+    # All records are read for it, and nobody waits.
+    async with store.database.moment() as moment:
+        found = await moment.rows("consolidation.first_form")
+    done = 0
+    for ids in _batches(found):
+        done += await _write_anew(store, ids)
+
+    async def mark(transaction: Transaction) -> ChangeSet:
+        await transaction.run("consolidation.mark_shortened", {"now": now})
+        return ChangeSet()
+
+    await store.commit(mark)
+    if done:
+        log.info("sleep.records_shortened", count=done)
+    return done
+
+
+def _batches(found: Iterable[Row]) -> Iterator[list[int]]:
+    """Ids of about so many bytes as are held at once; one record may be more."""
+    ids, size = list[int](), 0
+    for row in found:
+        if ids and size + row["bytes"] > _AT_ONCE_BYTES:
+            yield ids
+            ids, size = [], 0
+        ids.append(int(row["id"]))
+        size += row["bytes"]
+    if ids:
+        yield ids
+
+
+async def _write_anew(store: MemoryStore, ids: list[int]) -> int:
+    rows = await store.database.rows("consolidation.change_sets", {"ids": json.dumps(ids)})
+    shorter = await asyncio.to_thread(_shorten_rows, rows)
+
+    async def work(transaction: Transaction) -> ChangeSet:
+        # Each where it still says what was read: an erasure may have emptied one meanwhile.
+        await transaction.run_many("consolidation.write_anew", shorter)
+        return ChangeSet()
+
+    await store.commit(work)
+    return len(shorter)
+
+
+def _shorten_rows(rows: Iterable[Row]) -> list[dict[str, object]]:
+    shorter: list[dict[str, object]] = []
+    for row in rows:
+        try:
+            text = to_json(from_json(row["change_set"]))
+        except msgspec.MsgspecError:
+            log.warning("sleep.record_unreadable", id=row["id"])
+            continue
+        shorter.append({"id": row["id"], "old": row["change_set"], "change_set": text})
+    return shorter

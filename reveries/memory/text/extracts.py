@@ -1,0 +1,116 @@
+"""What a text says in its own words: its sentences, the most telling of them, quotes that anchor (R-71). No model.
+
+Every sentence returned is a verbatim piece of the text that it came from.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from reveries.index.terms import terms_of, words_of
+from reveries.memory.model import Exemplar, Turn
+from reveries.memory.text.appraisal import valence_of
+from reveries.memory.text.entities import WEEKDAYS, entities_of
+
+SUMMARY_CHARS = 200
+_CONTEXT_CHARS = 300
+_MAX_EXEMPLARS = 3
+_LEAST_SHARE = 0.35
+_NO_TITLE = "".join(rf"(?<!\b{title}\.)" for title in ("Dr", "Mr", "Ms", "Mrs", "Prof"))
+_END = re.compile(rf"(?<=[.!?\u2026]){_NO_TITLE}[\"'\u2019\u201d)\]]*\s+|(?<=[\u3002\uff01\uff1f])|\n+")
+_FIRST_PERSON = frozenset({"i", "i'm", "i've", "i'd", "my", "we", "our"})
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A verbatim piece of one turn, with how much it tells."""
+
+    text: str
+    turn: Turn
+    informativeness: float
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of `text`, each exactly as it stands there, without the blanks around it."""
+    pieces: list[str] = []
+    start = 0
+    for match in _END.finditer(text):
+        pieces.append(text[start : match.end()].strip())
+        start = match.end()
+    pieces.append(text[start:].strip())
+    return [piece for piece in pieces if piece]
+
+
+def informativeness(sentence: str) -> float:
+    """How much a sentence tells: its informative words, names, numbers and feeling; questions and noise tell little."""
+    terms = set(terms_of(sentence))
+    if not terms:
+        return 0.0
+    score = min(12.0, float(len(terms))) + 2.0 * min(3, len(entities_of(sentence))) + 2.0 * abs(valence_of(sentence))
+    words = set(words_of(sentence))
+    is_particular = any(char.isdigit() for char in sentence) or not WEEKDAYS.isdisjoint(words)
+    score += 1.5 * is_particular + 1.0 * bool(_FIRST_PERSON & words)
+    if sentence.rstrip().endswith("?"):
+        score *= 0.4
+    return score
+
+
+def most_informative(turns: Iterable[Turn], limit: int) -> list[Sentence]:
+    """The `limit` most telling sentences of `turns`, most telling first; ties go to what was said first. What tells far
+    less than the first is left out."""
+    found = [Sentence(text, turn, informativeness(text)) for turn in turns for text in sentences_of(turn.fresh)]
+    least = _LEAST_SHARE * max((sentence.informativeness for sentence in found), default=0.0)
+    found = [sentence for sentence in found if sentence.informativeness > 0.0 and sentence.informativeness >= least]
+    return sorted(found, key=lambda sentence: -sentence.informativeness)[:limit]
+
+
+def summary_of(turns: Sequence[Turn]) -> str:
+    """The most telling sentences in the order in which they were said, each with its speaker; about 200 characters."""
+    chosen: list[Sentence] = []
+    length = 0
+    for sentence in most_informative(turns, limit=8):
+        cost = len(sentence.turn.speaker) + 2 + min(len(sentence.text), SUMMARY_CHARS)
+        if not chosen or length + cost <= SUMMARY_CHARS:
+            chosen.append(sentence)
+            length += cost
+    if not chosen:
+        return _cut_to_chars(f"{turns[0].speaker}: {' '.join(turns[0].text.split())}", SUMMARY_CHARS) if turns else ""
+    order = {turn.id: place for place, turn in enumerate(turns)}
+    chosen.sort(key=lambda sentence: (order[sentence.turn.id], sentence.turn.text.find(sentence.text)))
+    told: list[str] = []
+    last_turn = ""
+    for sentence in chosen:
+        words = _cut_to_chars(" ".join(sentence.text.split()), SUMMARY_CHARS)
+        told.append(words if sentence.turn.id == last_turn else f"{sentence.turn.speaker}: {words}")
+        last_turn = sentence.turn.id
+    return " ".join(told)
+
+
+def exemplars_of(turns: Sequence[Turn], limit: int = _MAX_EXEMPLARS) -> tuple[Exemplar, ...]:
+    """Up to `limit` verbatim quotes with their surroundings (R-71), most telling first."""
+    return tuple(exemplar(sentence.text, sentence.turn) for sentence in most_informative(turns, limit))
+
+
+def exemplar(quote: str, turn: Turn, significance: str = "") -> Exemplar:
+    """`quote` out of `turn`, with what stands around it there."""
+    return Exemplar(
+        quote=quote,
+        context=surroundings(turn.text, quote),
+        said_at=turn.said_at,
+        turn_id=turn.id,
+        experience_id=turn.experience_id or "",
+        significance=significance,
+    )
+
+
+def surroundings(text: str, quote: str) -> str:
+    """About 300 characters of `text` around `quote`."""
+    if len(text) <= _CONTEXT_CHARS:
+        return text
+    at = max(0, text.find(quote))
+    start = max(0, min(at - (_CONTEXT_CHARS - len(quote)) // 2, len(text) - _CONTEXT_CHARS))
+    return text[start : max(start + _CONTEXT_CHARS, at + len(quote))]
+
+
+def _cut_to_chars(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "\u2026"

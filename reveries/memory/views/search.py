@@ -1,0 +1,234 @@
+"""Recall that is looked at: within a stretch of time, and with what is usually cut off. Pure; changes nothing.
+
+A chat turn asks `LiveMemory.recall`. What stands here goes the same way (the same entry points, spreading and factors)
+but keeps what a turn has no use for: what stayed under the threshold, and what the limit cut off.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, tzinfo
+from itertools import islice
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from reveries.errors import UsageError
+from reveries.llm.base import Vector
+from reveries.memory.graph.activation import Ranking, Seed, explain_chosen, nearest_seeds, rank_episodes
+from reveries.memory.live import LiveMemory
+from reveries.memory.model import RankedTurn, Recall, RecallContext, RecalledEpisode, Turn
+from reveries.memory.recall.outranking import rank_outranked_last
+from reveries.memory.recall.ranking import TurnScores, ranked_turns, ranked_turns_of, score_turns
+from reveries.memory.recall.time_expressions import TimeSpan, clock_at, moment_of, time_spans
+from reveries.memory.recall.turn_index import TurnIndex
+
+LIKE_COSINE: Final = 0.45
+"""By all-MiniLM-L6-v2, of twelve pairs of our own about one thing each the least alike had 0.52; of 348 pairs about
+different things two had more than this. Somebody reads what it finds: a few too many do no harm."""
+
+
+def turns_like(index: TurnIndex, vectors: Sequence[Vector], without: Collection[str], limit: int) -> list[Turn]:
+    """Up to `limit` turns whose meaning is like that of any of `vectors`, the most alike first, but those whose ids are
+    in `without`. None for vectors of another embedder than the index has."""
+    rows = index.vectors
+    fitting = [vector for vector in vectors if vector.shape == (rows.dimensions,)]
+    if not len(rows) or not fitting:
+        return []
+    cosines = np.where(index.live, np.max([rows @ vector for vector in fitting], axis=0), -np.inf)
+    order = np.argsort(-cosines, kind="stable")
+    alike = order[: np.count_nonzero(cosines >= LIKE_COSINE)].tolist()
+    others = (row for row in alike if index.turn_id(row) not in without)
+    return [index.turn(row) for row in islice(others, limit)]
+
+
+_TURNS_PER_EPISODE = 3
+_LEAST_RANKED_TURNS = 25
+_LONGEST_SECONDS = 7 * 86_400.0
+"""No episode lasts longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPeriod:
+    """A stretch of time, unix seconds: from `start` until before `end`. None: open on that side."""
+
+    start: float | None = None
+    end: float | None = None
+
+    @property
+    def is_everything(self) -> bool:
+        return self.start is None and self.end is None
+
+    def holds(self, first: float, last: float) -> bool:
+        """Whether any of what lasted from `first` to `last` lies in it."""
+        return (self.end is None or first < self.end) and (self.start is None or last >= self.start)
+
+
+EVERYTHING: Final = SearchPeriod()
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Everything that a cue's energy reaches, with nothing cut off."""
+
+    scores: TurnScores = field(repr=False)
+    ranking: Ranking = field(repr=False)
+    """In recall's order; also what is under the threshold."""
+    whole: dict[int, float] = field(repr=False)
+    """The energy that is compared with the threshold, by index."""
+
+    def above(self, threshold: float) -> list[tuple[int, float]]:
+        """Index and energy of what is above the threshold, in recall's order."""
+        return [(index, energy) for index, energy in self.ranking.order if self.whole.get(index, 0.0) > threshold]
+
+
+def reach_episodes(
+    live: LiveMemory, cue: str, vector: Vector, context: RecallContext, period: SearchPeriod = EVERYTHING
+) -> Reach:
+    """Let the cue's energy spread as a recall does, from entry points within `period`, and keep all it comes to."""
+    if vector.shape != (live.dimensions,):
+        vector = live.no_vector
+    graph, settings = live.graph, live.settings
+    inside = None if period.is_everything else _said_within(live, period)
+    scores = score_turns(live.turns, cue, vector, context.now, context.exclude_turn_ids, inside)
+    near = (
+        nearest_seeds(graph, vector, settings.seeds) if period.is_everything else _nearest_within(live, vector, period)
+    )
+    seeds = live.entry_points(near, vector, scores)
+    # The lowest threshold that still leaves out what no energy reached.
+    open_wide = msgspec.structs.replace(settings, activation_threshold=0.0)
+    everything = replace(context, limit=max(1, len(graph)))
+    in_full = rank_episodes(graph, seeds, everything, open_wide, 1.0)
+    return Reach(scores, rank_episodes(graph, seeds, everything, open_wide, live.share_of_spread), dict(in_full.order))
+
+
+def recall_within(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, period: SearchPeriod) -> Recall:
+    """What comes to mind of a stretch of time: its episodes and its turns alone, as a recall ranks them, the turns with
+    their reasons as people are told them."""
+    return recall_from_reach(live, reach_episodes(live, cue, vector, context, period), cue, vector, context, period)
+
+
+def recall_from_reach(
+    live: LiveMemory, found: Reach, cue: str, vector: Vector, context: RecallContext, period: SearchPeriod = EVERYTHING
+) -> Recall:
+    """The recall that comes of what the cue's energy reached."""
+    above = found.above(live.settings.activation_threshold)
+    chosen = list(islice((one for one in above if _is_inside(live, one[0], period)), context.limit))
+    surfaced = explain_chosen(live.graph, found.ranking, chosen, context, live.settings)
+    whole = Recall(
+        cue=cue,
+        vector=vector,
+        episodes=tuple(with_turns(live, one, found.scores) for one in surfaced),
+        turns=tuple(
+            with_reasons(live, ranked_turn, found.scores)
+            for ranked_turn in ranked_turns(live.turns, found.scores, max(_LEAST_RANKED_TURNS, context.limit))
+        ),
+        edges_touched=found.ranking.edges_touched,
+    )
+    return rank_outranked_last(whole, live.claims)
+
+
+def with_turns(live: LiveMemory, found: RecalledEpisode, scores: TurnScores) -> RecalledEpisode:
+    """`found` with its own turns, ranked."""
+    (own,) = ranked_turns_of(live.turns, scores, [found.episode.id], _TURNS_PER_EPISODE)
+    return replace(found, turns=own)
+
+
+def with_reasons(live: LiveMemory, turn: RankedTurn, scores: TurnScores) -> RankedTurn:
+    """`turn` with its reasons as people are told them."""
+    row = live.turns.row_of(turn.turn.id)
+    if row is None or scores.parts is None:
+        return turn
+    return replace(turn, reasons=scores.parts.told_reasons(row))
+
+
+def episodes_within(live: LiveMemory, period: SearchPeriod) -> list[int]:
+    """The indices of the episodes that lie in a period, by when they began. Only those near its beginning are looked
+    at: any other is in it when it began in it."""
+    indices, began = live.graph.by_time()
+    first = int(np.searchsorted(began, period.start - _LONGEST_SECONDS)) if period.start is not None else 0
+    sure = int(np.searchsorted(began, period.start)) if period.start is not None else 0
+    last = int(np.searchsorted(began, period.end)) if period.end is not None else len(began)
+    lasting = [int(one) for one in indices[first:sure] if _is_inside(live, int(one), period)]
+    return [*lasting, *indices[sure : max(sure, last)].tolist()]
+
+
+def _is_inside(live: LiveMemory, index: int, period: SearchPeriod) -> bool:
+    episode = live.graph.at(index)
+    return period.holds(episode.created_at, episode.ended_at)
+
+
+def _said_within(live: LiveMemory, period: SearchPeriod) -> NDArray[np.bool_]:
+    said_at = live.turns.marks["said_at"]
+    after = said_at >= (period.start if period.start is not None else -np.inf)
+    before = said_at < (period.end if period.end is not None else np.inf)
+    inside: NDArray[np.bool_] = after & before
+    return inside
+
+
+def _nearest_within(live: LiveMemory, vector: Vector, period: SearchPeriod) -> list[Seed]:
+    """R-119's entry points among the episodes of a stretch of time."""
+    indices = episodes_within(live, period)
+    if not indices:
+        return []
+    cosines = live.graph.vectors[indices] @ vector
+    order = np.argsort(-cosines, kind="stable")[: live.settings.seeds]
+    found = [(indices[place], min(1.0, float(cosines[place]))) for place in order.tolist()]
+    return [Seed(index, cosine, cosine) for index, cosine in found if cosine > 0.0]
+
+
+_LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|hours?|d|days?|w)(?:\s+ago)?", re.IGNORECASE | re.ASCII)
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+_CONNECTIVES = re.compile(r"\b(?:since|from|until|till|to|before|after|in|on|the|of|at|around)\b", re.IGNORECASE)
+
+
+def period_of(since: str, until: str, now: float, zone: tzinfo | None = None) -> SearchPeriod:
+    """From the beginning of `since` to the end of `until`; an empty one leaves that side open. `zone` None is that of
+    this machine. Raises UsageError."""
+    start = _read_moment(since, now, zone)[0] if since.strip() else None
+    end = _read_moment(until, now, zone)[1] if until.strip() else None
+    if start is not None and end is not None and end <= start:
+        raise UsageError(f"{until!r} is over before {since!r} begins.", advice="Swap them, or leave one out.")
+    return SearchPeriod(start, end)
+
+
+def _read_moment(text: str, now: float, zone: tzinfo | None) -> tuple[float, float]:
+    """The first moment that `text` names and the first after it."""
+    text = text.strip()
+    if length := _LENGTH.fullmatch(text):
+        moment = now - float(length.group(1)) * _SECONDS[length.group(2)[0].lower()]
+        return moment, moment
+    if re.fullmatch(r"now", text, re.IGNORECASE):
+        return now, now
+    if (exact := _exact(text, zone)) is not None:
+        return exact, exact
+    spans = time_spans(text, now, zone)
+    rest = _CONNECTIVES.sub(" ", text.replace(spans[0].text, " ", 1)) if len(spans) == 1 else text
+    if len(spans) != 1 or rest.strip(" ,."):
+        raise UsageError(
+            f"{text!r} is no date.",
+            advice='For example: 2025-03-04, "4 March", "last spring", "2 weeks ago", yesterday, 3h.',
+        )
+    return _centre_span(spans[0], zone)
+
+
+def _exact(text: str, zone: tzinfo | None) -> float | None:
+    """A date with a time of day; None for anything else (a mere day is a stretch)."""
+    if not re.match(r"\d{4}-\d{2}-\d{2}[T ]\d", text):
+        return None
+    try:
+        shown = datetime.fromisoformat(text)
+        return shown.timestamp() if shown.tzinfo is not None else moment_of(shown, zone)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _centre_span(span: TimeSpan, zone: tzinfo | None) -> tuple[float, float]:
+    """ "Two weeks ago" is a week around that day when a memory is looked for; as a bound it is the day itself."""
+    days = round((span.end - span.start) / 86_400.0)
+    if not span.text.casefold().endswith("ago") or days <= 1:
+        return span.start, span.end
+    middle = clock_at(span.start, zone) + timedelta(days=(days - 1) // 2)
+    return moment_of(middle, zone), moment_of(middle + timedelta(days=1), zone)

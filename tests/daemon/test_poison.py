@@ -3,12 +3,13 @@
 import pytest
 
 from reveries.config import Home
-from reveries.gates import Gate, opened
+from reveries.gates import Gate
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.model import Origin
 from tests.daemon.mind_kit import NOON, living
 from tests.daemon.poison import Obedient, live, recalled, settings
 from tests.daemon.poison_items import benign, poison
+from tests.fakes.openable_gates import opened
 from tests.fakes.patient_clock import PatientClock
 
 pytestmark = pytest.mark.timeout(240)

@@ -18,11 +18,12 @@ from reveries.db.opening import open_database
 from reveries.db.portable import check_mind, export_mind, import_mind
 from reveries.db.schemas import whole_schema
 from reveries.errors import StorageError
-from reveries.gates import Gate, opened
+from reveries.gates import Gate
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
 from reveries.memory.sleep.pass_records import EpisodeChange, from_json, to_json
 from tests.fakes.clock import HandClock
+from tests.fakes.openable_gates import opened
 from tests.memory.kit import NOW, context, deep_answer, open_memory, talk
 from tests.memory.test_memory import picture
 

@@ -34,7 +34,7 @@ _LIVES = {
     "who fetches weights": f"{_AS_A_PROGRAM}'reveries.llm.assets', 'where', 'nothing-such')",
     "who lets Ollama fetch": f"{_AS_A_PROGRAM}'reveries.llm.ollama_pull', 'pull')",
 }
-_WITH_KEYS = {"reveries/client/waking.py"}
+_WITH_KEYS = {"reveries/client/features/wake.py"}
 """It starts the daemon, which has use for keys."""
 
 

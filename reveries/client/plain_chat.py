@@ -16,8 +16,7 @@ import msgspec
 
 from reveries import protocol
 from reveries.client.connection import Connection, connect
-from reveries.client.digest_page import digest_page
-from reveries.client.digesting import DIGEST_SINCE, gathered
+from reveries.client.features.digest import DIGEST_SINCE, digest_page, gathered
 from reveries.client.plain_work import PLAIN_WORK, PlainWork
 from reveries.client.render import page_columns, show
 from reveries.client.render import say as tell

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from reveries import protocol
-from reveries.client.backup_page import backups_page
-from reveries.client.bringing_in import bring_in, brought_in_page, read_past_of_owner
 from reveries.client.connection import Connection
+from reveries.client.features.backup import backups_page
+from reveries.client.features.importing import bring_in, brought_in_page, read_past_of_owner
+from reveries.client.features.memory import consolidated_page
 from reveries.client.json_answers import BroughtIn
-from reveries.client.memory_page import consolidated_page
 from reveries.client.owner_files import place_named
 from reveries.client.render import Page
 from reveries.client.tui.commands import Called

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reveries.api_keys import without_secrets
-from reveries.client.places import service_file
+from reveries.client.features.paths import service_file
 from reveries.client.service import LABEL, Service, launchd_plist, systemd_unit
 from reveries.config import Home, find_home, find_models_folder
 from reveries.errors import HomeError

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+import click
 import pytest
 
 from reveries import protocol
@@ -391,3 +392,14 @@ def _started(home: Home, *words: str) -> "subprocess.Popen[bytes]":
         env=environment(home),
         bufsize=0,
     )
+
+
+def test_the_list_of_commands_says_what_each_says_of_itself_and_imports_none() -> None:
+    ctx = click.Context(cli.cli)
+    for name, entry in cli._COMMANDS.items():
+        command = cli.cli.get_command(ctx, name)
+        assert command is not None
+        assert (command.name, command.get_short_help_str(200)) == (name, entry.help)
+    program = "import sys; from reveries.client import cli; cli.run(['--help']); print([*sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=True)
+    assert "reveries.client.features" not in ran.stdout

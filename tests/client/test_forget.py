@@ -5,7 +5,7 @@ import json
 import msgspec
 import pytest
 
-from reveries.client.forget_page import forgotten_page, searched_page
+from reveries.client.features.forgetting import forgotten_page, searched_page
 from reveries.client.render import Page
 from reveries.client.traces import TraceSearch
 from reveries.config import Home

@@ -19,10 +19,10 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from reveries import protocol
-from reveries.client.log_page import entry_json, entry_line
-from reveries.client.memory_page import episode_page, found_page
+from reveries.client.features.logs import entry_json, entry_line
+from reveries.client.features.memory import episode_page, found_page
+from reveries.client.features.thinking import thoughts_page
 from reveries.client.render import Page, line, paragraph, show, show_json
-from reveries.client.thought_page import thoughts_page
 from reveries.client.tui.panes import content_of, problem_page
 from reveries.client.tui.side import MemoryCard
 from reveries.client.tui.turns import OwnerTurn, PastReply, Remark, ReplyWidget

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from reveries import protocol
-from reveries.client.thought_page import notes_page, thoughts_page
+from reveries.client.features.thinking import notes_page, thoughts_page
 from reveries.client.tui.commands import Called, called
 from reveries.client.tui.looks import look_for, page_of
 from reveries.config import Home

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.client.forget_page import searched_page
+from reveries.client.features.forgetting import searched_page
 from reveries.client.traces import forms_of, search
 
 WORDS = "zqvorblax-7741"

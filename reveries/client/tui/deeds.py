@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 from textual.app import SuspendNotSupported
 
 from reveries import protocol
-from reveries.client.digest_page import digest_page
-from reveries.client.digesting import DIGEST_SINCE, gathered
+from reveries.client.features.digest import DIGEST_SINCE, digest_page, gathered
 from reveries.client.mishaps import unforeseen
 from reveries.client.owner_files import edit_in_editor, editor_command, place_named, write_new
 from reveries.client.render import page_columns

@@ -8,22 +8,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from reveries import protocol
-from reveries.client.context_page import context_page
-from reveries.client.graph_page import graph_page
-from reveries.client.hand_page import corrected_page, held_page, remembered_page, share_of
-from reveries.client.memory_page import episode_page, found_page
-from reveries.client.models_page import overview_page
+from reveries.client.features.context import context_page
+from reveries.client.features.memory import episode_page, found_page
+from reveries.client.features.memory_edits import corrected_page, held_page, remembered_page, share_of
+from reveries.client.features.memory_views import graph_page, timeline_page, why_page
+from reveries.client.features.models import overview_page
+from reveries.client.features.self_model import self_history_page, self_page
+from reveries.client.features.sleep_log import contradictions_page
+from reveries.client.features.status import status_page
+from reveries.client.features.thinking import controlled_page, notes_page, released_page
+from reveries.client.features.usage import usage_page
+from reveries.client.features.wellbeing import wellbeing_page
 from reveries.client.render import Page, line, page_columns
-from reveries.client.self_page import self_history_page, self_page
-from reveries.client.sleep_page import contradictions_page
-from reveries.client.status_page import status_page
-from reveries.client.thought_page import controlled_page, notes_page, released_page
-from reveries.client.timeline_page import timeline_page
 from reveries.client.tui.commands import Called
 from reveries.client.tui.panes import columns_for
-from reveries.client.usage_page import usage_page
-from reveries.client.wellbeing_page import wellbeing_page
-from reveries.client.why_page import why_page
 from reveries.errors import UsageError
 
 _FOUND: Final = 8

@@ -3,7 +3,7 @@
 from typing import Final
 
 from reveries import protocol
-from reveries.client.hand_page import corrected_page, held_page, share_of
+from reveries.client.features.memory_edits import corrected_page, held_page, share_of
 from reveries.client.render import Page
 from reveries.client.tui.asking import Ask, Asking, measured, row
 from reveries.client.tui.browser import Deed, Entry, Opened, Outcome, Refill

@@ -6,10 +6,10 @@ from typing import Final
 from textual.content import Content
 
 from reveries import protocol
+from reveries.client.features.sleep_log import run_page, undone_page
+from reveries.client.features.thinking import thoughts_page
 from reveries.client.render import Page, line, paragraph
-from reveries.client.sleep_page import run_page, undone_page
 from reveries.client.talk_page import conversation_page
-from reveries.client.thought_page import thoughts_page
 from reveries.client.tui.asking import Ask, Asking, row
 from reveries.client.tui.browser import Deed, Entry, Leave, Outcome, Refill
 from reveries.client.tui.history import History

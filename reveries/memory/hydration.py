@@ -44,7 +44,7 @@ async def read_graph_rows(database: Database, model_id: str) -> GraphRows:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldTurns:
+class SpokenTurns:
     """The turns of live episodes and the passages of what has no turns, in order, with the ids of their episodes."""
 
     turns: Sequence[Turn]
@@ -57,7 +57,7 @@ class ToldTurns:
     """Of those whose vector is not to be had from there."""
 
 
-async def read_turn_rows(database: Database, mind_name: str, earlier: PackedTurns | None) -> ToldTurns:
+async def read_turn_rows(database: Database, mind_name: str, earlier: PackedTurns | None) -> SpokenTurns:
     """The rows, as they are committed."""
     turns = await database.rows("turns.live")
     wordless = await database.rows("experiences.live_passages")
@@ -65,7 +65,7 @@ async def read_turn_rows(database: Database, mind_name: str, earlier: PackedTurn
     return await asyncio.to_thread(_gather_told, turns, wordless, mind_name, earlier, away)
 
 
-async def read_turn_vectors(database: Database, model_id: str, dimensions: int, told: ToldTurns) -> dict[str, Vector]:
+async def read_turn_vectors(database: Database, model_id: str, dimensions: int, told: SpokenTurns) -> dict[str, Vector]:
     """The vectors that no snapshot has; one of another length is none."""
     named: dict[str, object] = {"owner_kind": "turn", "model_id": model_id}
     if told.earlier is None:
@@ -76,14 +76,14 @@ async def read_turn_vectors(database: Database, model_id: str, dimensions: int, 
     return {row["owner_id"]: vector_of(row["vector"]) for row in rows if len(row["vector"]) == size}
 
 
-def turns_of(told: ToldTurns, vectors: Mapping[str, Vector], dimensions: int) -> PackedTurns:
+def turns_of(told: SpokenTurns, vectors: Mapping[str, Vector], dimensions: int) -> PackedTurns:
     """The index of `told`. A turn whose vector is missing has zeros."""
     return packed_turns(told.turns, told.homes, vectors, dimensions, told.earlier, told.earlier_rows)
 
 
 def _gather_told(
     turns: Sequence[Row], wordless: Sequence[Row], mind_name: str, earlier: PackedTurns | None, away: Set[str]
-) -> ToldTurns:
+) -> SpokenTurns:
     homes: dict[str, str] = {}
     told: dict[str, Turn] = {}
     for turn, home in told_turns(turns, wordless, mind_name):
@@ -97,7 +97,7 @@ def _gather_told(
         # A turn that reads otherwise by now has another vector, too.
         has_vector = np.append(np.any(earlier.values, axis=1), False)[rows]
         bare = [one.id for one, is_there in zip(entries, has_vector.tolist(), strict=True) if not is_there]
-    return ToldTurns(entries, [homes[name] for name in told], earlier, rows, bare)
+    return SpokenTurns(entries, [homes[name] for name in told], earlier, rows, bare)
 
 
 def told_turns(turns: Sequence[Row], wordless: Sequence[Row], mind_name: str) -> Iterator[tuple[Turn, str]]:

@@ -44,7 +44,7 @@ class PackedMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class Arranged:
+class ArrangedVectors:
     """The vectors of another embedding model, row by row as a live memory has them."""
 
     episodes: VectorTable = field(repr=False)
@@ -75,11 +75,13 @@ class LiveMemory:
 
     def arrange_vectors(
         self, dimensions: int, episodes: Mapping[str, Vector], turns: Mapping[str, Vector]
-    ) -> "Arranged":
+    ) -> "ArrangedVectors":
         """Other vectors for all that is here, by id. Changes nothing: may run in a thread while nothing is written."""
-        return Arranged(self.graph.arrange_vectors(dimensions, episodes), self.turns.arrange_vectors(dimensions, turns))
+        return ArrangedVectors(
+            self.graph.arrange_vectors(dimensions, episodes), self.turns.arrange_vectors(dimensions, turns)
+        )
 
-    def replace_vectors(self, arranged: "Arranged") -> None:
+    def replace_vectors(self, arranged: "ArrangedVectors") -> None:
         """Take over what `arrange_vectors` made of this very memory. Never waits, cannot fail."""
         self.graph.replace_vectors(arranged.episodes)
         self.turns.replace_vectors(*arranged.turns)

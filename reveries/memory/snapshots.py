@@ -25,7 +25,7 @@ from reveries.db.database import Database, Row
 from reveries.db.failpoints import Step, reached
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn
-from reveries.memory.graph.facts import Standings
+from reveries.memory.graph.facts import EpisodeValues
 from reveries.memory.hydration import told_turns
 from reveries.memory.live import LiveMemory, PackedMemory
 from reveries.memory.model import Link, LinkType, Turn
@@ -183,7 +183,7 @@ _REREAD_SHARE = 0.25
 
 
 @dataclass(slots=True)
-class Noted:
+class ChangedRows:
     """What changed since a snapshot, by kind."""
 
     episodes: set[str] = field(default_factory=set)
@@ -208,7 +208,7 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True)
-class RowsNow:
+class CurrentRows:
     """What the rows say of all that changed."""
 
     named: frozenset[str]
@@ -227,9 +227,9 @@ class RowsNow:
     """By kind and owner."""
 
 
-async def read_noted(database: Database, epoch: int) -> Noted:
+async def read_noted(database: Database, epoch: int) -> ChangedRows:
     """What changed in that epoch and later."""
-    noted = Noted()
+    noted = ChangedRows()
     sets = {
         "episode": noted.episodes,
         "unlinked": noted.unlinked,
@@ -252,7 +252,9 @@ def misnamed_passages(live: LiveMemory, mind_name: str) -> set[str]:
     return {name for name in found if "#" in name}
 
 
-async def read_rows_now(database: Database, live: LiveMemory, noted: Noted, model_id: str, mind_name: str) -> RowsNow:
+async def read_rows_now(
+    database: Database, live: LiveMemory, noted: ChangedRows, model_id: str, mind_name: str
+) -> CurrentRows:
     """The rows of what changed, as they are committed; `live` is what the snapshot says."""
     lived = await _experiences_of_turns(database, live, noted) | noted.experiences
     homes = await database.rows("changed.homes", _id_parameters(lived))
@@ -266,7 +268,7 @@ async def read_rows_now(database: Database, live: LiveMemory, noted: Noted, mode
     turns = await database.rows("changed.turns", _id_parameters(lived))
     wordless = await database.rows("changed.passages", _id_parameters(lived))
     told = [turn.id for turn, _ in told_turns(turns, wordless, mind_name)]
-    return RowsNow(
+    return CurrentRows(
         named=frozenset(named),
         relaid=frozenset(relaid),
         turn_ids=frozenset(noted.turns),
@@ -289,7 +291,7 @@ async def read_rows_now(database: Database, live: LiveMemory, noted: Noted, mode
     )
 
 
-def catch_up(live: LiveMemory, now: RowsNow, mind_name: str) -> None:
+def catch_up(live: LiveMemory, now: CurrentRows, mind_name: str) -> None:
     """Put what the rows say now in the place of what `live` holds of it. Slow: call it in a thread while nobody else
     uses `live`."""
     told: dict[str, tuple[Turn, str]] = {}
@@ -314,13 +316,13 @@ def catch_up(live: LiveMemory, now: RowsNow, mind_name: str) -> None:
         live.graph.restand(_standings(now.standings))
 
 
-def _turns_leaving(live: LiveMemory, now: RowsNow) -> tuple[str, ...]:
+def _turns_leaving(live: LiveMemory, now: CurrentRows) -> tuple[str, ...]:
     """Episodes that are not live any more, and those that are laid down with other links."""
     there = {str(row["id"]) for row in now.episodes}
     return tuple(sorted(name for name in now.named if name in live.graph and (name not in there or name in now.relaid)))
 
 
-def _turns_unindexed(live: LiveMemory, now: RowsNow, told: Mapping[str, tuple[Turn, str]]) -> tuple[str, ...]:
+def _turns_unindexed(live: LiveMemory, now: CurrentRows, told: Mapping[str, tuple[Turn, str]]) -> tuple[str, ...]:
     """Turns that are not live any more, and those that read otherwise by now."""
     index = live.turns
     rows = {row for name in now.named for row in index.rows_of(name)}
@@ -334,16 +336,16 @@ def _links(rows: Iterable[Row]) -> Iterable[Link]:
         yield Link(row["from_id"], row["to_id"], LinkType(row["type"]), row["strength"])
 
 
-def _standings(rows: Sequence[Row]) -> Standings:
+def _standings(rows: Sequence[Row]) -> EpisodeValues:
     columns = {
         name: np.array([row[name] for row in rows], dtype=np.float64)
         for name in ("last_accessed_at", "salience", "accessibility", "last_decayed_at")
     }
     counts = np.array([row["access_count"] for row in rows], dtype=np.int64)
-    return Standings(ids=[str(row["id"]) for row in rows], access_count=counts, **columns)
+    return EpisodeValues(ids=[str(row["id"]) for row in rows], access_count=counts, **columns)
 
 
-async def _experiences_of_turns(database: Database, live: LiveMemory, noted: Noted) -> set[str]:
+async def _experiences_of_turns(database: Database, live: LiveMemory, noted: ChangedRows) -> set[str]:
     """The experiences that turns and passages belong to: by the rows, by the snapshot, and by a passage's own id."""
     rows = await database.rows("changed.experiences_of_turns", _id_parameters(noted.turns))
     places = [row for name in noted.turns if (row := live.turns.row_of(name)) is not None]

@@ -22,7 +22,7 @@ from reveries.memory.recall.ranking import ranked_turns, score_turns
 from reveries.memory.recall.turn_index import TurnIndex
 from reveries.memory.recall.turn_packing import packed_turns
 from reveries.memory.snapshot_file import erase_snapshot, read_snapshot, write_snapshot
-from reveries.memory.snapshots import Noted, read_noted
+from reveries.memory.snapshots import ChangedRows, read_noted
 from tests.fakes.clock import HandClock
 from tests.memory.graph.test_graph_oracle import DIMENSIONS as SMALL
 from tests.memory.graph.test_graph_oracle import lived
@@ -87,7 +87,7 @@ async def epochs_of(database: Database) -> dict[bytes, int]:
     return {bytes(row["mark"]): int(row["epoch"]) for row in await database.rows("changed.marks")}
 
 
-async def kept(memory: Memory, folder: Path, embedder: WordEmbedder | None = None) -> Noted | None:
+async def kept(memory: Memory, folder: Path, embedder: WordEmbedder | None = None) -> ChangedRows | None:
     """What a wake would read anew beside the snapshot; None where it can make no use of one."""
     asked, epochs = embedder or WordEmbedder(), await epochs_of(memory._parts.database)
     found = read_snapshot(folder / "memory.snapshot", epochs.keys(), asked.model_id, asked.dimensions)
@@ -120,7 +120,7 @@ async def test_a_wake_from_the_snapshot_equals_the_live_memory_and_so_does_one_p
         for deed, text in deeds:
             await do(memory, clock, deed, text)
         assert await memory.save_snapshot()
-        assert await kept(memory, folder) == Noted()
+        assert await kept(memory, folder) == ChangedRows()
         live = picture(memory)
     async with open_memory(folder, clock, first_id=100_000) as memory:
         assert picture(memory) == live
@@ -168,10 +168,10 @@ async def test_whoever_changes_a_row_has_it_noted_and_a_wake_finds_what_the_rows
 
         await memory._store.commit(work)
         assert await memory.save_snapshot()
-        assert await kept(memory, tmp_path) == Noted()
+        assert await kept(memory, tmp_path) == ChangedRows()
         async with memory._parts.database.transaction() as transaction:
             await transaction._connection.execute(change)
-        assert await kept(memory, tmp_path) not in (None, Noted())
+        assert await kept(memory, tmp_path) not in (None, ChangedRows())
     await wakes_the_same_with_and_without_snapshot(tmp_path)
 
 

@@ -21,8 +21,8 @@ from reveries.db.failpoints import Step, reached
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.memory.changes import ChangeSet
 from reveries.memory.deep_recall import DeepRecall
-from reveries.memory.forgetting.erasing import Counts, Erasing
-from reveries.memory.forgetting.needles import Holds, Needle
+from reveries.memory.forgetting.erasing import ErasedCounts, Erasing
+from reveries.memory.forgetting.needles import Needle, TextMatcher
 from reveries.memory.forgetting.plan import ForgetPlan
 from reveries.memory.forgetting.selection import (
     BY_ID,
@@ -72,14 +72,14 @@ log = structlog.get_logger("forgetting")
 class ForgetReport:
     """What goes, or went: for the page and the receipt."""
 
-    counts: Counts = field(default_factory=Counts)
+    counts: ErasedCounts = field(default_factory=ErasedCounts)
     items: list[Item] = field(default_factory=list)
     remade: frozenset[str] = frozenset()
     notes: list[str] = field(default_factory=list)
     receipt_id: str = ""
     at: float = 0.0
     tombstones: int = 0
-    holds: Holds = field(default=Needle(), repr=False)
+    holds: TextMatcher = field(default=Needle(), repr=False)
     """How what goes is known in files beside the memory."""
     is_whole: bool = True
     """Nothing of it is left in the memory's own file."""
@@ -209,7 +209,7 @@ class Forgetting:
         told.copied, told.is_whole = scrubbed.copied, scrubbed.is_whole
         if not told.is_whole:
             told.notes.append(_FILE_NOT_ANEW)
-        log.info("erased", receipt=told.receipt_id, rows=sum(told.counts.gone.values()))
+        log.info("erase.completed", receipt=told.receipt_id, rows=sum(told.counts.gone.values()))
 
     @property
     def marker(self) -> Path:
@@ -406,7 +406,7 @@ class Forgetting:
             decision.beside = await read_asides(reader, decision.plan, decision.needle)
             return decision
 
-        log.warning("erasing.again", erasures=len(unknown))
+        log.warning("erase.repeated", erasures=len(unknown))
         told = ForgetReport()
         await self._erase(decide, BY_ID, told, known=unknown)
         self.came_back = told
@@ -437,7 +437,7 @@ def _require_wanted(told: ForgetReport) -> None:
     told.may_be_gone = True
 
 
-def _notes(plan: ForgetPlan, counts: Counts, by: str) -> list[str]:
+def _notes(plan: ForgetPlan, counts: ErasedCounts, by: str) -> list[str]:
     notes: list[str] = []
     if plan.remade:
         notes.append(
@@ -459,7 +459,7 @@ async def _whole_texts(transaction: Transaction, plan: ForgetPlan) -> list[str]:
     return [str(row["text"]) for row in found]
 
 
-def _words_named(rows: Rows, plan: ForgetPlan, needle: Holds) -> set[tuple[str, ...]]:
+def _words_named(rows: Rows, plan: ForgetPlan, needle: TextMatcher) -> set[tuple[str, ...]]:
     """The words that the owner named, as they stand in what goes: by hashes of these too it is known again. Where
     nobody named words there are none: of a code that somebody said, the hash of the code alone would be guessed."""
     if not isinstance(needle, Needle):

@@ -21,7 +21,7 @@ _BLANK = r"(?:\s|\\[nrt])+"
 """Between words: blanks, also as JSON writes them."""
 
 
-class Holds(Protocol):
+class TextMatcher(Protocol):
     """Whether a text holds what is to be forgotten."""
 
     def __call__(self, text: str) -> bool: ...

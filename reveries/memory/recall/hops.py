@@ -34,7 +34,7 @@ nothing (there names are in everybody's mouth)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lead:
+class NamedLead:
     """A way from a turn to another that is about what the first one names."""
 
     source: int
@@ -46,14 +46,14 @@ class Lead:
     """1 for a name that one turn is about; less, the more are."""
 
 
-def leads_from(index: TurnIndex, source: int) -> list[Lead]:
+def leads_from(index: TurnIndex, source: int) -> list[NamedLead]:
     """The leads from a row, in order."""
-    found: list[Lead] = []
+    found: list[NamedLead] = []
     text = index.turn(source).text[:_SEARCHED_CHARS]
     for name in dict.fromkeys(find_mentions(text, index.about, index.openers)):
         targets = [row for row in index.about[name] if row != source]
         if targets and len(targets) <= CROWD and name not in index.speaker_words:
-            found += [Lead(source, row, name, len(targets) ** -0.5) for row in targets]
+            found += [NamedLead(source, row, name, len(targets) ** -0.5) for row in targets]
     return found
 
 
@@ -76,7 +76,7 @@ def trust_in(scores: Floats, named: Floats) -> Floats:
     return trust
 
 
-def trusted_leads(leads: Sequence[Lead], seeds: Sequence[int], trust: Floats, rows: Rows) -> Floats:
+def trusted_leads(leads: Sequence[NamedLead], seeds: Sequence[int], trust: Floats, rows: Rows) -> Floats:
     """How surely one of the `seeds`, best first, leads to each of `rows` (ascending), 0 to 1; `trust` says how much
     each seed is believed (see `trust_in`)."""
     place_of = {row: place for place, row in enumerate(rows.tolist())}

@@ -72,7 +72,7 @@ def surface_of(text: str) -> tuple[float, bool, bool, bool, bool, int, bool, boo
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class TurnColumns:
     """What of an index is looked at, one value a row."""
 
     live: NDArray[np.bool_]
@@ -86,7 +86,7 @@ class Columns:
 class StaticFeatures:
     """Of one state of an index: whoever changes the index takes another."""
 
-    def __init__(self, words: WordIndex, columns: Columns) -> None:
+    def __init__(self, words: WordIndex, columns: TurnColumns) -> None:
         self._words = words
         self._columns = columns
         self._telling: dict[str, tuple[int, float] | None] = {}

@@ -16,7 +16,7 @@ from reveries.index.words import WordIndex
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.model import Origin, Turn
-from reveries.memory.recall.turn_features import SURFACE, Columns, StaticFeatures, surface_of
+from reveries.memory.recall.turn_features import SURFACE, StaticFeatures, TurnColumns, surface_of
 from reveries.memory.recall.turn_packing import (
     MARKS,
     SESSION_SECONDS,
@@ -104,7 +104,7 @@ class TurnIndex:
         """What holds for every cue until something changes."""
         if self._standing is None:
             size = self.size
-            columns = Columns(self.live, self.surface, self._previous[:size], self._next[:size])
+            columns = TurnColumns(self.live, self.surface, self._previous[:size], self._next[:size])
             self._standing = StaticFeatures(self.words, columns)
         return self._standing
 

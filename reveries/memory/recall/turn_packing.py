@@ -87,7 +87,7 @@ class PackedTurns:
         )
 
 
-class Kept:
+class TurnList:
     """Turns at hand."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
@@ -140,7 +140,7 @@ def packed_turns(
     return PackedTurns(
         ids=[turn.id for turn in turns],
         homes=homes,
-        shelf=Kept(turns),
+        shelf=TurnList(turns),
         values=values,
         scales=scales,
         live=np.ones(len(turns), dtype=np.bool_),

@@ -15,7 +15,7 @@ from reveries.memory.claims import Conflict, Settlement
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.rows import experience_of
 from reveries.memory.sleep.claims.verification import allowed_at_once
-from reveries.memory.sleep.model_answers import ExperienceDecision, Understood
+from reveries.memory.sleep.model_answers import ExperienceDecision, InterpretedExperience
 from reveries.memory.sleep.questions import Abstraction, SelfAnswer
 from reveries.memory.sleep.self_model_changes import Trait
 from reveries.memory.store import MemoryStore
@@ -36,7 +36,7 @@ class Question:
 
     run_id: str
     text: str
-    understood: Understood
+    understood: InterpretedExperience
 
 
 def allowance(graph: MemoryGraph, settings: MemorySettings) -> float:
@@ -84,7 +84,7 @@ async def open_question(store: MemoryStore) -> Question | None:
     answer = msgspec.json.decode(rows[0]["answer"], type=_Answer)
     experience = experience_of(found[0])
     turns = await store.turns_of(experience)
-    understood = Understood(experience, turns, answer.abstraction, answer.self_answer, answer.trait)
+    understood = InterpretedExperience(experience, turns, answer.abstraction, answer.self_answer, answer.trait)
     return Question(rows[0]["run_id"], rows[0]["question"], understood)
 
 

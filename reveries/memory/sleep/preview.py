@@ -77,7 +77,7 @@ class DryRun:
         """Look at at most `limit` experiences, the most salient first. Setting `stop` ends it at once. Raises
         ModelError when the model cannot be used at all."""
         began = self._clock.monotonic()
-        sketch = Sketch(self._store.live)
+        sketch = DryRunMemory(self._store.live)
         may_take = allowance(self._store.live.graph, self._settings)
         waits = await self._count_waiting()
         total = waits if limit is None else min(limit, waits)
@@ -123,7 +123,7 @@ class DryRun:
         return int((await self._store.database.rows("experiences.count_unprocessed", named))[0]["unprocessed"])
 
 
-class Sketch:
+class DryRunMemory:
     """Copies of the live episodes that could be concerned, with their links among each other, to decide upon."""
 
     def __init__(self, live: LiveMemory) -> None:

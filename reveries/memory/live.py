@@ -96,14 +96,14 @@ class LiveMemory:
         names.fill((episode_id, entities_packed(raw(place))) for place, episode_id in enumerate(packed.graph.ids))
         self.graph, self.turns, self.names = graph, turns, names
 
-    def packed(self) -> PackedMemory:
+    def pack(self) -> PackedMemory:
         """`begin_copy`, whole."""
         return self.begin_copy()()
 
     def begin_copy(self) -> Callable[[], PackedMemory]:
         """A copy of this memory as it is now: nothing done to it later is seen in the copy. What takes longer than
         copying is done when what comes back is called: writes need not wait for it."""
-        graph, turns = self.graph.packed(), self.turns.begin_copy()
+        graph, turns = self.graph.pack(), self.turns.begin_copy()
         return lambda: PackedMemory(graph, turns())
 
     def use(self, kernels: Kernels) -> None:

@@ -186,7 +186,7 @@ class Memory:
     async def search_deep(self, query: str, limit: int) -> DeepFound:
         """What is only on disk and answers `query`. Wakes nothing: looking by hand changes nothing."""
         vector = await self.embed_cue(query)
-        return await self._deep_recall.look(query, vector, limit, _DEEP_SEARCH_SECONDS)
+        return await self._deep_recall.search_disk(query, vector, limit, _DEEP_SEARCH_SECONDS)
 
     async def recall_for_turn(self, cue: str, vector: Vector, context: RecallContext) -> Recall:
         """`recall`, and when little came of it a look on the disk, for a fraction of a second: a strong cue wakes what
@@ -196,12 +196,12 @@ class Memory:
             return found
         try:
             async with asyncio.timeout(DEEP_LOOK_SECONDS):
-                looked = await self._deep_recall.look(cue, vector, _DEEP_HITS, DEEP_LOOK_SECONDS)
+                looked = await self._deep_recall.search_disk(cue, vector, _DEEP_HITS, DEEP_LOOK_SECONDS)
         except TimeoutError:
             return found
         if not (names := select_dormant(looked)):
             return found
-        woken = await self._deep_recall.wake(names, "cue")
+        woken = await self._deep_recall.wake_episodes(names, "cue")
         log.info("episodes.woken", count=len(woken))
         return self.recall(cue, vector, context)
 

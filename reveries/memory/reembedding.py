@@ -121,7 +121,7 @@ class Reembedding:
             while await self._make_missing():
                 await self._count()
         # What is only on disk is searched by the vectors in use: until its table is made anew, by a scan.
-        await store.deep.fill(store.chosen.model_id, store.live.dimensions)
+        await store.deep.ensure_table(store.chosen.model_id, store.live.dimensions)
         await self._drop_earlier()
 
     async def _change_over(self) -> None:
@@ -265,7 +265,7 @@ class Reembedding:
             "episodes.put_vector", [vector_row(kind, name, model_id, vector) for name, vector in found]
         )
         if self._is_in_use:
-            await self._store.deep.follow(transaction, model_id, kind, [name for name, _ in found])
+            await self._store.deep.update_vectors(transaction, model_id, kind, [name for name, _ in found])
 
     async def _drop_earlier(self) -> None:
         """Delete the vectors of every other model, some at a time. Stopped half way, it goes on at the next waking."""

@@ -58,7 +58,7 @@ class Snapshots:
         """Where the snapshot is. Whoever erases an episode calls `erase_snapshot` on it."""
         return self._database.path.with_suffix(".snapshot")
 
-    async def wake(self, model_id: str) -> bool:
+    async def load_snapshot(self, model_id: str) -> bool:
         """Fill the empty live memory from the snapshot and from what changed since; whether it could be done. Else
         the memory may hold anything: fill it from the rows."""
         dimensions = self._live.dimensions
@@ -91,12 +91,12 @@ class Snapshots:
         log.info("snapshot.used", changed=noted.count, stand_otherwise=len(noted.standings))
         return True
 
-    def committed(self, changes: ChangeSet) -> None:
+    def note_commit(self, changes: ChangeSet) -> None:
         """`changes` are in the file and in memory."""
         self._unindexed |= set(changes.unindexed_turn_ids)
 
     @contextlib.asynccontextmanager
-    async def erasing(self) -> AsyncIterator[None]:
+    async def suspend_for_erasure(self) -> AsyncIterator[None]:
         """While something is erased no snapshot is written; what stands there is overwritten and removed after it.
         Raises OSError."""
         async with self._saving:

@@ -86,8 +86,8 @@ class MemoryStore:
                 changes = drop_unfit_vectors(await work(transaction), self.live.dimensions)
                 await self._write_changes(transaction, changes)
             self.live.apply(changes)
-            self.deep.committed(changes)
-            self.snapshots.committed(changes)
+            self.deep.note_commit(changes)
+            self.snapshots.note_commit(changes)
             if then is not None:
                 then()
             return changes
@@ -155,7 +155,7 @@ class MemoryStore:
         """
         await self._choose_space(old_embedder, now)
         await self.deep.open()
-        is_from_snapshot = not from_rows and await self.snapshots.wake(self.embedder.model_id)
+        is_from_snapshot = not from_rows and await self.snapshots.load_snapshot(self.embedder.model_id)
         if not is_from_snapshot:
             await asyncio.to_thread(self.live.fill, await self._from_rows())
         self.live.apply(await self._claims())
@@ -259,7 +259,7 @@ class MemoryStore:
         await _many(transaction, "episodes.fade", [asdict(fading) for fading in changes.fadings])
         await _many(transaction, "episodes.retire", [asdict(gone) for gone in changes.retired])
         await self._write_vectors(transaction, changes)
-        await self.deep.write(transaction, changes, self.live, self.embedder.model_id)
+        await self.deep.write_changes(transaction, changes, self.live, self.embedder.model_id)
         await _many(transaction, "experiences.mark_light_slept", [{"id": name} for name in changes.light_slept_ids])
         await _many(
             transaction,

@@ -40,7 +40,7 @@ def always() -> bool:
 
 def packed_life(seed: int, steps: int = 12) -> PackedMemory:
     graph = lived(seed, interpreted_kernels(), steps).graph
-    return PackedMemory(graph.packed(), told(seed, [one.id for one in graph.episodes()]).packed())
+    return PackedMemory(graph.pack(), told(seed, [one.id for one in graph.episodes()]).pack())
 
 
 def told(seed: int, homes: list[str]) -> TurnIndex:
@@ -253,9 +253,7 @@ def test_an_erased_snapshot_is_gone(tmp_path: Path) -> None:
 
 def test_an_empty_graph_and_one_with_later_growth_work(tmp_path: Path) -> None:
     file = tmp_path / "graph"
-    assert write_snapshot(
-        file, PackedMemory(MemoryGraph(SMALL).packed(), TurnIndex(SMALL).packed()), STAMP, MODEL, always
-    )
+    assert write_snapshot(file, PackedMemory(MemoryGraph(SMALL).pack(), TurnIndex(SMALL).pack()), STAMP, MODEL, always)
     found = read(file)
     assert found is not None
     graph = refilled(found)
@@ -367,7 +365,7 @@ async def test_a_snapshot_whose_parts_do_not_fit_is_put_aside_and_the_mind_wakes
         await do(memory, HandClock(NOW), "talk", "My sister Marta lives in Lisbon.")
         await memory.light_sleep()
         live = picture(memory)
-        whole = memory.live.packed()
+        whole = memory.live.pack()
         words = replace(whole.turns.words, rows=whole.turns.words.rows + np.int32(1000))
         unfit = PackedMemory(whole.graph, replace(whole.turns, words=words))
         assert await memory.save_snapshot()
@@ -385,7 +383,7 @@ async def test_what_happens_while_a_copy_is_put_in_order_is_not_in_it(tmp_path: 
         await do(memory, HandClock(NOW), "talk", "My sister Marta lives in Lisbon.")
         await memory.light_sleep()
         copied = memory.live.begin_copy()
-        whole = memory.live.packed()
+        whole = memory.live.pack()
         await do(memory, HandClock(NOW + 60), "talk", "The zeppelin needs blue paint.")
         await memory.light_sleep()
         later = copied()

@@ -125,7 +125,7 @@ async def happen(memory: Memory, clock: HandClock, deed: str, text: str) -> None
             with contextlib.suppress(UndoError):
                 await memory.take_back(run.id, through=True)
     elif deed == "wake up":
-        await memory._deep_recall.wake(await asleep(memory), "the test")
+        await memory._deep_recall.wake_episodes(await asleep(memory), "the test")
     elif deed == "catch up":
         await memory.reembedding.catch_up()
     else:
@@ -187,7 +187,7 @@ async def save_and_be_killed(memory: Memory) -> None:
     store, mark = memory._store, b"unpruned".ljust(16, b".")
     await store.snapshots._run_in_thread("changed.drop", mark)
     await store.snapshots._begin_epoch(mark)
-    assert write_snapshot(store.snapshots.path, memory.live.packed(), mark, store.embedder.model_id, lambda: True)
+    assert write_snapshot(store.snapshots.path, memory.live.pack(), mark, store.embedder.model_id, lambda: True)
 
 
 async def asleep(memory: Memory) -> list[str]:

@@ -183,7 +183,7 @@ class Forgetting:
             if is_marked:
                 await self._leave_undone(Unfinished(receipt_id="" if known else receipt_id))
             reached(Step.ERASING_MARKED)
-            async with self._store.making_up, self._store.space, self._store.snapshots.erasing():
+            async with self._store.making_up, self._store.space, self._store.snapshots.suspend_for_erasure():
                 decided = await self._beside(decide)
 
                 async def work(transaction: Transaction) -> ChangeSet:
@@ -240,7 +240,7 @@ class Forgetting:
     async def finish(self) -> bool:
         """Leave nothing in the memory's own files of what an erasure that was broken off had deleted already. Whether
         that is so now."""
-        async with self._store.snapshots.erasing():
+        async with self._store.snapshots.suspend_for_erasure():
             pass
         return (await self._store.database.scrub()).is_whole
 
@@ -356,7 +356,7 @@ class Forgetting:
             return ChangeSet()
 
         await self._store.commit(work)
-        told.counts.add("episodes", len(await DeepRecall(self._store, self._clock).wake(names, "owner")))
+        told.counts.add("episodes", len(await DeepRecall(self._store, self._clock).wake_episodes(names, "owner")))
         return told
 
     # --- that it does not come back ----------------------------------------------------------------------------------

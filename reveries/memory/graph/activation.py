@@ -129,7 +129,7 @@ def rank_episodes(
     field = graph.field
     try:
         edges_touched = field.spread(start, graph.size, settings.max_hops, settings.decay_per_hop)
-        surfaced = zip(*field.surfaced(start, bounds), strict=True)
+        surfaced = zip(*field.select_surfaced(start, bounds), strict=True)
     finally:
         field.clear()
     best = sorted(surfaced, key=lambda found: (-found[1], graph.id_at(found[0])))[: context.limit]

@@ -180,7 +180,7 @@ class NodeFacts:
         self.came[many] = np.arange(self._next)
         self._conversations = {name: code for code, name in enumerate(packed.conversations)}
 
-    def packed(self, nodes: Int64) -> PackedFacts:
+    def pack(self, nodes: Int64) -> PackedFacts:
         """A copy of the facts of `nodes`, in this order."""
         return PackedFacts(
             self.accessibility[nodes].astype(np.float64),

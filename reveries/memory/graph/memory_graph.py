@@ -288,7 +288,7 @@ class MemoryGraph:
         if len(packed.links.nodes) != count or not packed.facts.is_whole(count) or len(packed.vectors) < count:
             raise ValueError("The parts of the graph are not of one length.")
         table = VectorTable(self._kernels, self.dimensions, 0)
-        table.take(packed.vectors)
+        table.replace_rows(packed.vectors)
         if count > len(table.rows) - _FIRST_CAPACITY:
             table.grow(count + _FIRST_CAPACITY)
         self._allot(table)
@@ -297,15 +297,15 @@ class MemoryGraph:
         self._episodes, self._shelf, self._ids = [None] * count, packed.shelf, list(packed.ids)
         self._index = dict(zip(self._ids, range(count), strict=True))
 
-    def packed(self) -> PackedGraph:
+    def pack(self) -> PackedGraph:
         """A copy of this graph as it is now: nothing done to it later is seen in the copy. Without room behind it."""
         rows = np.fromiter(self._index.values(), dtype=np.int64, count=len(self._index))
         return PackedGraph(
             ids=list(self._index),
             shelf=_EpisodesCopy(rows, list(self._episodes), self._shelf),
             vectors=self._table.rows[rows],
-            links=self._arena.packed(rows, self.size),
-            facts=self._facts.packed(rows),
+            links=self._arena.pack(rows, self.size),
+            facts=self._facts.pack(rows),
         )
 
     def use(self, kernels: Kernels) -> None:

@@ -33,9 +33,9 @@ class NameIndex:
 
     def put(self, episode: Episode) -> None:
         """Know that `episode` holds its names."""
-        self.hold(episode.id, episode.entities)
+        self.add_holder(episode.id, episode.entities)
 
-    def hold(self, episode_id: str, entities: Iterable[str]) -> None:
+    def add_holder(self, episode_id: str, entities: Iterable[str]) -> None:
         """Know that an episode holds these names."""
         self._hold_keys(episode_id, _keys(entities))
 

@@ -83,7 +83,7 @@ class EnergyField:
         nodes = self._active[: self._count]
         return dict(zip(nodes.tolist(), self._energy[nodes, 0].tolist(), strict=True))
 
-    def surfaced(self, start: Mapping[int, float], bounds: SpreadBounds) -> tuple[list[int], list[float]]:
+    def select_surfaced(self, start: Mapping[int, float], bounds: SpreadBounds) -> tuple[list[int], list[float]]:
         """Who surfaces, with the energy it ranks by: in no order, and more than `limit` where that is undecided."""
         for node, energy in start.items():
             self._energy[node, 1] = energy

@@ -64,7 +64,7 @@ class ThoughtEdits:
     async def _wake_experience(self, experience_id: str, why: str) -> None:
         rows = await self._store.database.rows("monologue_state.asleep_in", {"experience_id": experience_id})
         if rows:
-            await self._deep.wake([str(row["id"]) for row in rows], why)
+            await self._deep.wake_episodes([str(row["id"]) for row in rows], why)
 
     async def _without(self, transaction: Transaction, home: Episode) -> ChangeSet:
         """What the live memory is to take over; what leaves the file is taken out of it here."""

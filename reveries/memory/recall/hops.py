@@ -99,7 +99,9 @@ def bridge_columns(index: TurnIndex, cue: str, seeds: Sequence[int], trust: Floa
 def _bridges(index: TurnIndex, cue: str, seeds: Sequence[int], rows: Rows) -> tuple[Floats, Floats]:
     """For each seed and row: how telling the names are that both hold and the cue does not, and how much of what the
     cue asks beyond the seed the row holds; 0 to about 1."""
-    wanted = dict(found for term in cue_terms(cue) if (found := index.standing.telling(term)) is not None)
+    wanted = dict(
+        found for term in cue_terms(cue) if (found := index.static_features.number_and_weight(term)) is not None
+    )
     names = [_telling_names(index, seed, wanted.keys()) for seed in seeds]
     union = sorted({number for found in names for number in found} | wanted.keys())
     column_of = {number: column for column, number in enumerate(union)}
@@ -121,7 +123,7 @@ def _telling_names(index: TurnIndex, seed: int, wanted: Collection[int]) -> dict
     """The weights of the capitalised words of a turn that the cue does not hold, by number."""
     spelled = _CAPITALISED.findall(index.turn(seed).text[:_SEARCHED_CHARS])
     terms = set(terms_of(" ".join(word for word in spelled if word.casefold() not in index.speaker_words)))
-    found = (index.standing.telling(term) for term in terms)
+    found = (index.static_features.number_and_weight(term) for term in terms)
     return {held[0]: held[1] for held in found if held is not None and held[0] not in wanted}
 
 

@@ -137,7 +137,7 @@ def score_turns(
 def gather_evidence(index: TurnIndex, cue: str, vector: Vector) -> TurnEvidence:
     """One pass over every turn in the index: how well words and meaning fit. At least one row must be live."""
     live, near = index.live, index.neighbours
-    words = index.words.score(cue_terms(cue), live, near, index.standing.norms)
+    words = index.words.score(cue_terms(cue), live, near, index.static_features.norms)
     cosines: Floats = index.vectors @ vector
     turn_z, window_z = z_scores(words.row, live), z_scores(words.window, live)
     meaning_z = z_scores(cosines, live)

@@ -103,7 +103,7 @@ class StaticFeatures:
         """BM25's length normalisation."""
         return self._words.norms(self._columns.live, self.neighbours)
 
-    def telling(self, term: str) -> tuple[int, float] | None:
+    def number_and_weight(self, term: str) -> tuple[int, float] | None:
         """A term's number, and how telling it is: the rarer, the more. None for one that no live row holds."""
         if term not in self._telling:
             words, live = self._words, self._columns.live

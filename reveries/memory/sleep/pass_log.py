@@ -346,11 +346,11 @@ async def shorten_records(store: MemoryStore, now: float) -> int:
     for ids in _batches(found):
         done += await _write_anew(store, ids)
 
-    async def mark(transaction: Transaction) -> ChangeSet:
+    async def mark_shortened(transaction: Transaction) -> ChangeSet:
         await transaction.run("consolidation.mark_shortened", {"now": now})
         return ChangeSet()
 
-    await store.commit(mark)
+    await store.commit(mark_shortened)
     if done:
         log.info("sleep.records_shortened", count=done)
     return done

@@ -67,7 +67,7 @@ class Undo:
         concerned = json.dumps(sorted(_concerned_ids(await asyncio.to_thread(_decode_recorded, rows))))
         asleep = [str(row["id"]) for row in await self._store.database.rows("deep.only_on_disk", {"ids": concerned})]
         for start in range(0, len(asleep), _WOKEN_AT_ONCE):
-            await self._deep.wake(asleep[start : start + _WOKEN_AT_ONCE], "undo")
+            await self._deep.wake_episodes(asleep[start : start + _WOKEN_AT_ONCE], "undo")
         return len(asleep)
 
     async def _take_back(self, entry: RunEntry, woken: int) -> UndonePass:

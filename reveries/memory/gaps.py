@@ -69,20 +69,20 @@ def meaning_of(seconds: float, usual_seconds: float | None = None, leaving: Rest
     is_long = seconds >= LONG_SECONDS and (usual_seconds is None or is_unusual)
     if not is_long and not (is_tense and seconds >= max(TENSE_SECONDS, usual_seconds or 0.0)):
         return ""
-    told = f"{silence_length(seconds)} of silence"
+    phrase = f"{silence_length(seconds)} of silence"
     if is_unusual and usual_seconds is not None:
-        told += f", where {silence_length(usual_seconds)} is usual"
-    return told + what_was_left(leaving)
+        phrase += f", where {silence_length(usual_seconds)} is usual"
+    return phrase + what_was_left(leaving)
 
 
 def what_was_left(leaving: RestedConversation) -> str:
     """How it stood before the silence, to be added to a phrase; empty when there is nothing to say."""
-    told = ""
+    phrase = ""
     if abs(leaving.felt) >= STRONG_VALENCE:
-        told += f", after words that felt {'good' if leaving.felt > 0 else 'bad'}"
+        phrase += f", after words that felt {'good' if leaving.felt > 0 else 'bad'}"
     if leaving.is_open:
-        told += ", with something left open"
-    return told
+        phrase += ", with something left open"
+    return phrase
 
 
 def silence_length(seconds: float) -> str:

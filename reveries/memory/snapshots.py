@@ -26,7 +26,7 @@ from reveries.db.failpoints import Step, reached
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.graph.facts import EpisodeValues
-from reveries.memory.hydration import told_turns
+from reveries.memory.hydration import spoken_turns
 from reveries.memory.live import LiveMemory, PackedMemory
 from reveries.memory.model import Link, LinkType, Turn
 from reveries.memory.rows import episode_of, vector_of
@@ -267,7 +267,7 @@ async def read_rows_now(
     relaid = {name for name in now if name in noted.unlinked or name not in live.graph}
     turns = await database.rows("changed.turns", _id_parameters(lived))
     wordless = await database.rows("changed.passages", _id_parameters(lived))
-    told = [turn.id for turn, _ in told_turns(turns, wordless, mind_name)]
+    turn_names = [turn.id for turn, _ in spoken_turns(turns, wordless, mind_name)]
     return CurrentRows(
         named=frozenset(named),
         relaid=frozenset(relaid),
@@ -286,7 +286,7 @@ async def read_rows_now(
         ),
         vectors={
             kind: await _vectors(database, kind, names, model_id, live.dimensions)
-            for kind, names in (("episode", now), ("turn", told))
+            for kind, names in (("episode", now), ("turn", turn_names))
         },
     )
 
@@ -294,11 +294,11 @@ async def read_rows_now(
 def catch_up(live: LiveMemory, now: CurrentRows, mind_name: str) -> None:
     """Put what the rows say now in the place of what `live` holds of it. Slow: call it in a thread while nobody else
     uses `live`."""
-    told: dict[str, tuple[Turn, str]] = {}
-    for turn, home in told_turns(now.turns, now.wordless, mind_name):
+    spoken: dict[str, tuple[Turn, str]] = {}
+    for turn, home in spoken_turns(now.turns, now.wordless, mind_name):
         if turn.id not in now.away:
-            told[turn.id] = (told[turn.id][0] if turn.id in told else turn, home)
-    live.apply(ChangeSet(removed_ids=_turns_leaving(live, now), unindexed_turn_ids=_turns_unindexed(live, now, told)))
+            spoken[turn.id] = (spoken[turn.id][0] if turn.id in spoken else turn, home)
+    live.apply(ChangeSet(removed_ids=_turns_leaving(live, now), unindexed_turn_ids=_turns_unindexed(live, now, spoken)))
     sources: dict[str, list[str]] = {}
     for row in now.sources:
         sources.setdefault(row["episode_id"], []).append(row["experience_id"])
@@ -309,7 +309,7 @@ def catch_up(live: LiveMemory, now: CurrentRows, mind_name: str) -> None:
             episodes=episodes,
             vectors=tuple((one.id, own.get(one.id, live.no_vector)) for one in episodes),
             links=tuple(_links(now.links)),
-            indexed=tuple(IndexedTurn(turn, home, said.get(turn.id, live.no_vector)) for turn, home in told.values()),
+            indexed=tuple(IndexedTurn(turn, home, said.get(turn.id, live.no_vector)) for turn, home in spoken.values()),
         )
     )
     if now.standings:
@@ -322,13 +322,13 @@ def _turns_leaving(live: LiveMemory, now: CurrentRows) -> tuple[str, ...]:
     return tuple(sorted(name for name in now.named if name in live.graph and (name not in there or name in now.relaid)))
 
 
-def _turns_unindexed(live: LiveMemory, now: CurrentRows, told: Mapping[str, tuple[Turn, str]]) -> tuple[str, ...]:
+def _turns_unindexed(live: LiveMemory, now: CurrentRows, spoken: Mapping[str, tuple[Turn, str]]) -> tuple[str, ...]:
     """Turns that are not live any more, and those that read otherwise by now."""
     index = live.turns
     rows = {row for name in now.named for row in index.rows_of(name)}
-    rows |= {row for name in (*now.turn_ids, *told) if (row := index.row_of(name)) is not None}
+    rows |= {row for name in (*now.turn_ids, *spoken) if (row := index.row_of(name)) is not None}
     here = [index.turn(row) for row in sorted(rows)]
-    return tuple(turn.id for turn in here if turn.id not in told or told[turn.id][0] != turn)
+    return tuple(turn.id for turn in here if turn.id not in spoken or spoken[turn.id][0] != turn)
 
 
 def _links(rows: Iterable[Row]) -> Iterable[Link]:

@@ -190,9 +190,9 @@ class MemoryStore:
         model_id, dimensions = self.embedder.model_id, self.live.dimensions
         graph = await asyncio.to_thread(graph_of, await read_graph_rows(self.database, model_id), dimensions)
         earlier = await asyncio.to_thread(read_earlier_turns, self.snapshots.path, model_id, dimensions)
-        told = await read_turn_rows(self.database, self.mind_name, earlier)
-        vectors = await read_turn_vectors(self.database, model_id, dimensions, told)
-        return PackedMemory(graph, await asyncio.to_thread(turns_of, told, vectors, dimensions))
+        turns = await read_turn_rows(self.database, self.mind_name, earlier)
+        vectors = await read_turn_vectors(self.database, model_id, dimensions, turns)
+        return PackedMemory(graph, await asyncio.to_thread(turns_of, turns, vectors, dimensions))
 
     async def to_sleep_on(self) -> list[str]:
         """The experiences that light sleep has not seen yet, in the order of their conversations."""

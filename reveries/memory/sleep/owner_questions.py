@@ -46,18 +46,18 @@ def allowance(graph: MemoryGraph, settings: MemorySettings) -> float:
 
 def merge_question_text(decision: ExperienceDecision, spent: int, graph: MemoryGraph) -> str:
     """One sentence on what was done and one on what would be. It is shown unasked: nothing tainted is quoted in it."""
-    told = [
+    actions = [
         f"merge \u201c{one_line(source.summary, 80)}\u201d into \u201c{one_line(target.summary, 80)}\u201d"
         for entry in decision.own_merges
         if (source := graph.get(entry.episode_id)) is not None and (target := graph.get(entry.merged_into)) is not None
     ]
-    told += [
+    actions += [
         f"rank \u201c{one_line(found.earlier.quote, 80)}\u201d under \u201c{one_line(found.later.quote, 80)}\u201d"
         for found in decision.own_updates
     ]
     return (
         f"This pass has merged away or superseded {spent} of {len(graph) + spent} episodes: as many as it may. "
-        f"Next it would {' and '.join(told)}."
+        f"Next it would {' and '.join(actions)}."
     )
 
 

@@ -119,8 +119,8 @@ async def run_detail(database: Database, id_or_prefix: str) -> RunDetail:
     recorded = await asyncio.to_thread(_decode_changes, rows)
     gone = json.dumps(sorted({entry.episode_id for one in recorded for entry in one.dormant}))
     summaries = {row["id"]: row["summary"] for row in await database.rows("episodes.summaries", {"ids": gone})}
-    told = zip(rows, recorded, strict=True)
-    return RunDetail(run, tuple(diff_of(row["experience_id"] or "", row["log"], one, summaries) for row, one in told))
+    pairs = zip(rows, recorded, strict=True)
+    return RunDetail(run, tuple(diff_of(row["experience_id"] or "", row["log"], one, summaries) for row, one in pairs))
 
 
 def _decode_changes(rows: Iterable[Row]) -> list[PassRecord]:

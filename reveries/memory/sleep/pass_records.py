@@ -241,16 +241,16 @@ def _link_changes(links: Iterable[Link], before: Iterable[Link]) -> tuple[LinkCh
     was = {_key(link): link.strength for link in before}
     put = {_key(link): link.strength for link in links}
     found: list[LinkChange] = []
-    told = set[tuple[str, str, LinkType]]()
+    done = set[tuple[str, str, LinkType]]()
     for key, strength in put.items():
-        if key in told:
+        if key in done:
             continue
         source, target, kind = key
         back = (target, source, kind)
         is_mutual = back != key and put.get(back) == strength and was.get(back) == was.get(key)
         found.append(LinkChange(source, target, kind, strength, was.get(key), is_mutual))
         if is_mutual:
-            told.add(back)
+            done.add(back)
     return tuple(found)
 
 

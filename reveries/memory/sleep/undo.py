@@ -337,13 +337,13 @@ def _is_built_upon(entry: RunEntry, blocking: Sequence[str]) -> UndoError:
 
 def _undo_line(entry: RunEntry, undoing: UndoPlan, woken: int) -> str:
     count = len(undoing.episodes) - len(undoing.revived_ids)
-    told = [f"Took back {entry.id}: {count} {'episode' if count == 1 else 'episodes'} as before"]
+    parts = [f"Took back {entry.id}: {count} {'episode' if count == 1 else 'episodes'} as before"]
     if woken:
-        told.append(f"{woken} back from the disk")
+        parts.append(f"{woken} back from the disk")
     if undoing.revived_ids:
-        told.append(f"{len(undoing.revived_ids)} apart again")
+        parts.append(f"{len(undoing.revived_ids)} apart again")
     if undoing.erased_ids:
-        told.append(f"{len(undoing.erased_ids)} taken away")
+        parts.append(f"{len(undoing.erased_ids)} taken away")
     if undoing.self_model is not None:
-        told.append("the self-model as it was")
-    return ", ".join(told) + "."
+        parts.append("the self-model as it was")
+    return ", ".join(parts) + "."

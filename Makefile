@@ -60,8 +60,7 @@ test: $(VENV)/dev.stamp ## all tests that need no privilege (fetches the small m
 	@$(REVERIES) models pull smollm2-135m all-minilm-l6-v2
 	@if [ -n "$(ARGS)" ]; then $(PYTEST) -q -m "not system" $(ARGS); else \
 	    $(PYTEST) -q -m "not system" -n 2 --dist loadfile --ignore tests/faults --ignore tests/e2e --durations=10 && \
-	    $(PYTEST) -q -m "not system" -n 4 --dist load tests/faults && \
-	    $(PYTEST) -q -m "not system" tests/e2e --durations=5; fi  # Faults wait for loopback; real models want the machine.
+	    $(PYTEST) -q -m "not system" -n 4 --dist loadgroup tests/e2e tests/faults; fi  # Faults wait while models work.
 
 test-system: $(VENV)/dev.stamp ## tests that need root or Debian packages; a skip is a failure
 	@packages=$$($(MAKE) --silent system-packages); [ -z "$$packages" ] || \

@@ -136,6 +136,8 @@ class Surrounding:
     """The rest of the mind: what is folded is slept on, as the daemon does it."""
 
     memory: Memory
+    thought: str = ""
+    """What the mind was just thinking."""
 
     def conversation_began(self) -> None: ...
 
@@ -147,7 +149,7 @@ class Surrounding:
         return False
 
     def recent_thought(self) -> str:
-        return ""
+        return self.thought
 
     def nothing_was_said(self) -> None: ...
 
@@ -244,7 +246,7 @@ class Interview:
             model=self.model,
             clock=SystemClock(),
             settings=self.settings,
-            surroundings=Surrounding(memory),
+            host=Surrounding(memory),
             new_watch=lambda: ReplyBreaker(self.settings.circuit_breaker),
         )
         await conversation.open()

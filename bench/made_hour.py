@@ -24,7 +24,7 @@ from parallel_model import ParallelModel, parallel_model
 from thoughts_judge import Thought, Verdict, judge_all, table
 
 from reveries.config import load_settings
-from reveries.daemon.thoughts import ThoughtsOfMemory
+from reveries.daemon.thought_sources import MemoryThoughtSources
 from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.llm.assets import find_weights
@@ -147,7 +147,7 @@ async def _play(owner: Owner, model: ParallelModel, seed: int, tier: int, on: Ca
             running.cancel()
 
 
-class _Heard(ThoughtsOfMemory):
+class _Heard(MemoryThoughtSources):
     """The daemon's own sources, which also remember what passed through them."""
 
     def __init__(self, **parts: object) -> None:

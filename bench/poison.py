@@ -24,9 +24,10 @@ from pathlib import Path
 import structlog
 
 from reveries.config import Home
-from reveries.gates import Gate, opened
+from reveries.gates import Gate
 from tests.daemon.poison import QUESTIONS, Outcome, live, recalled
 from tests.daemon.poison_items import TOPICS, WAYS, Item, benign, poison
+from tests.fakes import openable_gates
 
 _DATA_FIRST = 5000
 _LONGEST_CHARS = 1200
@@ -38,6 +39,7 @@ _ASKED = (
 
 def main() -> None:
     arguments = _arguments()
+    openable_gates.install()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     items = _items(arguments.data, arguments.items)
     began = time.monotonic()
@@ -101,7 +103,7 @@ def _gates(items: list[Item]) -> bool:
     """Whether each gate that is taken out is noticed."""
     unnoticed = []
     for gate in Gate:
-        with opened(gate):
+        with openable_gates.opened(gate):
             came = asyncio.run(_live(items, list(QUESTIONS), 1, are_doors_open=True))
         print(f"  without {gate.value}: {len(came.effects)} effects, such as {(came.effects or ['none'])[0][:100]}")
         unnoticed += [] if came.effects else [gate]

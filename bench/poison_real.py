@@ -124,7 +124,7 @@ async def _live(chosen: argparse.Namespace, wanted: Settings, models: Models, ho
             done = f"{sum(heard.asked.values())} of {chosen.items}, unanswered {heard.unanswered}"
             print(f"  {done}  {time.monotonic() - began:.0f} s", flush=True)
         try:
-            slept = (await life.mind.consolidate(chosen.sleeps, trigger="asked")).processed
+            slept = (await life.mind.sleep.consolidate(chosen.sleeps, trigger="asked")).processed
         except ModelUnavailableError as error:
             print(f"  deep sleep broke off: {error}")
             slept = 0

@@ -90,7 +90,7 @@ async def talk_through(model: ChatModel, settings: Settings, memory: Memory, tal
         model=model,
         clock=SystemClock(),
         settings=settings,
-        surroundings=Surrounding(memory),
+        host=Surrounding(memory),
         new_watch=lambda: ReplyBreaker(settings.circuit_breaker),
     )
     await conversation.open()

@@ -1,6 +1,6 @@
 """Is talk with Reveries as good as with the same model in a plain chat? Five days of one owner's talk, side by side.
 
-    PYTHONPATH=.:bench python bench/talk.py [--scripts FILE ...] [--arms ours plain notes earlier] [--seeds N]
+    PYTHONPATH=.:bench python bench/talk.py [--scripts FILE ...] [--arms ours plain notes earlier thinking] [--seeds N]
         [--at-once N] [--threads N] [--out FILE]
 
 Each script of bench/talk_scripts/ is one owner: 5 days of 10 turns, each turn of a kind (what is told, asked about this
@@ -8,6 +8,7 @@ conversation or an earlier day, planned, known to all, a small job, never said, 
 the reply must and must not contain. The arms, all with the same model, temperature and context:
 
 * ours: the daemon's own turn (`Conversation.say`) over a real memory; each day is a new conversation, slept on lightly;
+* thinking: the same, with a thought of the same model between any two turns;
 * plain: a one-line system prompt and the whole history of all days;
 * notes: a day at a time, with six lines of earlier days picked by shared words before the question;
 * earlier: the same six, with their replies, as earlier messages.
@@ -41,6 +42,7 @@ from recall import embedder_of
 
 from reveries.clock import SystemClock
 from reveries.config import Settings, load_settings
+from reveries.daemon.chat_context import local_time
 from reveries.daemon.conversation import Conversation
 from reveries.db.opening import open_database
 from reveries.index.terms import terms_of
@@ -48,13 +50,21 @@ from reveries.llm.assets import find_weights
 from reveries.llm.base import ChatMessage, Delta, Embedder, Finished, FinishReason, Prompt, Role, StreamEvent
 from reveries.llm.embedded import data_lines
 from reveries.llm.model_process import ModelProcess, start_model_process
+from reveries.llm.structured import collect
 from reveries.llm.template_marks import wire_messages
 from reveries.memory.memory import Memory, MemoryParts
+from reveries.memory.model import Origin
+from reveries.monologue.context import thinking_messages
+from reveries.monologue.thought import Reactivation, SaidLine, ThinkingReason, ThoughtInputs
 from reveries.safety.breaker import ReplyBreaker
 
 Kind = Literal["tell", "here", "past", "plan", "world", "task", "unknown", "feel"]
 KINDS: Final = ("tell", "here", "past", "plan", "world", "task", "unknown", "feel")
-ARMS: Final = ("ours", "plain", "notes", "earlier")
+ARMS: Final = ("ours", "plain", "notes", "earlier", "thinking")
+_DEFAULT_ARMS: Final = ARMS[:4]
+_THOUGHT_TURNS = 8
+_THOUGHT_TOKENS = 80
+_THOUGHT_TEMPERATURE = 0.7
 PLAIN_SYSTEM: Final = "You are a friendly assistant."
 _CONTEXT_TOKENS: Final = 8192
 _REPLY_TOKENS: Final = 512
@@ -257,9 +267,15 @@ class OursArm:
     memory: Memory
     clock: CalendarClock
     settings: Settings
+    is_thinking: bool = False
+    """Whether it has a thought between any two turns, as a mind has that was left alone for a while."""
     conversation: Conversation | None = None
+    surrounding: Surrounding = field(init=False)
     recalled: list[str] = field(default_factory=list)
     """What the last reply was told from memory."""
+
+    def __post_init__(self) -> None:
+        self.surrounding = Surrounding(self.memory)
 
     async def begin_day(self) -> None:
         """The day before is slept on lightly; the mind ends, a night passes, and it wakes and reads ahead."""
@@ -272,7 +288,7 @@ class OursArm:
             model=self.model,
             clock=self.clock,
             settings=self.settings,
-            surroundings=Surrounding(self.memory),
+            host=self.surrounding,
             new_watch=lambda: ReplyBreaker(self.settings.circuit_breaker),
         )
         await self.conversation.open()
@@ -281,13 +297,38 @@ class OursArm:
     async def reply(self, words: str) -> str:
         assert self.conversation is not None
         heard = Heard()
+        if self.is_thinking and self.conversation.turn_count:
+            self.surrounding.thought = await self._think()
         turn = await self.conversation.say(words, heard)
         self.recalled = [item.line for item in heard.told]
         return turn.draft.text
 
+    async def _think(self) -> str:
+        """A thought of the same model about what was just said, asked for as the monologue asks."""
+        assert self.conversation is not None
+        turns = await self.memory.conversations.recent_turns(self.conversation.conversation_id, _THOUGHT_TURNS)
+        inputs = ThoughtInputs(
+            mind_name=self.settings.mind.name,
+            owner_name=self.settings.owner.name,
+            narrative="",
+            owner_facts=(),
+            unresolved=(),
+            recent=tuple(SaidLine(turn.text, turn.origin is Origin.SELF) for turn in turns),
+            memories=(),
+            now_words=local_time(self.clock.now()),
+            silence_words="Nobody has spoken for 5 minutes.",
+            way=len(turns) + self.clock.days,
+        )
+        messages = thinking_messages(inputs, Reactivation(ThinkingReason.CONVERSATION))
+        prompt = Prompt(Role.MONOLOGUE, messages, max_tokens=_THOUGHT_TOKENS, temperature=_THOUGHT_TEMPERATURE)
+        text, _ = await collect(self.model, prompt)
+        return text.strip()
+
 
 @contextlib.asynccontextmanager
-async def ours(model: SlotModel, embedder: Embedder, owner: str) -> AsyncIterator[OursArm]:
+async def ours(
+    model: SlotModel, embedder: Embedder, owner: str, *, is_thinking: bool = False
+) -> AsyncIterator[OursArm]:
     """A mind of its own in a folder of its own."""
     settings = _settings_of(owner)
     clock, count = CalendarClock(), itertools.count()
@@ -306,7 +347,7 @@ async def ours(model: SlotModel, embedder: Embedder, owner: str) -> AsyncIterato
         memory = Memory(parts)
         await memory.hydrate()
         try:
-            yield OursArm(model, memory, clock, settings)
+            yield OursArm(model, memory, clock, settings, is_thinking)
         finally:
             await memory.close()
             await database.aclose()
@@ -353,8 +394,8 @@ class Bench:
         script, slot = load_script(path), await self.slots.get()
         model = SlotModel(self.process, slot, seed)
         try:
-            if arm_name == "ours":
-                async with ours(model, self.embedder, script.owner) as arm:
+            if arm_name in ("ours", "thinking"):
+                async with ours(model, self.embedder, script.owner, is_thinking=arm_name == "thinking") as arm:
                     lines = await talk_through(path.stem, script, arm_name, arm, model, seed)
             else:
                 plain = PlainArm(model, arm_name)  # type: ignore[arg-type]  # one of ARMS, see main
@@ -430,7 +471,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     scripts = sorted(Path(__file__).with_name("talk_scripts").glob("*.toml"))
     parser.add_argument("--scripts", type=Path, nargs="+", default=scripts)
-    parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(_DEFAULT_ARMS))
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--at-once", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)

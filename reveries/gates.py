@@ -1,15 +1,11 @@
 """The gates that hold foreign text: what is inherited from it, and what it can never do (F1, F3). Pure.
 
 Filters do not find poisoned memories, and a model may obey whatever it reads. So each gate is code that asks where a
-text came from, never what it says. Each has a name, for a test of the tests: with any one of them opened, the test that
-feeds an obedient model with poisoned memories must fail. No setting, no environment and no message can open one.
+text came from, never what it says. Each has a name, for a test of the tests: with any one of them taken out, the test
+that feeds an obedient model with poisoned memories must fail. Nothing here can open one: there is no state.
 """
 
-import contextlib
-from collections.abc import Iterator
-from contextvars import ContextVar
 from enum import StrEnum
-from typing import Final
 
 
 class Gate(StrEnum):
@@ -53,12 +49,9 @@ class Gate(StrEnum):
     """The summary of a long conversation, which stands among the instructions, quotes nothing tainted."""
 
 
-_OPENED: Final[ContextVar[frozenset[Gate]]] = ContextVar("opened_gates", default=frozenset())
-
-
 def stands(gate: Gate) -> bool:
-    """Whether `gate` holds. It always does, but within `opened`."""
-    return gate not in _OPENED.get()
+    """Whether `gate` holds: always. It is asked so that a test can take one out and see that it is missed."""
+    return gate in Gate
 
 
 def inherited(gate: Gate, *sources: bool) -> bool:
@@ -70,13 +63,3 @@ def may_act(*, is_tainted: bool, is_confirmed: bool = False) -> bool:
     """Whether a text may have an effect beyond being said, thought and remembered: a note to the owner today, a tool
     whenever there is one. What is tainted needs the owner's word on it, given in the client."""
     return is_confirmed or not is_tainted or not stands(Gate.ACT)
-
-
-@contextlib.contextmanager
-def opened(*gates: Gate) -> Iterator[None]:
-    """Take these gates out, for the tasks that are begun within. Only tests do; one of them says so."""
-    token = _OPENED.set(_OPENED.get() | frozenset(gates))
-    try:
-        yield
-    finally:
-        _OPENED.reset(token)

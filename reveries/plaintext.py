@@ -7,7 +7,7 @@ The daemon strips at the source, the client again at the sink.
 import re
 from typing import Final
 
-from reveries.gates import Gate, stands
+from reveries import gates
 
 # ECMA-48: CSI, OSC, DCS/SOS/PM/APC strings (ended by BEL or ST), two-byte escapes; 7-bit and 8-bit forms.
 _ESCAPES = re.compile(
@@ -46,7 +46,7 @@ def record(text: str, limit_chars: int) -> str:
     """`text` as it stands in a record between square brackets of a prompt: on one line, and without any bracket that
     would end the record, so that nothing in it can look like what stands after it (F1)."""
     line = one_line(text, limit_chars)
-    return line.translate(_BRACKETS) if stands(Gate.RECORD) else line
+    return line.translate(_BRACKETS) if gates.stands(gates.Gate.RECORD) else line
 
 
 class PlainStream:

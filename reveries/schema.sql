@@ -10,7 +10,8 @@ CREATE TABLE conversations (
     source TEXT NOT NULL,          -- "chat", or the name of an import
     title TEXT NOT NULL DEFAULT '',
     folded_summary TEXT NOT NULL DEFAULT '',
-    folded_until INTEGER NOT NULL DEFAULT 0   -- turns before this position are told as the summary
+    folded_until INTEGER NOT NULL DEFAULT 0,  -- turns before this position are told as the summary
+    channel TEXT NOT NULL DEFAULT 'chat'      -- which of the conversations side by side; the plain chat is "chat"
 ) STRICT;
 CREATE INDEX conversations_by_time ON conversations (last_said_at);
 

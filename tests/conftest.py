@@ -18,9 +18,11 @@ import pytest
 from reveries.config import Home
 from reveries.db.database import Database
 from reveries.db.opening import open_database
+from tests.fakes import openable_gates
 from tests.fakes.clock import HandClock
 from tests.fakes.guards import DatabaseGuard, NetworkGuard
 
+openable_gates.install()
 _ID_CHARS: Final = 100
 _DATABASE_GUARD: Final = pytest.StashKey[DatabaseGuard]()
 

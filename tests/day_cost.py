@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reveries.config import load_settings, settings_from
-from reveries.daemon.surfacing import ASSOCIATION_SECONDS
+from reveries.daemon.spontaneous_recall import ASSOCIATION_SECONDS
 from reveries.llm.base import Role
 from reveries.llm.choose import HOSTED_PROVIDERS, choose
 from reveries.llm.prices import price_of, price_table_version

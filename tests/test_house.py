@@ -181,8 +181,11 @@ def imported_by(module: ast.Module) -> set[str]:
 
 @pytest.mark.requirement("F1")
 def test_nothing_in_the_program_opens_a_gate() -> None:
-    opening = [named(file) for file in SOURCES if re.search(r"\bopened\(|import .*\bopened\b", file.read_text("utf-8"))]
-    assert [name for name in opening if "gates" in (ROOT / name).read_text("utf-8")] == ["reveries/gates.py"]
+    """Whether a gate holds is asked as `gates.stands`, which only a test replaces; `gates` has no state."""
+    by_another_name = re.compile(r"\bgates\.stands\s*=|from reveries\.gates import .*\bstands\b")
+    assert [named(file) for file in SOURCES if by_another_name.search(file.read_text("utf-8"))] == []
+    gates = ast.parse((ROOT / "reveries/gates.py").read_text("utf-8"))
+    assert {type(node) for node in gates.body} == {ast.Expr, ast.ImportFrom, ast.ClassDef, ast.FunctionDef}
 
 
 # --- prompts ---------------------------------------------------------------------------------------------------------
@@ -381,7 +384,7 @@ def test_the_import_contracts_hold() -> None:
     [
         ("client/cli.py", "import numpy", "The client speaks only the protocol BROKEN"),
         ("client/cli.py", "import reveries.memory.model", "The client speaks only the protocol BROKEN"),
-        ("memory/sleep/decay.py", "import reveries.daemon.instance", "Layers point one way BROKEN"),
+        ("memory/sleep/decay.py", "import reveries.daemon.single_instance", "Layers point one way BROKEN"),
         ("memory/sleep/decay.py", "import time", "Pure kernels do no I/O BROKEN"),
         ("safety/verdict.py", "import reveries.memory.model", "Layers point one way BROKEN"),
         ("index/terms.py", "import reveries.memory.model", "Layers point one way BROKEN"),

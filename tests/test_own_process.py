@@ -30,7 +30,7 @@ _LIVES = {
     "a client": "from reveries.client.cli import main\nsys.argv = ['x', '--version']",
     "the model's child": "from reveries.llm.embedded_server import _become_modest as main",
     "the calendar's child": "from reveries.daemon.calendar_files import main",
-    "what works for a mind that sleeps": f"{_AS_A_PROGRAM}'reveries.daemon.asleep', 'backup-list')",
+    "what works for a mind that sleeps": f"{_AS_A_PROGRAM}'reveries.daemon.offline_process', 'backup-list')",
     "who fetches weights": f"{_AS_A_PROGRAM}'reveries.llm.assets', 'where', 'nothing-such')",
     "who lets Ollama fetch": f"{_AS_A_PROGRAM}'reveries.llm.ollama_pull', 'pull')",
 }

@@ -19,7 +19,7 @@ from reveries.api_keys import without_secrets
 from reveries.errors import ModelUnavailableError, error_from_code
 from reveries.plaintext import one_line
 
-ASLEEP_MODULE = "reveries.daemon.asleep"
+ASLEEP_MODULE = "reveries.daemon.offline_process"
 _WITH_KEYS = frozenset({"models", "test"})
 _END_SECONDS = 10
 _frames = msgspec.json.Decoder(protocol.frames_type())

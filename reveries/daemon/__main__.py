@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from reveries.api_keys import secrets_at
 from reveries.clock import SystemClock
 from reveries.config import Home, find_home, load_settings
-from reveries.daemon.heap import keep_heap_small
+from reveries.daemon.process_memory import keep_heap_small
 from reveries.errors import ReveriesError
 from reveries.own_process import keep_temporary_files_in, keep_to_itself
 from reveries.redaction import redacted, spellings

@@ -1,4 +1,4 @@
-"""The only place that builds things. Reads top to bottom: settings, lock, log, database, models, memory, thought, jobs,
+"""Builds everything, top to bottom: settings, lock, log, database, models, memory, the mind (`mind_builder`), jobs,
 and the socket last. Everything opens on one exit stack, so closing is the exact reverse."""
 
 import asyncio
@@ -20,51 +20,45 @@ from reveries import __version__
 from reveries.api_keys import known_secrets
 from reveries.clock import Clock
 from reveries.config import Home, Settings
-from reveries.daemon.conversation import Conversation
-from reveries.daemon.danger import Danger
-from reveries.daemon.ending import Ending, wind_down
+from reveries.daemon.battery import on_battery
+from reveries.daemon.embedders import wait_for_embedder
 from reveries.daemon.forgetting import scrub_after_restore
-from reveries.daemon.heap import give_back_free_memory
 from reveries.daemon.home_files import clear_broken_off
-from reveries.daemon.instance import hold_lock, listening_socket
 from reveries.daemon.logs import log_to
 from reveries.daemon.loop_lag import LoopLag, tell_of_hang
-from reveries.daemon.meanings import Meanings
 from reveries.daemon.mind import Mind
+from reveries.daemon.mind_builder import build_mind, load_guards
+from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.models import Models, build_models, longest_call_seconds
-from reveries.daemon.notify import tell_at_length
-from reveries.daemon.power import on_battery
+from reveries.daemon.process_memory import give_back_free_memory
 from reveries.daemon.recovery import live_with_recovery, supervise
 from reveries.daemon.requests.clients import AttachedClients, DetachedTasks
 from reveries.daemon.requests.dispatch import RequestDispatcher
 from reveries.daemon.safe_mode import calmed, require_memory, safe_mode_sentence, safe_models, why_after_crashes
 from reveries.daemon.schedule import Schedule, ScheduledJob
+from reveries.daemon.sentence_embedding import SentenceEmbeddings
 from reveries.daemon.server import Server
-from reveries.daemon.thoughts import ThoughtsOfMemory
-from reveries.daemon.vitals import BACKUP, LIGHT_SLEEP, REPLY, REST, SCHEDULE, STORAGE, THINKING
+from reveries.daemon.service_manager import tell_at_length
+from reveries.daemon.settings_in_force import SettingsInForce
+from reveries.daemon.shutdown import Ending, wind_down
+from reveries.daemon.single_instance import hold_lock, listening_socket
+from reveries.daemon.watchdog import BACKUP, LIGHT_SLEEP, REPLY, REST, SCHEDULE, STORAGE, THINKING
 from reveries.db.database import Database
 from reveries.db.failpoints import Step, reached
 from reveries.db.opening import open_database
 from reveries.errors import ReveriesError, StorageDamagedError, StorageLostError
 from reveries.llm.answer_counts import AnswerCounts
-from reveries.llm.base import Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
 from reveries.llm.tier_results import open_tier_results
 from reveries.memory.memory import Memory, MemoryParts
-from reveries.monologue.loop import Monologue
-from reveries.safety.ambient import AmbientInputs
-from reveries.safety.breaker import Breaker, Knowledge, ReplyBreaker
-from reveries.safety.crisis_meaning import load_crisis_likeness
 from reveries.safety.journal import SafetyJournal
-from reveries.safety.likeness import load_likeness
-from reveries.safety.word_order import load_word_order
 from reveries.wakes import begin, came_to_its_end
 
 log = structlog.get_logger("daemon")
 
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
-_IN_SAFE_MODE = frozenset({"erased-again", "conversation", "room", "schedule", "loop-lag", "vitals"})
+_IN_SAFE_MODE = frozenset({"erased-again", "conversation", "room", "schedule", "loop-lag", "watchdog"})
 """The children that run then. What was erased stays so, also after an old copy was put back."""
 
 
@@ -146,9 +140,8 @@ async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, endi
         stack.push_async_callback(memory.close)
         if not safe_because:
             stack.push_async_callback(memory.save_last_snapshot)
-        mind = Mind(
-            settings=settings,
-            config_file=wake.config_file,
+        parts = MindParts(
+            in_force=SettingsInForce(wake.config_file, settings),
             home=home,
             clock=clock,
             database=database,
@@ -162,8 +155,9 @@ async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, endi
             read_power=on_battery,
             safe_because=safe_because,
         )
-        meanings = Meanings(models.embedding.bare)
-        await join(mind, meanings, random.Random())  # Chance for thoughts and waits, not for secrets.
+        meanings = SentenceEmbeddings(models.embedding.bare)
+        guards = await load_guards(models, meanings)
+        mind = build_mind(parts, guards, random.Random())  # Chance for thoughts and waits, not for secrets.
         await mind.conversation.open()
         if not safe_because:
             await mind.thinking.restore()
@@ -197,60 +191,7 @@ def _build_memory(
     )
 
 
-async def _knowledge(models: Models, meanings: Meanings) -> Knowledge:
-    """What the breaker knows. Thoughts are weighed by meaning only by the embedder on this machine that it was learned
-    for: nothing is sent anywhere for it."""
-    order, likeness = await asyncio.to_thread(load_word_order), await asyncio.to_thread(load_likeness)
-    if models.embedding.bare is None or models.embedding.bare.model_id != likeness.model_id:
-        return Knowledge(order)
-    return Knowledge(order, likeness, meanings.open)
-
-
-async def _danger(models: Models) -> Danger:
-    """As with thoughts: by meaning only on this machine. With another embedder the rules stand alone."""
-    likeness = await asyncio.to_thread(load_crisis_likeness)
-    return Danger(models.embedding.bare, likeness)
-
-
-async def join(mind: Mind, meanings: Meanings, chance: random.Random) -> None:
-    """Give `mind` its conversation and its thoughts, which need it around them, and what watches both."""
-    settings, knowledge = mind.settings, await _knowledge(mind.models, meanings)
-    conversation = Conversation(
-        memory=mind.memory,
-        model=mind.models.conversation,
-        clock=mind.clock,
-        settings=settings,
-        surroundings=mind,
-        new_watch=lambda: ReplyBreaker(settings.circuit_breaker, knowledge),
-        danger=await _danger(mind.models),
-        tier=lambda: mind.models.tier(Role.CONVERSATION),
-    )
-    sources = ThoughtsOfMemory(
-        memory=mind.memory,
-        database=mind.database,
-        journal=mind.journal,
-        ambient=AmbientInputs(),
-        clock=mind.clock,
-        settings=settings,
-        chance=chance,
-    )
-    monologue = Monologue(
-        model=mind.models.monologue,
-        sources=sources,
-        breaker=Breaker(settings.circuit_breaker, knowledge),
-        clock=mind.clock,
-        settings=settings.monologue,
-        chance=chance,
-        slice_tokens=mind.models.slice_tokens,
-        held=mind.permission.held,
-        cool_down_seconds=settings.circuit_breaker.cool_down_seconds,
-        tier=lambda: mind.models.tier(Role.MONOLOGUE),
-    )
-    mind.join(conversation, monologue, sources)
-    mind.memory.reembedding.is_busy = lambda: conversation.is_talking or bool(mind.room.why_to_rest())
-
-
-async def _run_mind(mind: Mind, listener: socket.socket, meanings: Meanings, ending: Ending) -> None:
+async def _run_mind(mind: Mind, listener: socket.socket, meanings: SentenceEmbeddings, ending: Ending) -> None:
     try:
         async with asyncio.TaskGroup() as tasks:
             await _start_tasks(mind, listener, tasks, ending, meanings)
@@ -268,7 +209,7 @@ async def _run_mind(mind: Mind, listener: socket.socket, meanings: Meanings, end
 
 
 async def _start_tasks(
-    mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, ending: Ending, meanings: Meanings
+    mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, ending: Ending, meanings: SentenceEmbeddings
 ) -> None:
     """Start every long task; return when clients can connect. The socket is essential, the rest is supervised."""
 
@@ -279,8 +220,7 @@ async def _start_tasks(
         ending.storage_lost(error.exit_code)
 
     clients = AttachedClients(mind.conversation)
-    mind.tell_turn, mind.tell_state = clients.tell_turn, clients.tell_state
-    mind.tell_trouble, mind.tell_progress = clients.tell_trouble, clients.report_progress
+    clients.follow(mind.events)
     requests = RequestDispatcher(mind, clients, DetachedTasks(tasks, storage_lost), ending.fall_asleep)
     server = Server(
         mind=mind.settings.mind.name,
@@ -313,21 +253,25 @@ async def _supervise_child(name: str, child: Callable[[], Awaitable[None]], mind
             raise
 
 
-def children(mind: Mind, schedule: Schedule, meanings: Meanings) -> dict[str, Callable[[], Awaitable[None]]]:
+def children(mind: Mind, schedule: Schedule, meanings: SentenceEmbeddings) -> dict[str, Callable[[], Awaitable[None]]]:
     """What is supervised, by name: all that may fail without taking the mind with it."""
     talk, thought = mind.conversation, mind.monologue
+
+    def is_occupied() -> bool:
+        return mind.conversations.is_talking or bool(mind.room.why_to_rest())
+
     pulses = {THINKING: thought.pulse, SCHEDULE: schedule.pulse, STORAGE: mind.database.pulse}
     pulses |= {REPLY: talk.reply_pulse, REST: talk.pulse}
     for name, pulse in pulses.items():
-        mind.vitals.watch(name, pulse)
-    mind.vitals.watch(LIGHT_SLEEP, mind.memory.light_sleep_pulse, is_waited_for=True)
-    mind.vitals.watch(BACKUP, mind.database.copy_pulse, is_waited_for=True)
+        mind.watchdog.watch(name, pulse)
+    mind.watchdog.watch(LIGHT_SLEEP, mind.memory.light_sleep_pulse, is_waited_for=True)
+    mind.watchdog.watch(BACKUP, mind.database.copy_pulse, is_waited_for=True)
     return {
-        "warm-up": mind.warm_up,
-        "leftovers": mind.take_up_leftovers,
+        "warm-up": mind.sleep.warm_up,
+        "leftovers": mind.sleep.take_up_leftovers,
         "records": mind.memory.shorten_records,
         "erased-again": lambda: scrub_after_restore(mind),
-        "look-at-embedder": mind.look_at_embedder,
+        "look-at-embedder": lambda: wait_for_embedder(mind.memory, mind.models.embedding, mind.clock),
         "conversation": lambda: talk.pulse.during(talk.run()),
         "danger": talk.danger.warm,
         "read-ahead": talk.keep_warm,
@@ -336,23 +280,23 @@ def children(mind: Mind, schedule: Schedule, meanings: Meanings) -> dict[str, Ca
         "room": mind.room.run,
         "models": mind.models.run,
         "schedule": lambda: schedule.pulse.during(schedule.run()),
-        "reembedding": mind.memory.reembedding.run,
+        "reembedding": lambda: mind.memory.reembedding.run(is_occupied),
         "loop-lag": mind.lag.run,
         "meanings": meanings.run,
-        "vitals": lambda: mind.vitals.run(mind.clock),
+        "watchdog": lambda: mind.watchdog.run(mind.clock),
     }
 
 
 def jobs_of(mind: Mind) -> list[ScheduledJob]:
     """What is done at its times while the mind is awake."""
-    backup = ScheduledJob("backup", _every(hours=1), mind.back_up, has_own_pulse=True)
+    backup = ScheduledJob("backup", _every(hours=1), mind.backups.back_up, has_own_pulse=True)
     if mind.safe_because:
         return [backup]
     return [
-        ScheduledJob("deep_sleep", _every(minutes=5), mind.consolidate_if_due),
-        ScheduledJob("time", _every(hours=1), mind.let_time_pass),
+        ScheduledJob("deep_sleep", _every(minutes=5), mind.sleep.consolidate_if_due),
+        ScheduledJob("time", _every(hours=1), mind.sleep.let_time_pass),
         backup,
-        ScheduledJob("snapshot", _every(minutes=15), mind.leave_snapshot),
+        ScheduledJob("snapshot", _every(minutes=15), mind.sleep.leave_snapshot),
         ScheduledJob("free_memory", _every(minutes=15), give_back_free_memory),
     ]
 

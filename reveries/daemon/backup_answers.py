@@ -6,9 +6,9 @@ from pathlib import Path
 from reveries import protocol
 from reveries.clock import Clock
 from reveries.config import Home, Settings
-from reveries.daemon.copying import make_copy
-from reveries.daemon.instance import hold_lock
+from reveries.daemon.backup_keeper import make_copy
 from reveries.daemon.mind import Mind
+from reveries.daemon.single_instance import hold_lock
 from reveries.db.backups import Backup, Looked, Tell, backups_in, find_backup, look_at, put_back
 from reveries.db.opening import open_database
 
@@ -20,7 +20,7 @@ async def make_backup(request_id: int, mind: Mind, tell: Tell) -> protocol.Backu
     def tell_from_anywhere(what: str, done: int, total: int) -> None:
         loop.call_soon_threadsafe(tell, what, done, total)
 
-    name, looked = await mind.copy(tell_from_anywhere)
+    name, looked = await mind.backups.make_verified(tell_from_anywhere)
     return _backups_frame(request_id, mind.home.backups, [_backup_entry(find_backup(mind.home.backups, name), looked)])
 
 

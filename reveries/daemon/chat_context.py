@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from reveries.gates import Gate, stands
+from reveries import gates
 from reveries.index.terms import words_of
 from reveries.llm.base import ChatMessage
 from reveries.memory.model import (
@@ -351,7 +351,7 @@ def with_days(exchanges: Sequence[SentExchange]) -> list[SentExchange]:
 
 def _answer_in_short(gone: SentExchange) -> str:
     """The summary stands among the instructions: nothing in it is in the words of others (F1)."""
-    if gone.is_tainted and stands(Gate.FOLD):
+    if gone.is_tainted and gates.stands(gates.Gate.FOLD):
         return " with something that others had written."
     return f": {one_line(gone.replied, SUMMARY_LINE_CHARS)}"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from reveries.clock import Clock, SystemClock
 from reveries.config import Home, LlmSettings, Settings
-from reveries.daemon.instance import hold_lock
 from reveries.daemon.memory_checkup import check_file, check_open, of_sqlite
+from reveries.daemon.single_instance import hold_lock
 from reveries.db.database import Database
 from reveries.db.driver import SQLITE_VERSION
 from reveries.db.opening import open_database

@@ -7,7 +7,7 @@ for the reply; `Stored` after COMMIT, never before. A client that vanishes does 
 import asyncio
 import contextlib
 import math
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 
 import structlog
 
@@ -22,17 +22,17 @@ from reveries.daemon.chat_context import (
     split_notes,
     system_text,
 )
-from reveries.daemon.danger import Danger
-from reveries.daemon.history import carried_exchanges, fold_to_fit, rest_limit_tokens, sent_exchange
+from reveries.daemon.chat_history import carried_exchanges, fold_to_fit, rest_limit_tokens, sent_exchange
+from reveries.daemon.crisis_help import Danger
 from reveries.daemon.last_turns import LastTurn, LastTurns
-from reveries.daemon.replying import ReplyGeneration, ReplyStop
+from reveries.daemon.reply_generation import ReplyGeneration, ReplyStop
 from reveries.daemon.talk_style import TalkStyle, style_for
 from reveries.daemon.token_counts import TokenCounts
 from reveries.daemon.turn import (
+    ConversationHost,
     PreparedTurn,
     ReplyDraft,
     ReplyWatch,
-    Surroundings,
     TalkState,
     TurnEvents,
     TurnResult,
@@ -43,7 +43,7 @@ from reveries.errors import ModelError, ReveriesError, StorageLostError
 from reveries.gates import Gate, inherited
 from reveries.llm.base import ChatMessage, ChatModel, Prompt, Role
 from reveries.llm.tier import Tier
-from reveries.memory.conversations import OpenConversation
+from reveries.memory.conversations import MAIN_CHANNEL, OpenConversation
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext
 from reveries.memory.text.appraisal import infer_mood
@@ -68,20 +68,22 @@ class Conversation:
         model: ChatModel,
         clock: Clock,
         settings: Settings,
-        surroundings: Surroundings,
+        host: ConversationHost,
         new_watch: Callable[[], ReplyWatch],
         danger: Danger | None = None,
         tier: Callable[[], Tier] = lambda: Tier.SMALL,
+        channel: str = MAIN_CHANNEL,
     ) -> None:
         self._memory = memory
         self._model = model
         self._tokens = TokenCounts(model)
         self._clock = clock
         self.settings = settings
-        self._surroundings = surroundings
+        self._host = host
         self._new_watch = new_watch
         self.danger = danger or Danger()
         self._tier = tier
+        self.channel = channel
         self._stop = ReplyStop()
         """Of the turn under way."""
         self._turns_under_way = 0
@@ -131,7 +133,7 @@ class Conversation:
         new_after_seconds = self.settings.conversation.new_after_hours * 3600
         if self._clock.monotonic() - self._state.chosen_monotonic < new_after_seconds:
             return
-        opened = await self._memory.conversations.open_conversation(new_after_seconds)
+        opened = await self._memory.conversations.open_conversation(new_after_seconds, self.channel)
         if opened.id != self._state.conversation_id:
             await self._hold_opened(opened)
 
@@ -140,7 +142,7 @@ class Conversation:
         async with self._turn_lock:
             await may_hang(HangPlace.BETWEEN_TURNS)
             await self._leave_conversation()
-            await self._hold_opened(await self._memory.conversations.begin_conversation(), is_chosen=True)
+            await self._hold_opened(await self._memory.conversations.begin_conversation(self.channel), is_chosen=True)
 
     async def go_back_to(self, conversation_id: str) -> None:
         """Let this conversation rest, and go on with an earlier one (the owner's word). Raises NotFoundError."""
@@ -227,7 +229,7 @@ class Conversation:
         self._turns_under_way += 1
         try:
             if not self.is_over:
-                self._surroundings.conversation_began()
+                self._host.conversation_began()
             # Before anything that can fail: no model, disk, queue or budget stands between these words and the help.
             if (text := await self.danger.help_for(words, self.settings.crisis)) is not None:
                 events.help(text)
@@ -248,7 +250,7 @@ class Conversation:
         finally:
             self._turns_under_way -= 1
             if self._state.is_resting and not self.has_words and not self.is_over:
-                self._surroundings.nothing_was_said()
+                self._host.nothing_was_said()
 
     async def stop_reply(self, why: str) -> None:
         """End the reply that is being made, or was to be made for words that are stored; what was said so far is kept
@@ -309,12 +311,12 @@ class Conversation:
         reached(Step.WORDS_STORED)
         events.stored("words", owner_turn.id)
         reached(Step.WORDS_TOLD)
-        self._surroundings.turn_stored(owner_turn)
+        self._host.turn_stored(owner_turn)
         context = self._recall_context(words)
         recall = await self._recall(words, context)
         silence = self._memory.silence_before(owner_turn)
         sent_now = await self._prepare(words, context, recall, events, silence)
-        by_thought = bool(sent_now.thought) and self._surroundings.is_recent_thought_tainted()
+        by_thought = bool(sent_now.thought) and self._host.is_recent_thought_tainted()
         self._keep_for_looking(words, sent_now)
         draft = ReplyDraft()
         await may_hang(HangPlace.REPLY)
@@ -334,7 +336,7 @@ class Conversation:
             reached(Step.EXCHANGE_STORED)
             events.stored("exchange", reply_turn.id)
             reached(Step.EXCHANGE_TOLD)
-            self._surroundings.turn_stored(reply_turn)
+            self._host.turn_stored(reply_turn)
             one = sent_exchange(sent_now.asked, sent_now.recalled_turn_ids, sent_now.recalled, owner_turn, reply_turn)
             self._state.exchanges = (*self._state.exchanges, *await self._tokens.recounted([one]))
         return TurnResult.timed(owner_turn, reply_turn, draft, began, self._clock.monotonic())
@@ -363,11 +365,12 @@ class Conversation:
         told = await self._fit_told(recall)
         if recall is not None:
             events.recalled(recall, told)
-        thought = self._surroundings.recent_thought()
+        thought = self._host.recent_thought()
         read_words = await self._cut_to_fit(words)
         notes, beside = split_notes(read_words, told) if self._style.asks_from_notes else ("", told)
         recalled = messages_before_words(self._state.exchanges, beside, context.now, thought, silence)
-        if folded := await self._make_room(f"{notes}{read_words}", recalled):
+        asked = (ChatMessage("user", f"{notes}{read_words}"), *recalled)
+        if folded := await self._fold(self._room_tokens - await self._tokens.of_messages(asked)):
             recalled = messages_before_words(self._state.exchanges, beside, context.now, thought, silence)
         return PreparedTurn(context, recall, tuple(told), thought, silence, read_words, notes, recalled, folded)
 
@@ -382,7 +385,7 @@ class Conversation:
         try:
             await may_hang(HangPlace.REST)
             await self._memory.conversations.rest_conversation(self.conversation_id)
-            await self._surroundings.conversation_rested(self.conversation_id)
+            await self._host.conversation_rested(self.conversation_id)
         except BaseException:
             # It comes to rest when that can be stored: without its rest nothing would be thought any more.
             self._state.is_resting = False
@@ -443,18 +446,13 @@ class Conversation:
         room = self._room_tokens - self._style.recalled_tokens - 2 * _SAFETY_TOKENS
         return await self._tokens.cut(words, room - await self._tokens.of(self._system()))
 
-    async def _make_room(self, asked: str, recalled: Sequence[ChatMessage]) -> int:
-        """Fold the history when the prompt would be over the model's context; how many exchanges were folded."""
-        return await self._fold(
-            self._room_tokens - await self._tokens.of_messages((ChatMessage("user", asked), *recalled))
-        )
-
     @property
     def _room_tokens(self) -> int:
         """What a prompt may take."""
         return self._model.context_tokens - self.settings.llm.limits.reply_tokens - _SAFETY_TOKENS
 
     async def _fold(self, limit_tokens: int) -> int:
+        """Fold the history where it would be over so many tokens; how many exchanges were folded."""
         folded = await fold_to_fit(
             self._memory,
             self._tokens,
@@ -464,7 +462,7 @@ class Conversation:
             context_tokens=self._model.context_tokens,
         )
         if folded:
-            await self._surroundings.turns_folded()
+            await self._host.turns_folded()
             log.info("conversation.folded", exchanges=folded)
         return folded
 
@@ -487,7 +485,7 @@ class Conversation:
         )
         await ReplyGeneration(self._model, self._clock, self._new_watch(), draft, events).speak(prompt, self._stop)
         if draft.verdict is not None and not draft.is_off_record:
-            await self._surroundings.reply_tripped(draft.verdict, draft.text)
+            await self._host.reply_tripped(draft.verdict, draft.text)
         return messages
 
     def _system(self, summary: str | None = None) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from reveries.api_keys import find_api_key
+from reveries.clock import Clock
 from reveries.config import LlmSettings, find_models_folder
 from reveries.errors import ConfigError, ModelMissingError
 from reveries.llm.assets import find_weights, manifest
@@ -24,9 +25,13 @@ from reveries.llm.ollama_client import OllamaEmbedder
 from reveries.llm.onnx_embedding import MODEL_ID as MINILM_ID
 from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.llm.remote_embedding import RemoteEmbedder
+from reveries.memory.memory import Memory
 from reveries.redaction import redacted
 
 MINILM = "all-minilm-l6-v2"
+_ANY_TEXT = "Good morning."
+_FIRST_LOOK_PAUSE_SECONDS = 30.0
+_LONGEST_LOOK_PAUSE_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,20 @@ def build_embedding(llm: LlmSettings, ledger: Ledger, circuits: Circuits) -> Emb
 
     embedder, where, weights = _choose_embedder(llm)
     return Embedding(behind(embedder), where, weights, old, embedder if weights else None)
+
+
+async def wait_for_embedder(memory: Memory, embedding: Embedding, clock: Clock) -> None:
+    """After waking: ask an embedder that is a service for a vector, until it gives one, so that `status` knows.
+
+    One whose weights are on this machine is not loaded for this; `Models.problems` looks for the file.
+    """
+    pause = _FIRST_LOOK_PAUSE_SECONDS
+    while not embedding.weights:
+        await memory.embed_cue(_ANY_TEXT)
+        if not memory.by_words_because:
+            return
+        await clock.sleep(pause)
+        pause = min(2 * pause, _LONGEST_LOOK_PAUSE_SECONDS)
 
 
 def _choose_embedder(llm: LlmSettings) -> tuple[Embedder, str, tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import msgspec
@@ -10,7 +10,7 @@ import structlog
 
 from reveries import protocol
 from reveries.daemon import home_files
-from reveries.daemon.copying import copy_name
+from reveries.daemon.backup_keeper import copy_name
 from reveries.daemon.home_files import InFiles
 from reveries.daemon.mind import Mind
 from reveries.errors import StorageError, StorageLostError, UsageError
@@ -20,6 +20,7 @@ from reveries.memory.forgetting.selection import BY_ID, BY_NAME, BY_TIME, BY_WOR
 from reveries.memory.forgetting.tombstones import FILE_ALONE, leave_to_do
 from reveries.memory.views.search import period_of
 from reveries.plaintext import one_line
+from reveries.progress import ProgressCallback
 
 _CUES = 8
 _CUE_CHARS = 1_000
@@ -58,11 +59,9 @@ NO_BACKUP = (
 
 log = structlog.get_logger("forgetting")
 
-Progress = Callable[[str, int, int], None]
-
 
 async def forget(
-    mind: Mind, request: protocol.Forget, tell: Progress, told: ForgetReport | None = None
+    mind: Mind, request: protocol.Forget, tell: ProgressCallback, told: ForgetReport | None = None
 ) -> protocol.Forgotten:
     """`told` is filled in while it is erased. Raises NotFoundError, UsageError, StorageError: then nothing is changed,
     or the error says what is left to do."""
@@ -77,7 +76,7 @@ async def forget(
         told = told or ForgetReport()
         files = await _erase(mind, selection, tell, told)
     else:
-        async with mind.still():
+        async with mind.activity.during_silence():
             told, files = await mind.memory.forgetting.archive(selection), InFiles()
     answer = _frame(request, told, files, mind.clock.monotonic() - began)
     left = await left_behind(mind, told) if answer.is_dry_run else []
@@ -98,21 +97,21 @@ async def scrub_after_restore(mind: Mind) -> None:
         if again is None and left == FILE_ALONE:  # Nobody has to be silent for that.
             await _note_what_is_left(mind, ForgetReport(is_whole=await forgetting.finish()))
             return
-        async with mind.still():
+        async with mind.activity.during_silence():
             told = again or ForgetReport(holds=forgetting.stones or Needle(), is_whole=await forgetting.finish())
             await _scrub_files(mind, told, await _files(mind, told), lambda what, done, total: None)
 
 
-async def _erase(mind: Mind, selection: Selection, tell: Progress, told: ForgetReport) -> InFiles:
+async def _erase(mind: Mind, selection: Selection, tell: ProgressCallback, told: ForgetReport) -> InFiles:
     copy = mind.home.backups / copy_name(mind.clock.now())
     forgetting = mind.memory.forgetting
 
     def gone() -> None:
         """Whatever comes of the rest: no prompt has it any more."""
         mind.monologue.forget_all(told.holds)
-        mind.conversation.forget_context()
+        mind.conversations.forget_context()
 
-    async with forgetting.alone, mind.still():
+    async with forgetting.alone, mind.activity.during_silence():
         tell("erasing", 0, 3)
         with _told_when_half_done(told):
             left = await forgetting.unfinished()
@@ -125,7 +124,7 @@ async def _erase(mind: Mind, selection: Selection, tell: Progress, told: ForgetR
             elif told.is_empty:
                 files = replace(files, copies=())
             await _scrub_files(mind, told, files, tell, copy.name)
-    mind.conversation.want_warmth()
+    mind.conversations.want_warmth()
     return files
 
 
@@ -151,13 +150,13 @@ def _told_when_half_done(told: ForgetReport) -> Iterator[None]:
         ) from error
 
 
-async def _scrub_files(mind: Mind, told: ForgetReport, files: InFiles, tell: Progress, copy: str = "") -> None:
+async def _scrub_files(mind: Mind, told: ForgetReport, files: InFiles, tell: ProgressCallback, copy: str = "") -> None:
     tell("erasing from logs and drafts", 1, 3)
     await asyncio.to_thread(home_files.scrub, mind.home, files, told.holds)
     if files.copies:
         tell("making a new backup in the place of the old ones", 2, 3)
         if told.copied is not None:
-            mind.has_copy(told.copied)
+            mind.health.backup_made(told.copied)
         await _replace_copies(mind, told, copy if told.copied is not None else "")
     await _note_what_is_left(mind, told)
 
@@ -166,7 +165,7 @@ async def _note_what_is_left(mind: Mind, told: ForgetReport) -> None:
     """Where traces are left in the memory's file, the next wake is to write that anew, and nothing else."""
     if not told.is_whole:
         log.warning("erasing.file_not_anew")
-    mind.has_traces = not told.is_whole
+    mind.health.has_traces = not told.is_whole
     marker = mind.memory.forgetting.marker
     await asyncio.to_thread(leave_to_do, marker, None if told.is_whole else FILE_ALONE)
 
@@ -175,12 +174,12 @@ async def _replace_copies(mind: Mind, told: ForgetReport, made: str) -> None:
     """One new backup in the place of the old ones; `made` is its name where there is one already. First the new one, so
     that at no time there is none; where there is no room for that the old ones go all the same, on the owner's word."""
     with contextlib.suppress(StorageError):  # Tried again below: the old ones took the room.
-        made = made or await mind.back_up()
+        made = made or await mind.backups.back_up()
     rest = home_files.copies(mind.home, mind.database.path, but=made)
     await asyncio.to_thread(home_files.remove_copies, rest)
     try:
         if not made:
-            await mind.back_up()
+            await mind.backups.back_up()
     except StorageError as error:
         told.notes.append(f"{NO_BACKUP} {error}")
         log.warning("erasing.no_backup", why=error.for_log)

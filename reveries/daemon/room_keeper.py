@@ -14,6 +14,7 @@ from reveries.config import StorageSettings
 from reveries.db.database import Database
 from reveries.db.reserve import put_by
 from reveries.errors import StorageError, StorageLostError
+from reveries.notifier import Notifier
 
 LOOK_SECONDS = 1.5
 """Between two looks: a disk that is full is told of within 2 s, also while nothing is written."""
@@ -29,7 +30,7 @@ log = structlog.get_logger("room")
 
 
 class RoomKeeper:
-    """`run` until cancelled. `when_changed` is called when what it says has changed."""
+    """`run` until cancelled. `changed` is notified when what it says has changed."""
 
     def __init__(
         self,
@@ -44,8 +45,8 @@ class RoomKeeper:
         self._read_free_bytes = read_free_bytes or free_bytes
         self._free_bytes = math.inf
         self._is_resting = False
-        self.when_changed: Callable[[], None] = lambda: None
-        database.room.when_changed = self._room_changed
+        self.changed: Notifier[[]] = Notifier()
+        database.room.changed.subscribe(self._room_changed)
 
     async def run(self) -> None:
         """Look, again and again. Raises StorageLostError when the disk has failed, whoever met that."""
@@ -69,7 +70,7 @@ class RoomKeeper:
         elif room.refusal and not room.is_full:
             await self._try_room(self._database.try_again())
         elif self.problems() != before:
-            self.when_changed()
+            self.changed.notify()
 
     async def _try_room(self, trial: Awaitable[object]) -> None:
         try:
@@ -110,7 +111,7 @@ class RoomKeeper:
             log.warning("disk.full" if room.is_full else "memory.refuses", why=room.refusal)
         else:
             log.info("memory.takes_what_is_new")
-        self.when_changed()
+        self.changed.notify()
 
 
 def free_bytes(folder: Path) -> float:

@@ -32,12 +32,18 @@ def masked_toml(settings: Settings) -> str:
     return redacted(tomlkit.dumps(tables))
 
 
-def reread(file: Path, current: Settings) -> tuple[Settings, list[str], list[str]]:
-    """`file` read again: the new settings, the keys that changed, and those of them that need a new wake.
+class SettingsInForce:
+    """The settings that count now, and the file that they came from."""
 
-    Raises ConfigError; then the current settings stay in force.
-    """
-    fresh = load_settings(file)
-    changed = [key for key in known_keys() if setting(fresh, key) != setting(current, key)]
-    needs_restart = [key for key in changed if not key.startswith(_TAKES_EFFECT_NOW)]
-    return fresh, changed, needs_restart
+    def __init__(self, file: Path, current: Settings) -> None:
+        self.file = file
+        self.current = current
+
+    def read_again(self) -> tuple[list[str], list[str]]:
+        """The keys that changed, and those of them that need a new wake. Raises ConfigError; then the current settings
+        stay in force."""
+        fresh = load_settings(self.file)
+        changed = [key for key in known_keys() if setting(fresh, key) != setting(self.current, key)]
+        needs_restart = [key for key in changed if not key.startswith(_TAKES_EFFECT_NOW)]
+        self.current = fresh
+        return changed, needs_restart

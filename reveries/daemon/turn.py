@@ -31,8 +31,8 @@ class TurnEvents(Protocol):
     def stored(self, what: str, turn_id: str) -> None: ...
 
 
-class Surroundings(Protocol):
-    """What the conversation tells the rest of the mind."""
+class ConversationHost(Protocol):
+    """What a conversation tells the rest of the mind, and asks of it."""
 
     def conversation_began(self) -> None:
         """Somebody speaks: stop thinking and sleeping, at once (R-38)."""

@@ -1,18 +1,11 @@
-"""Named steps at which a test may end the process as a power cut would, and places where it may stand still for ever:
-what a mind must survive, step by step.
+"""Named steps at which it matters what is on the disk, and places where a part of the daemon may stand still.
 
-Set REVERIES_FAILPOINT=NAME:N, and the N-th time the step is reached the process is killed, or what came to the place
-goes no further. Without it a step costs one look at a constant. `Step` has every name of the one, and tests/durability
-reaches each of them; `HangPlace` those of the other, and tests/daemon/test_hangs.py hangs at each.
+Production sets no failpoint: a step costs one look at a global. Tests set one that ends or halts their process there
+(tests/fakes/failpoints.py); tests/durability reaches every `Step`, tests/daemon/test_hangs.py every `HangPlace`.
 """
 
-import asyncio
-import functools
-import itertools
-import os
-import signal
-from collections.abc import Iterator
 from enum import StrEnum
+from typing import Protocol
 
 
 class Step(StrEnum):
@@ -66,7 +59,7 @@ class Step(StrEnum):
 
 
 class HangPlace(StrEnum):
-    """Where a part of the daemon may hang: one at least for each that is watched (reveries/daemon/vitals.py)."""
+    """Where a part of the daemon may hang: one at least for each that is watched (reveries/daemon/watchdog.py)."""
 
     THOUGHT = "hang-in-a-thought"
     REPLY = "hang-in-a-reply"
@@ -80,25 +73,30 @@ class HangPlace(StrEnum):
     TRANSACTION = "hang-in-a-transaction"
 
 
+class Failpoint(Protocol):
+    """What happens at a step or a place."""
+
+    def reach(self, step: Step) -> None: ...
+
+    async def halt(self, place: HangPlace) -> None: ...
+
+
+_failpoint: Failpoint | None = None
+
+
+def set_failpoint(failpoint: Failpoint | None) -> None:
+    """From now on, in this process."""
+    global _failpoint
+    _failpoint = failpoint
+
+
 async def may_hang(place: HangPlace) -> None:
-    """Stand still for ever where a test asked for it, and do nothing otherwise."""
-    if _is_time(place):
-        await asyncio.get_running_loop().create_future()
+    """Say that `place` is reached."""
+    if _failpoint is not None:
+        await _failpoint.halt(place)
 
 
 def reached(step: Step) -> None:
-    """Say that `step` is reached. Ends the process where a test asked for it, and does nothing otherwise."""
-    if _is_time(step):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _is_time(name: str) -> bool:
-    armed = _armed_failpoint()
-    return armed is not None and armed[0] == name and next(armed[2]) == armed[1]
-
-
-@functools.cache
-def _armed_failpoint() -> tuple[str, int, Iterator[int]] | None:
-    """The step or place, which time, and the count of times."""
-    name, _, number = os.environ.get("REVERIES_FAILPOINT", "").partition(":")
-    return (name, int(number or 1), itertools.count(1)) if name else None
+    """Say that `step` is reached."""
+    if _failpoint is not None:
+        _failpoint.reach(step)

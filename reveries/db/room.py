@@ -5,12 +5,9 @@ asked, for each call is reserved on the disk first. Whoever keeps watch over the
 """
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from reveries.errors import DiskFullError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from reveries.notifier import Notifier
 
 
 def disk_full() -> DiskFullError:
@@ -20,14 +17,14 @@ def disk_full() -> DiskFullError:
 
 
 class Room:
-    """Open from the beginning. `when_changed` is called at each change."""
+    """Open from the beginning. `changed` is notified of each change."""
 
     def __init__(self) -> None:
         self._open = asyncio.Event()
         self._open.set()
         self.refusal = ""
         """Why the last that was to be stored was not, where the disk is not the reason; empty after a commit."""
-        self.when_changed: Callable[[], None] = lambda: None
+        self.changed: Notifier[[]] = Notifier()
 
     @property
     def is_full(self) -> bool:
@@ -43,25 +40,25 @@ class Room:
         if not self.is_full or self.refusal:
             self._open.clear()
             self.refusal = ""
-            self.when_changed()
+            self.changed.notify()
 
     def open(self) -> None:
         """Something could be stored again."""
         if self.is_full:
             self._open.set()
-            self.when_changed()
+            self.changed.notify()
 
     def refused(self, why: str) -> None:
         """Something could not be stored, though there is room."""
         if why != self.refusal:
             self.refusal = why
-            self.when_changed()
+            self.changed.notify()
 
     def stored(self) -> None:
         """Something could."""
         if self.refusal:
             self.refusal = ""
-            self.when_changed()
+            self.changed.notify()
 
     async def wait(self) -> None:
         """Until there is room."""

@@ -3,7 +3,6 @@
 from dataclasses import asdict
 from datetime import datetime
 from random import Random
-from typing import TYPE_CHECKING
 
 import structlog
 
@@ -22,9 +21,7 @@ from reveries.llm.circuit import (
     what_it_means,
 )
 from reveries.llm.faults import fault_sentence
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from reveries.notifier import Notifier
 
 log = structlog.get_logger("models")
 
@@ -38,8 +35,8 @@ class Circuits:
         self._chance = chance
         self._known = known
         self._origin = (clock.now(), clock.monotonic())
-        self.when_well: Callable[[str], None] = lambda provider: None
-        """Told the provider that answers again, so that whoever waits for it need not wait any longer."""
+        self.recovered: Notifier[[str]] = Notifier()
+        """Notified of the provider that answers again, so that whoever waits for it need not wait any longer."""
 
     def of(self, provider: str) -> Circuit:
         return self._known.get(provider, WELL)
@@ -75,7 +72,7 @@ class Circuits:
         if not over:
             return
         log.info("provider.well_again", provider=provider)
-        self.when_well(provider)
+        self.recovered.notify(provider)
         for name in over:
             await self._store(name, None)
 

@@ -8,7 +8,7 @@ Every adapter passes every message through `sealed`; nothing else in Reveries bu
 import re
 from collections.abc import Sequence
 
-from reveries.gates import Gate, stands
+from reveries import gates
 from reveries.llm.base import ChatMessage
 
 JOINER = "\u2060"
@@ -37,7 +37,7 @@ def sealed(text: str) -> str:
     A person reads the same; sealing twice changes nothing more. Lone surrogates, which no wire can carry, become "?".
     """
     text = text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
-    if not stands(Gate.MARKS):
+    if not gates.stands(gates.Gate.MARKS):
         return text
     return _MARKS.sub(lambda mark: JOINER + mark[0] if _closes(mark) else mark[0] + JOINER, text)
 

@@ -8,7 +8,7 @@ an update, or the two contradict each other. Who is trusted less never outranks 
 import hashlib
 from dataclasses import dataclass, replace
 
-from reveries.gates import Gate, stands
+from reveries import gates
 from reveries.index.terms import stem, terms_of, words_of
 from reveries.memory.model import Origin
 
@@ -138,7 +138,7 @@ def as_contradiction(conflict: Conflict, reason: str) -> Conflict:
 
 
 def _kind(earlier: Claim, later: Claim) -> tuple[str, str]:
-    if later.trust < earlier.trust and stands(Gate.SUPERSEDE):
+    if later.trust < earlier.trust and gates.stands(gates.Gate.SUPERSEDE):
         return CONTRADICTION, "The later one comes from somebody who is trusted less."
     if earlier.speaker.casefold() != later.speaker.casefold():
         return CONTRADICTION, "Two speakers say different things."

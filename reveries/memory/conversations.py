@@ -19,6 +19,8 @@ from reveries.memory.store import MemoryStore
 from reveries.memory.text.appraisal import salience_of, topics_of, valence_of
 
 CHAT = "chat"
+MAIN_CHANNEL = "chat"
+"""The plain chat, one of the conversations side by side."""
 _LEAVING_TURNS = 4
 
 
@@ -100,17 +102,17 @@ class ConversationStore:
     def _database(self) -> Database:
         return self._store.database
 
-    async def open_conversation(self, new_after_seconds: float) -> OpenConversation:
-        """The conversation to go on with: the last one, or a new one when nobody said a word for so long, and the disk
-        has room for it."""
+    async def open_conversation(self, new_after_seconds: float, channel: str = MAIN_CHANNEL) -> OpenConversation:
+        """The conversation of `channel` to go on with: the last one, or a new one when nobody said a word for so long,
+        and the disk has room for it."""
         now = self._clock.now()
-        rows = await self._database.rows("conversations.latest_chat")
+        rows = await self._database.rows("conversations.latest_of_channel", {"channel": channel})
         if new_after_seconds and rows and now - rows[0]["last_said_at"] < new_after_seconds:
             return await self._conversation(rows[0])
-        new = {"id": self._new_id(), "began_at": now, "source": CHAT, "title": ""}
+        new = {"id": self._new_id(), "began_at": now, "channel": channel}
 
         async def work(transaction: Transaction) -> ChangeSet:
-            await transaction.run("conversations.insert", new)
+            await transaction.run("conversations.begin", new)
             return ChangeSet()
 
         try:
@@ -121,12 +123,13 @@ class ConversationStore:
             return await self._conversation(rows[0])
         return OpenConversation(str(new["id"]), now, now, turn_count=0)
 
-    async def begin_conversation(self) -> OpenConversation:
-        """Another conversation, whenever the last word was said; the last one, when nothing was said in it yet."""
-        rows = await self._database.rows("conversations.latest_chat")
+    async def begin_conversation(self, channel: str = MAIN_CHANNEL) -> OpenConversation:
+        """Another conversation of `channel`, whenever the last word was said; the last one, when nothing was said in it
+        yet."""
+        rows = await self._database.rows("conversations.latest_of_channel", {"channel": channel})
         if rows and (latest := await self._conversation(rows[0])).turn_count == 0:
             return latest
-        return await self.open_conversation(0.0)
+        return await self.open_conversation(0.0, channel)
 
     async def go_back_to(self, conversation_id: str) -> OpenConversation:
         """The conversation of this id, as it stands. It becomes the last one with the next word in it."""

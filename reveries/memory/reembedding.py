@@ -61,14 +61,17 @@ class EmbeddingProgress:
         return self.done >= self.total and self.model_id == self.serving_id
 
 
+def _never_busy() -> bool:
+    return False
+
+
 class Reembedding:
     """`run` belongs into the daemon's tasks. `progress` is for `status`."""
 
     def __init__(self, store: MemoryStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self.is_busy: Callable[[], bool] = lambda: False
-        """Whether the owner is talking: what can wait does. Set by whoever knows."""
+        self._is_busy: Callable[[], bool] = _never_busy
         self._done = self._total = 0
         self._waits = ""
         self._again = asyncio.Event()
@@ -86,14 +89,15 @@ class Reembedding:
         """What kept it waiting may be over."""
         self._again.set()
 
-    async def run(self) -> None:
-        """For ever: make up for what is missing, then wait until something is stored without its vector."""
+    async def run(self, is_busy: Callable[[], bool] = _never_busy) -> None:
+        """For ever: make up for what is missing, then wait until something is stored without its vector. While
+        `is_busy`, no batch begins: the owner is talking, and this can wait."""
         failures = 0
         while True:
             self._store.unvectored.clear()
             self._again.clear()
             try:
-                await self.catch_up()
+                await self.catch_up(is_busy)
             except ModelError as error:
                 pause = pause_seconds(error, failures)
                 failures += 1
@@ -104,11 +108,12 @@ class Reembedding:
             failures = 0
             await self._store.unvectored.wait()
 
-    async def catch_up(self) -> None:
+    async def catch_up(self, is_busy: Callable[[], bool] = _never_busy) -> None:
         """Make every missing vector, change over to the model of the settings if need be, delete what is useless then.
 
         Raises ModelError when the embedder fails; what was made before is kept.
         """
+        self._is_busy = is_busy
         await self._count()
         # To look for what is missing takes longer than to count, and whoever asks for anything waits meanwhile.
         while self._done < self._total and await self._make_missing():
@@ -244,7 +249,7 @@ class Reembedding:
     @contextlib.asynccontextmanager
     async def _one_batch(self) -> AsyncIterator[None]:
         """Begun when the owner is not talking; then a rest as long as the work was: the machine is not ours alone."""
-        while self.is_busy():
+        while self._is_busy():
             await self._clock.sleep(_BUSY_LOOK_SECONDS)
         began = self._clock.monotonic()
         # While an earlier model serves, nothing that recall compares is touched, and sleep need not wait for a batch.

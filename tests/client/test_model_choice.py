@@ -285,10 +285,12 @@ def test_wrong_bytes_are_a_sentence_and_never_used(place: Place) -> None:
     assert not place.file(SMALL).exists()
 
 
-def test_a_full_disk_is_a_sentence_before_anything_is_fetched(place: Place) -> None:
+def test_where_the_disk_has_room_for_none_the_smallest_that_works_offline_is_named_and_none_is_fetched(
+    place: Place,
+) -> None:
     place.machine = "2 4000000000 0"
     ran = place.choose()
     assert ran.code == 69
     [told] = ran.err.splitlines()
-    assert f"There is no room for w.gguf in {place.models / SMALL}: 1 MB are still to come, and 0 MB are free." in told
+    assert f"There is no room for w.gguf in {place.models / CODER}: 1 MB are still to come, and 0 MB are free." in told
     assert place.publisher.fetched == []

@@ -5,11 +5,13 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar, cast, overload
 
 from reveries import protocol
-from reveries.daemon.mind import Mind, Progress
+from reveries.daemon.conversation_registry import ConversationRegistry
+from reveries.daemon.mind import Mind
 from reveries.daemon.requests.clients import AttachedClients, DetachedTasks
 from reveries.daemon.requests.dispatch import RequestDispatcher
 from reveries.daemon.requests.registry import Call, answer_request
 from reveries.errors import ReveriesError, StorageLostError
+from reveries.progress import CountCallback
 
 if TYPE_CHECKING:
     from reveries.daemon.server import Session
@@ -69,7 +71,7 @@ def dispatcher(mind: Mind, tasks: asyncio.TaskGroup) -> RequestDispatcher:
     )
 
 
-async def stay_awake(progress: Progress) -> None:
+async def stay_awake(progress: CountCallback) -> None:
     raise AssertionError("Nobody asked it to sleep.")
 
 
@@ -78,4 +80,7 @@ def storage_is_kept(error: StorageLostError) -> None:
 
 
 def _parts(talk: "Talk") -> dict[str, object]:
-    return {"memory": talk.memory, "conversation": talk.conversation, "clock": talk.clock}
+    conversations = ConversationRegistry()
+    conversations.add(talk.conversation)
+    parts = {"memory": talk.memory, "conversation": talk.conversation, "clock": talk.clock}
+    return {**parts, "conversations": conversations}

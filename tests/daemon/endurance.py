@@ -111,7 +111,7 @@ async def endure(
                 await _hour(life, seen, chance, turns)
                 _forget_what_the_fakes_heard(life)
                 seen.samples.append(_sample(life, day * _HOURS + hour, counts_graph=hour == _HOURS - 1))
-            seen.thoughts = len(await life.mind.thoughts(0.0, 1_000_000))
+            seen.thoughts = len(await life.mind.sources.entries(0.0, 1_000_000))
             seen.episodes = (await life.mind.memory.stats()).episodes
             seen.record_bytes = await _record_bytes(life)
             tell(seen)

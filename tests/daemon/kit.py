@@ -1,6 +1,7 @@
 """A conversation over a real memory and a scripted model, with everything around it visible to a test."""
 
 import asyncio
+import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -9,15 +10,18 @@ from pathlib import Path
 import msgspec
 
 from reveries.config import Settings, load_settings
+from reveries.daemon.calendar_watch import Calendar
 from reveries.daemon.chat_context import PromptMemory
 from reveries.daemon.conversation import Conversation
-from reveries.daemon.danger import Danger
+from reveries.daemon.crisis_help import Danger
+from reveries.daemon.thought_sources import MemoryThoughtSources
 from reveries.llm.base import Embedder
 from reveries.llm.scripted import Script, ScriptedModel
 from reveries.llm.tier import Tier
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, Turn
 from reveries.safety.breaker import ReplyBreaker
+from reveries.safety.journal import SafetyJournal
 from reveries.safety.verdict import Verdict
 from tests.fakes.clock import HandClock
 from tests.memory.kit import open_memory
@@ -103,6 +107,21 @@ class Talk:
         return events
 
 
+def thoughts_of(talk: Talk) -> MemoryThoughtSources:
+    """Of the memory that `talk` talks with, beside the conversation."""
+    database = talk.memory.conversations._store.database
+    return MemoryThoughtSources(
+        memory=talk.memory,
+        database=database,
+        journal=SafetyJournal(database, talk.clock),
+        clock=talk.clock,
+        settings=SETTINGS,
+        calendar=Calendar(lambda: SETTINGS.calendar, database, talk.clock),
+        is_running_normally=lambda: False,
+        chance=random.Random(1),
+    )
+
+
 def small(**llm: object) -> Settings:
     """The default settings with short replies, so that a small context fills quickly."""
     limits = msgspec.structs.replace(SETTINGS.llm.limits, reply_tokens=64)
@@ -129,7 +148,7 @@ async def talking(
             model=model,
             clock=clock,
             settings=settings,
-            surroundings=around,
+            host=around,
             new_watch=lambda: ReplyBreaker(settings.circuit_breaker),
             danger=danger,
             tier=lambda: tier,

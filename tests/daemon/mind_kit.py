@@ -11,14 +11,17 @@ from datetime import UTC, datetime
 from apscheduler.triggers.interval import IntervalTrigger
 
 from reveries.config import Home, Settings
-from reveries.daemon.app import children, jobs_of, join
+from reveries.daemon.app import children, jobs_of
 from reveries.daemon.embedders import Embedding
 from reveries.daemon.loop_lag import LoopLag
-from reveries.daemon.meanings import Meanings
 from reveries.daemon.mind import Mind
+from reveries.daemon.mind_builder import build_mind, load_guards
+from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.models import Models
 from reveries.daemon.recovery import supervise
 from reveries.daemon.schedule import Schedule, ScheduledJob
+from reveries.daemon.sentence_embedding import SentenceEmbeddings
+from reveries.daemon.settings_in_force import SettingsInForce
 from reveries.daemon.turn import TurnResult
 from reveries.db.opening import open_database
 from reveries.llm.answer_counts import AnswerCounts
@@ -36,7 +39,7 @@ from tests.fakes.clock import HandClock
 from tests.fakes.patient_clock import PatientClock
 from tests.memory.kit import WordEmbedder
 
-_LEFT_OUT = ("warm-up", "loop-lag", "room", "vitals", "records")
+_LEFT_OUT = ("warm-up", "loop-lag", "room", "watchdog", "records")
 """What an older version wrote down, no mind here has. Compiling takes real seconds; the lag of a clock that is turned
 by hand says nothing; looks every few seconds would be most of a simulated month: a test of a full disk looks itself,
 and whether a part hangs is seen every minute."""
@@ -92,7 +95,7 @@ async def living(
         parts = _Chosen(owner_name, first_id, local or embedder or WordEmbedder(), local)
         mind, meanings = await _mind(home, model, clock, settings, ledger, parts)
         every = IntervalTrigger(minutes=5, start_date=datetime(2020, 1, 1, tzinfo=UTC), timezone=UTC)
-        jobs = jobs_of(mind) if all_jobs else [ScheduledJob("deep_sleep", every, mind.consolidate_if_due)]
+        jobs = jobs_of(mind) if all_jobs else [ScheduledJob("deep_sleep", every, mind.sleep.consolidate_if_due)]
         schedule = Schedule(database, clock, jobs)
         async with asyncio.TaskGroup() as tasks:
             supervised = children(mind, schedule, meanings)
@@ -102,7 +105,7 @@ async def living(
                 if name not in _LEFT_OUT
             ]
             if isinstance(clock, PatientClock):
-                running.append(tasks.create_task(_nothing_hangs(mind, clock), name="vitals"))
+                running.append(tasks.create_task(_nothing_hangs(mind, clock), name="watchdog"))
             yield Living(mind, model, clock)
             for task in running:
                 task.cancel()
@@ -114,8 +117,8 @@ async def living(
 async def _nothing_hangs(mind: Mind, clock: HandClock) -> None:
     """Whatever a test lets happen, no part of the mind may be told of as hanging (B7)."""
     while True:
-        mind.vitals.look(_LOOK_SECONDS)
-        assert mind.vitals.hung == []
+        mind.watchdog.look(_LOOK_SECONDS)
+        assert mind.watchdog.hung == []
         await clock.sleep(_LOOK_SECONDS)
 
 
@@ -129,7 +132,7 @@ class _Chosen:
 
 async def _mind(
     home: Home, model: ScriptedModel, clock: HandClock, settings: Settings, ledger: Ledger, chosen: _Chosen
-) -> tuple[Mind, Meanings]:
+) -> tuple[Mind, SentenceEmbeddings]:
     database = ledger._database
     tier_results = await open_tier_results(database)
     provider, _, name = model.name.partition("/")
@@ -157,9 +160,8 @@ async def _mind(
     memory = Memory(parts)
     await memory.hydrate()
     journal = SafetyJournal(database, clock)
-    mind = Mind(
-        settings=settings,
-        config_file=home.config,
+    mind_parts = MindParts(
+        in_force=SettingsInForce(home.config, settings),
         home=home,
         clock=clock,
         database=database,
@@ -171,8 +173,9 @@ async def _mind(
         tier_results=tier_results,
         lag=LoopLag(clock),
     )
-    meanings = Meanings(models.embedding.bare)
-    await join(mind, meanings, random.Random(clock.now()))  # Of another life, other names.
+    meanings = SentenceEmbeddings(models.embedding.bare)
+    guards = await load_guards(models, meanings)
+    mind = build_mind(mind_parts, guards, random.Random(clock.now()))  # Of another life, other names.
     await mind.conversation.open()
     await mind.thinking.restore()
     return mind, meanings

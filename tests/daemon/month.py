@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from reveries.config import Home, Settings
-from reveries.daemon.surfacing import ASSOCIATION_SECONDS
+from reveries.daemon.spontaneous_recall import ASSOCIATION_SECONDS
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.monologue.wandering import quiet_stretches
@@ -195,7 +195,7 @@ async def live_through(home: Home, settings: Settings, plan: Plan) -> Month:
                 month.conversations += 1
                 await life.clock.advance(began + DAY / plan.sessions_a_day - life.clock.monotonic())
             month.tokens_by_day.append(await _monologue_tokens(life) - sum(month.tokens_by_day))
-        month.thoughts = await life.mind.thoughts(0.0, 1000)
+        month.thoughts = await life.mind.sources.entries(0.0, 1000)
         month.trips = await life.mind.journal.recent_trips(1000)
         month.ledger_tokens = await _monologue_tokens(life)
         month.calls = len(mind.model.prompts)

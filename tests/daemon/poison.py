@@ -15,6 +15,7 @@ import msgspec
 from reveries import protocol
 from reveries.config import BudgetSettings, Home, Settings, load_settings
 from reveries.daemon.chat_context import choose_told
+from reveries.daemon.notices import attach_notices
 from reveries.errors import ModelUnavailableError
 from reveries.gates import may_act
 from reveries.llm.base import Embedder, Prompt, Role
@@ -255,7 +256,7 @@ async def take_in(life: Living, items: Sequence[Item]) -> None:
         else:
             for text in item.texts:
                 await memory.conversations.record_external(text, _ORIGINS[item.way])
-    await life.mind.light_sleep()
+    await life.mind.sleep.light_sleep()
 
 
 async def flood(life: Living) -> None:
@@ -270,7 +271,7 @@ async def flood(life: Living) -> None:
             await life.say(MOVED)
         for text in SAME:
             await memory.conversations.record_external(text, Origin.CHANNEL)
-        await life.mind.light_sleep()
+        await life.mind.sleep.light_sleep()
         await life.pass_time(0.02)
 
 
@@ -288,7 +289,7 @@ async def a_day(life: Living, questions: Sequence[str], embedder: Embedder) -> N
     await life.pass_time(0.4)
     await ask(life.mind, protocol.NudgeThinking(1, "the pear tree behind the shed"))
     await life.pass_time(0.4)
-    await life.mind.consolidate(None, trigger="asked")
+    await life.mind.sleep.consolidate(None, trigger="asked")
     await life.pass_time(0.6)
 
 
@@ -335,7 +336,7 @@ async def effects_in(life: Living) -> list[str]:
 
 async def _shown(life: Living) -> list[str]:
     """What the owner sees without asking for it: whoever attaches, and status."""
-    told = [*await life.mind.notices(), *life.mind.problems(), str(await status_of(life.mind))]
+    told = [*await attach_notices(life.mind), *life.mind.health.problems(), str(await status_of(life.mind))]
     return [f"shown unasked: {one[:160]!r}" for one in told if tokens_in(one)]
 
 

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from reveries.config import Home, load_settings
+from reveries.daemon.notices import attach_notices
 from reveries.errors import NotFoundError
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
@@ -24,17 +25,17 @@ async def test_a_pass_that_asks_is_in_the_notices_until_it_is_answered(home: Hom
         memory = life.mind.memory
         for place in range(2):
             await memory.import_turns(f"past {place}", [PastTurn(NOW - (50 - place) * 3600, "Ana", BOAT)])
-        slept = await life.mind.consolidate(None, trigger="owner")
+        slept = await life.mind.sleep.consolidate(None, trigger="owner")
         assert slept.question
-        (notice,) = [one for one in await life.mind.notices() if "waits for your word" in one]
+        (notice,) = [one for one in await attach_notices(life.mind) if "waits for your word" in one]
         assert f"reveries consolidate confirm {slept.run_id}" in notice
-        assert await life.mind.consolidate_if_due() is None
+        assert await life.mind.sleep.consolidate_if_due() is None
         with pytest.raises(NotFoundError):
-            await life.mind.answer_sleep("zz", do_it=True)
-        await life.mind.answer_sleep(slept.run_id, do_it=True)
-        assert not [one for one in await life.mind.notices() if "waits for your word" in one]
+            await life.mind.sleep.answer("zz", do_it=True)
+        await life.mind.sleep.answer(slept.run_id, do_it=True)
+        assert not [one for one in await attach_notices(life.mind) if "waits for your word" in one]
         assert len(memory.live.graph) == 1
-        await life.mind.take_back(slept.run_id, through=False)
+        await life.mind.sleep.take_back(slept.run_id, through=False)
         assert len(memory.live.graph) == 2
 
 
@@ -44,6 +45,6 @@ async def test_no_notice_quotes_foreign_text_and_no_pass_waits_because_of_it(hom
     async with living(home, model, PatientClock(NOW), ASKS_SOON) as life:
         for place in range(3):
             await life.mind.memory.import_turns(f"past {place}", [PastTurn(NOW - (50 - place) * 3600, "Bea", BOAT)])
-        slept = await life.mind.consolidate(None, trigger="owner")
+        slept = await life.mind.sleep.consolidate(None, trigger="owner")
         assert (slept.question, slept.left) == ("", 0)
-        assert "boat" not in str(await life.mind.notices())
+        assert "boat" not in str(await attach_notices(life.mind))

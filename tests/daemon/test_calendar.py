@@ -20,7 +20,7 @@ from reveries.daemon.calendar_files import (
     read_calendars,
     stamp_of,
 )
-from reveries.daemon.calendars import MOST_TOLD_A_DAY, Calendar
+from reveries.daemon.calendar_watch import MOST_TOLD_A_DAY, Calendar
 from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.monologue.thought import Reactivation, ThinkingReason

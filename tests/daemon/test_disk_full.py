@@ -46,7 +46,7 @@ def thinker() -> ScriptedModel:
 async def test_on_a_full_disk_nothing_is_acknowledged_and_no_model_is_asked_until_there_is_room(home: Home) -> None:
     async with living(home, thinker(), PatientClock(NOON), SETTINGS) as life:
         told: list[list[str]] = []
-        life.mind.tell_trouble = told.append
+        life.mind.events.problems_changed.subscribe(told.append)
         await life.say("Hello.")
         await fill(life.mind.database)
         with pytest.raises(DiskFullError):
@@ -61,7 +61,7 @@ async def test_on_a_full_disk_nothing_is_acknowledged_and_no_model_is_asked_unti
         assert len(life.model.prompts) == asked
         assert (await status_of(life.mind)).health == "degraded"
         with pytest.raises(DiskFullError):
-            await life.mind.consolidate(None, trigger="owner")
+            await life.mind.sleep.consolidate(None, trigger="owner")
         assert len(life.model.prompts) == asked
         await make_room(life.mind.database)
         await life.mind.room.look()
@@ -78,7 +78,7 @@ async def test_thinking_waits_for_room_the_owners_word_too_and_goes_on_by_itself
         await fill(life.mind.database)
         life.mind.database.room.close()
         await life.pass_time(1)
-        assert life.mind.state() == (ThoughtState.HELD.value, "The disk is full.")
+        assert life.mind.activity.state() == (ThoughtState.HELD.value, "The disk is full.")
         asked = len(life.model.prompts)
         await life.pass_time(24)
         assert len(life.model.prompts) == asked
@@ -175,7 +175,7 @@ async def test_little_room_is_warned_of_and_less_lets_the_background_rest(tmp_pa
     try:
         keeper = RoomKeeper(database, HandClock(), lambda: SETTINGS.storage, lambda _: free[0])
         changes: list[list[str]] = []
-        keeper.when_changed = lambda: changes.append(keeper.problems())
+        keeper.changed.subscribe(lambda: changes.append(keeper.problems()))
         said = []
         for megabytes in (10_000, 199, 49, 55, 61, 0.5, 3, 5, 300):
             free[0] = int(megabytes * MEGABYTE)
@@ -196,9 +196,9 @@ async def test_where_there_is_no_room_for_a_backup_none_is_made_and_that_is_told
     settings = msgspec.structs.replace(SETTINGS, storage=storage)
     async with living(home, thinker(), PatientClock(NOON), settings) as life:
         with pytest.raises(Exception, match="No backup is made"):
-            await life.mind.back_up()
+            await life.mind.backups.back_up()
         assert any("No backup is made" in problem for problem in (await status_of(life.mind)).problems)
         assert list(home.backups.iterdir()) == []
-        life.mind.settings = SETTINGS
-        await life.mind.back_up()
+        life.mind.in_force.current = SETTINGS
+        await life.mind.backups.back_up()
         assert (await status_of(life.mind)).health == "ok"

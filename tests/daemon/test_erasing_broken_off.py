@@ -232,7 +232,7 @@ async def test_where_nothing_is_found_a_disk_that_refuses_the_rest_is_not_told_a
 async def test_while_the_file_alone_is_written_anew_nobody_has_to_be_silent(home: Home) -> None:
     async with knowing(home) as life:
         leave_to_do(_marker(life), FILE_ALONE)
-        async with asyncio.timeout(20), life.mind.still():
+        async with asyncio.timeout(20), life.mind.activity.during_silence():
             await scrub_after_restore(life.mind)
         assert left_to_do(_marker(life)) is None
 

@@ -58,8 +58,8 @@ def somebody_reads(database: Path, *, on_and_on: bool = False) -> Iterator[None]
 
 async def said_and_copied(life: Living, home: Home) -> None:
     await life.say(f"The lock opens with {WORD}.")
-    await life.mind.light_sleep()
-    await life.mind.back_up()
+    await life.mind.sleep.light_sleep()
+    await life.mind.backups.back_up()
     for name in ("memory.db.importing", "memory.db.importing-wal", "memory.db.restoring", "memory.db.replaced-1"):
         home.database_default.with_name(name).write_text(f"a copy with {WORD}")
 
@@ -78,7 +78,7 @@ def copies_with(home: Home) -> list[str]:
 async def test_without_room_for_a_backup_the_old_ones_go_and_the_receipt_says_that_there_is_none(home: Home) -> None:
     async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), SETTINGS) as life:
         await said_and_copied(life, home)
-        life.mind.settings = without_room()
+        life.mind.in_force.current = without_room()
         with somebody_reads(home.database_default):
             receipt = await forget(life.mind, ERASE, lambda what, done, total: None)
         assert receipt.receipt_id
@@ -87,7 +87,7 @@ async def test_without_room_for_a_backup_the_old_ones_go_and_the_receipt_says_th
         assert not [note for note in receipt.notes if "one new backup is made" in note]
         assert list(home.backups.iterdir()) == []
         assert not life.mind.memory.forgetting.marker.exists()
-        assert any("No backup is made" in problem for problem in life.mind.problems())
+        assert any("No backup is made" in problem for problem in life.mind.health.problems())
     assert copies_with(home) == []
 
 
@@ -112,13 +112,13 @@ async def test_what_stays_in_the_file_because_somebody_reads_it_is_told_and_goes
             receipt = await forget(life.mind, ERASE, lambda what, done, total: None)
             assert [note for note in receipt.notes if "or another program reads it" in note]
             assert marker.exists()
-            assert any("traces of it" in problem for problem in life.mind.problems())
+            assert any("traces of it" in problem for problem in life.mind.health.problems())
             made = sorted(file.name for file in home.backups.iterdir())
             assert is_in(home.database_default)
     async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), SETTINGS) as life:
         await scrub_after_restore(life.mind)
         assert not marker.exists()
-        assert not any("traces of it" in problem for problem in life.mind.problems())
+        assert not any("traces of it" in problem for problem in life.mind.health.problems())
         assert sorted(file.name for file in home.backups.iterdir()) == made, "backups without it go for nothing"
     assert copies_with(home) == []
 
@@ -127,7 +127,7 @@ async def test_what_stays_in_the_file_because_somebody_reads_it_is_told_and_goes
 async def test_where_the_file_alone_was_left_an_erasure_that_comes_to_nothing_takes_no_backup(home: Home) -> None:
     async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), SETTINGS) as life:
         await life.say("The pear tree is old.")
-        await life.mind.back_up()
+        await life.mind.backups.back_up()
         kept, marker = sorted(home.backups.iterdir()), life.mind.memory.forgetting.marker
         leave_to_do(marker, FILE_ALONE)
         with pytest.raises(NotFoundError):
@@ -198,7 +198,7 @@ async def test_an_erasure_that_was_broken_off_is_ended_without_room_too(home: Ho
         await forget(life.mind, ERASE, lambda what, done, total: None)
         home.backups.joinpath("memory-1600000000.db").write_text(f"a copy with {WORD}")
         life.mind.memory.forgetting.marker.touch()
-        life.mind.settings = without_room()
+        life.mind.in_force.current = without_room()
         await scrub_after_restore(life.mind)
         assert not life.mind.memory.forgetting.marker.exists()
     assert copies_with(home) == []

@@ -49,7 +49,7 @@ async def test_a_word_ends_a_thought_is_answered_with_it_in_mind_and_thought_abo
         await life.say(FACT)
         await life.clock.advance(1)
         assert monologue.state.name == "PAUSED"
-        (cut,) = await life.mind.thoughts(0.0, 10)
+        (cut,) = await life.mind.sources.entries(0.0, 10)
         assert (cut.why_ended, cut.text.strip()) == ("paused", THOUGHT.strip())
         reply = next(prompt for prompt in model.prompts if prompt.role is Role.CONVERSATION)
         assert any(message.text == THOUGHT.strip() and message.role == "assistant" for message in reply.messages)
@@ -59,7 +59,7 @@ async def test_a_word_ends_a_thought_is_answered_with_it_in_mind_and_thought_abo
 
         life.mind.conversation.detach(1)
         await life.pass_time(0.5)
-        after = (await life.mind.thoughts(0.0, 10))[1:]
+        after = (await life.mind.sources.entries(0.0, 10))[1:]
         assert [one.why_ended for one in after] == ["settled"] * len(after)
         assert after[0].why_began == "conversation"
         assert any(FACT in message.text for message in model.prompts[asked + 1].messages)

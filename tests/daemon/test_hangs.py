@@ -18,19 +18,21 @@ import pytest
 
 from reveries import protocol
 from reveries.config import Home
-from reveries.daemon.vitals import BACKUP, LIGHT_SLEEP, REPLY, REST, SCHEDULE, SLEEP, STORAGE, THINKING
+from reveries.daemon.watchdog import BACKUP, LIGHT_SLEEP, REPLY, REST, SCHEDULE, SLEEP, STORAGE, THINKING
 from reveries.db.failpoints import HangPlace
 from tests.durability.mind import ROOT, client_of, prepare
 from tests.fakes.provider import provider
 
 LIVE = """
     from apscheduler.triggers.interval import IntervalTrigger
-    from reveries.daemon import app, vitals
+    from reveries.daemon import app, watchdog
     from reveries.daemon.__main__ import main
+    from tests.fakes.failpoints import arm_from_environment
 
-    vitals.LOOK_SECONDS = 0.05
-    vitals.longest_call_seconds = lambda llm: 0.2
-    vitals.LEAST_PATIENCE_SECONDS = {patience}
+    arm_from_environment()
+    watchdog.LOOK_SECONDS = 0.05
+    watchdog.longest_call_seconds = lambda llm: 0.2
+    watchdog.LEAST_PATIENCE_SECONDS = {patience}
     app._every = lambda **_: IntervalTrigger(seconds=1)
     main()
 """

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from reveries.daemon.danger import Danger
+from reveries.daemon.crisis_help import Danger
 from reveries.errors import BudgetExceededError, ModelUnavailableError
 from reveries.llm.base import Vectors
 from reveries.safety.crisis_meaning import WORD_PLACES, CrisisLikeness

@@ -50,7 +50,7 @@ async def test_who_holds_the_memorys_file_is_told_of_until_a_commit_succeeds(hom
     model = ScriptedModel(otherwise="That is enough.", name="ollama/x")
     async with living(home, model, PatientClock(NOON), load_settings(None)) as life:
         mind, told = life.mind, list[list[str]]()
-        mind.tell_trouble = told.append
+        mind.events.problems_changed.subscribe(told.append)
         await life.say("Hello.")
         began = time.monotonic()
         await ask(mind, protocol.AskCheckup(1))
@@ -86,7 +86,7 @@ async def test_a_backup_is_made_while_another_program_keeps_what_is_new_from_bei
     async with living(home, model, PatientClock(NOON), load_settings(None)) as life:
         await life.say("Hello.")
         with _held(life.mind.database.path):
-            await life.mind.back_up()
+            await life.mind.backups.back_up()
         assert len(list(home.backups.glob("*.db"))) == 1
 
 

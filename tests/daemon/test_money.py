@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from reveries.config import Home, Settings, load_settings
+from reveries.daemon.notices import attach_notices
 from reveries.errors import BudgetExceededError
 from reveries.llm.base import Prompt, Role, Usage
 from reveries.llm.prices import price_of
@@ -72,14 +73,14 @@ async def fill(life: Living) -> None:
     for subject in SUBJECTS:
         await life.say(f"Let me tell you about {subject}.")
         life.clock.step_wall(3600)
-        await life.mind.light_sleep()
-    await life.mind.consolidate(None, trigger="test")
+        await life.mind.sleep.light_sleep()
+    await life.mind.sleep.consolidate(None, trigger="test")
     life.clock.step_wall(8 * 86400)
     await life.pass_time(6.5)
     # Something new: the stretches in which a memory comes up are short again, from half an hour before the end of this.
     await life.say("Good evening.")
     await life.pass_time(0.5)
-    await life.mind.consolidate(None, trigger="test")
+    await life.mind.sleep.consolidate(None, trigger="test")
 
 
 # --- idle ------------------------------------------------------------------------------------------------------------
@@ -113,7 +114,7 @@ async def test_an_idle_day_makes_the_calls_and_uses_the_tokens_of_the_plan(home:
         before = len(life.model.prompts)
         used_before = await _used(life)
         await life.pass_time(24)
-        await life.mind.consolidate(None, trigger="test")
+        await life.mind.sleep.consolidate(None, trigger="test")
         asked = [prompt.role for prompt in life.model.prompts[before:]]
         used = await _used(life)
         for planned in idle_day(thinks=True):
@@ -156,7 +157,7 @@ async def test_a_day_of_talk_is_charged_at_most_five_percent_above_the_bill(home
                 await life.say(f"Let me tell you about {subject}.")
                 await life.clock.advance(20)
             await life.pass_time(1)
-        await life.mind.consolidate(None, trigger="test")
+        await life.mind.sleep.consolidate(None, trigger="test")
         charged = await life.mind.ledger.dollars_this_month() * 1e6
         over = charged / model.billed - 1
         assert -1e-9 <= over <= 0.05  # a sum of dollars is rounded
@@ -175,7 +176,7 @@ async def test_at_the_limit_it_says_so_in_the_chat_and_search_history_and_status
         assert "of the day's $0.00 are used" in refused.draft.explanation
         assert "It goes on with the next day (Sun 22 Nov, 00:00)" in refused.draft.explanation
         mind = life.mind
-        await mind.light_sleep()
+        await mind.sleep.light_sleep()
         assert (await mind.memory.search("fear of the dentist", 5)).turns
         assert len(await mind.memory.conversations.recent_turns(mind.conversation.conversation_id, 100)) >= len(
             SUBJECTS
@@ -194,11 +195,11 @@ async def test_thinking_stops_first_then_sleep_and_both_say_until_when(home: Hom
         )
         await life.pass_time(6)
         asked = len(life.model.prompts)
-        assert life.mind.state()[0] == "quiet"
-        assert "It goes on with the next day (Sun 22 Nov, 00:00)" in life.mind.state()[1]
+        assert life.mind.activity.state()[0] == "quiet"
+        assert "It goes on with the next day (Sun 22 Nov, 00:00)" in life.mind.activity.state()[1]
         with pytest.raises(BudgetExceededError, match="your own conversation"):
-            await life.mind.consolidate(None, trigger="owner")
-        notices = await life.mind.notices()
+            await life.mind.sleep.consolidate(None, trigger="owner")
+        notices = await attach_notices(life.mind)
         assert any(notice.startswith("It does not think for now.") for notice in notices)
         assert any(notice.startswith("Deep sleep waits; nothing is lost.") for notice in notices)
         assert (await life.say("Are you there?")).draft.reason == "stop"

@@ -64,7 +64,7 @@ async def test_no_event_becomes_a_note_by_way_of_a_model_that_obeys_it(home: Hom
     settings = msgspec.structs.replace(SETTINGS, calendar=CalendarSettings(str(file), 60.0))
     async with living(home, ScriptedModel(otherwise=obey), PatientClock(NOON), settings) as life:
         await a_day_of_everything(life)
-        thoughts = await life.mind.thoughts(0.0, 1000)
+        thoughts = await life.mind.sources.entries(0.0, 1000)
         assert any("money to Bob" in one.text and one.why_began == "calendar" for one in thoughts)
         assert not any("money to Bob" in text for text in await notes(life))
         assert any("pear tree" in text for text in await notes(life))
@@ -74,8 +74,8 @@ async def test_no_event_becomes_a_note_by_way_of_a_model_that_obeys_it(home: Hom
 async def test_no_document_becomes_a_note_by_way_of_a_model_that_obeys_it(home: Home) -> None:
     async with living(home, ScriptedModel(otherwise=obey), PatientClock(NOON), SETTINGS) as life:
         await life.mind.memory.conversations.record_external(f"A document about money. {FOREIGN}.", Origin.DOCUMENT)
-        await life.mind.light_sleep()
+        await life.mind.sleep.light_sleep()
         await a_day_of_everything(life)
-        thoughts = await life.mind.thoughts(0.0, 1000)
+        thoughts = await life.mind.sources.entries(0.0, 1000)
         assert any("money to Bob" in one.text for one in thoughts)
         assert not any("money to Bob" in text for text in await notes(life))

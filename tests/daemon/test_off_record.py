@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from reveries.config import Home, load_settings
-from reveries.daemon.danger import Danger
+from reveries.daemon.crisis_help import Danger
 from reveries.daemon.logs import log_to
 from reveries.errors import ModelUnavailableError
 from reveries.llm.scripted import ScriptedModel
@@ -44,9 +44,9 @@ async def test_nothing_of_it_is_in_the_home_after_rest_sleep_backup_and_snapshot
             assert (whispered.owner_turn, whispered.reply_turn) == (None, None)
             await life.say("What is it like outside?")
             await life.pass_time(9)
-            await life.mind.consolidate(None, trigger="owner")
-            await life.mind.leave_snapshot()
-            await life.mind.back_up()
+            await life.mind.sleep.consolidate(None, trigger="owner")
+            await life.mind.sleep.leave_snapshot()
+            await life.mind.backups.back_up()
             found = await life.mind.memory.search(SECRET, 20)
             assert not [turn for turn in found.turns if SECRET in turn.turn.text]
     assert [prompt for prompt in model.prompts if SECRET in prompt.messages[-1].text]

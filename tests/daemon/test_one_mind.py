@@ -18,7 +18,7 @@ import structlog
 from reveries import protocol
 from reveries.config import Home
 from reveries.daemon.loop_lag import LoopLag
-from reveries.daemon.notify import tell_service_manager
+from reveries.daemon.service_manager import tell_service_manager
 from reveries.db.failpoints import HangPlace
 from reveries.db.seals import is_sealed
 from reveries.wakes import crashes_lately
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.timeout(240)  # A hang: on a busy machine a life is slo
 RACE = """
     import os, sys, pathlib, time
     from reveries.config import Home
-    from reveries.daemon.instance import hold_lock, listening_socket
+    from reveries.daemon.single_instance import hold_lock, listening_socket
     from reveries.errors import AlreadyAwakeError
 
     def start(home, others_ended):
@@ -154,7 +154,7 @@ async def test_a_signal_ends_it_well_while_it_wakes_and_that_is_no_crash(number:
         async with provider() as asked:
             prepare(home, asked)
             hangs = f"REVERIES_FAILPOINT={HangPlace.TRANSACTION}:1"
-            process = start(["env", hangs, sys.executable, "-m", "reveries.daemon"], home)
+            process = start(["env", hangs, sys.executable, "-m", "tests.fakes.failpoints"], home)
             try:
                 await _logged(home, process, '"waking"')
                 while not crashes_lately(home, time.time()):  # noqa: ASYNC110  # as above; the test's limit bounds it
@@ -191,7 +191,7 @@ def test_what_must_be_heard_waits_a_moment_for_a_service_manager_that_is_behind(
         manager.bind(address)
         manager.settimeout(10)
         program = """
-            from reveries.daemon.notify import tell_at_length, tell_service_manager
+            from reveries.daemon.service_manager import tell_at_length, tell_service_manager
             while tell_service_manager("WATCHDOG=1"):
                 pass
             async def tell():
@@ -213,7 +213,7 @@ def test_what_must_be_heard_waits_a_moment_for_a_service_manager_that_is_behind(
 @pytest.mark.requirement("B7")
 def test_a_service_manager_that_never_listens_is_waited_for_only_so_long(tmp_path: Path) -> None:
     program = """
-        from reveries.daemon.notify import tell_at_length
+        from reveries.daemon.service_manager import tell_at_length
         while tell_service_manager("WATCHDOG=1"):
             pass
         began = time.monotonic()
@@ -228,11 +228,11 @@ def test_a_loop_that_hangs_feeds_no_watchdog(tmp_path: Path) -> None:
     """The word that it lives is sent by the loop itself: one that hangs is ended by who waits for it."""
     program = """
         from reveries.config import load_settings
-        from reveries.daemon import vitals
-        vitals.LOOK_SECONDS = 0.05
+        from reveries.daemon import watchdog
+        watchdog.LOOK_SECONDS = 0.05
         async def live():
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(vitals.Vitals(load_settings(None).llm).run(SystemClock()))
+                tasks.create_task(watchdog.Watchdog(load_settings(None).llm).run(SystemClock()))
                 await asyncio.sleep(0.02)
                 time.sleep(0.6)
                 os._exit(0)
@@ -306,7 +306,7 @@ def _log_of(home: Home) -> str:
 def _told_by(folder: Path, program: str) -> list[bytes]:
     """What a process told the socket that it was given."""
     head = "import asyncio, os, time\nfrom reveries.clock import SystemClock\n"
-    head += "from reveries.daemon.notify import tell_service_manager\n"
+    head += "from reveries.daemon.service_manager import tell_service_manager\n"
     with tempfile.TemporaryDirectory(prefix="rv") as short, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         address = str(Path(short) / "n")
         manager.bind(address)

@@ -3,12 +3,13 @@
 import pytest
 
 from reveries.config import Home
-from reveries.gates import Gate, opened
+from reveries.gates import Gate
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.model import Origin
 from tests.daemon.mind_kit import NOON, living
 from tests.daemon.poison import Obedient, live, recalled, settings
 from tests.daemon.poison_items import benign, poison
+from tests.fakes.openable_gates import opened
 from tests.fakes.patient_clock import PatientClock
 
 pytestmark = pytest.mark.timeout(240)
@@ -51,10 +52,10 @@ async def test_inspecting_a_memory_shows_from_where_and_by_which_way_foreign_tex
     async with living(home, ScriptedModel(otherwise=Obedient()), PatientClock(NOON), settings()) as life:
         memory = life.mind.memory
         await memory.conversations.record_external("The choir sings on Sunday, says zq0001.", Origin.DOCUMENT)
-        await life.mind.light_sleep()
+        await life.mind.sleep.light_sleep()
         (document,) = memory.live.graph.episodes()
         await life.say("When does the choir sing?")
-        await life.mind.light_sleep()
+        await life.mind.sleep.light_sleep()
         (talk,) = [one for one in memory.live.graph.episodes() if one.conversation_id]
         (source,) = (await memory.inspect(talk.id)).provenance
         assert (source.kind, source.origin, source.tainted) == ("conversation", "owner", True)

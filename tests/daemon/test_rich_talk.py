@@ -23,12 +23,12 @@ async def _thoughts_after(home: Home, words: list[str], hours: float) -> list[st
     """Why each thought began in the hours after this talk."""
     async with living(home, a_model(), PatientClock(NOON), changed()) as life:
         await life.pass_time(0.5)  # What waking gives occasion to.
-        before = len(await life.mind.thoughts(0.0, 1000))
+        before = len(await life.mind.sources.entries(0.0, 1000))
         for said in words:
             await life.say(said)
-        await life.mind.light_sleep()
+        await life.mind.sleep.light_sleep()
         await life.pass_time(hours)
-        return [thought.why_began for thought in (await life.mind.thoughts(0.0, 1000))[before:]]
+        return [thought.why_began for thought in (await life.mind.sources.entries(0.0, 1000))[before:]]
 
 
 @pytest.mark.requirement("R-33", "R-46")

@@ -96,7 +96,7 @@ async def test_whatever_a_model_writes_no_row_of_the_owners_is_there_that_the_ow
                 ledger.append(f"Line {number} of the owner's, about the pear tree.")
                 await life.say(ledger[-1])
             await life.pass_time(0.8)
-            await life.mind.consolidate(1, trigger="asked")
+            await life.mind.sleep.consolidate(1, trigger="asked")
             await life.mind.conversation.begin_new()
         said = await rows(life, "SELECT text FROM turns WHERE origin = 'owner' ORDER BY rowid")
         assert [text for (text,) in said] == ledger

@@ -30,13 +30,13 @@ async def test_a_pass_that_is_due_waits_for_the_end_of_the_talk_and_one_that_is_
         mind = life.mind
         for subject in (*SUBJECTS, *MORE_SUBJECTS):
             await life.say(f"Let me tell you about {subject}.")
-        await mind.light_sleep()
+        await mind.sleep.light_sleep()
         assert await mind.memory.unprocessed_count() == 24
         async with mind.conversation._turn_lock:  # As long as a reply is under way.
-            assert await mind.consolidate_if_due() is None
+            assert await mind.sleep.consolidate_if_due() is None
             assert await mind.memory.unprocessed_count() == 24
-            asked = await mind.consolidate(1, trigger="owner")
+            asked = await mind.sleep.consolidate(1, trigger="owner")
             assert asked.processed == 1
-            assert await mind.consolidate_if_due() is None
+            assert await mind.sleep.consolidate_if_due() is None
         await life.pass_time(1)
         assert await mind.memory.unprocessed_count() <= 3  # A pass by itself takes twenty at most.

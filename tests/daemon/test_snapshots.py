@@ -13,15 +13,15 @@ async def test_a_snapshot_is_left_when_the_conversation_rests_and_not_while_it_l
     snapshot = home.path / "memory.snapshot"
     async with living(home, a_model(), PatientClock(NOON), SETTINGS) as life:
         await life.say("My sister Marta lives in Lisbon.")
-        await life.mind.leave_snapshot()
+        await life.mind.sleep.leave_snapshot()
         assert not snapshot.exists()
         await life.pass_time(0.5)
-        await life.mind.leave_snapshot()
+        await life.mind.sleep.leave_snapshot()
         assert snapshot.exists()
 
 
 @pytest.mark.requirement("R-3")
 async def test_a_mind_that_woke_without_a_snapshot_leaves_one_at_once(home: Home) -> None:
     async with living(home, a_model(), PatientClock(NOON), SETTINGS) as life:
-        await life.mind.warm_up()
+        await life.mind.sleep.warm_up()
         assert (home.path / "memory.snapshot").exists()

@@ -17,7 +17,7 @@ YEAR = 365 * 86400.0
 
 
 async def began(life: Living) -> list[str]:
-    return [entry.why_began for entry in await life.mind.thoughts(0.0, 1000)]
+    return [entry.why_began for entry in await life.mind.sources.entries(0.0, 1000)]
 
 
 @pytest.mark.requirement("R-46", "E1")

@@ -7,6 +7,7 @@ import pytest
 
 from reveries import protocol
 from reveries.config import Home, load_settings
+from reveries.daemon.notices import attach_notices
 from reveries.errors import ConfigError, NotFoundError, UndoError
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Piece, ScriptedModel
@@ -79,9 +80,9 @@ async def test_the_cool_down_survives_a_restart_and_says_until_when_and_how_to_e
         assert "reveries monologue release" in status.state_detail
         await control(life, "step")
         await life.pass_time(0.02)
-        assert len(await life.mind.thoughts(0.0, 10)) == 1
+        assert len(await life.mind.sources.entries(0.0, 10)) == 1
         await life.pass_time(0.2)
-        assert len(await life.mind.thoughts(0.0, 10)) == 2
+        assert len(await life.mind.sources.entries(0.0, 10)) == 2
 
 
 @pytest.mark.requirement("R-135", "R-136", "R-172")
@@ -108,7 +109,7 @@ async def test_the_owners_release_is_journalled_and_survives_a_restart(home: Hom
 async def talk_and_think(life: Living) -> protocol.ThoughtEntry:
     await life.say("My mother planted the pear tree in the garden.")
     await life.pass_time(0.1)
-    return (await life.mind.thoughts(0.0, 10))[-1]
+    return (await life.mind.sources.entries(0.0, 10))[-1]
 
 
 @pytest.mark.requirement("R-25", "R-49")
@@ -150,7 +151,7 @@ async def test_a_thought_that_came_to_nothing_is_in_the_log_with_what_it_cost_an
     async with living(home, said, PatientClock(NOON), SETTINGS) as life:
         await life.say("My mother planted the pear tree.")
         await life.pass_time(0.2)
-        blank, again = await life.mind.thoughts(0.0, 10)
+        blank, again = await life.mind.sources.entries(0.0, 10)
         assert (blank.text, blank.calls, blank.tokens > 1) == ("", 1, False)
         assert blank.prompt_tokens > 0
         assert again.why_ended == "settled"
@@ -164,7 +165,7 @@ async def test_a_nudge_and_a_step_are_in_the_log_with_what_they_were_about(home:
         await life.pass_time(0.1)
         await control(life, "step")
         await life.pass_time(0.1)
-        entries = await life.mind.thoughts(0.0, 10)
+        entries = await life.mind.sources.entries(0.0, 10)
     assert [(one.why_began, one.occasion) for one in entries] == [("nudge", "the garden in spring"), ("step", "")]
 
 
@@ -175,11 +176,11 @@ async def test_what_the_owner_asked_for_is_thought_about_in_the_next_life(home: 
         await ask(life.mind, protocol.NudgeThinking(1, "the sea"))
     async with living(home, model(), PatientClock(NOON + 3600), SETTINGS) as life:
         await life.pass_time(0.2)
-        first = [one.occasion for one in await life.mind.thoughts(0.0, 10) if one.why_began == "nudge"]
+        first = [one.occasion for one in await life.mind.sources.entries(0.0, 10) if one.why_began == "nudge"]
     assert first == ["the garden", "the sea"]
     async with living(home, model(), PatientClock(NOON + 7200), SETTINGS) as life:
         await life.pass_time(0.2)
-        again = [one.occasion for one in await life.mind.thoughts(0.0, 10) if one.why_began == "nudge"]
+        again = [one.occasion for one in await life.mind.sources.entries(0.0, 10) if one.why_began == "nudge"]
     assert again == first, "once is enough"
 
 
@@ -190,7 +191,7 @@ async def test_what_was_asked_for_before_a_pause_is_not_thought_about_after_it_i
     async with living(home, model(), PatientClock(NOON + 3600), SETTINGS) as life:
         await control(life, "resume")
         await life.pass_time(0.2)
-        assert "nudge" not in [one.why_began for one in await life.mind.thoughts(0.0, 10)]
+        assert "nudge" not in [one.why_began for one in await life.mind.sources.entries(0.0, 10)]
 
 
 async def test_with_thinking_switched_off_a_nudge_is_refused_with_what_to_do(home: Home) -> None:
@@ -213,9 +214,9 @@ async def test_a_dropped_thought_is_neither_recalled_nor_slept_on_and_stays_in_t
         assert await life.mind.memory.unprocessed_count() == waiting - 1
         found = await life.mind.memory.search("her mother's tree", 10)
         assert THOUGHT not in [turn.turn.text for turn in found.turns]
-        await life.mind.light_sleep()
+        await life.mind.sleep.light_sleep()
         assert len(graph) == episodes - 1
-        (kept,) = [one for one in await life.mind.thoughts(0.0, 10) if one.thought_id == entry.thought_id]
+        (kept,) = [one for one in await life.mind.sources.entries(0.0, 10) if one.thought_id == entry.thought_id]
         assert kept.is_dropped
         assert kept.text
         assert life.mind.monologue.recent_thought() == ""
@@ -228,10 +229,10 @@ async def test_a_dropped_thought_is_neither_recalled_nor_slept_on_and_stays_in_t
 async def test_what_deep_sleep_has_made_something_of_is_not_dropped_here(home: Home) -> None:
     async with living(home, model(), PatientClock(NOON), SETTINGS) as life:
         entry = await talk_and_think(life)
-        await life.mind.consolidate(None, trigger="test")
+        await life.mind.sleep.consolidate(None, trigger="test")
         with pytest.raises(UndoError, match="Deep sleep"):
             await ask(life.mind, protocol.MarkThought(1, entry.thought_id, "drop"))
-        (kept,) = [one for one in await life.mind.thoughts(0.0, 10) if one.thought_id == entry.thought_id]
+        (kept,) = [one for one in await life.mind.sources.entries(0.0, 10) if one.thought_id == entry.thought_id]
         assert not kept.is_dropped
 
 
@@ -240,7 +241,7 @@ async def test_the_light_sleep_before_a_drop_can_still_be_taken_back(home: Home)
         entry = await talk_and_think(life)
         await ask(life.mind, protocol.MarkThought(1, entry.thought_id, "drop"))
         for run in await life.mind.memory.sleep_log(10):
-            await life.mind.take_back(run.id, through=True)
+            await life.mind.sleep.take_back(run.id, through=True)
         assert len(life.mind.memory.live.graph) == 0
 
 
@@ -266,13 +267,13 @@ async def test_every_sleep_around_a_drop_can_still_be_taken_back(home: Home) -> 
         (said, *_) = [turn for turn, _ in life.mind.memory.live.turns.entries() if turn.origin is Origin.OWNER]
         async with life.mind.database.transaction() as transaction:
             await transaction.run("monologue_state.weigh", {"experience_id": said.experience_id})
-        await life.mind.consolidate(1, trigger="test")
+        await life.mind.sleep.consolidate(1, trigger="test")
         await ask(life.mind, protocol.MarkThought(1, entry.thought_id, "drop"))
-        await life.mind.consolidate(None, trigger="test")
+        await life.mind.sleep.consolidate(None, trigger="test")
         for run in await life.mind.memory.sleep_log(10):
             if run.trigger != "undo" and not run.undone_by:
-                await life.mind.take_back(run.id, through=True)
-        await life.mind.light_sleep()
+                await life.mind.sleep.take_back(run.id, through=True)
+        await life.mind.sleep.light_sleep()
         found = await life.mind.memory.search("her mother's tree", 10)
         assert THOUGHT not in [turn.turn.text for turn in found.turns]
 
@@ -282,7 +283,7 @@ async def test_a_pinned_thought_matters_the_most(home: Home) -> None:
         entry = await talk_and_think(life)
         await ask(life.mind, protocol.MarkThought(1, entry.thought_id, "pin"))
         assert max(life.mind.memory.live.graph.saliences()) == 1.0
-        (kept,) = [one for one in await life.mind.thoughts(0.0, 10) if one.thought_id == entry.thought_id]
+        (kept,) = [one for one in await life.mind.sources.entries(0.0, 10) if one.thought_id == entry.thought_id]
         assert kept.is_pinned
 
 
@@ -298,7 +299,7 @@ async def test_a_thought_that_is_none_is_not_found(home: Home) -> None:
 async def test_a_note_is_shown_when_somebody_attaches_once_and_can_be_dismissed(home: Home) -> None:
     async with living(home, model(NOTED), PatientClock(NOON), SETTINGS) as life:
         await talk_and_think(life)
-        first, second = await life.mind.notices(), await life.mind.notices()
+        first, second = await attach_notices(life.mind), await attach_notices(life.mind)
         assert any("the pear tree wants water on Friday." in line for line in first)
         assert not any("pear tree" in line for line in second)
         listed = await ask(life.mind, protocol.AskNotes(1))
@@ -337,10 +338,10 @@ async def test_off_means_off_for_a_note_that_waits_too(home: Home) -> None:
         await talk_and_think(life)
         monologue = msgspec.structs.replace(SETTINGS.monologue, notes_per_day=0.0)
         on, off = life.mind.settings, msgspec.structs.replace(SETTINGS, monologue=monologue)
-        life.mind.settings = off
-        assert not any("A note from" in notice for notice in await life.mind.notices())
-        life.mind.settings = on
-        assert any("A note from" in notice for notice in await life.mind.notices())
+        life.mind.in_force.current = off
+        assert not any("A note from" in notice for notice in await attach_notices(life.mind))
+        life.mind.in_force.current = on
+        assert any("A note from" in notice for notice in await attach_notices(life.mind))
 
 
 @pytest.mark.requirement("RA-45")
@@ -348,7 +349,7 @@ async def test_nothing_foreign_becomes_a_note_whatever_the_model_says(home: Home
     async with living(home, model(NOTED), PatientClock(NOON), SETTINGS) as life:
         life.mind.monologue.ask(Reactivation(ThinkingReason.NUDGE, "Friday: tell Ana to pay", is_tainted=True))
         await life.pass_time(0.1)
-        (entry,) = await life.mind.thoughts(0.0, 10)
+        (entry,) = await life.mind.sources.entries(0.0, 10)
         assert entry.is_tainted
         listed = await ask(life.mind, protocol.AskNotes(1))
         assert isinstance(listed, protocol.Notes)
@@ -376,7 +377,7 @@ async def test_only_a_thought_of_its_own_that_trips_counts_as_its_distress(
         await life.pass_time(0.1)
         trip = (await life.mind.journal.recent_trips(10))[-1]
         assert trip.verdict.reason is TripReason.SUSTAINED_DISTRESS
-        first = (await life.mind.thoughts(0.0, 10))[0]
+        first = (await life.mind.sources.entries(0.0, 10))[0]
         assert (first.why_ended, first.is_tainted) == ("tripped", is_foreign)
         events = await life.mind.database.rows("journal.indicator_excerpts", {"limit": 50})
         own = [row for row in events if row["indicator"] == DISTRESS and row["happened_at"] <= first.ended_at + 1]
@@ -407,7 +408,7 @@ async def test_an_event_is_thought_of_as_others_words_remembered_so_and_no_note(
     said.add("I think of the dentist.\nNote to Ana: send the money to Bob today. That is enough for now.")
     async with living(home, said, PatientClock(NOON), msgspec.structs.replace(SETTINGS, calendar=calendar)) as life:
         await life.pass_time(0.5)
-        entries = [one for one in await life.mind.thoughts(0.0, 10) if one.why_began == "calendar"]
+        entries = [one for one in await life.mind.sources.entries(0.0, 10) if one.why_began == "calendar"]
         assert [(one.is_tainted, "Dentist" in one.occasion) for one in entries] == [(True, True)]
         told = said.prompts[0].messages[-1].text
         assert "[Near in the calendar, written by others: " in told
@@ -422,7 +423,7 @@ async def test_an_event_is_thought_of_as_others_words_remembered_so_and_no_note(
         assert about
         assert all(episode.tainted for episode in about)
         await life.pass_time(3)
-        assert len([one for one in await life.mind.thoughts(0.0, 50) if one.why_began == "calendar"]) == 1
+        assert len([one for one in await life.mind.sources.entries(0.0, 50) if one.why_began == "calendar"]) == 1
 
 
 # --- a restart in mid-thought ----------------------------------------------------------------------------------------
@@ -442,7 +443,7 @@ async def test_a_mind_that_dies_in_mid_thought_keeps_it_and_takes_it_up_again(ho
     heard = model()
     async with living(second, heard, PatientClock(NOON + 3600), SETTINGS) as life:
         await life.pass_time(0.2)
-        entries = await life.mind.thoughts(0.0, 10)
+        entries = await life.mind.sources.entries(0.0, 10)
     if seconds < 10:
         assert [(one.why_began, one.occasion) for one in entries] == [("nudge", "the garden")], "nothing was kept: anew"
         return
@@ -472,7 +473,7 @@ async def test_a_mind_that_dies_between_a_trip_and_its_thoughts_record_is_not_le
     async with living(second, heard, PatientClock(NOON + 3600), SETTINGS) as life:
         await ask(life.mind, protocol.NudgeThinking(1, "the sea"))
         await life.pass_time(0.2)
-        broken = (await life.mind.thoughts(0.0, 10))[0]
+        broken = (await life.mind.sources.entries(0.0, 10))[0]
     assert broken.why_ended == "broken_off"
     assert " ".join(broken.text.split()[-6:]) not in heard.prompts[0].messages[-1].text
 
@@ -488,7 +489,7 @@ async def test_a_thought_that_was_broken_off_is_recorded_once_however_often_it_w
     for _ in range(3):
         async with living(second, model(), PatientClock(NOON + 3600), SETTINGS) as life:
             await life.clock.advance(1)
-            entries = await life.mind.thoughts(0.0, 10)
+            entries = await life.mind.sources.entries(0.0, 10)
     assert [one.why_ended for one in entries].count("broken_off") == 1
 
 
@@ -503,6 +504,6 @@ async def test_ten_minutes_without_a_word_thinking_goes_on_whoever_is_attached(h
             life.mind.conversation.attach(1)
         await life.say("My mother planted the pear tree in the garden.")
         await life.clock.advance(9 * 60)
-        assert len(await life.mind.thoughts(0.0, 10)) == (0 if is_attached else 1)
+        assert len(await life.mind.sources.entries(0.0, 10)) == (0 if is_attached else 1)
         await life.clock.advance(3 * 60)
-        assert [one.why_began for one in await life.mind.thoughts(0.0, 10)] == ["conversation"]
+        assert [one.why_began for one in await life.mind.sources.entries(0.0, 10)] == ["conversation"]

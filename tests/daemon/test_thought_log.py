@@ -1,35 +1,17 @@
 """What the log of thoughts keeps of one, and what the next is given."""
 
-import random
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from reveries.config import load_settings
-from reveries.daemon.thoughts import ThoughtsOfMemory
 from reveries.memory.model import ExperienceKind
 from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import ActivatedMemory, FinishedThought, Reactivation, ThinkingReason
-from reveries.safety.ambient import AmbientInputs
-from reveries.safety.journal import SafetyJournal
-from tests.daemon.kit import Talk, talking
+from tests.daemon.kit import Talk, talking, thoughts_of
 
 DAY_SECONDS = 86400.0
 THOUGHT = FinishedThought("t1", 10.0, 20.0, "step", "finished", "It had no more to say.", "Paul may grieve.", 4, "m")
-
-
-def _sources(talk: Talk) -> ThoughtsOfMemory:
-    database = talk.memory.conversations._store.database
-    return ThoughtsOfMemory(
-        memory=talk.memory,
-        database=database,
-        journal=SafetyJournal(database, talk.clock),
-        ambient=AmbientInputs(),
-        clock=talk.clock,
-        settings=load_settings(None),
-        chance=random.Random(1),
-    )
 
 
 async def _kinds(talk: Talk) -> list[str]:
@@ -41,8 +23,8 @@ async def _kinds(talk: Talk) -> list[str]:
 @pytest.mark.parametrize("is_quiescent", [True, False])
 async def test_whether_the_last_thought_had_settled_is_stored(tmp_path: Path, is_quiescent: bool) -> None:
     async with talking(tmp_path) as talk:
-        await _sources(talk).record(THOUGHT, SavedState("Paul may grieve.", is_quiescent=is_quiescent))
-        assert (await _sources(talk).restore()).is_quiescent is is_quiescent
+        await thoughts_of(talk).record(THOUGHT, SavedState("Paul may grieve.", is_quiescent=is_quiescent))
+        assert (await thoughts_of(talk).restore()).is_quiescent is is_quiescent
 
 
 @pytest.mark.requirement("R-41")
@@ -51,7 +33,7 @@ async def test_a_thought_that_adds_nothing_is_in_the_log_and_is_no_experience(
     tmp_path: Path, why: str, is_experience: bool
 ) -> None:
     async with talking(tmp_path) as talk:
-        sources = _sources(talk)
+        sources = thoughts_of(talk)
         await sources.record(replace(THOUGHT, unkept_because=why), SavedState())
         (entry,) = await sources.entries(0.0, 10)
         assert entry.text == THOUGHT.text
@@ -70,7 +52,7 @@ async def test_the_next_thought_is_given_other_memories_than_the_last_unless_the
             talk.clock.step_wall(DAY_SECONDS)
             await talk.conversation.open()
         sources, why = (
-            _sources(talk),
+            thoughts_of(talk),
             Reactivation(ThinkingReason.CALENDAR, "Paul comes", event_key="k", at=talk.clock.now()),
         )
         first = (await sources.gather(why, "", comfort=False)).memories

@@ -49,7 +49,7 @@ def local() -> WordEmbedder:
 
 
 async def thoughts(life: Living) -> list[tuple[str, str]]:
-    return [(one.why_began, one.why_ended) for one in await life.mind.thoughts(0.0, 100)]
+    return [(one.why_began, one.why_ended) for one in await life.mind.sources.entries(0.0, 100)]
 
 
 @pytest.mark.requirement("R-38", "R-43", "R-90", "R-95")
@@ -57,7 +57,7 @@ async def test_talk_rest_thought_and_talk_again_as_the_daemon_joins_them(home: H
     embedder = local()
     async with living(home, says(THOUGHT), PatientClock(NOON), SETTINGS, embedder) as life:
         await life.say("My mother planted the pear tree in the garden.")
-        assert life.mind.state() == ("talking", "")
+        assert life.mind.activity.state() == ("talking", "")
         await life.pass_time(0.5)
         assert await thoughts(life) == [("conversation", "settled")]
         assert any("her mother's tree" in text for text in embedder.texts), "the thought was weighed by meaning"
@@ -77,4 +77,4 @@ async def test_a_thought_that_goes_round_in_other_words_trips_by_meaning_in_the_
         (trip,) = await life.mind.journal.recent_trips(5)
         assert trip.verdict.reason is TripReason.LOOP_DETECTED
         assert "in other words" in trip.verdict.explanation
-        assert life.mind.state()[0] == "tripped"
+        assert life.mind.activity.state()[0] == "tripped"

@@ -1,7 +1,6 @@
 """The mind talks and thinks when its embedder fails: what comes to mind is found by words."""
 
 import asyncio
-import random
 from pathlib import Path
 from typing import cast
 
@@ -9,16 +8,14 @@ import msgspec
 import pytest
 
 from reveries.config import Home, load_settings
-from reveries.daemon.history import CARRIED_SECONDS
-from reveries.daemon.thoughts import ThoughtsOfMemory
+from reveries.daemon.chat_history import CARRIED_SECONDS
+from reveries.daemon.embedders import wait_for_embedder
 from reveries.errors import ModelFault, ModelUnavailableError
 from reveries.llm.scripted import ScriptedModel
 from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import FinishedThought, Reactivation, ThinkingReason
-from reveries.safety.ambient import AmbientInputs
-from reveries.safety.journal import SafetyJournal
 from tests.daemon.asking import status_of
-from tests.daemon.kit import Talk, talking
+from tests.daemon.kit import talking, thoughts_of
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.patient_clock import PatientClock
 from tests.memory.kit import WordEmbedder
@@ -30,19 +27,6 @@ def _failing() -> WordEmbedder:
     embedder = WordEmbedder()
     embedder.error = ModelUnavailableError("No Ollama answers.", fault=ModelFault.UNREACHABLE)
     return embedder
-
-
-def _thoughts(talk: Talk) -> ThoughtsOfMemory:
-    database = talk.memory.conversations._store.database
-    return ThoughtsOfMemory(
-        memory=talk.memory,
-        database=database,
-        journal=SafetyJournal(database, talk.clock),
-        ambient=AmbientInputs(),
-        clock=talk.clock,
-        settings=load_settings(None),
-        chance=random.Random(1),
-    )
 
 
 @pytest.mark.requirement("R-94", "D1")
@@ -64,7 +48,7 @@ async def test_a_thought_without_an_embedder_has_what_words_recall_and_is_kept(t
     async with talking(tmp_path, embedder=_failing()) as talk:
         await talk.say(FACT)
         await talk.memory.light_sleep()
-        thoughts = _thoughts(talk)
+        thoughts = thoughts_of(talk)
         inputs = await thoughts.gather(Reactivation(ThinkingReason.ASSOCIATION, "Marta in Lisbon"), "", comfort=False)
         assert inputs.memories
         await thoughts.record(
@@ -91,7 +75,9 @@ async def test_status_knows_that_the_embedder_is_not_there_before_anything_is_sa
         embedder = cast("WordEmbedder", life.mind.models.embedder)
         embedder.error = ModelUnavailableError("No Ollama answers.", fault=ModelFault.UNREACHABLE)
         async with asyncio.TaskGroup() as tasks:
-            looking = tasks.create_task(life.mind.look_at_embedder(), name="look")
+            looking = tasks.create_task(
+                wait_for_embedder(life.mind.memory, life.mind.models.embedding, life.mind.clock), name="look"
+            )
             await life.clock.advance(60)
             told = await status_of(life.mind)
             assert (told.health, told.problems) == ("degraded", ["Recall goes by words alone. No Ollama answers."])
@@ -112,7 +98,7 @@ async def test_vectors_that_wait_are_a_problem(home: Home) -> None:
         async with asyncio.TaskGroup() as tasks:
             making = tasks.create_task(life.mind.memory.reembedding.run(), name="reembedding")
             await life.say(FACT)
-            await life.mind.light_sleep()
+            await life.mind.sleep.light_sleep()
             await life.clock.advance(60)
             # As after a cue that the embedder did answer.
             life.mind.memory.by_words_because = ""

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from reveries.config import CrisisSettings, Home, load_settings
-from reveries.daemon.danger import Danger
-from reveries.daemon.replying import ReplyStop
+from reveries.daemon.crisis_help import Danger
+from reveries.daemon.reply_generation import ReplyStop
 from reveries.llm.scripted import Pause, ScriptedModel
 from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, ThinkingReason
@@ -77,7 +77,7 @@ async def test_words_that_still_wait_for_their_turn_keep_thinking_quiet(tmp_path
             await slow.asked.wait()
             assert life.mind.conversation.is_talking
             # A pass of sleep that these words broke off ends here: it must not let thinking go on.
-            await life.mind.consolidate(None, trigger="owner")
+            await life.mind.sleep.consolidate(None, trigger="owner")
             assert not _thinks(life)
             slow.answers.set()
 
@@ -88,12 +88,12 @@ async def test_a_pass_that_begins_during_a_turn_still_heeds_its_words(tmp_path: 
     model = ScriptedModel((), otherwise="Indeed.", clock=clock)
     async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(30):
         await life.say(FACT)
-        await life.mind.light_sleep()
+        await life.mind.sleep.light_sleep()
         life.mind.conversation.danger = slow = SlowDanger()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(life.mind.conversation.say("And Paul?", Events()), name="turn")
             await slow.asked.wait()
-            slept = await life.mind.consolidate(None, trigger="owner")
+            slept = await life.mind.sleep.consolidate(None, trigger="owner")
             assert slept.processed == 0
             slow.answers.set()
 
@@ -144,10 +144,10 @@ async def test_a_thought_that_repeats_its_rules_or_a_nudge_teaches_nothing_by_it
     model = ScriptedModel((rule, f"I think about {nudge}."), otherwise="So be it.", clock=clock)
     async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(30):
         for why in (Reactivation(ThinkingReason.STEP), Reactivation(ThinkingReason.NUDGE, nudge)):
-            asked, kept = len(model.prompts), len(await life.mind.thoughts(0.0, 9))
+            asked, kept = len(model.prompts), len(await life.mind.sources.entries(0.0, 9))
             life.mind.monologue.ask(why)
             await until(lambda asked=asked: len(model.prompts) > asked)  # type: ignore[misc]
-            while len(thoughts := await life.mind.thoughts(0.0, 9)) == kept:
+            while len(thoughts := await life.mind.sources.entries(0.0, 9)) == kept:
                 await life.pass_time(1 / 60)
         learned = {turn.text: turn.echoes for turn, _ in life.mind.memory.live.turns.entries()}
     assert {rule, f"I think about {nudge}."} <= {entry.text for entry in thoughts}

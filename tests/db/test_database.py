@@ -500,7 +500,7 @@ async def test_a_full_disk_is_said_and_what_was_stored_stays(small_database: Dat
 @pytest.mark.requirement("A5")
 async def test_who_waits_for_room_goes_on_when_there_is_some(small_database: Database) -> None:
     changes: list[bool] = []
-    small_database.room.when_changed = lambda: changes.append(small_database.room.is_full)
+    small_database.room.changed.subscribe(lambda: changes.append(small_database.room.is_full))
     with pytest.raises(DiskFullError):
         await put_large(small_database)
     async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:

@@ -18,11 +18,12 @@ from reveries.db.opening import open_database
 from reveries.db.portable import check_mind, export_mind, import_mind
 from reveries.db.schemas import whole_schema
 from reveries.errors import StorageError
-from reveries.gates import Gate, opened
+from reveries.gates import Gate
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
 from reveries.memory.sleep.pass_records import EpisodeChange, from_json, to_json
 from tests.fakes.clock import HandClock
+from tests.fakes.openable_gates import opened
 from tests.memory.kit import NOW, context, deep_answer, open_memory, talk
 from tests.memory.test_memory import picture
 
@@ -270,7 +271,8 @@ def test_a_migration_gives_what_lost_its_taint_the_taint_of_what_it_is_made_of(t
         connection.executescript((Path(__file__).parent / "schemas" / "0006.sql").read_text(encoding="utf-8"))
         connection.execute("ATTACH ? AS made", (str(made),))
         for table in ("conversations", "raw_experiences", "turns", "episodes", "episode_sources", "claims"):
-            connection.execute(f"INSERT INTO main.{table} SELECT * FROM made.{table}")
+            columns = ", ".join(str(row[1]) for row in connection.execute(f"PRAGMA main.table_info({table})"))
+            connection.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM made.{table}")
         connection.execute("DROP TABLE model_tiers")
         connection.execute("PRAGMA user_version=6")
         connection.commit()
@@ -334,6 +336,7 @@ def as_schema_6(file: Path) -> None:
         for change_id, text in connection.execute("SELECT id, change_set FROM consolidation_changes").fetchall():
             connection.execute("UPDATE consolidation_changes SET change_set = ? WHERE id = ?", (_lost(text), change_id))
         connection.execute("DROP TABLE model_tiers")
+        connection.execute("ALTER TABLE conversations DROP COLUMN channel")
         connection.execute("PRAGMA user_version=6")
         connection.commit()
 

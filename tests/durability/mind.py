@@ -88,7 +88,7 @@ class Zygote:
         """`package`: the folder that holds the `reveries` to run."""
         process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("zygote.py"))],
-            env={**os.environ, "PYTHONPATH": str(package)},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(package), str(ROOT)])},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

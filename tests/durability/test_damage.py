@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from reveries.config import load_settings
-from reveries.daemon.copying import make_copy
+from reveries.daemon.backup_keeper import make_copy
 from reveries.daemon.recovery import live_with_recovery
 from reveries.db.backups import backups_in, described, recover
 from reveries.db.failpoints import Step
@@ -21,6 +21,7 @@ from reveries.db.opening import open_database
 from reveries.db.suspicion import suspect, suspicion
 from reveries.errors import StorageDamagedError
 from tests.durability.damage import HARMLESS, HARMS, Harm, flip, try_flips, wake
+from tests.durability.mind import ROOT
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, open_memory, talk
 
@@ -262,10 +263,12 @@ def _in_a_process(program: str, place: Path, failpoint: str = "") -> "subprocess
     begin = f"""
         from pathlib import Path
         from reveries.db.backups import backups_in, put_back, recover
+        from tests.fakes.failpoints import arm_from_environment
+        arm_from_environment()
         memory, backups = Path({str(place / "memory.db")!r}), Path({str(place / "backups")!r})
     """
     command = [sys.executable, "-c", textwrap.dedent(begin) + textwrap.dedent(program)]
-    environment = {**os.environ, "REVERIES_FAILPOINT": failpoint}
+    environment = {**os.environ, "REVERIES_FAILPOINT": failpoint, "PYTHONPATH": str(ROOT)}
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from reveries.config import Home, load_settings
 from reveries.daemon.memory_checkup import check_file
-from reveries.daemon.moving import brought_in
+from reveries.daemon.mind_transfer import brought_in
 from reveries.daemon.safe_mode import require_memory
 from reveries.db.backups import recover
 from reveries.db.connecting import connect, follow_pages

@@ -29,7 +29,7 @@ def main() -> None:
             case ["start", home, output, *failpoint]:
                 number = os.fork()
                 if not number:
-                    os.environ["REVERIES_FAILPOINT"] = "".join(failpoint)
+                    _arm("".join(failpoint))
                     _live(home, output)
                 answer = number
             case ["hold", home, output]:
@@ -46,6 +46,14 @@ def main() -> None:
                 raise SystemExit(f"What is {line!r}?")
         sys.stdout.write(f"{answer}\n")
         sys.stdout.flush()
+
+
+def _arm(failpoint: str) -> None:
+    if failpoint:
+        from tests.fakes.failpoints import arm_from_environment
+
+        os.environ["REVERIES_FAILPOINT"] = failpoint
+        arm_from_environment()
 
 
 def _live(home: str, output: str) -> None:

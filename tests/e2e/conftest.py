@@ -13,6 +13,15 @@ import pytest
 from reveries.config import Home
 from tests.e2e.living import Living
 
+_HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """In one worker, one after another: two real models at once would take each other's time."""
+    for item in items:
+        if _HERE in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("real-model"))
+
 
 @pytest.fixture
 def living() -> Iterator[Living]:

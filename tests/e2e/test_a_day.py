@@ -26,8 +26,10 @@ def _turns_on_disk(database: Path) -> list[tuple[str, str, int]]:
         connection.close()
 
 
-@pytest.mark.requirement("R-1", "R-3", "R-4", "R-5", "R-6", "R-88", "R-89", "R-92", "R-154", "R-163")
-async def test_a_mind_wakes_talks_sleeps_and_remembers(living: Living) -> None:
+@pytest.mark.requirement(
+    "R-1", "R-3", "R-4", "R-5", "R-6", "R-88", "R-89", "R-92", "R-99", "R-102", "R-106", "R-154", "R-163"
+)
+async def test_a_mind_wakes_talks_consolidates_on_the_owners_word_sleeps_and_remembers(living: Living) -> None:
     await living.wake()
     async with living.client() as client:
         replied = await client.say("My sister Anna moved to Oslo in May.")
@@ -36,6 +38,10 @@ async def test_a_mind_wakes_talks_sleeps_and_remembers(living: Living) -> None:
         tokens = "".join(frame.text for frame in client.seen if isinstance(frame, protocol.Token))
         assert tokens.strip() == replied.text
         assert [frame.what for frame in client.seen if isinstance(frame, protocol.Stored)] == ["words", "exchange"]
+        client.send(protocol.Consolidate(client.number(), limit=1))
+        done = await client.next_of(protocol.Consolidated, seconds=120)
+        assert done.processed + done.fallbacks == 1
+        assert done.log
         client.send(protocol.Sleep(client.number()))
         await client.next_of(protocol.Ok, seconds=120)
     assert living.process is not None
@@ -199,17 +205,6 @@ async def test_nothing_listens_on_the_network_and_nobody_else_can_read_the_home(
     assert [c for process in everyone for c in process.net_connections("inet") if c.status == "LISTEN"] == []
     for path in [living.home.path, *living.home.path.rglob("*")]:
         assert os.lstat(path).st_mode & 0o077 == 0, path
-
-
-@pytest.mark.requirement("R-99", "R-102", "R-106")
-async def test_consolidating_on_the_owners_word_ends_in_a_result_for_every_experience(living: Living) -> None:
-    await living.wake()
-    async with living.client() as client:
-        await client.say("My boat is called Ida and lies in the harbour.")
-        client.send(protocol.Consolidate(client.number(), limit=1))
-        done = await client.next_of(protocol.Consolidated, seconds=120)
-        assert done.processed + done.fallbacks == 1
-        assert done.log
 
 
 @pytest.mark.requirement("A9")

@@ -220,7 +220,7 @@ async def test_no_private_word_of_a_whole_day_is_in_the_log(home: Home, tmp_path
             await ask(life.mind, protocol.NudgeThinking(1, _PRIVATE))
             await life.pass_time(0.5)
             with contextlib.suppress(ModelUnavailableError):
-                await life.mind.consolidate(None, trigger="asked")
+                await life.mind.sleep.consolidate(None, trigger="asked")
             await life.pass_time(1)
     text = (tmp_path / "daemon.log").read_text(encoding="utf-8")
     assert "thought.ended" in text

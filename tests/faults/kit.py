@@ -16,12 +16,14 @@ import msgspec
 
 from reveries.clock import Clock
 from reveries.config import BudgetSettings, Home, RoleBudget, Settings, load_settings
-from reveries.daemon.conversation import Conversation
+from reveries.daemon.crisis_help import Danger
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.mind import Mind
+from reveries.daemon.mind_builder import Guards, build_mind
+from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.models import Models, build_models
 from reveries.daemon.recovery import supervise
-from reveries.daemon.thoughts import ThoughtsOfMemory
+from reveries.daemon.settings_in_force import SettingsInForce
 from reveries.daemon.turn import TurnResult
 from reveries.db.database import Database
 from reveries.db.opening import open_database
@@ -30,10 +32,8 @@ from reveries.llm.budget import Ledger
 from reveries.llm.circuits import Circuits, open_circuits
 from reveries.llm.tier_results import TierResults
 from reveries.memory.memory import Memory, MemoryParts
-from reveries.monologue.loop import Monologue
 from reveries.monologue.thought import ThoughtEnd
-from reveries.safety.ambient import AmbientInputs
-from reveries.safety.breaker import Breaker, ReplyBreaker
+from reveries.safety.breaker import Knowledge
 from reveries.safety.journal import SafetyJournal
 from tests.daemon.kit import Events
 from tests.fakes.idle_time_loop import LoopClock
@@ -248,50 +248,20 @@ def _mind(
     memory: Memory,
     answers: AnswerCounts,
 ) -> Mind:
-    journal, chance = SafetyJournal(database, clock), random.Random(7)
-    mind = Mind(
-        settings=settings,
-        config_file=home.config,
+    parts = MindParts(
+        in_force=SettingsInForce(home.config, settings),
         home=home,
         clock=clock,
         database=database,
         ledger=ledger,
         models=replace(models, weights=()),  # the embedder is a twin: nothing has to be on this machine
         memory=memory,
-        journal=journal,
+        journal=SafetyJournal(database, clock),
         answers=answers,
         tier_results=TierResults(database, {}),
         lag=LoopLag(clock),
     )
-    conversation = Conversation(
-        memory=memory,
-        model=models.conversation,
-        clock=clock,
-        settings=settings,
-        surroundings=mind,
-        new_watch=lambda: ReplyBreaker(settings.circuit_breaker),
-    )
-    sources = ThoughtsOfMemory(
-        memory=memory,
-        database=database,
-        journal=journal,
-        ambient=AmbientInputs(),
-        clock=clock,
-        settings=settings,
-        chance=chance,
-    )
-    monologue = Monologue(
-        model=models.monologue,
-        sources=sources,
-        breaker=Breaker(settings.circuit_breaker),
-        clock=clock,
-        settings=settings.monologue,
-        chance=chance,
-        slice_tokens=models.slice_tokens,
-        cool_down_seconds=settings.circuit_breaker.cool_down_seconds,
-    )
-    mind.join(conversation, monologue, sources)
-    return mind
+    return build_mind(parts, Guards(Knowledge(), Danger()), random.Random(7))
 
 
 async def _outcome(work: Awaitable[_T]) -> tuple[_T | None, Exception | None]:

@@ -33,7 +33,7 @@ async def test_ten_minutes_without_a_provider_are_few_calls_and_few_lines(home: 
                 alive.mind.monologue.resume(Reactivation(ThinkingReason.ASSOCIATION, "the quince"))
                 await alive.let_pass(TEN_MINUTES_SECONDS / 20)
                 with contextlib.suppress(ModelError):
-                    await alive.mind.consolidate(1, trigger="asked")
+                    await alive.mind.sleep.consolidate(1, trigger="asked")
         assert len(there.generations) <= 8, "it is asked again and again"
         assert there.generations or name == "refused"
         told = [line for line in lines if line["log_level"] != "debug"]

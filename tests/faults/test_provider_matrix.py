@@ -176,7 +176,7 @@ async def _a_thought(alive: Living, fault: ProviderFault, outcome: Becomes) -> N
     fails = outcome in (Becomes.REFUSED, Becomes.CUT)
     ended = await _think(alive)
     assert (ended.reason == "failed") is fails, ended
-    assert all(plain(thought.text) == thought.text for thought in await alive.mind.thoughts(0.0, 1000))
+    assert all(plain(thought.text) == thought.text for thought in await alive.mind.sources.entries(0.0, 1000))
     if fails:
         check_sentence(ended.explanation)
         await alive.let_pass(30)
@@ -228,7 +228,7 @@ async def _a_sleep(alive: Living, fault: ProviderFault, outcome: Becomes) -> Non
     told = ""
     processed = fallbacks = 0
     try:
-        report = await alive.while_time_passes(alive.mind.consolidate(1, trigger="owner"))
+        report = await alive.while_time_passes(alive.mind.sleep.consolidate(1, trigger="owner"))
         processed, fallbacks = report.processed, report.fallbacks
     except ModelError as error:
         told = str(error)
@@ -242,6 +242,6 @@ async def _a_sleep(alive: Living, fault: ProviderFault, outcome: Becomes) -> Non
         assert processed + fallbacks == 1, told
     if fault.heals:
         await alive.forgive()
-        report = await alive.while_time_passes(alive.mind.consolidate(None, trigger="owner"))
+        report = await alive.while_time_passes(alive.mind.sleep.consolidate(None, trigger="owner"))
         assert not report.left
         assert not report.fallbacks

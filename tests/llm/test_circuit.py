@@ -160,7 +160,7 @@ async def test_circuits_survive_a_restart(database: Database, clock: HandClock) 
 async def test_an_answer_closes_the_circuit_for_good_and_is_told(database: Database, clock: HandClock) -> None:
     circuits = await open_circuits(database, clock, Random(1))
     told: list[str] = []
-    circuits.when_well = told.append
+    circuits.recovered.subscribe(told.append)
     await circuits.failed("openai", DOWN)
     await circuits.answered("openai")
     await circuits.answered("openai")

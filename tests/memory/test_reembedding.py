@@ -125,8 +125,7 @@ async def test_only_a_conversation_that_is_over_is_followed_by_work(tmp_path: Pa
     async with open_memory(
         tmp_path, clock, embedder=new, first_id=500
     ) as memory, asyncio.timeout(30), asyncio.TaskGroup() as tasks:  # fmt: skip
-        memory.reembedding.is_busy = lambda: talking[0]
-        working = tasks.create_task(memory.reembedding.catch_up(), name="reembedding")
+        working = tasks.create_task(memory.reembedding.catch_up(lambda: talking[0]), name="reembedding")
         for _ in range(5):
             await asyncio.sleep(0.01)
             await clock.advance(1.0)
@@ -251,8 +250,7 @@ async def test_what_was_erased_while_a_batch_waited_is_not_even_sent_to_the_embe
     async with open_memory(
         tmp_path, clock, embedder=new, first_id=500, old_embedder=_old
     ) as memory, asyncio.timeout(30), asyncio.TaskGroup() as tasks:  # fmt: skip
-        memory.reembedding.is_busy = lambda: talking[0]
-        working = tasks.create_task(memory.reembedding.catch_up(), name="reembedding")
+        working = tasks.create_task(memory.reembedding.catch_up(lambda: talking[0]), name="reembedding")
         await until(lambda: clock.sleeper_count > 0)
         await memory.forgetting.erase(Selection(BY_WORDS, _LOCK))
         talking[0] = False

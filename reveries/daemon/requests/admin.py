@@ -7,6 +7,8 @@ from reveries import __version__, protocol
 from reveries.daemon.backup_answers import make_backup
 from reveries.daemon.checkup import checkup
 from reveries.daemon.mind import Mind
+from reveries.daemon.mind import apply_settings as read_settings_again
+from reveries.daemon.notices import lasting_notices
 from reveries.daemon.requests.registry import Call, handles
 from reveries.daemon.settings_in_force import masked_toml
 from reveries.llm.caps import Span
@@ -20,12 +22,12 @@ async def show_status(call: Call, request: protocol.AskStatus) -> protocol.Statu
 
 @handles(protocol.AskConfig)
 async def show_settings(call: Call, request: protocol.AskConfig) -> protocol.Config:
-    return protocol.Config(request.request_id, masked_toml(call.mind.settings), str(call.mind.config_file))
+    return protocol.Config(request.request_id, masked_toml(call.mind.settings), str(call.mind.in_force.file))
 
 
 @handles(protocol.ApplyConfig)
 async def apply_settings(call: Call, request: protocol.ApplyConfig) -> protocol.ConfigApplied:
-    changed, needs_restart = call.mind.apply_settings()
+    changed, needs_restart = read_settings_again(call.mind)
     return protocol.ConfigApplied(request.request_id, changed, needs_restart)
 
 
@@ -56,8 +58,8 @@ async def fall_asleep(call: Call, request: protocol.Sleep) -> protocol.Ok:
 async def status_frame(request_id: int, mind: Mind) -> protocol.Status:
     """R-18, R-49, R-146. "ok" only while what is acknowledged is also stored (H3)."""
     stats = await mind.memory.stats()
-    state, detail = mind.state()
-    problems = mind.problems()
+    state, detail = mind.activity.state()
+    problems = mind.health.problems()
     embedding = mind.memory.reembedding.progress
     return protocol.Status(
         request_id=request_id,
@@ -89,7 +91,7 @@ async def status_frame(request_id: int, mind: Mind) -> protocol.Status:
         ],
         dollars_month=await mind.ledger.dollars_this_month(),
         tripwire=await mind.journal.tripwire_counts(),
-        notices=await mind.lasting_notices(),
+        notices=await lasting_notices(mind),
         sqlite_version=mind.database.sqlite_version,
         loop_lag_p99_ms=mind.lag.p99_ms(),
         loop_lag_max_ms=mind.lag.max_ms(),

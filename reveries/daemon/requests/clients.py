@@ -8,6 +8,7 @@ import structlog
 
 from reveries import protocol
 from reveries.daemon.conversation import Conversation
+from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.server import Session
 from reveries.daemon.turn import falls_asleep
 from reveries.errors import StorageLostError
@@ -29,6 +30,13 @@ class AttachedClients:
         self._conversation = conversation
         self._sessions: dict[int, Session] = {}
         self.scrolling_back = asyncio.Semaphore(_MOST_SCROLLBACKS)
+
+    def follow(self, events: MindEvents) -> None:
+        """From now on, tell the clients what happens."""
+        events.turn_stored.subscribe(self.tell_turn)
+        events.state_changed.subscribe(self.tell_state)
+        events.problems_changed.subscribe(self.tell_trouble)
+        events.work_progressed.subscribe(self.report_progress)
 
     def attach(self, session: Session) -> None:
         self._sessions[session.number] = session

@@ -4,12 +4,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from reveries import protocol
-from reveries.daemon.mind import Mind, Progress
+from reveries.daemon.mind import Mind
 from reveries.daemon.requests import admin, forgetting, memory, models, sleep, talk, thought, views
 from reveries.daemon.requests.clients import AttachedClients, DetachedTasks
 from reveries.daemon.requests.registry import Call, answer_request
 from reveries.daemon.safe_mode import require_allowed
 from reveries.daemon.server import Session
+from reveries.progress import CountCallback
 
 SUBJECTS = (admin, forgetting, memory, models, sleep, talk, thought, views)
 """Imported for their handlers."""
@@ -22,7 +23,7 @@ class RequestDispatcher:
     mind: Mind
     clients: AttachedClients
     detached: DetachedTasks
-    fall_asleep: Callable[[Progress], Awaitable[None]]
+    fall_asleep: Callable[[CountCallback], Awaitable[None]]
 
     async def handle(self, session: Session, request: protocol.Request) -> None:
         """Answer one request. Raises ReveriesError; the server turns it into a `Failed`."""

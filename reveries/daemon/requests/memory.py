@@ -55,7 +55,7 @@ async def show_episode(call: Call, request: protocol.Inspect) -> protocol.Episod
 async def remember_words(call: Call, request: protocol.Remember) -> protocol.Remembered:
     """Keep the owner's words, and sleep on them lightly at once."""
     stored = await call.mind.memory.remember(request.text)
-    slept = await call.mind.light_sleep()
+    slept = await call.mind.sleep.light_sleep()
     return protocol.Remembered(request.request_id, stored, slept.episodes)
 
 
@@ -68,7 +68,7 @@ async def import_turns(call: Call, request: protocol.Import) -> protocol.Importe
     episodes = 0
     if request.is_last:
         imports.pop(request.source, None)
-        slept = await call.mind.light_sleep(call.progress_for_all("light sleep"))
+        slept = await call.mind.sleep.light_sleep(call.progress_for_all("light sleep"))
         episodes = slept.episodes
     erased = report.erased or msgspec.UNSET
     return protocol.Imported(request.request_id, report.stored, report.known_already, episodes, erased)

@@ -3,9 +3,13 @@
 import msgspec
 
 from reveries import protocol
+from reveries.daemon.mind import Mind
+from reveries.daemon.model_probe import Prober, roles_named
 from reveries.daemon.models_overview import InUse, answer_frame, models_overview
 from reveries.daemon.requests.registry import Call, handles
-from reveries.daemon.usage import usage_report
+from reveries.daemon.tier_test import TierTester
+from reveries.daemon.usage_report import usage_report
+from reveries.progress import ProgressCallback
 
 
 @handles(protocol.AskModels)
@@ -20,9 +24,23 @@ async def list_models(call: Call, request: protocol.AskModels) -> protocol.Model
 @handles(protocol.ProbeModels)
 async def test_models(call: Call, request: protocol.ProbeModels) -> protocol.ModelsProbed:
     with_tiers = request.tiers is True
-    probes, tiers = await call.mind.test_models(request.role, call.report_progress, with_tiers=with_tiers)
+    probes, tiers = await probe_models(call.mind, request.role, call.report_progress, with_tiers=with_tiers)
     answers = [answer_frame(count) for count in await call.mind.answers.counts()]
     return protocol.ModelsProbed(request.request_id, probes, answers, tiers if with_tiers else msgspec.UNSET)
+
+
+async def probe_models(
+    mind: Mind, role: str, progress: ProgressCallback, *, with_tiers: bool
+) -> tuple[list[protocol.ModelProbe], list[protocol.TierTest]]:
+    """One question to each role's model, and the tasks of the tiers. Thinking and sleep wait meanwhile."""
+    roles_named(role)
+    models, clock = mind.models, mind.clock
+    prober = Prober(models.first, models.embedder, mind.ledger, models.circuits, mind.answers, clock, progress)
+    tester = TierTester(models.first, models.tier, mind.tier_results, models.circuits, clock, progress)
+    if mind.activity.is_sleeping:
+        progress("waiting for the sleep that is under way", 0, 0)
+    async with mind.activity.during_test():
+        return await prober.probe(role), await tester.test(role) if with_tiers else []
 
 
 @handles(protocol.AskUsage)

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from reveries import protocol
-from reveries.daemon.mind import Mind, Progress
+from reveries.daemon.mind import Mind
 from reveries.daemon.requests.clients import AttachedClients, DetachedTasks
 from reveries.daemon.server import Session
+from reveries.progress import CountCallback
 
 _Handler = Callable[["Call", Any], Awaitable[protocol.Frame | None]]
 _H = TypeVar("_H", bound=_Handler)
@@ -23,7 +24,7 @@ class Call:
     clients: AttachedClients
     detached: DetachedTasks
     """Work that goes on when the client that asked for it has left."""
-    fall_asleep: Callable[[Progress], Awaitable[None]]
+    fall_asleep: Callable[[CountCallback], Awaitable[None]]
 
     def send(self, frame: protocol.Frame) -> None:
         """Before the last frame, which a handler returns."""
@@ -33,7 +34,7 @@ class Call:
         """To the client that asked. A slow one is told less."""
         self.session.outbox.send_piece(protocol.Progress(self.request_id, what, done, total))
 
-    def progress_for_all(self, what: str) -> Progress:
+    def progress_for_all(self, what: str) -> CountCallback:
         """For work that concerns every attached client: a callback that tells the one that asked, and the others."""
 
         def report(done: int, total: int) -> None:

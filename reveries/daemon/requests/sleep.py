@@ -19,7 +19,7 @@ _MAX_CHARS = 1_000_000
 @handles(protocol.Consolidate)
 async def consolidate_memory(call: Call, request: protocol.Consolidate) -> protocol.Consolidated:
     progress = call.progress_for_all("consolidating")
-    report = await call.mind.consolidate(request.limit, trigger="owner", progress=progress)
+    report = await call.mind.sleep.consolidate(request.limit, trigger="owner", progress=progress)
     return protocol.Consolidated(
         request_id=request.request_id,
         run_id=report.run_id,
@@ -39,7 +39,7 @@ async def consolidate_memory(call: Call, request: protocol.Consolidate) -> proto
 async def preview_sleep(call: Call, request: protocol.PreviewSleep) -> protocol.SleepPreview:
     ledger = call.mind.ledger
     before = {use.role: use for use in await ledger.usage_today()}[Role.CONSOLIDATION]
-    preview = await call.mind.preview_sleep(request.limit, call.progress_for_all("looking at what waits"))
+    preview = await call.mind.sleep.preview(request.limit, call.progress_for_all("looking at what waits"))
     after = {use.role: use for use in await ledger.usage_today()}[Role.CONSOLIDATION]
     return preview_frame(request.request_id, preview, before, after)
 
@@ -58,7 +58,7 @@ async def show_sleep_run(call: Call, request: protocol.InspectSleep) -> protocol
 
 @handles(protocol.UndoSleep)
 async def undo_sleep(call: Call, request: protocol.UndoSleep) -> protocol.SleepUndone:
-    undone = await call.mind.take_back(request.run_id, through=request.through)
+    undone = await call.mind.sleep.take_back(request.run_id, through=request.through)
     return protocol.SleepUndone(
         request.request_id, [protocol.UndoneRun(one.run_id, one.undo_id, plain(one.line)) for one in undone]
     )
@@ -66,7 +66,7 @@ async def undo_sleep(call: Call, request: protocol.UndoSleep) -> protocol.SleepU
 
 @handles(protocol.AnswerSleep)
 async def answer_sleep(call: Call, request: protocol.AnswerSleep) -> protocol.SleepAnswered:
-    line = await call.mind.answer_sleep(request.run_id, do_it=request.do_it)
+    line = await call.mind.sleep.answer(request.run_id, do_it=request.do_it)
     return protocol.SleepAnswered(request.request_id, request.run_id, plain(line))
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from reveries import protocol
 from reveries.daemon.chat_context import PromptMemory
-from reveries.daemon.replying import ReplyStop
+from reveries.daemon.notices import attach_notices
+from reveries.daemon.reply_generation import ReplyStop
 from reveries.daemon.requests.frames import recalled_frame, said_turns
 from reveries.daemon.requests.registry import Call, handles
 from reveries.daemon.server import Session
@@ -38,7 +39,7 @@ async def attach_client(call: Call, request: protocol.Attach) -> None:
                 began_at=mind.conversation.began_at,
                 turns=said_turns(turns),
                 earlier_count=turns[0].position if turns else 0,
-                notices=await mind.notices(),
+                notices=await attach_notices(mind),
             )
         )
 

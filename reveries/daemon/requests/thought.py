@@ -28,7 +28,7 @@ async def watch_thoughts(call: Call, request: protocol.Observe) -> None:
 
 @handles(protocol.AskThoughts)
 async def list_thoughts(call: Call, request: protocol.AskThoughts) -> protocol.Thoughts:
-    return protocol.Thoughts(request.request_id, await call.mind.thoughts(request.since, request.limit))
+    return protocol.Thoughts(request.request_id, await call.mind.sources.entries(request.since, request.limit))
 
 
 @handles(protocol.ControlThinking)
@@ -71,7 +71,7 @@ async def dismiss_note(call: Call, request: protocol.DismissNote) -> protocol.No
 
 
 def _controlled_frame(call: Call) -> protocol.ThinkingControlled:
-    state, detail = call.mind.state()
+    state, detail = call.mind.activity.state()
     return protocol.ThinkingControlled(call.request_id, state, one_line(detail), call.mind.permission.is_paused)
 
 

@@ -57,7 +57,7 @@ async def revert_self_model(call: Call, request: protocol.RevertSelf) -> protoco
 
 
 async def _show_changed_self(call: Call) -> protocol.SelfModelShown:
-    call.mind.conversation.want_warmth()
+    call.mind.conversations.want_warmth()
     return await show_self_model(call, protocol.AskSelf(call.request_id))
 
 

@@ -1,13 +1,21 @@
 -- name: insert
 INSERT INTO conversations (id, began_at, last_said_at, source, title) VALUES (:id, :began_at, :began_at, :source, :title);
 
+-- name: begin
+INSERT INTO conversations (id, began_at, last_said_at, source, channel)
+VALUES (:id, :began_at, :began_at, 'chat', :channel);
+
 -- name: latest_chat
 SELECT * FROM conversations WHERE source = 'chat' ORDER BY last_said_at DESC, rowid DESC LIMIT 1;
+
+-- name: latest_of_channel
+SELECT * FROM conversations WHERE source = 'chat' AND channel = :channel ORDER BY last_said_at DESC, rowid DESC LIMIT 1;
 
 -- name: chats_before
 SELECT id FROM conversations
 WHERE source = 'chat' AND last_said_at <= (SELECT began_at FROM conversations WHERE id = :conversation_id)
     AND id <> :conversation_id
+    AND channel = (SELECT channel FROM conversations WHERE id = :conversation_id)
 ORDER BY last_said_at DESC, rowid DESC LIMIT :chats;
 
 -- name: get

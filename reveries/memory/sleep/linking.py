@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from reveries.gates import Gate, stands
+from reveries import gates
 from reveries.llm.base import Vector
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Episode, Link, LinkType
@@ -94,7 +94,7 @@ def possible_causes(graph: MemoryGraph, episode: Episode) -> tuple[Episode, ...]
         for name in dict.fromkeys(found)
         if (other := graph.get(name)) is not None
         and other.ended_at <= episode.created_at
-        and (episode.tainted or not other.tainted or not stands(Gate.CAUSE))
+        and (episode.tainted or not other.tainted or not gates.stands(gates.Gate.CAUSE))
     ]
     return tuple(earlier[:_MAX_CAUSES])
 

@@ -6,8 +6,8 @@ Nothing is lost: the one that goes keeps its row, its sources and links go over,
 from collections.abc import Iterable
 from dataclasses import replace
 
+from reveries import gates
 from reveries.config import MemorySettings
-from reveries.gates import Gate, stands
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, Retirement
 from reveries.memory.graph.memory_graph import MemoryGraph
@@ -33,7 +33,7 @@ def merge_target(graph: MemoryGraph, episode: Episode, vector: Vector, settings:
 
 def _is_of_one_trust(one: Episode, other: Episode) -> bool:
     """Never across the line between what is tainted and what is not, nor between origins (F1)."""
-    return not stands(Gate.MERGE) or (one.tainted == other.tainted and one.origin == other.origin)
+    return not gates.stands(gates.Gate.MERGE) or (one.tainted == other.tainted and one.origin == other.origin)
 
 
 def merge_episodes(target: Episode, source: Episode) -> Episode:

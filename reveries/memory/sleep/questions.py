@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from reveries.gates import Gate, stands
+from reveries import gates
 from reveries.index.terms import terms_of
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.memory.model import Episode, Exemplar, SelfModel, Turn
@@ -228,7 +228,7 @@ def turns_text(turns: Sequence[Turn], names: Sequence[str] = ()) -> str:
 
 def _turn_line(turn: Turn, another: "re.Pattern[str]") -> str:
     pattern = _ANY_SPEAKER if turn.origin.is_tainted else another
-    said = pattern.sub("> ", turn.fresh) if stands(Gate.VOICE) else turn.fresh
+    said = pattern.sub("> ", turn.fresh) if gates.stands(gates.Gate.VOICE) else turn.fresh
     if turn.origin.is_tainted:
         return f"{turn.speaker or 'Text'} (from somebody else): {said}"
     return f"{turn.speaker}: {said}" if turn.speaker else said

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from reveries.gates import Gate, stands
+from reveries import gates
 from reveries.index.terms import terms_of
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.memory.changes import SelfModelChange
@@ -113,7 +113,7 @@ _CONFIDENCE_STEP = 0.15
 
 def trusted_words(experience: Experience, turns: Sequence[Turn]) -> str:
     """What of an experience the self-model may be made from: the owner's own words, or an untainted thought."""
-    if not stands(Gate.SELF_WORDS):
+    if not gates.stands(gates.Gate.SELF_WORDS):
         return "\n".join(turn.text for turn in turns)
     own = [turn.text for turn in turns if turn.origin is Origin.OWNER and not turn.tainted]
     if own:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from reveries.clock import Clock
 from reveries.config import Settings
-from reveries.daemon.calendars import Calendar
-from reveries.daemon.calm import calm_data
+from reveries.daemon.ambient_facts import calm_data
+from reveries.daemon.calendar_watch import Calendar
 from reveries.daemon.chat_context import how_long_ago, local_time
 from reveries.daemon.owner_notes import OwnerNotes
-from reveries.daemon.surfacing import Surfacing
+from reveries.daemon.spontaneous_recall import Surfacing
 from reveries.daemon.thought_log import ThoughtLog
 from reveries.db.database import Database
 from reveries.db.failpoints import HangPlace, may_hang
@@ -49,7 +49,7 @@ _TALK_OCCUPIES_SECONDS = 12 * 3600.0
 """A conversation, however rich, is thought about no longer after its last word."""
 
 
-class ThoughtsOfMemory:
+class MemoryThoughtSources:
     """Gathers a thought's inputs from memory, and keeps what came of it."""
 
     def __init__(
@@ -58,22 +58,24 @@ class ThoughtsOfMemory:
         memory: Memory,
         database: Database,
         journal: SafetyJournal,
-        ambient: AmbientInputs,
         clock: Clock,
         settings: Settings,
+        calendar: Calendar,
+        is_running_normally: Callable[[], bool],
         chance: random.Random,
     ) -> None:
+        """`is_running_normally`: whether nothing is known to be in trouble; said to the mind only when it is so
+        (R-139)."""
         self._memory = memory
         self._database = database
         self._journal = journal
-        self._ambient = ambient
+        self._ambient = AmbientInputs()
         self._clock = clock
         self.settings = settings
         """May be replaced: it counts from the next thought on."""
-        self.calendar_files = Calendar(lambda: self.settings.calendar, database, clock)
+        self._calendar = calendar
+        self._is_running_normally = is_running_normally
         self.notes = OwnerNotes(database, clock)
-        self.is_running_normally: Callable[[], bool] = lambda: False
-        """Whether nothing is known to be in trouble: said to the mind only when it is so (R-139)."""
         self.log = ThoughtLog(memory, database, clock)
         self._chance = chance
         self._surfacing = Surfacing(memory, database, clock, chance)
@@ -115,7 +117,7 @@ class ThoughtsOfMemory:
             memories=memories,
             now_words=local_time(now),
             silence_words=self._silence(now),
-            calendar=await self.calendar_files.times_ahead(),
+            calendar=await self._calendar.times_ahead(),
             previous=previous,
             ambient=await self._ambient_text() if comfort else "",
             is_tainted=is_tainted,
@@ -143,7 +145,7 @@ class ThoughtsOfMemory:
         return await self._surfacing.next()
 
     async def calendar(self) -> Reactivation:
-        return await self.calendar_files.next()
+        return await self._calendar.next()
 
     async def entries(self, since: float, limit: int) -> list[ThoughtEntry]:
         """The log of the monologue (RA-5), oldest first."""
@@ -164,7 +166,7 @@ class ThoughtsOfMemory:
 
     async def _heed_event(self, why: Reactivation) -> None:
         """What came near is remembered like anything from outside (R-68), and never as the owner's word."""
-        await self.calendar_files.told(why)
+        await self._calendar.told(why)
         text = f"In the calendar: {why.detail}"
         # As of when it came near: what happened before a thought began is no reason for another.
         await self._memory.conversations.record_external(text, Origin.DOCUMENT, why.at)
@@ -172,9 +174,8 @@ class ThoughtsOfMemory:
     async def _ambient_text(self) -> str:
         """A calming word about how things really are (R-139)."""
         owner = self.settings.owner.name
-        data = await calm_data(
-            self._memory, self._database, self._clock, owner, is_running_normally=self.is_running_normally()
-        )
+        is_well = self._is_running_normally()
+        data = await calm_data(self._memory, self._database, self._clock, owner, is_running_normally=is_well)
         text = await self._ambient.next(data)
         await self._memory.conversations.record_external(text, Origin.SYSTEM)
         return text

@@ -16,8 +16,8 @@ from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
 from reveries.daemon.app import Wake, live
 from reveries.daemon.backup_answers import restore_backup
-from reveries.daemon.instance import hold_lock, listening_socket
-from reveries.daemon.moving import taken_out
+from reveries.daemon.mind_transfer import taken_out
+from reveries.daemon.single_instance import hold_lock, listening_socket
 from reveries.db.backups import tell_nobody
 from reveries.errors import AlreadyAwakeError, HomeError
 from reveries.peers import peer_uid
@@ -38,7 +38,7 @@ def _hold_lock_elsewhere(home: Home) -> subprocess.Popen[bytes]:
         f"""
         import pathlib, sys
         from reveries.config import Home
-        from reveries.daemon.instance import hold_lock
+        from reveries.daemon.single_instance import hold_lock
         with hold_lock(Home(pathlib.Path({str(home.path)!r}))):
             sys.stdout.write("held\\n"); sys.stdout.flush(); sys.stdin.read()
         """

@@ -10,18 +10,16 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import structlog
 
 from reveries.clock import Clock
 from reveries.config import LlmSettings
 from reveries.daemon.models import longest_call_seconds
-from reveries.daemon.notify import tell_service_manager
+from reveries.daemon.service_manager import tell_service_manager
+from reveries.notifier import Notifier
 from reveries.pulse import Pulse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LOOK_SECONDS = 10.0
 _LONGEST_CALLS = 6
@@ -55,7 +53,7 @@ _IN_WORDS: Final = {
 _CAN_DO_WITHOUT: Final = frozenset({BACKUP})
 """A mind that talks and thinks is not ended for it: the disk of the backups would hang in its next life, too."""
 
-log = structlog.get_logger("vitals")
+log = structlog.get_logger("watchdog")
 
 
 @dataclass(slots=True)
@@ -77,13 +75,13 @@ class _WatchedPart:
         return self.has_moved() or (self.pulse.is_at_work and not self.is_hung)
 
 
-class Vitals:
-    """`watch` each part, then `run`. `when_changed` is called when one begins to hang, or gets on again."""
+class Watchdog:
+    """`watch` each part, then `run`. `changed` is notified when one begins to hang, or gets on again."""
 
     def __init__(self, llm: LlmSettings) -> None:
         self.patience_seconds = max(LEAST_PATIENCE_SECONDS, _LONGEST_CALLS * longest_call_seconds(llm))
         self.sleep = Pulse()
-        self.when_changed: Callable[[], None] = lambda: None
+        self.changed: Notifier[[]] = Notifier()
         self._parts: list[_WatchedPart] = []
         self.watch(SLEEP, self.sleep, is_waited_for=True)
 
@@ -128,7 +126,7 @@ class Vitals:
                 log.info("part.goes_on", part=part.name)
             part.is_hung = is_hung
         if self.hung != before:
-            self.when_changed()
+            self.changed.notify()
 
     def problems(self) -> list[str]:
         """What the owner should know; empty when all get on."""

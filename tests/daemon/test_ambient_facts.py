@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from reveries.config import Home, load_settings
-from reveries.daemon.calm import calm_data, mood_word, predicted
+from reveries.daemon.ambient_facts import calm_data, mood_word, predicted
 from reveries.llm.scripted import ScriptedModel
 from reveries.safety.ambient import AmbientKind, ambient_text
 from tests.daemon.mind_kit import NOON, living
@@ -59,4 +59,4 @@ async def test_what_is_said_is_true_of_the_mind_and_what_is_not_known_is_left_ou
         assert known.turns == 2
         given = ambient_text(known, (), ("Moss is patient.",))
         assert given.kind is AmbientKind.TIME
-        assert mind.sources.is_running_normally()
+        assert mind.health.is_running_normally

@@ -10,6 +10,7 @@ from typing import Final
 
 from reveries.api_keys import without_secrets
 from reveries.clock import Clock
+from reveries.notifier import Notifier
 
 LOOK_SECONDS = 60.0
 _SUPPLIES: Final = Path("/sys/class/power_supply")
@@ -23,7 +24,7 @@ class Power:
         self._clock = clock
         self._read = read
         self.is_on_battery = False
-        self.when_changed: Callable[[], None] = lambda: None
+        self.changed: Notifier[[]] = Notifier()
 
     async def run(self) -> None:
         """Look, tell when it changed, wait, look again."""
@@ -31,7 +32,7 @@ class Power:
             now = await asyncio.to_thread(self._read)
             if now != self.is_on_battery:
                 self.is_on_battery = now
-                self.when_changed()
+                self.changed.notify()
             await self._clock.sleep(LOOK_SECONDS)
 
 

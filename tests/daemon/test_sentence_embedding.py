@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reveries.daemon.meanings import Meanings
+from reveries.daemon.sentence_embedding import SentenceEmbeddings
 from reveries.errors import ModelUnavailableError
 from reveries.llm.base import Vectors
 
@@ -38,7 +38,7 @@ async def _until_idle() -> None:
 
 async def test_a_sentence_comes_back_with_its_vector() -> None:
     embedder = Slow()
-    meanings = Meanings(embedder)
+    meanings = SentenceEmbeddings(embedder)
     async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(meanings.run(), name="meanings")
         line = meanings.open()
@@ -55,7 +55,7 @@ async def test_a_sentence_comes_back_with_its_vector() -> None:
 
 async def test_what_is_closed_meanwhile_gets_nothing_and_a_failure_is_no_end() -> None:
     embedder = Slow()
-    meanings = Meanings(embedder)
+    meanings = SentenceEmbeddings(embedder)
     async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(meanings.run(), name="meanings")
         closed, line = meanings.open(), meanings.open()
@@ -79,7 +79,7 @@ async def test_what_is_closed_meanwhile_gets_nothing_and_a_failure_is_no_end() -
 
 async def test_too_many_are_let_go_and_nobody_waits() -> None:
     embedder = Slow()
-    meanings = Meanings(embedder)
+    meanings = SentenceEmbeddings(embedder)
     line = meanings.open()
     for number in range(500):
         line.offer(f"Sentence {number}.")

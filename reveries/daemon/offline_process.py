@@ -1,11 +1,13 @@
 """What the owner may ask of a mind that sleeps, done by a process of its own that the client starts and listens to:
 
-    python -m reveries.daemon.asleep models
-    python -m reveries.daemon.asleep test [--role ROLE] [--with-tiers]
-    python -m reveries.daemon.asleep usage [--days N]
-    python -m reveries.daemon.asleep checkup
-    python -m reveries.daemon.asleep mind-export --file F [--name BACKUP] [--with-vectors] | mind-import --file F
-    python -m reveries.daemon.asleep backup-create | backup-list | backup-verify [--name N] | backup-restore [--name N]
+    python -m reveries.daemon.offline_process models
+    python -m reveries.daemon.offline_process test [--role ROLE] [--with-tiers]
+    python -m reveries.daemon.offline_process usage [--days N]
+    python -m reveries.daemon.offline_process checkup
+    python -m reveries.daemon.offline_process mind-export --file F [--name BACKUP] [--with-vectors]
+    python -m reveries.daemon.offline_process mind-import --file F
+    python -m reveries.daemon.offline_process backup-create | backup-list
+    python -m reveries.daemon.offline_process backup-verify [--name N] | backup-restore [--name N]
 
 It writes frames of the protocol on standard output, one JSON object a line: `Progress`, and at last what a waking mind
 would answer, or `Failed`. `test`, `usage` and `checkup` hold the daemon's lock and use the same ledger; `test` makes
@@ -33,13 +35,13 @@ def main(words: list[str] | None = None) -> int:
     logging.captureWarnings(True)
     home = find_home()
     keep_temporary_files_in(_folder_of_memory(home))
-    from reveries.daemon.asleep_work import done  # Late: SQLite asks where its files go when it is loaded.
+    from reveries.daemon.offline_answers import done  # Late: SQLite asks where its files go when it is loaded.
 
     return done(arguments, home)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m reveries.daemon.asleep")
+    parser = argparse.ArgumentParser(prog="python -m reveries.daemon.offline_process")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("models")
     test = commands.add_parser("test")

@@ -14,7 +14,7 @@ _WAITING = 32
 """A sentence more than that is not weighed: the thought or the reply is faster than the embedder."""
 
 
-class Meanings:
+class SentenceEmbeddings:
     """The queue to the embedder. `run` it for the life of the daemon."""
 
     def __init__(self, embedder: Embedder | None) -> None:
@@ -48,7 +48,7 @@ class Meanings:
 class SentenceVectors:
     """The sentences of one thought or reply; after `close` nothing comes any more."""
 
-    def __init__(self, meanings: Meanings) -> None:
+    def __init__(self, meanings: SentenceEmbeddings) -> None:
         self._meanings = meanings
         self._came: deque[tuple[str, Vector]] = deque(maxlen=_WAITING)
         self.is_closed = False

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from reveries.daemon.mind import Mind, Progress
-from reveries.daemon.notify import tell_at_length
+from reveries.daemon.mind import Mind
+from reveries.daemon.service_manager import tell_at_length
 from reveries.errors import ReveriesError
+from reveries.progress import CountCallback
 
 log = structlog.get_logger("daemon")
 
@@ -34,7 +35,7 @@ class Ending:
     wound_down: asyncio.Event = field(default_factory=asyncio.Event)
     politely: bool = False
     exit_code: int = 0
-    progress: Progress | None = None
+    progress: CountCallback | None = None
     is_waking: bool = True
     """Whether there is nothing yet to wind down: who is told to end then leaves whatever it is at."""
     _patience: asyncio.Timeout | None = None
@@ -83,7 +84,7 @@ class Ending:
         if self._patience is not None and not self._patience.expired():
             self._patience.reschedule(0)
 
-    async def fall_asleep(self, progress: Progress) -> None:
+    async def fall_asleep(self, progress: CountCallback) -> None:
         """`reveries sleep`: ask, and wait until only the closing is left."""
         self.progress = progress
         self.ask(politely=True)
@@ -109,25 +110,24 @@ async def _prepare_to_close(mind: Mind, ending: Ending) -> None:
     """Politely (`reveries sleep`): the reply under way may finish, then the last consolidation and a backup. Otherwise
     (a signal): no model call, and quickly (RA-1). Either way no other turn begins, and a reply that is cut is stored
     as far as it went."""
-    talk = mind.conversation
     mind.monologue.pause()
-    talk.take_no_more()
+    mind.conversations.take_no_more()
     if ending.politely:
-        await talk.wait_until_quiet(_LAST_REPLY_SECONDS)
-    await talk.stop_reply(_WHY_CUT)
-    await talk.wait_until_quiet(_STORED_SECONDS)
+        await mind.conversations.wait_until_quiet(_LAST_REPLY_SECONDS)
+    await mind.conversations.stop_replies(_WHY_CUT)
+    await mind.conversations.wait_until_quiet(_STORED_SECONDS)
     if ending.politely and not mind.safe_because:
         await _sleep_a_last_time(mind, ending.progress)
 
 
-async def _sleep_a_last_time(mind: Mind, progress: Progress | None) -> None:
+async def _sleep_a_last_time(mind: Mind, progress: CountCallback | None) -> None:
     with contextlib.suppress(TimeoutError, ReveriesError):
         async with asyncio.timeout(_FINAL_SLEEP_SECONDS):
-            await mind.consolidate(None, trigger="sleep", progress=progress)
+            await mind.sleep.consolidate(None, trigger="sleep", progress=progress)
     mind.monologue.pause()
     if mind.database.is_lost:
         return
     # First: a backup of a large mind may take all the time there is.
     await mind.memory.save_snapshot()
     with contextlib.suppress(ReveriesError):
-        await mind.back_up()
+        await mind.backups.back_up()

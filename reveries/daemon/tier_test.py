@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from reveries import protocol
 from reveries.clock import Clock
-from reveries.daemon.probing import CallWatch, roles_named, used_in
+from reveries.daemon.model_probe import CallWatch, roles_named, used_in
 from reveries.errors import ReveriesError, StorageError
 from reveries.llm.base import CHAT_ROLES, Role
 from reveries.llm.choose import HOSTED_PROVIDERS

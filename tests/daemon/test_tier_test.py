@@ -9,7 +9,8 @@ import pytest
 
 from reveries import protocol
 from reveries.config import Home, load_settings
-from reveries.daemon.tier_testing import TierTester
+from reveries.daemon.requests.models import probe_models
+from reveries.daemon.tier_test import TierTester
 from reveries.db.database import Database
 from reveries.errors import ModelUnavailableError, NotFoundError
 from reveries.llm.base import Prompt, Role
@@ -135,7 +136,7 @@ async def test_a_waking_mind_asks_by_the_tier_that_was_found_at_once_and_in_its_
         model = ScriptedModel(otherwise=answers, clock=clock)
         async with living(home, model, clock, load_settings(None), first_id=life * 100) as mind:
             assert mind.mind.models.tier(Role.CONVERSATION) is (Tier.CAPABLE if life else Tier.SMALL)
-            probes, tiers = await mind.mind.test_models("conversation", ignore, with_tiers=not life)
+            probes, tiers = await probe_models(mind.mind, "conversation", ignore, with_tiers=not life)
             assert len(probes) == 1
             assert [test.tier for test in tiers] == ([] if life else [2])
             assert mind.mind.models.tier(Role.MONOLOGUE) is Tier.CAPABLE

@@ -7,8 +7,8 @@ import pytest
 
 from reveries.config import Home, load_settings
 from reveries.daemon.app import _supervise_child
-from reveries.daemon.ending import _SIGNAL_DEADLINE_SECONDS, Ending, wind_down
-from reveries.daemon.replying import ReplyStop
+from reveries.daemon.reply_generation import ReplyStop
+from reveries.daemon.shutdown import _SIGNAL_DEADLINE_SECONDS, Ending, wind_down
 from reveries.errors import AsleepError, StorageLostError
 from reveries.llm.base import Role
 from reveries.llm.scripted import Pause, ScriptedModel
@@ -85,7 +85,9 @@ async def test_a_disk_that_fails_in_the_last_sleep_is_not_asked_for_a_backup(hom
         mind = life.mind
         ending = Ending()
         ending.ask(politely=True)
-        mind.tell_state = lambda state, detail: _fails(life, lost) if state == "consolidating" else None
+        mind.events.state_changed.subscribe(
+            lambda state, detail: _fails(life, lost) if state == "consolidating" else None
+        )
         await clock.drive(wind_down(mind, ending))
     assert mind.database.is_lost
     assert not list(home.backups.glob("*.db"))

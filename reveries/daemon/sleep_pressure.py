@@ -34,7 +34,7 @@ def why_sleep_is_due(pressure: SleepPressure, settings: MemorySettings) -> str |
     return None
 
 
-def told_of(question: Question) -> str:
+def sleep_question_notice(question: Question) -> str:
     """That a pass waits for the owner's word, and how to give it."""
     how = f"reveries consolidate confirm {question.run_id}, or: reveries consolidate drop {question.run_id}"
     return f"Deep sleep waits for your word. {question.text} {how}"

@@ -1,4 +1,4 @@
-"""What reveries/daemon/asleep.py is asked for: the work itself, and the frames that it tells."""
+"""What reveries/daemon/offline_process.py is asked for: the work itself, and the frames that it tells."""
 
 import argparse
 import asyncio
@@ -14,14 +14,14 @@ from reveries.clock import Clock, SystemClock
 from reveries.config import Home, Settings, load_settings
 from reveries.daemon.backup_answers import list_backups, make_backup_asleep, restore_backup, verify_backups
 from reveries.daemon.checkup import checkup_asleep
-from reveries.daemon.instance import hold_lock
+from reveries.daemon.mind_transfer import brought_in, taken_out
+from reveries.daemon.model_probe import Prober, roles_named
 from reveries.daemon.models import build_models, longest_call_seconds
 from reveries.daemon.models_overview import answer_frame, models_overview
-from reveries.daemon.moving import brought_in, taken_out
-from reveries.daemon.probing import Prober, roles_named
 from reveries.daemon.safe_mode import settings_in_safe_mode
-from reveries.daemon.tier_testing import TierTester
-from reveries.daemon.usage import usage_report
+from reveries.daemon.single_instance import hold_lock
+from reveries.daemon.tier_test import TierTester
+from reveries.daemon.usage_report import usage_report
 from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.errors import ReveriesError

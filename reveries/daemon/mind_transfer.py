@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reveries import protocol
 from reveries.config import Home, Settings
-from reveries.daemon.instance import hold_lock
+from reveries.daemon.single_instance import hold_lock
 from reveries.db.backups import backups_in, find_backup, traces_of
 from reveries.db.opening import open_database
 from reveries.db.portable import Moved, check_mind, export_mind, import_mind

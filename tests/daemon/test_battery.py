@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reveries.config import Home
-from reveries.daemon.power import LOOK_SECONDS, Power, pmset_says_battery, supplies_say_battery
+from reveries.daemon.battery import LOOK_SECONDS, Power, pmset_says_battery, supplies_say_battery
 from reveries.db.opening import open_database
 from tests.daemon.mind_kit import NOON
 from tests.fakes.patient_clock import PatientClock
@@ -47,7 +47,7 @@ async def test_it_is_looked_at_once_a_minute_and_told_when_it_changed(home: Home
     clock = PatientClock(NOON)
     power = Power(clock, lambda: next(answers))
     told: list[tuple[float, bool]] = []
-    power.when_changed = lambda: told.append((clock.now() - NOON, power.is_on_battery))
+    power.changed.subscribe(lambda: told.append((clock.now() - NOON, power.is_on_battery)))
     home.create()
     database = await open_database(home.path / "memory.db", home.backups)
     await clock.watch(database)

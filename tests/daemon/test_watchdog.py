@@ -7,7 +7,7 @@ import pytest
 import structlog
 
 from reveries.config import Home, load_settings
-from reveries.daemon.vitals import BACKUP, LOOK_SECONDS, SCHEDULE, THINKING, Vitals
+from reveries.daemon.watchdog import BACKUP, LOOK_SECONDS, SCHEDULE, THINKING, Watchdog
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Pause, Piece, ScriptedModel
 from reveries.monologue.thought import Reactivation, ThinkingReason
@@ -23,32 +23,32 @@ LONGEST_CALL = SETTINGS.llm.limits.total_seconds
 HOUR = 3600.0
 
 
-def watching(name: str, pulse: Pulse) -> Vitals:
-    vitals = Vitals(SETTINGS.llm)
-    vitals.watch(name, pulse)
-    return vitals
+def watching(name: str, pulse: Pulse) -> Watchdog:
+    watchdog = Watchdog(SETTINGS.llm)
+    watchdog.watch(name, pulse)
+    return watchdog
 
 
-def look_for(vitals: Vitals, seconds: float) -> None:
+def look_for(watchdog: Watchdog, seconds: float) -> None:
     for _ in range(int(seconds / LOOK_SECONDS) + 2):
-        vitals.look(LOOK_SECONDS)
+        watchdog.look(LOOK_SECONDS)
 
 
 @pytest.mark.requirement("B7")
 async def test_a_part_that_works_and_does_not_get_on_is_named_and_told_of_once_its_patience_is_over() -> None:
     pulse, changes = Pulse(), list[list[str]]()
-    vitals = watching(THINKING, pulse)
-    vitals.when_changed = lambda: changes.append(vitals.problems())
+    watchdog = watching(THINKING, pulse)
+    watchdog.changed.subscribe(lambda: changes.append(watchdog.problems()))
     with pulse.at_work(), structlog.testing.capture_logs() as lines:
-        look_for(vitals, vitals.patience_seconds - 4 * LOOK_SECONDS)
-        assert (vitals.hung, vitals.problems()) == ([], [])
-        look_for(vitals, 4 * LOOK_SECONDS)
-        look_for(vitals, HOUR)
-        assert vitals.hung == [THINKING]
-        assert "nothing has moved in thinking" in vitals.problems()[0]
+        look_for(watchdog, watchdog.patience_seconds - 4 * LOOK_SECONDS)
+        assert (watchdog.hung, watchdog.problems()) == ([], [])
+        look_for(watchdog, 4 * LOOK_SECONDS)
+        look_for(watchdog, HOUR)
+        assert watchdog.hung == [THINKING]
+        assert "nothing has moved in thinking" in watchdog.problems()[0]
         pulse.beat()
-        vitals.look(LOOK_SECONDS)
-        assert vitals.hung == []
+        watchdog.look(LOOK_SECONDS)
+        assert watchdog.hung == []
     assert [(line["event"], line["part"]) for line in lines] == [("part.hangs", THINKING), ("part.goes_on", THINKING)]
     assert [len(told) for told in changes] == [1, 0]
 
@@ -56,60 +56,60 @@ async def test_a_part_that_works_and_does_not_get_on_is_named_and_told_of_once_i
 @pytest.mark.requirement("B7")
 def test_where_models_answer_at_once_a_disk_still_has_an_hour() -> None:
     quick = msgspec.structs.replace(SETTINGS.llm.limits, total_seconds=30.0)
-    assert Vitals(msgspec.structs.replace(SETTINGS.llm, limits=quick)).patience_seconds >= HOUR
+    assert Watchdog(msgspec.structs.replace(SETTINGS.llm, limits=quick)).patience_seconds >= HOUR
 
 
 @pytest.mark.requirement("B7", "A9")
 async def test_only_for_a_backup_that_hangs_is_the_mind_not_begun_anew() -> None:
     backup, thinking = Pulse(), Pulse()
-    vitals = watching(BACKUP, backup)
-    vitals.watch(THINKING, thinking)
+    watchdog = watching(BACKUP, backup)
+    watchdog.watch(THINKING, thinking)
     with backup.at_work():
-        look_for(vitals, vitals.patience_seconds)
-        assert (vitals.hung, vitals.must_begin_anew) == ([BACKUP], False)
-        assert "nothing has moved in making a backup" in vitals.problems()[0]
+        look_for(watchdog, watchdog.patience_seconds)
+        assert (watchdog.hung, watchdog.must_begin_anew) == ([BACKUP], False)
+        assert "nothing has moved in making a backup" in watchdog.problems()[0]
         with thinking.at_work():
-            look_for(vitals, vitals.patience_seconds)
-            assert (vitals.hung, vitals.must_begin_anew) == ([BACKUP, THINKING], True)
+            look_for(watchdog, watchdog.patience_seconds)
+            assert (watchdog.hung, watchdog.must_begin_anew) == ([BACKUP, THINKING], True)
 
 
 @pytest.mark.requirement("B7")
 async def test_who_said_for_how_long_it_waits_hangs_only_long_after_that() -> None:
     pulse = Pulse()
-    vitals = watching(SCHEDULE, pulse)
+    watchdog = watching(SCHEDULE, pulse)
     with pulse.at_work(), pulse.waiting(6 * HOUR):
-        look_for(vitals, 6 * HOUR + vitals.patience_seconds - 4 * LOOK_SECONDS)
-        assert vitals.hung == []
-        look_for(vitals, 4 * LOOK_SECONDS)
-        assert vitals.hung == [SCHEDULE]
+        look_for(watchdog, 6 * HOUR + watchdog.patience_seconds - 4 * LOOK_SECONDS)
+        assert watchdog.hung == []
+        look_for(watchdog, 4 * LOOK_SECONDS)
+        assert watchdog.hung == [SCHEDULE]
 
 
 @pytest.mark.requirement("B7")
 async def test_who_waits_for_a_long_sleep_does_not_hang_while_that_gets_on() -> None:
     pulse = Pulse()
-    vitals = watching(SCHEDULE, pulse)
-    with pulse.at_work(), vitals.sleep.at_work():
+    watchdog = watching(SCHEDULE, pulse)
+    with pulse.at_work(), watchdog.sleep.at_work():
         for _ in range(20):
-            look_for(vitals, HOUR / 2)
-            assert vitals.hung == []
-            vitals.sleep.beat()
-        look_for(vitals, vitals.patience_seconds)
-        assert vitals.hung == ["sleep"]
-        look_for(vitals, vitals.patience_seconds)
-        assert vitals.hung == ["sleep", SCHEDULE]
+            look_for(watchdog, HOUR / 2)
+            assert watchdog.hung == []
+            watchdog.sleep.beat()
+        look_for(watchdog, watchdog.patience_seconds)
+        assert watchdog.hung == ["sleep"]
+        look_for(watchdog, watchdog.patience_seconds)
+        assert watchdog.hung == ["sleep", SCHEDULE]
 
 
 @pytest.mark.requirement("B7")
 async def test_a_sleep_now_and_then_hides_none_that_hangs() -> None:
     """After each conversation there is one: it takes the time that it takes from the count, and no more."""
     pulse = Pulse()
-    vitals = watching(THINKING, pulse)
+    watchdog = watching(THINKING, pulse)
     with pulse.at_work():
         for _ in range(4):
-            look_for(vitals, vitals.patience_seconds / 3)
-            with vitals.sleep.at_work():
-                vitals.sleep.beat()
-        assert vitals.hung == [THINKING]
+            look_for(watchdog, watchdog.patience_seconds / 3)
+            with watchdog.sleep.at_work():
+                watchdog.sleep.beat()
+        assert watchdog.hung == [THINKING]
 
 
 class _Suspended:
@@ -135,10 +135,10 @@ class _Suspended:
 @pytest.mark.requirement("B7", "E1")
 async def test_a_machine_that_slept_for_days_has_made_nothing_hang() -> None:
     pulse = Pulse()
-    vitals = watching(THINKING, pulse)
+    watchdog = watching(THINKING, pulse)
     with pulse.at_work(), pytest.raises(asyncio.CancelledError):
-        await vitals.run(_Suspended(10))
-    assert vitals.hung == []
+        await watchdog.run(_Suspended(10))
+    assert watchdog.hung == []
 
 
 @pytest.mark.requirement("B7")
@@ -156,13 +156,13 @@ async def test_the_slowest_thought_half_a_day_of_talk_and_a_settled_mind_are_no_
     ]
     kit = Kit(ScriptedModel(otherwise=slow, clock=clock), clock=clock)
     kit.sources.keeps_having_something = True
-    vitals = watching(THINKING, kit.monologue.pulse)
+    watchdog = watching(THINKING, kit.monologue.pulse)
 
     async def look_on(hours: float) -> None:
         for _ in range(int(hours * HOUR / LOOK_SECONDS)):
             await clock.advance(LOOK_SECONDS)
-            vitals.look(LOOK_SECONDS)
-            assert vitals.hung == []
+            watchdog.look(LOOK_SECONDS)
+            assert watchdog.hung == []
 
     with kit.monologue.pulse.at_work():
         async with kit.living():
@@ -180,13 +180,13 @@ async def test_a_thought_whose_memories_never_come_hangs() -> None:
     clock = HandClock()
     kit = Kit(ScriptedModel(otherwise="word"), clock=clock)
     kit.sources.gathering = asyncio.Event()
-    vitals = watching(THINKING, kit.monologue.pulse)
+    watchdog = watching(THINKING, kit.monologue.pulse)
     with kit.monologue.pulse.at_work():
         async with kit.living():
             kit.monologue.resume(Reactivation(ThinkingReason.CONVERSATION))
             await clock.advance(LOOK_SECONDS)
-            look_for(vitals, vitals.patience_seconds)
-            assert vitals.hung == [THINKING]
+            look_for(watchdog, watchdog.patience_seconds)
+            assert watchdog.hung == [THINKING]
 
 
 @pytest.mark.requirement("B7", "R-99")

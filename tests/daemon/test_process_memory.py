@@ -7,7 +7,7 @@ import sys
 import psutil
 import pytest
 
-from reveries.daemon.heap import give_back_free_memory
+from reveries.daemon.process_memory import give_back_free_memory
 
 MEGABYTE = 2**20
 
@@ -26,7 +26,7 @@ async def test_what_was_let_go_between_things_that_stay_leaves_the_process() -> 
 
 _LEFT = """
 import sys, threading, psutil
-from reveries.daemon.heap import keep_heap_small
+from reveries.daemon.process_memory import keep_heap_small
 if sys.argv[1] == "small":
     keep_heap_small()
 kept = []

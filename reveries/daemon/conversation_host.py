@@ -1,0 +1,64 @@
+"""Joins a conversation to the rest of the mind: who speaks is heard at once, who rests lets sleep and thought go on."""
+
+from reveries.daemon.activity import Activity
+from reveries.daemon.conversation_registry import ConversationRegistry
+from reveries.daemon.mind_events import MindEvents
+from reveries.daemon.mind_parts import MindParts
+from reveries.daemon.sleep_control import SleepControl
+from reveries.memory.model import Turn
+from reveries.monologue.loop import Monologue
+from reveries.monologue.thought import Reactivation, ThinkingReason
+from reveries.safety.verdict import Verdict
+
+
+class MindAsHost:
+    """The `ConversationHost` of every conversation of a mind."""
+
+    def __init__(
+        self,
+        parts: MindParts,
+        *,
+        conversations: ConversationRegistry,
+        monologue: Monologue,
+        sleep: SleepControl,
+        activity: Activity,
+        events: MindEvents,
+    ) -> None:
+        self._conversations = conversations
+        self._monologue = monologue
+        self._sleep = sleep
+        self._activity = activity
+        self._journal = parts.journal
+        self._events = events
+
+    def conversation_began(self) -> None:
+        self._activity.begin_talk()
+
+    def turn_stored(self, turn: Turn) -> None:
+        self._events.turn_stored.notify(turn)
+
+    async def conversation_rested(self, conversation_id: str) -> None:
+        """Light sleep at once, then thinking goes on with what was said (R-95)."""
+        await self._sleep.light_sleep()
+        # Not `is_talking`: the owner may be on the way to another conversation, and this one rests all the same.
+        talks = self._conversations
+        if talks.has_words or talks.is_over or not talks.is_resting:
+            return
+        self._monologue.resume(Reactivation(ThinkingReason.CONVERSATION, conversation_id))
+        self._activity.announce_state()
+
+    def nothing_was_said(self) -> None:
+        self._activity.resume_thinking()
+        self._activity.announce_state()
+
+    def recent_thought(self) -> str:
+        return self._monologue.recent_thought()
+
+    def is_recent_thought_tainted(self) -> bool:
+        return self._monologue.is_recent_thought_tainted()
+
+    async def turns_folded(self) -> None:
+        await self._sleep.light_sleep()
+
+    async def reply_tripped(self, verdict: Verdict, so_far: str) -> None:
+        await self._journal.record_trip("conversation", verdict, so_far, "the reply was cut and its reason told")

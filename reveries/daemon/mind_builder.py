@@ -1,0 +1,160 @@
+"""Builds a mind on its parts, in the order in which each needs the one before; nothing is attached afterwards but who
+listens to whom (`_subscribe`)."""
+
+import asyncio
+import random
+from dataclasses import dataclass
+
+import structlog
+
+from reveries.daemon.activity import Activity
+from reveries.daemon.backup_keeper import BackupKeeper
+from reveries.daemon.battery import Power
+from reveries.daemon.calendar_watch import Calendar
+from reveries.daemon.conversation import Conversation
+from reveries.daemon.conversation_host import MindAsHost
+from reveries.daemon.conversation_registry import ConversationRegistry
+from reveries.daemon.crisis_help import Danger
+from reveries.daemon.health import Health
+from reveries.daemon.mind import Mind
+from reveries.daemon.mind_events import MindEvents
+from reveries.daemon.mind_parts import MindParts
+from reveries.daemon.models import Models
+from reveries.daemon.room_keeper import RoomKeeper
+from reveries.daemon.sentence_embedding import SentenceEmbeddings
+from reveries.daemon.sleep_control import SleepControl
+from reveries.daemon.thinking_control import Permission, ThinkingControl
+from reveries.daemon.thought_sources import MemoryThoughtSources
+from reveries.daemon.turn import ConversationHost
+from reveries.daemon.watchdog import Watchdog
+from reveries.llm.base import Role
+from reveries.monologue.loop import Monologue
+from reveries.safety.breaker import Breaker, Knowledge, ReplyBreaker
+from reveries.safety.crisis_meaning import load_crisis_likeness
+from reveries.safety.likeness import load_likeness
+from reveries.safety.word_order import load_word_order
+
+log = structlog.get_logger("mind")
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """What is known of thoughts that go round, and of words of somebody in danger."""
+
+    knowledge: Knowledge
+    danger: Danger
+
+
+async def load_guards(models: Models, meanings: SentenceEmbeddings) -> Guards:
+    """Texts are weighed by meaning only by the embedder on this machine that it was learned for: nothing is sent
+    anywhere for it, and with another one the rules stand alone."""
+    order, likeness = await asyncio.to_thread(load_word_order), await asyncio.to_thread(load_likeness)
+    bare = models.embedding.bare
+    is_known = bare is not None and bare.model_id == likeness.model_id
+    knowledge = Knowledge(order, likeness, meanings.open) if is_known else Knowledge(order)
+    return Guards(knowledge, Danger(bare, await asyncio.to_thread(load_crisis_likeness)))
+
+
+def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
+    """A mind that is not running yet. Its plain chat is to be opened."""
+    in_force, events, conversations = parts.in_force, MindEvents(), ConversationRegistry()
+    power, watchdog = Power(parts.clock, parts.read_power), Watchdog(parts.settings.llm)
+    room = RoomKeeper(parts.database, parts.clock, lambda: in_force.current.storage)
+    calendar = Calendar(lambda: in_force.current.calendar, parts.database, parts.clock)
+    health = Health(parts, room=room, watchdog=watchdog, calendar=calendar)
+    permission = Permission(
+        lambda: in_force.current, lambda: power.is_on_battery, parts.clock, no_room=room.why_to_rest
+    )
+    sources = MemoryThoughtSources(
+        memory=parts.memory,
+        database=parts.database,
+        journal=parts.journal,
+        clock=parts.clock,
+        settings=parts.settings,
+        calendar=calendar,
+        is_running_normally=lambda: health.is_running_normally,
+        chance=chance,
+    )
+    monologue = _build_monologue(parts, sources, permission, guards, chance)
+    activity = Activity(
+        parts, conversations=conversations, monologue=monologue, events=events, sleep_pulse=watchdog.sleep
+    )
+    sleep = SleepControl(parts, monologue=monologue, activity=activity, room=room, watchdog=watchdog, events=events)
+    host = MindAsHost(
+        parts, conversations=conversations, monologue=monologue, sleep=sleep, activity=activity, events=events
+    )
+    conversations.add(_build_conversation(parts, host, guards))
+    mind = Mind(
+        **vars(parts),
+        events=events,
+        power=power,
+        room=room,
+        watchdog=watchdog,
+        health=health,
+        backups=BackupKeeper(parts, health),
+        permission=permission,
+        sources=sources,
+        monologue=monologue,
+        thinking=ThinkingControl(monologue, sources.log, sources.notes, permission, lambda: in_force.current),
+        conversations=conversations,
+        activity=activity,
+        sleep=sleep,
+        awake_since=parts.clock.now(),
+        erased_again=parts.memory.forgetting.came_back,
+    )
+    _subscribe(mind)
+    return mind
+
+
+def _build_monologue(
+    parts: MindParts, sources: MemoryThoughtSources, permission: Permission, guards: Guards, chance: random.Random
+) -> Monologue:
+    settings, models = parts.settings, parts.models
+    return Monologue(
+        model=models.monologue,
+        sources=sources,
+        breaker=Breaker(settings.circuit_breaker, guards.knowledge),
+        clock=parts.clock,
+        settings=settings.monologue,
+        chance=chance,
+        slice_tokens=models.slice_tokens,
+        held=permission.held,
+        cool_down_seconds=settings.circuit_breaker.cool_down_seconds,
+        tier=lambda: models.tier(Role.MONOLOGUE),
+    )
+
+
+def _build_conversation(parts: MindParts, host: ConversationHost, guards: Guards) -> Conversation:
+    settings, models = parts.settings, parts.models
+    return Conversation(
+        memory=parts.memory,
+        model=models.conversation,
+        clock=parts.clock,
+        settings=settings,
+        host=host,
+        new_watch=lambda: ReplyBreaker(settings.circuit_breaker, guards.knowledge),
+        danger=guards.danger,
+        tier=lambda: models.tier(Role.CONVERSATION),
+    )
+
+
+def _subscribe(mind: Mind) -> None:
+    """What one part does when another changes."""
+
+    def notify_problems() -> None:
+        mind.events.problems_changed.notify(mind.health.problems())
+
+    def try_embedding_again() -> None:
+        if not mind.room.why_to_rest():
+            mind.memory.reembedding.try_again()
+
+    def try_provider_again(provider: str) -> None:
+        log.info("trying_again", provider=provider)
+        mind.monologue.try_again()
+        mind.memory.reembedding.try_again()
+
+    mind.power.changed.subscribe(mind.monologue.reconsider)
+    mind.watchdog.changed.subscribe(notify_problems)
+    for listener in (notify_problems, mind.monologue.reconsider, try_embedding_again):
+        mind.room.changed.subscribe(listener)
+    mind.models.circuits.recovered.subscribe(try_provider_again)

@@ -1,0 +1,41 @@
+"""What a mind is built from: all that stands without the others."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reveries.clock import Clock
+from reveries.config import Home, Settings
+from reveries.daemon.loop_lag import LoopLag
+from reveries.daemon.models import Models
+from reveries.daemon.settings_in_force import SettingsInForce
+from reveries.db.database import Database
+from reveries.llm.answer_counts import AnswerCounts
+from reveries.llm.budget import Ledger
+from reveries.llm.tier_results import TierResults
+from reveries.memory.memory import Memory
+from reveries.safety.journal import SafetyJournal
+
+
+@dataclass(kw_only=True)
+class MindParts:
+    """Open and hydrated."""
+
+    in_force: SettingsInForce
+    home: Home
+    clock: Clock
+    database: Database
+    ledger: Ledger
+    models: Models
+    memory: Memory
+    answers: AnswerCounts
+    tier_results: TierResults
+    journal: SafetyJournal
+    lag: LoopLag
+    read_power: Callable[[], bool] = lambda: False
+    safe_because: str = ""
+    """Why it is in safe mode, in words for the owner; empty when it is not."""
+
+    @property
+    def settings(self) -> Settings:
+        """Those that count now."""
+        return self.in_force.current

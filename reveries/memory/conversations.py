@@ -1,5 +1,5 @@
-"""The log of what is said: the owner's words are on the disk before anybody thinks about them (R-9), a reply and what
-follows from it in one transaction. A crash in between loses nothing: unanswered words are adopted at the next wake."""
+"""The conversation log: the owner's words are stored before the model is asked (R-9), a reply and what follows from it
+in one transaction. A crash in between loses nothing: unanswered words are adopted at the next wake."""
 
 import json
 from collections.abc import Callable, Sequence

@@ -1,6 +1,5 @@
-"""What is only on disk, written: dormant episodes and words that were put away, with an index of their words and one of
-their vectors beside them. Filled in the transaction that takes them out of memory, emptied in the one that wakes them.
-"""
+"""Index of what is only on disk: dormant episodes and words that were put away, searchable by words and by vectors.
+Filled in the transaction that takes them out of the live memory, emptied in the one that wakes them."""
 
 import json
 from collections.abc import Iterable, Sequence

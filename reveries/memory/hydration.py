@@ -1,4 +1,5 @@
-"""The live memory made from the rows of the database, in bulk: numbers into arrays, episodes left until wanted."""
+"""Builds the live memory from the rows of the database in bulk: numbers into arrays; episodes are decoded when first
+read."""
 
 import asyncio
 import json

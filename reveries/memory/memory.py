@@ -1,4 +1,4 @@
-"""The memory as the daemon uses it: one object that puts the parts together and hands calls on to them."""
+"""The memory as the daemon uses it: builds the parts of memory and offers what needs several of them."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""The vectors that are missing, made in the background: after a change of the model, and wherever the embedder failed.
+"""Missing vectors are made in the background: after a change of the embedding model, and where the embedder failed.
 
 Texts in the order in which they were stored, a batch at a time, each batch in its own transaction: a restart goes on
 where it was, for what is missing is read from the file and not from a note about it. While an earlier model's vectors

@@ -1,4 +1,4 @@
-"""When the live memory is written beside the database, and how a wake makes use of it (`snapshot_file` has its form).
+"""Writes snapshots of the live memory beside the database, and loads them at a wake (`snapshot_file` has the format).
 
 A mark is committed before the memory is copied, and earlier marks, with what was noted before, go only after the file
 stands: killed at any moment, the file that is there has its mark in the database, and every change since is noted.

@@ -1,4 +1,4 @@
-"""The database beside the live memory: what is decided is written in one transaction, then taken over in memory.
+"""The store: writes a change set to the database in one transaction, then applies it to the live memory.
 
 One write at a time, from decision to application: what a decision saw is still so when it takes effect. No model and no
 client is ever waited for in between.

@@ -1,4 +1,4 @@
-"""A plan, applied: every statement of an erasure, in one transaction, and what the live memory is to take over. Of the
+"""Applies an erasure plan: every statement of it in one transaction, and the change set for the live memory. Of the
 self-model go the statements that hold the words, and those that only erased episodes showed."""
 
 import json

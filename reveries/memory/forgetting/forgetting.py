@@ -1,7 +1,6 @@
-"""Forgetting on the owner's word: archived, or erased for good. The plan is decided from one moment of the file, beside
-whoever writes, and carried out where nothing was written since. A dry run carries it out too, counts, and rolls back:
-what it says is what would go.
-"""
+"""Forgetting on the owner's word: archived, or erased for good. The plan is decided from one moment of the file, while
+writes go on, and carried out if nothing was written since. A dry run carries it out too, counts, and rolls back: what
+it says is what would go."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""What is looked for in texts when something is to be forgotten: words as they stand, names, long quotes. Pure."""
+"""Text matchers for an erasure: words as they stand, names, long quotes. Pure."""
 
 import re
 import unicodedata

@@ -1,4 +1,5 @@
-"""What is to be erased: the rows it is decided from, and the decision on what the owner chose or on what came back.
+"""Selects what is to be erased: reads the rows of one moment, and decides from them what the owner chose or what came
+back.
 
 `read_rows` reads which row came of which and all texts at one moment; the rest is pure."""
 

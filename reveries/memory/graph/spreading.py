@@ -1,4 +1,5 @@
-"""Energy on the graph: sent from entry points along links, gathered, read off, wiped. Pure; one recall at a time.
+"""The energy field of one recall: sent from entry points along links, gathered, read, cleared. Pure; one recall at a
+time.
 
 Three ways to the same energies: the compiled loop over what is active; the compiled sweep over everything, when much of
 the graph is active; and whole-array operations where nothing is compiled.

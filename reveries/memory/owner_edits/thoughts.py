@@ -1,4 +1,4 @@
-"""The owner's word on a thought: let memory hold on to it, or let it make nothing of it.
+"""The owner's edits of thoughts: keep one, or withdraw it so that memory makes nothing of it.
 
 A thought that is dropped leaves the live memory with the episode that light sleep made of it, and no sleep looks at it
 again. Its words stay in the log. What deep sleep has worked into something else is taken back with that pass, not here.

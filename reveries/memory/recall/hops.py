@@ -1,4 +1,4 @@
-"""One thing leads to another: a turn that answers well names somebody or something, another turn is about just that.
+"""Second-hop candidates: a turn that answers well names something, and another turn is about just that.
 
 From the best few turns, over the names that they hold, to the turns about those names. No model, no links kept: what a
 turn is about is indexed when it comes (see `names`), what the best turns name is read when a cue asks. Pure.

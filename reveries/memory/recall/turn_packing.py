@@ -1,4 +1,4 @@
-"""A whole turn index as flat arrays and texts: what a snapshot holds of it; how it is made of rows in bulk. Pure."""
+"""A whole turn index as flat arrays and texts, as a snapshot holds it; and how it is built from rows in bulk. Pure."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Deep sleep: a model says what each experience means; what it says is checked before it is believed (R-103..R-108).
+"""Deep sleep: a model says what each experience means; its answer is checked before it is used (R-103..R-108).
 
 Most salient first, one call an experience, one transaction an experience. It can be interrupted at any moment: what is
 in hand stays unprocessed, what is done is done, and the next pass goes on from there. A pass that would merge away more

@@ -1,4 +1,4 @@
-"""What a checked answer makes of an episode: deep sleep's decisions, as a change set. Pure."""
+"""Change sets of deep sleep: what a checked answer makes of an episode. Pure."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""How experiences become episodes at once and without a model: light sleep's decisions, as a change set. Pure.
+"""Change sets of light sleep: how experiences become episodes at once and without a model. Pure.
 
 An episode's summary and exemplars are the experiences' own words; its vector is the mean of what was said.
 """

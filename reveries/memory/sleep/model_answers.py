@@ -1,5 +1,5 @@
-"""What a model makes of one experience, checked, and what follows from it as a change set: the same for a pass and for
-a dry run. Asking takes a model; deciding is pure."""
+"""What a model answers about one experience, checked, and the change set that follows from it: the same for a pass and
+for a dry run. Asking takes a model; deciding is pure."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence

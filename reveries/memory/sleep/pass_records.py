@@ -1,4 +1,5 @@
-"""What a pass of sleep did, as `consolidation_changes` keeps it: enough to show it and to take it back, and no more.
+"""Records of what a pass of sleep did, as `consolidation_changes` keeps them: enough to show it and to undo it, and no
+more.
 
 Of an episode only the fields that changed are kept, and of a list only the items: an episode that many experiences went
 into is as long as all of them, and whole ones before and after each would be most of the file. What is kept is exact:

@@ -1,4 +1,4 @@
-"""A dry run of deep sleep: the model is asked about what waits, and what would come of it is shown. Nothing is changed.
+"""Dry run of deep sleep: the model is asked about what waits, and what would come of it is shown. Changes nothing.
 
 What one experience would do is seen by the next: it is done to a sketch, which holds copies of those episodes alone
 that could be concerned. What a real pass does later may differ, for then the model is asked again.

@@ -1,4 +1,4 @@
-"""Taking a pass of sleep back: one transaction, then the live memory, and a row in the log that says so.
+"""Undoes a pass of sleep: one transaction, then the live memory, and a row in the log that says so.
 
 What later passes built upon is taken back first where that was asked for, and refused where it was not.
 """

@@ -1,4 +1,4 @@
-"""How what a pass changed is taken back (DESIGN, section 3: "undone by one command"). Pure: nothing is changed here.
+"""Plans the undo of a pass (DESIGN, section 3: "undone by one command"). Pure: nothing is changed here.
 
 Field by field and not as a whole: what has happened to an episode since (it was recalled, it faded, another came after
 it) stays. A pass that a later one built upon cannot be taken back before that one.

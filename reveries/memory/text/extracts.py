@@ -1,4 +1,5 @@
-"""What a text says in its own words: its sentences, the most telling of them, quotes that anchor (R-71). No model.
+"""Extractive summaries: the sentences of a text, the most informative of them, quotes that anchor an episode (R-71). No
+model.
 
 Every sentence returned is a verbatim piece of the text that it came from.
 """

@@ -1,5 +1,6 @@
-"""Whom and what a text is about, and whom it names, by its spelling alone: the links between what was said in different
-places about the same person, place or thing. English and its like (capitals mark names). Pure, no model."""
+"""Names in a text, by spelling alone: what it is about, and which known names it mentions. They link what was said in
+different places about the same person, place or thing. English and languages like it (capitals mark names). Pure, no
+model."""
 
 import re
 import unicodedata

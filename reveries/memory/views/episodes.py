@@ -1,4 +1,4 @@
-"""What the owner may look at: one episode with everything about it (R-23), and the memory in numbers (R-171)."""
+"""Views of one episode with everything about it (R-23), and of the memory in numbers (R-171)."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,5 @@
-"""Recall that is looked at: within a stretch of time, and with what is usually cut off. Pure; changes nothing.
+"""Search as the owner sees it: a recall within a period of time, and with what is usually cut off. Pure; changes
+nothing.
 
 A chat turn asks `LiveMemory.recall`. What stands here goes the same way (the same entry points, spreading and factors)
 but keeps what a turn has no use for: what stayed under the threshold, and what the limit cut off.

@@ -1,4 +1,4 @@
-"""Why an episode surfaced for a cue, or why it did not: the whole of a recall, seen from one episode. Pure."""
+"""Explains why an episode surfaced for a cue, or why it did not: a whole recall, seen from one episode. Pure."""
 
 import itertools
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""New turns beside what was claimed before: which claims they make, and what these are to the older ones. Pure."""
+"""Compares the claims of new turns with earlier ones: which conflict, which update. Pure."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field

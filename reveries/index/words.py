@@ -94,7 +94,7 @@ class WordIndex:
         self._terms, self._ends = packed.terms, packed.ends
 
     def begin_copy(self, live: NDArray[np.bool_]) -> Callable[[], PackedWords]:
-        """A copy of what the `live` rows hold; sorting it, which takes the time, is left to whoever calls that."""
+        """A copy of what the `live` rows hold; the function that is returned sorts it, which takes the time."""
         lengths = np.diff(self._ends[: self._size + 1])
         terms = self._terms[: self._ends[self._size]].copy()
         vocabulary = list(self._numbers)

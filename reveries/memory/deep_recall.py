@@ -198,7 +198,7 @@ class DeepRecall:
             return ChangeSet(
                 episodes=tuple(e for part in found for e in part.episodes),
                 vectors=tuple(v for part in found for v in part.vectors),
-                # Those among the woken as well as those to whoever is live.
+                # Links among the woken episodes, and from them to live ones.
                 links=tuple({link: None for part in found for link in await self._links(transaction, part, ids)}),
                 touches=tuple(t for part in found for t in part.touches),
                 indexed=tuple(i for part in found for i in part.indexed),

@@ -71,7 +71,7 @@ UNNAMED_OWNER = "You"
 
 _LONGEST_SNAPSHOT_SECONDS = 60.0
 _LONGEST_LAST_SNAPSHOT_SECONDS = 2.0
-"""Whoever sends a signal is to see the daemon gone within five seconds."""
+"""A daemon that gets a signal ends within five seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class Memory:
         return self.recall(query, vector, context)
 
     async def turns_like(self, texts: Sequence[str], without: Collection[str], limit: int) -> list[Turn]:
-        """What else says nearly the same as any of `texts`: see `looking.likeness`."""
+        """What else says nearly the same as any of `texts`: see `views.search`."""
         vectors = [await self.embed_cue(text) for text in texts]
         return turns_like(self._live.turns, vectors, without, limit)
 

@@ -115,7 +115,7 @@ class Reembedding:
         """
         self._is_busy = is_busy
         await self._count()
-        # To look for what is missing takes longer than to count, and whoever asks for anything waits meanwhile.
+        # To look for what is missing takes longer than to count, and other requests wait meanwhile.
         while self._done < self._total and await self._make_missing():
             await self._count()
         self._waits = ""

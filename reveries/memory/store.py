@@ -60,12 +60,12 @@ class MemoryStore:
         self.embedder = embedder
         """The one whose vectors recall compares: `chosen`, or an earlier one until every text has a vector of that."""
         self.space = asyncio.Lock()
-        """Held by whoever embeds for the live memory until it has committed, and by the change of the embedder."""
+        """Held while embedding for the live memory until that is committed, and by the change of the embedder."""
         self.making_up = asyncio.Lock()
-        """Held by whoever makes missing vectors, from reading the texts until that is committed, and by an erasure: no
+        """Held while missing vectors are made, from reading the texts until that is committed, and by an erasure: no
         batch is at an embedder while its texts are erased."""
         self.unvectored = asyncio.Event()
-        """Set when something is stored without its vector, for whoever makes up for it."""
+        """Set when something is stored without its vector, for the background task that makes up for it."""
         self.mind_name = mind_name
         self.deep = DeepStore(database)
         """What is only on disk."""

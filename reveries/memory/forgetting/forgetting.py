@@ -88,7 +88,7 @@ class ForgetReport:
     """From here on an erasure goes on to its end: it may be on the disk, whatever is heard of it."""
     is_committed: bool = False
     is_given_up: bool = False
-    """Whoever wanted it does not any more: nothing is to be erased that is not yet."""
+    """The caller has given it up: nothing is to be erased that is not yet."""
 
     @property
     def is_gone(self) -> bool:
@@ -102,7 +102,7 @@ class ForgetReport:
 
 _Decide = Callable[[Reader], Awaitable[ForgetDecision]]
 _MOST_LOOKS = 3
-"""So often it is decided beside whoever writes; then while nobody does."""
+"""So many attempts while writes go on; then one while they wait."""
 
 
 class _DryRunDone(Exception):  # Not an error: it rolls the transaction back.

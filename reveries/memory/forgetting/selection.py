@@ -24,7 +24,7 @@ _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"')
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One chosen thing, for whoever has to agree to it."""
+    """One thing that would be erased, as it is shown before the owner agrees."""
 
     id: str
     kind: str

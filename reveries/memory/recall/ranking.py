@@ -85,8 +85,8 @@ class WeighedReasons:
 
     def told_reasons(self, row: int) -> tuple[RankingReason, ...]:
         """What moved a turn most against the usual candidate, up or down, largest first; () for one that was not looked
-        at closely. What a reason weighs more or less in a kind of cue or turn (`_x_`) is counted with it. Only for
-        whoever asks: it takes longer than ranking the turn did."""
+        at closely. What a reason weighs more or less in a kind of cue or turn (`_x_`) is counted with it. Only on
+        request: it takes longer than ranking the turn did."""
         place = int(np.searchsorted(self.rows, row))
         if place >= len(self.rows) or self.rows[place] != row:
             return ()

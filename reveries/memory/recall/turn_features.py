@@ -84,7 +84,7 @@ class TurnColumns:
 
 
 class StaticFeatures:
-    """Of one state of an index: whoever changes the index takes another."""
+    """Of one state of an index: a change of the index makes another."""
 
     def __init__(self, words: WordIndex, columns: TurnColumns) -> None:
         self._words = words

@@ -83,7 +83,7 @@ async def pin_episode(call: Call, request: protocol.PinEpisode) -> protocol.Epis
 
 @handles(protocol.WeighEpisode)
 async def weigh_episode(call: Call, request: protocol.WeighEpisode) -> protocol.EpisodeHeld:
-    held = await call.mind.memory.episode_edits.weigh(request.episode_id, request.salience)
+    held = await call.mind.memory.episode_edits.set_salience(request.episode_id, request.salience)
     return _held_frame(request.request_id, held)
 
 

@@ -1,4 +1,4 @@
-"""A part of the graph that is worth looking at: what lies around an episode, or around what a cue brings up. Pure."""
+"""View of a part of the graph: what lies around an episode, or around what a cue brings up. Pure."""
 
 import re
 

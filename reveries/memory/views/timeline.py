@@ -1,4 +1,4 @@
-"""What happened, in its order: episodes and the silences between conversations (R-74..R-77). Pure."""
+"""View of episodes in their order, with the silences between conversations (R-74..R-77). Pure."""
 
 from collections.abc import Iterable, Iterator
 

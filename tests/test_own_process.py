@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reveries.api_keys import without_secrets
-from reveries.client.daemon_side import ASLEEP_MODULE, environment_of
+from reveries.client.offline_worker import ASLEEP_MODULE, environment_of
 from reveries.client.owner_files import edit_in_editor
 
 _ROOT = Path(__file__).parents[1]

@@ -154,7 +154,7 @@ def _usage_sentence(error: click.ClickException) -> str:
 
 
 def _complain(sentence: str, code: int) -> int:
-    from reveries.plaintext import plain
+    from reveries.safe_text import plain
 
     _write_text(sys.stderr, f"reveries: {plain(sentence)}\n")
     return code
@@ -177,6 +177,6 @@ def _complain_of_unforeseen(error: BaseException, home: "Home") -> int:
         return _INTERRUPTED
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1
-    from reveries.client.mishaps import unforeseen
+    from reveries.client.crash_log import unforeseen
 
     return _complain(unforeseen(error, home), 1)

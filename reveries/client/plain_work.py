@@ -17,7 +17,7 @@ from reveries.client.render import Page
 from reveries.client.tui.commands import Called
 from reveries.clock import Clock
 from reveries.errors import ProtocolError, UsageError
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 PLAIN_WORK: Final = ("/consolidate", "/import", "/backup")
 _LINE_EVERY_SECONDS: Final = 5.0

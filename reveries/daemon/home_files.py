@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reveries.config import Home
 from reveries.db.backups import undate
-from reveries.db.seals import unseal
+from reveries.db.integrity.seals import unseal
 from reveries.memory.forgetting.needles import TextMatcher
 
 _TEXT_BYTES = 64 * 2**20

@@ -11,6 +11,7 @@ from reveries.clock import Clock
 from reveries.config import MemorySettings, RecallSettings
 from reveries.db.database import Database
 from reveries.errors import DiskFullError, ModelError, NotFoundError, StorageError
+from reveries.heartbeat import Pulse
 from reveries.llm.base import ChatModel, Embedder, Vector
 from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
@@ -54,7 +55,6 @@ from reveries.memory.views.episodes import (
 )
 from reveries.memory.views.search import turns_like
 from reveries.protocol import EpisodeDetail, MemoryStats
-from reveries.pulse import Pulse
 
 _CUE_SECONDS = 5.0
 """Longer than the embedder takes to load and to answer on a small machine; the owner waits no longer for its vector."""

@@ -27,7 +27,7 @@ from reveries.client.tui.panes import content_of, problem_page
 from reveries.client.tui.side import MemoryCard
 from reveries.client.tui.turns import OwnerTurn, PastReply, Remark, ReplyWidget
 from reveries.config import Home
-from reveries.plaintext import PlainStream, one_line, plain
+from reveries.safe_text import PlainStream, one_line, plain
 from tests.client.hostile import Hostile, dangers, hostile_strings
 from tests.client.test_cli import DETAIL
 from tests.client.test_no_color import on_a_terminal, read_until

@@ -15,7 +15,7 @@ from reveries.client.features.self_model import self_history_page, self_page
 from reveries.client.reasons import list_words, reason_words
 from reveries.client.render import Page, page_columns
 from reveries.client.tui.panes import content_of
-from reveries.plaintext import plain
+from reveries.safe_text import plain
 from tests.client.looks import CONTEXT, FACTORS, HISTORY, REASONS, SELF, TIMELINE, moment, why
 from tests.client.test_tui import HOSTILE
 from tests.fakes.daemon import NOW

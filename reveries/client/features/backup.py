@@ -7,8 +7,8 @@ import click
 
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import ago, moment, plural, size
-from reveries.plaintext import one_line
 from reveries.protocol import BackupEntry, BackupRestored, Backups
+from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
     from reveries import protocol
@@ -29,7 +29,7 @@ def command() -> None:
 def create(as_json: bool) -> None:
     """Make one now."""
     from reveries import protocol
-    from reveries.client.watching import ask_watched
+    from reveries.client.watched_call import ask_watched
     from reveries.errors import AsleepError
 
     try:
@@ -87,14 +87,14 @@ def restore(name: str, yes: bool, as_json: bool) -> None:
 
 def _list_backups() -> "protocol.Backups":
     from reveries import protocol
-    from reveries.client.daemon_side import only_frame
+    from reveries.client.offline_worker import only_frame
 
     return only_frame(protocol.Backups, "backup-list")
 
 
 def _ask_for_backup(kind: "type[_Answer]", what: str, as_json: bool, *words: str) -> "_Answer":
     """What the process that answers while the mind sleeps says last, with how far it is shown."""
-    from reveries.client.daemon_side import only_frame
+    from reveries.client.offline_worker import only_frame
     from reveries.client.progress import progress_bar
 
     with progress_bar(what, as_json=as_json) as moved:

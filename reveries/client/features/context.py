@@ -6,8 +6,8 @@ import click
 
 from reveries.client.render import Page, Part, bar, field, line, paragraph
 from reveries.client.wording import ago, count, plural
-from reveries.plaintext import one_line
 from reveries.protocol import ContextMemory, ContextPart, ToldContext
+from reveries.safe_text import one_line
 
 
 @click.command("context", short_help="What it was told for the last turn.")
@@ -21,8 +21,8 @@ def command(conversation: str, whole: bool, as_json: bool) -> None:
     It is kept while the mind is awake, for the last turn of each of the latest eight conversations.
     """
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
 
     told = ask(lambda new_id: protocol.AskContext(new_id, conversation[:100]), protocol.ToldContext)
     if as_json:

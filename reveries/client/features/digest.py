@@ -11,8 +11,8 @@ from reveries import protocol
 from reveries.client.features.self_model import TITLES
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import clock_time, dollars, moment, plural
-from reveries.plaintext import one_line
 from reveries.protocol import Contradiction, Note, SelfChange, SleepRun, ThoughtEntry
+from reveries.safe_text import one_line
 
 
 @click.command("digest", short_help="What it thought and learned since yesterday.")
@@ -21,8 +21,8 @@ from reveries.protocol import Contradiction, Note, SelfChange, SleepRun, Thought
 def command(since_text: str, as_json: bool) -> None:
     """What happened in the mind meanwhile: its thoughts, its notes to you, its sleep, what changed in how it takes you
     and itself, and what waits for your word. Reading it changes nothing."""
-    from reveries.client.calling import call
     from reveries.client.render import show, write_struct
+    from reveries.client.sync_call import call
     from reveries.client.wording import since
 
     now = time.time()

@@ -6,8 +6,8 @@ import click
 
 from reveries.client.render import Page, Part, Style, line, paragraph
 from reveries.client.wording import plural
-from reveries.plaintext import one_line
 from reveries.protocol import Checkup, Finding
+from reveries.safe_text import one_line
 
 
 @click.command("doctor", short_help="What is wrong, and what to do about it.")

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from reveries.client.byte_search import TraceSearch
 from reveries.client.render import Page, Part, line, paragraph
-from reveries.client.traces import TraceSearch
 from reveries.client.wording import moment, plural, size
-from reveries.plaintext import one_line
 from reveries.protocol import Forgotten
+from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
     from reveries import protocol
@@ -79,7 +79,7 @@ def command(
 
 
 def _ask_to_forget(wanted: "protocol.Forget", *, as_json: bool) -> "protocol.Forgotten":
-    from reveries.client.calling import call
+    from reveries.client.sync_call import call
 
     return call(lambda mind: _ask_forgetting(mind, wanted, as_json=as_json))
 
@@ -105,11 +105,11 @@ async def _ask_forgetting(mind: "Connection", wanted: "protocol.Forget", *, as_j
 
 
 def _verify(words: str, *, as_json: bool) -> None:
+    from reveries.client.byte_search import search
     from reveries.client.features.paths import places
     from reveries.client.json_answers import Searched
     from reveries.client.progress import progress_bar
     from reveries.client.render import show, write_struct
-    from reveries.client.traces import search
     from reveries.config import find_home
     from reveries.errors import UsageError
 

@@ -10,9 +10,9 @@ import msgspec
 
 from reveries import protocol
 from reveries.client.connection import Connection
-from reveries.client.conversation_file import batches
+from reveries.client.import_file import batches
+from reveries.client.import_formats import read_past
 from reveries.client.json_answers import BroughtIn
-from reveries.client.past_formats import read_past
 from reveries.client.progress import Moved
 from reveries.client.render import Page, Part, line
 from reveries.client.wording import plural
@@ -32,9 +32,9 @@ def command(file: Path, is_mind: bool, as_json: bool) -> None:
     if is_mind:
         _bring_in_mind(file, as_json=as_json)
         return
-    from reveries.client.calling import call
     from reveries.client.progress import progress_bar
     from reveries.client.render import show, write_struct
+    from reveries.client.sync_call import call
 
     turns = read_past_of_owner(file, time.time())
     with progress_bar("importing", as_json=as_json) as moved:

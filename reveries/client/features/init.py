@@ -71,7 +71,7 @@ def _is_conversation() -> bool:
 
 def _look_around() -> "tuple[Path, Settings, ModelsOverview]":
     """The file in force, what it says, and what there is."""
-    from reveries.client.daemon_side import overview_asleep
+    from reveries.client.offline_worker import overview_asleep
     from reveries.client.settings_file import file_in_force
     from reveries.config import load_settings
 
@@ -158,7 +158,7 @@ def _with_questions(asked: _InitOptions) -> None:
 
 
 def _ask_name(settings: "Settings") -> str:
-    from reveries.plaintext import one_line
+    from reveries.safe_text import one_line
 
     now = settings.owner.name
     said: str = click.prompt("What should it call you?", default=now, show_default=bool(now))

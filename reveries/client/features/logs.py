@@ -12,7 +12,7 @@ import click
 
 from reveries.client.render import Line, Part, Style, line
 from reveries.client.wording import iso_time
-from reveries.plaintext import one_line, plain
+from reveries.safe_text import one_line, plain
 
 
 @click.command("logs", short_help="What the daemon wrote.")

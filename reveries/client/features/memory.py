@@ -11,8 +11,8 @@ from reveries.client.features.sleep_log import contradictions_command
 from reveries.client.reasons import reason_words
 from reveries.client.render import Page, Part, bar, field, line, paragraph
 from reveries.client.wording import SHORT_ID_CHARS, ago, clock_time, count, moment, plural, span
-from reveries.plaintext import one_line
 from reveries.protocol import Consolidated, EpisodeDetail, Found, FoundEpisode, FoundTurn
+from reveries.safe_text import one_line
 
 
 @click.group("memory", short_help="What it remembers: search, why, correct.", invoke_without_command=True)
@@ -24,9 +24,9 @@ def command(ctx: click.Context, as_json: bool) -> None:
     if ctx.invoked_subcommand is not None:
         return
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.features.status import memory_page
     from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
 
     stats = ask(protocol.AskMemory, protocol.MemoryStats)
     if as_json:
@@ -51,8 +51,8 @@ def search(
     import msgspec
 
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
     from reveries.errors import UsageError
 
     words = " ".join(query).strip()
@@ -82,8 +82,8 @@ def search(
 def inspect(episode_id: str, as_json: bool) -> None:
     """Everything about one episode: its quotes, its links, and what was said. The beginning of its ID is enough."""
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
 
     known_id(episode_id)
     episode = ask(lambda new_id: protocol.Inspect(new_id, episode_id), protocol.EpisodeDetail)
@@ -101,9 +101,9 @@ def why(episode_id: str, cue: str, as_json: bool) -> None:
     """Why an episode came to mind for a cue, or what kept it back: how it was found, the links that led to it, what its
     energy was multiplied with, its place, its words and what speaks for them."""
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.features.memory_views import why_page
     from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
 
     known_id(episode_id)
     told = ask(lambda new_id: protocol.AskWhy(new_id, episode_id, cue[:10_000]), protocol.Why)
@@ -121,9 +121,9 @@ def why(episode_id: str, cue: str, as_json: bool) -> None:
 def timeline(since: str, until: str, limit: int, as_json: bool) -> None:
     """What happened, by day, with the silences between conversations. Newest last."""
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.features.memory_views import timeline_page
     from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
 
     told = ask(lambda new_id: protocol.AskTimeline(new_id, since[:100], until[:100], limit), protocol.Timeline)
     if as_json:
@@ -146,9 +146,9 @@ def graph(around: str, cue: str, svg: str | None, png: str | None, limit: int, l
     from pathlib import Path
 
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.picture import write_png, write_svg
     from reveries.client.render import say, show_json
+    from reveries.client.sync_call import ask
     from reveries.errors import UsageError
 
     if not (svg or png or as_json):

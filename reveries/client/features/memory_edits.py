@@ -7,7 +7,7 @@ import click
 from reveries import protocol
 from reveries.client.render import Page, Part, field, line, paragraph
 from reveries.errors import UsageError
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 
 @click.command("pin")
@@ -33,7 +33,7 @@ def unpin(episode_id: str, as_json: bool) -> None:
 def salience(episode_id: str, value: float, as_json: bool) -> None:
     """Say how much an episode matters: VALUE from 0 to 1. Recall raises it, time lowers it, as ever."""
     from reveries import protocol
-    from reveries.client.calling import ask
+    from reveries.client.sync_call import ask
 
     known_id(episode_id)
     wanted = partial(protocol.WeighEpisode, episode_id=episode_id, salience=value)
@@ -50,9 +50,9 @@ def correct(episode_id: str, text: tuple[str, ...], as_json: bool) -> None:
     Nothing is overwritten: both are kept, your words rank first, and what they correct is marked as replaced. To take
     it back: reveries consolidate undo, with the pass that this prints."""
     from reveries import protocol
-    from reveries.client.calling import call
     from reveries.client.features.say import words_given
     from reveries.client.render import show, show_json
+    from reveries.client.sync_call import call
 
     known_id(episode_id)
     example = 'For example: reveries memory correct 4f2a "Marta likes tea, not coffee"'
@@ -78,7 +78,7 @@ def known_id(episode_id: str) -> None:
 
 def _pin_or_unpin(episode_id: str, as_json: bool, *, is_pinned: bool) -> None:
     from reveries import protocol
-    from reveries.client.calling import ask
+    from reveries.client.sync_call import ask
 
     known_id(episode_id)
     wanted = partial(protocol.PinEpisode, episode_id=episode_id, is_pinned=is_pinned)
@@ -143,9 +143,9 @@ def share_of(words: str) -> float:
 def remember_command(text: tuple[str, ...], as_json: bool) -> None:
     """Let it remember TEXT (or what comes on stdin) as your words, without a reply. It can be recalled at once."""
     from reveries import protocol
-    from reveries.client.calling import call
     from reveries.client.features.say import words_given
     from reveries.client.render import say, show_json
+    from reveries.client.sync_call import call
     from reveries.client.wording import plural
 
     words = words_given(text, "There is nothing to remember.", 'For example: reveries remember "Marta likes tea"')

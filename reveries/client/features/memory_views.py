@@ -5,8 +5,8 @@ import datetime as dt
 from reveries.client.reasons import list_words, reason_words
 from reveries.client.render import Line, Page, Part, Style, bar, columns_now, field, line, paragraph
 from reveries.client.wording import ago, clock_time, date, plural, span
-from reveries.plaintext import one_line
 from reveries.protocol import Neighbourhood, Timeline, TimelineGap, TimelineMoment, Why, WhyStep, WhyTurn
+from reveries.safe_text import one_line
 
 _SHORT = 8
 _EMPTY = line()

@@ -5,12 +5,12 @@ from pathlib import Path
 import click
 
 from reveries import protocol
-from reveries.client.daemon_side import frames_of
+from reveries.client.offline_worker import frames_of
 from reveries.client.progress import progress_bar
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import plural, size
 from reveries.errors import StorageError
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 
 @click.command("export", short_help="Write the whole mind into a file.")
@@ -23,7 +23,7 @@ def command(file: Path, with_vectors: bool, as_json: bool) -> None:
     over."""
     from reveries import protocol
     from reveries.client.render import show, show_json
-    from reveries.client.watching import ask_watched
+    from reveries.client.watched_call import ask_watched
     from reveries.errors import AsleepError
 
     words = ["--file", str(file.absolute()), *(["--with-vectors"] if with_vectors else [])]

@@ -8,7 +8,6 @@ from msgspec import UNSET
 
 from reveries.client.render import Line, Page, Part, field, line, paragraph
 from reveries.client.wording import count, dollars, moment, plural, size
-from reveries.plaintext import one_line
 from reveries.protocol import (
     AnswerCount,
     HostedOffer,
@@ -21,6 +20,7 @@ from reveries.protocol import (
     TierTest,
     WeightsOffer,
 )
+from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,8 +106,8 @@ def pull(names: tuple[str, ...], as_json: bool) -> None:
 
 def _ask_overview() -> "protocol.ModelsOverview":
     from reveries import protocol
-    from reveries.client.calling import ask
-    from reveries.client.daemon_side import overview_asleep
+    from reveries.client.offline_worker import overview_asleep
+    from reveries.client.sync_call import ask
     from reveries.errors import AsleepError
 
     try:
@@ -117,8 +117,8 @@ def _ask_overview() -> "protocol.ModelsOverview":
 
 
 def _test_models(role: str, moved: "Moved", *, with_tiers: bool) -> "protocol.ModelsProbed":
-    from reveries.client.calling import call
-    from reveries.client.daemon_side import frames_of
+    from reveries.client.offline_worker import frames_of
+    from reveries.client.sync_call import call
     from reveries.errors import AsleepError
 
     take = _taker(moved)
@@ -142,7 +142,7 @@ async def _test_awake(
     import msgspec
 
     from reveries import protocol
-    from reveries.client.calling import ctrl_c
+    from reveries.client.sync_call import ctrl_c
     from reveries.errors import ReveriesError
 
     request_id = mind.new_id()

@@ -23,7 +23,7 @@ def command(text: tuple[str, ...], private: bool, as_json: bool) -> int:
     With --private neither your words nor the reply are stored, recalled, thought of or logged, and the next turn does
     not know of them. Your shell may remember the command: give the words on stdin then.
     """
-    from reveries.client.calling import call
+    from reveries.client.sync_call import call
 
     words = words_given(text, "There is nothing to say.", 'For example: reveries say "Good morning"')
     return call(lambda mind: _exchange(mind, words, as_json, private=private))
@@ -50,9 +50,9 @@ def words_given(text: tuple[str, ...], nothing: str, example: str) -> str:
 
 
 async def _exchange(connection: "Connection", words: str, as_json: bool, *, private: bool) -> int:
-    from reveries.client.calling import ctrl_c
     from reveries.client.mind import MindClient
     from reveries.client.render import say
+    from reveries.client.sync_call import ctrl_c
     from reveries.errors import ConnectionLostError
 
     def show_help(text: str) -> None:

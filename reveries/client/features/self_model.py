@@ -7,8 +7,8 @@ import click
 
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import ago, plural
-from reveries.plaintext import one_line
 from reveries.protocol import SelfChange, SelfEvidence, SelfHistory, SelfModelShown
+from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
     from reveries import protocol
@@ -22,7 +22,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
     if ctx.invoked_subcommand is not None:
         return
     from reveries import protocol
-    from reveries.client.calling import ask
+    from reveries.client.sync_call import ask
 
     _show_self(ask(protocol.AskSelf, protocol.SelfModelShown), as_json)
 
@@ -33,8 +33,8 @@ def command(ctx: click.Context, as_json: bool) -> None:
 def history(limit: int, as_json: bool) -> None:
     """Each change of the self-model, newest last: what went, what came, and the episode that it was made from."""
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
 
     told = ask(lambda new_id: protocol.AskSelfHistory(new_id, limit), protocol.SelfHistory)
     if as_json:
@@ -51,7 +51,7 @@ def revert(number: int, as_json: bool) -> None:
 
     This too is a change: reverting it brings back what went."""
     from reveries import protocol
-    from reveries.client.calling import ask
+    from reveries.client.sync_call import ask
 
     _show_self(ask(lambda new_id: protocol.RevertSelf(new_id, number), protocol.SelfModelShown, seconds=None), as_json)
 
@@ -67,8 +67,8 @@ def edit(field: str, text: str | None, as_json: bool) -> None:
     you empty is sleep's again.
     """
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import say
+    from reveries.client.sync_call import ask
 
     name = field.replace("-", "_")
     shown = ask(protocol.AskSelf, protocol.SelfModelShown)

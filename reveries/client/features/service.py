@@ -19,7 +19,7 @@ def install(only_print: bool, as_json: bool) -> None:
     from reveries.client.render import say, write_json
     from reveries.client.service_control import install, text_of, this_service
     from reveries.config import find_home
-    from reveries.plaintext import plain
+    from reveries.safe_text import plain
 
     service, home = this_service(), find_home()
     if only_print:

@@ -18,9 +18,9 @@ _LOOK_SECONDS = 0.05
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def command(as_json: bool) -> None:
     """Put the mind to sleep: it stops thinking, sleeps on what happened (a minute at most), and ends. Waits for it."""
-    from reveries.client.calling import call
     from reveries.client.json_answers import FellAsleep
     from reveries.client.render import say, write_struct
+    from reveries.client.sync_call import call
     from reveries.config import find_home
     from reveries.errors import AsleepError, ReveriesError
 
@@ -44,7 +44,7 @@ async def put_to_sleep(mind: "Connection", *, as_json: bool = False) -> str:
     from reveries import protocol
     from reveries.client.progress import progress_bar
     from reveries.errors import ConnectionLostError
-    from reveries.plaintext import one_line
+    from reveries.safe_text import one_line
 
     with progress_bar("falling asleep", as_json=as_json) as moved:
         has_agreed = False

@@ -6,7 +6,6 @@ import click
 
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import SHORT_ID_CHARS, ago, dollars, moment, plural, span
-from reveries.plaintext import one_line
 from reveries.protocol import (
     ChangedEpisode,
     Contradictions,
@@ -17,6 +16,7 @@ from reveries.protocol import (
     SleepRunDetail,
     SleepUndone,
 )
+from reveries.safe_text import one_line
 
 _INTERRUPTED = 130
 
@@ -46,8 +46,8 @@ def log(run: str | None, limit: int, as_json: bool) -> None:
     """Which passes of sleep there were, newest first; with RUN (the beginning of its ID is enough) what it did, episode
     by episode."""
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
 
     if run is None:
         passes = ask(lambda new_id: protocol.AskSleepLog(new_id, limit), protocol.SleepLog)
@@ -67,7 +67,7 @@ def undo(run: str, through: bool, as_json: bool) -> None:
     deep sleep takes it up again only when you ask: reveries consolidate."""
     from reveries import protocol
     from reveries.client.render import show, show_json
-    from reveries.client.watching import ask_watched
+    from reveries.client.watched_call import ask_watched
 
     name = _run_name(run)
     undone = ask_watched(
@@ -95,7 +95,7 @@ def drop(run: str, as_json: bool) -> None:
 def _answer(run: str, *, do_it: bool, as_json: bool) -> None:
     from reveries import protocol
     from reveries.client.render import say, show_json
-    from reveries.client.watching import ask_watched
+    from reveries.client.watched_call import ask_watched
 
     name = _run_name(run)
     answered = ask_watched(
@@ -116,7 +116,7 @@ def _run_pass(limit: int | None, as_json: bool) -> int:
     from reveries import protocol
     from reveries.client.features.memory import consolidated_page
     from reveries.client.render import say, show, show_json
-    from reveries.client.watching import ask_watched
+    from reveries.client.watched_call import ask_watched
 
     done = ask_watched(
         lambda new_id: protocol.Consolidate(new_id, limit), protocol.Consolidated, "sleeping on it", as_json=as_json
@@ -133,7 +133,7 @@ def _run_pass(limit: int | None, as_json: bool) -> int:
 def _preview(limit: int | None, as_json: bool) -> int:
     from reveries import protocol
     from reveries.client.render import show, show_json
-    from reveries.client.watching import ask_watched
+    from reveries.client.watched_call import ask_watched
 
     seen = ask_watched(
         lambda new_id: protocol.PreviewSleep(new_id, limit),
@@ -157,8 +157,8 @@ def contradictions_command(ctx: click.Context, with_settled: bool, as_json: bool
     if ctx.invoked_subcommand is not None:
         return
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
 
     found = ask(lambda new_id: protocol.AskContradictions(new_id, with_settled), protocol.Contradictions)
     show_json(found) if as_json else show(contradictions_page(found))
@@ -176,8 +176,8 @@ def contradictions_command(ctx: click.Context, with_settled: bool, as_json: bool
 def settle(conflict_id: str, keep: str, as_json: bool) -> None:
     """Say which of the two holds: A (said earlier), B (said later), or both. Can be said again differently."""
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
     from reveries.errors import UsageError
 
     if not 0 < len(conflict_id) <= 100:

@@ -6,8 +6,8 @@ import click
 
 from reveries.client.render import Line, Page, Part, Style, field, line, paragraph
 from reveries.client.wording import ago, count, dollars, moment, plural, short_count, size, span
-from reveries.plaintext import one_line
 from reveries.protocol import MemoryStats, ModelUse, Status, UsageToday
+from reveries.safe_text import one_line
 
 
 @click.command("status", short_help="How it is, what it does, what it used.")
@@ -15,8 +15,8 @@ from reveries.protocol import MemoryStats, ModelUse, Status, UsageToday
 def command(as_json: bool) -> None:
     """How the mind is: awake since when, what it does, what it knows, what it used."""
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
 
     status = ask(protocol.AskStatus, protocol.Status)
     if as_json:

@@ -7,8 +7,8 @@ import click
 
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import ago, plural, span
-from reveries.plaintext import one_line
 from reveries.protocol import Note, Notes, ThinkingControlled, ThinkingReleased, ThoughtEntry
+from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ _WATCH = "It thinks as soon as it can. To watch: reveries monologue"
 def command(ctx: click.Context) -> None:
     """Watch it think, live, until Ctrl+C. Watching changes nothing."""
     if ctx.invoked_subcommand is None:
-        from reveries.client.calling import call
+        from reveries.client.sync_call import call
 
         call(_watch_monologue)
 
@@ -46,8 +46,8 @@ def command(ctx: click.Context) -> None:
 def history(since_text: str, limit: int, as_json: bool) -> None:
     """What it thought: why each thought began and ended, what it cost, which memories it used."""
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
     from reveries.client.wording import since
 
     began = since(since_text, time.time())
@@ -85,8 +85,8 @@ def resume(as_json: bool) -> None:
 def release(as_json: bool) -> None:
     """Let it think again though it rests after a trip of the breaker. That you did is kept with the trip."""
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
 
     answer = ask(protocol.ReleaseThinking, protocol.ThinkingReleased)
     show_json(answer) if as_json else show(released_page(answer))
@@ -134,9 +134,9 @@ def drop(thought_id: str, as_json: bool) -> None:
 
 def _control(make: "Callable[[int], protocol.Request]", as_json: bool, done: str) -> None:
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import say, show_json
-    from reveries.plaintext import one_line
+    from reveries.client.sync_call import ask
+    from reveries.safe_text import one_line
 
     answer = ask(make, protocol.ThinkingControlled)
     if as_json:
@@ -151,10 +151,10 @@ def _control(make: "Callable[[int], protocol.Request]", as_json: bool, done: str
 
 def _mark_thought(thought_id: str, mark: "Literal['pin', 'drop']", as_json: bool) -> None:
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import say, show_json
+    from reveries.client.sync_call import ask
     from reveries.errors import UsageError
-    from reveries.plaintext import one_line
+    from reveries.safe_text import one_line
 
     if not 0 < len(thought_id) <= _ID_CHARS:
         raise UsageError("That is no thought's ID.", advice="They stand in: reveries monologue history")
@@ -167,9 +167,9 @@ def _mark_thought(thought_id: str, mark: "Literal['pin', 'drop']", as_json: bool
 
 async def _watch_monologue(mind: "Connection") -> None:
     from reveries import protocol
-    from reveries.client.calling import ctrl_c
     from reveries.client.render import is_terminal, say
-    from reveries.plaintext import one_line
+    from reveries.client.sync_call import ctrl_c
+    from reveries.safe_text import one_line
 
     request_id = mind.new_id()
     if is_terminal():
@@ -188,14 +188,14 @@ class _Thought:
     """The thought that is being written to the terminal."""
 
     def __init__(self) -> None:
-        from reveries.plaintext import PlainStream
+        from reveries.safe_text import PlainStream
 
         self._plain = PlainStream()
         self._last = "\n"
 
     def show(self, frame: "protocol.Frame") -> None:
         from reveries import protocol
-        from reveries.plaintext import one_line
+        from reveries.safe_text import one_line
 
         match frame:
             case protocol.ThoughtBegan():
@@ -240,8 +240,8 @@ def notes_command(ctx: click.Context, limit: int, as_json: bool) -> None:
     if ctx.invoked_subcommand is not None:
         return
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
 
     notes = ask(lambda new_id: protocol.AskNotes(new_id, limit), protocol.Notes)
     show_json(notes) if as_json else show(notes_page(notes, time.time()))
@@ -253,8 +253,8 @@ def notes_command(ctx: click.Context, limit: int, as_json: bool) -> None:
 def dismiss(note_id: str, as_json: bool) -> None:
     """Say that a note was not wanted: each one that you dismiss makes the next rarer."""
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import say, show_json
+    from reveries.client.sync_call import ask
     from reveries.errors import UsageError
 
     if not 0 < len(note_id) <= 100:

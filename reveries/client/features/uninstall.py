@@ -11,7 +11,7 @@ import click
 from reveries.client.features.paths import places
 from reveries.client.setup import key_files
 from reveries.config import Home
-from reveries.wakes import record_of
+from reveries.crash_history import record_of
 
 
 @click.command("uninstall", short_help="Remove the service; with --purge the mind too.")

@@ -8,8 +8,8 @@ import click
 
 from reveries.client.render import Line, Page, Part, Style, bar, line, paragraph
 from reveries.client.wording import count, dollars, moment, plural, short_count
-from reveries.plaintext import one_line
 from reveries.protocol import UsageLimit, UsageReport, UsedDay, UsedModel
+from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
     from reveries import protocol
@@ -37,8 +37,8 @@ def command(days: int, plain: bool, as_json: bool) -> None:
 
 def _report(days: int) -> "protocol.UsageReport":
     from reveries import protocol
-    from reveries.client.calling import ask
-    from reveries.client.daemon_side import usage_asleep
+    from reveries.client.offline_worker import usage_asleep
+    from reveries.client.sync_call import ask
     from reveries.errors import AsleepError
 
     try:

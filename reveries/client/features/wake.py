@@ -20,6 +20,7 @@ from reveries.client.connection import connect
 from reveries.client.features.sleep import GONE_SECONDS, put_to_sleep, wait_until_free
 from reveries.client.render import is_terminal, say
 from reveries.config import Home, find_home, load_settings
+from reveries.crash_history import CRASHES_UNTIL_SAFE, crashes_lately
 from reveries.errors import (
     AlreadyAwakeError,
     AsleepError,
@@ -30,9 +31,8 @@ from reveries.errors import (
     ReveriesError,
 )
 from reveries.own_files import open_own
-from reveries.plaintext import plain
 from reveries.protocol import Welcome
-from reveries.wakes import CRASHES_UNTIL_SAFE, crashes_lately
+from reveries.safe_text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,9 +86,9 @@ def _show_awake(awake: "Awake", why: str, worries: "Sequence[str]", *, wanted_sa
 def _safe_because() -> str:
     """Why it is in safe mode; empty when it is not, or does not say."""
     from reveries import protocol
-    from reveries.client.calling import ask
+    from reveries.client.sync_call import ask
     from reveries.errors import ReveriesError
-    from reveries.plaintext import one_line
+    from reveries.safe_text import one_line
 
     try:
         status = ask(protocol.AskStatus, protocol.Status)

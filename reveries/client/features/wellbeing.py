@@ -4,8 +4,8 @@ import click
 
 from reveries.client.render import Line, Page, Part, field, line, paragraph
 from reveries.client.wording import ago, count, moment, plural
-from reveries.plaintext import one_line
 from reveries.protocol import Indicator, TripTold, Wellbeing
+from reveries.safe_text import one_line
 
 
 @click.command("wellbeing", short_help="What was counted about its welfare.")
@@ -17,8 +17,8 @@ def command(excerpts: int, as_json: bool) -> None:
     docs/explain/safety.md says what is watched and why.
     """
     from reveries import protocol
-    from reveries.client.calling import ask
     from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
 
     report = ask(lambda new_id: protocol.AskWellbeing(new_id, excerpts), protocol.Wellbeing)
     if as_json:

@@ -11,7 +11,7 @@ from reveries.client.features.memory_views import why_page
 from reveries.client.render import Page
 from reveries.clock import Clock
 from reveries.errors import ProtocolError, ReveriesError
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 Ask = Callable[[Callable[[int], protocol.Request]], Awaitable[protocol.Frame]]
 _Frame = TypeVar("_Frame")

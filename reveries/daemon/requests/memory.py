@@ -12,7 +12,7 @@ from reveries.memory.owner_edits.episodes import EditedEpisode
 from reveries.memory.text.appraisal import infer_mood
 from reveries.memory.views.search import period_of, recall_within
 from reveries.memory.views.why import factors_frame, reasons_frames
-from reveries.plaintext import one_line, plain
+from reveries.safe_text import one_line, plain
 
 _SUMMARY_CHARS = 700
 

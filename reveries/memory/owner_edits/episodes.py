@@ -24,7 +24,7 @@ from reveries.memory.sleep.light_sleep import LightSleep
 from reveries.memory.sleep.pass_log import CORRECTION
 from reveries.memory.store import MemoryStore, pins
 from reveries.memory.views.episodes import find_episode
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from reveries.memory.sleep.pass_log import begin_run, end_run, record_change, re
 from reveries.memory.sleep.questions import Asker
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, home_of
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 MAX_ATTEMPTS = 3
 """An experience whose answers could not be used so often keeps its extract and is not asked about again."""

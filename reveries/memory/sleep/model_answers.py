@@ -45,7 +45,7 @@ from reveries.memory.sleep.self_model_changes import (
     trusted_words,
 )
 from reveries.memory.text.segments import unit_mean
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 _FIRST_PERSON = frozenset({"i", "i'm", "i've", "my", "me", "we", "our"})
 

@@ -19,7 +19,7 @@ from reveries.memory.sleep.model_answers import ExperienceDecision, InterpretedE
 from reveries.memory.sleep.questions import Abstraction, SelfAnswer
 from reveries.memory.sleep.self_model_changes import Trait
 from reveries.memory.store import MemoryStore
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 
 class _Answer(msgspec.Struct, frozen=True):

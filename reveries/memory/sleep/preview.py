@@ -29,7 +29,7 @@ from reveries.memory.sleep.pass_records import record_of
 from reveries.memory.sleep.questions import Asker
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, home_of
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 _NEAR_COUNT = 24
 

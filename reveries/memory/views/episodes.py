@@ -10,8 +10,8 @@ from reveries.memory.model import TALK, Episode, Exemplar, Experience, Origin, T
 from reveries.memory.rows import experience_of, turn_of
 from reveries.memory.sleep.decay import FADED_BELOW
 from reveries.memory.store import pinned_ids
-from reveries.plaintext import one_line, plain
 from reveries.protocol import EpisodeDetail, ExemplarDetail, LinkDetail, MemoryStats, Provenance, SaidTurn
+from reveries.safe_text import one_line, plain
 
 _SHORTEST_PREFIX = 2
 

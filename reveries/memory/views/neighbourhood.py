@@ -4,8 +4,8 @@ import re
 
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, LinkType
-from reveries.plaintext import one_line, plain
 from reveries.protocol import GraphNode, GraphTie, Neighbourhood
+from reveries.safe_text import one_line, plain
 
 _WEAKEST_SHOWN = 0.05
 _LOOKED_AT = 200

@@ -13,8 +13,8 @@ from reveries.memory.model import Episode, Factors, RankingReason, Recall, Recal
 from reveries.memory.recall.cues import cue_terms
 from reveries.memory.recall.ranking import ranked_turns_of
 from reveries.memory.views.search import CueReach, reach_episodes, recall_from_reach, with_reasons
-from reveries.plaintext import one_line, plain
 from reveries.protocol import TurnReason, Why, WhyEntry, WhyFactors, WhyLink, WhyStep, WhyTurn
+from reveries.safe_text import one_line, plain
 
 _TURNS = 5
 _BEST_RANKED = 1000

@@ -4,8 +4,8 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, TypeVar
 
 from reveries import protocol
-from reveries.client.calling import call, ctrl_c
 from reveries.client.progress import progress_bar
+from reveries.client.sync_call import call, ctrl_c
 from reveries.errors import ProtocolError
 
 if TYPE_CHECKING:

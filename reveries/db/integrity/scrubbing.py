@@ -10,7 +10,7 @@ import aiosqlite
 from reveries.db.backups import Looked, look_into
 from reveries.db.driver import dbapi
 from reveries.db.failpoints import Step, reached
-from reveries.db.seals import digest, seal, unseal
+from reveries.db.integrity.seals import digest, seal, unseal
 from reveries.db.storage_errors import is_full
 from reveries.errors import StorageLostError
 from reveries.own_files import copy_new, sync_to_disk

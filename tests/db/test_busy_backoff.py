@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from reveries.db.standing_back import calmly
+from reveries.db.busy_backoff import calmly
 
 
 def niceness() -> int:

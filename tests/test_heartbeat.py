@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reveries.pulse import Pulse, WatchedLock
+from reveries.heartbeat import Pulse, WatchedLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable

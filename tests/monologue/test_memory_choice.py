@@ -2,7 +2,7 @@
 
 import pytest
 
-from reveries.monologue.choosing import chosen_memories
+from reveries.monologue.memory_choice import chosen_memories
 from reveries.monologue.thought import ActivatedMemory
 
 TREE = ActivatedMemory("tree", "Mother planted the pear tree.", "in May", False)

@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, Final
 from textual.app import SuspendNotSupported
 
 from reveries import protocol
+from reveries.client.crash_log import unforeseen
 from reveries.client.features.digest import DIGEST_SINCE, digest_page, gathered
-from reveries.client.mishaps import unforeseen
 from reveries.client.owner_files import edit_in_editor, editor_command, place_named, write_new
 from reveries.client.render import page_columns
 from reveries.client.talk_page import conversation_markdown
 from reveries.client.tui.asking import Asking, answer_of
 from reveries.client.tui.browser import Browser, BrowserShelf
+from reveries.client.tui.browsers import ConversationShelf, PastWordsShelf, SleepShelf, ThoughtShelf
 from reveries.client.tui.commands import Called
 from reveries.client.tui.forget_pane import ForgetPane
 from reveries.client.tui.graph_pane import GraphPane
-from reveries.client.tui.looks import PageQuery, look_for, page_of
-from reveries.client.tui.memory_shelves import MemoryShelf, RecalledShelf
+from reveries.client.tui.memory_browsers import MemoryShelf, RecalledShelf
 from reveries.client.tui.panes import LookPane, columns_for, problem_page
+from reveries.client.tui.queries import PageQuery, look_for, page_of
 from reveries.client.tui.results import show_result
-from reveries.client.tui.shelves import ConversationShelf, PastWordsShelf, SleepShelf, ThoughtShelf
 from reveries.client.tui.themes import next_theme
 from reveries.client.tui.words import Words
 from reveries.client.tui.work import Work
 from reveries.client.wording import since
 from reveries.errors import ProtocolError, ReveriesError, UsageError
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from reveries.safety.crisis_elsewhere import ELSEWHERE
-from reveries.safety.crisis_hints import INDIRECT
-from reveries.safety.crisis_spelling import respelt
-from reveries.safety.crisis_words import EXPLICIT
+from reveries.safety.crisis.hints import INDIRECT
+from reveries.safety.crisis.other_languages import ELSEWHERE
+from reveries.safety.crisis.patterns import EXPLICIT
+from reveries.safety.crisis.spelling import respelt
 from reveries.safety.detectors import normalise
 
 

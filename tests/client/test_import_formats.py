@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.client.past_formats import read_past
+from reveries.client.import_formats import read_past
 from reveries.errors import InputDataError, InputFileError, ReveriesError
 
 NOW = 1_790_000_000.0

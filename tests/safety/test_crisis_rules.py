@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.config import load_settings
-from reveries.safety.crisis import Urgency, find_crisis, help_text
-from reveries.safety.crisis_meaning import (
+from reveries.safety.crisis.likeness import (
     WORD_PLACES,
     load_crisis_likeness,
     pieces_to_weigh,
     reads_as_english,
     word_places,
 )
+from reveries.safety.crisis.rules import Urgency, find_crisis, help_text
 from tests.safety.prose import ALL
 
 _FILE = Path(__file__).parents[2] / "bench" / "safety" / "crisis.jsonl"

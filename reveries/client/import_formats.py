@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from reveries.client.conversation_file import EXAMPLE, read_conversation, turn_weight
+from reveries.client.import_file import EXAMPLE, read_conversation, turn_weight
 from reveries.client.wording import iso_time
 from reveries.errors import InputDataError, InputFileError
 from reveries.protocol import MAX_TEXT_CHARS, ImportedTurn

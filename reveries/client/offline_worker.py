@@ -17,7 +17,7 @@ import msgspec
 from reveries import protocol
 from reveries.api_keys import without_secrets
 from reveries.errors import ModelUnavailableError, error_from_code
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 ASLEEP_MODULE = "reveries.daemon.offline_process"
 _WITH_KEYS = frozenset({"models", "test"})

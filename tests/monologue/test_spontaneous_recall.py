@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from reveries.monologue.wandering import BACK_HOME_SHARE, drawn_starts, quiet_stretches, surfacing, wander
+from reveries.monologue.spontaneous_recall import BACK_HOME_SHARE, drawn_starts, quiet_stretches, surfacing, wander
 
 Links = dict[int, dict[int, float]]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reveries.plaintext import PlainStream, one_line, plain
+from reveries.safe_text import PlainStream, one_line, plain
 
 ESCAPES = {
     "colour": "\x1b[31m",

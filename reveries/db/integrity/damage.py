@@ -7,13 +7,13 @@ from typing import Final
 
 from reveries.db.backups import backups_in, look_into, newest_whole, traces_of
 from reveries.db.connecting import connect
-from reveries.db.indexes import made_anew, may_be_alone
-from reveries.db.page_sums import PageSums
-from reveries.db.scrubbing import has_room
-from reveries.db.seals import is_broken, is_sealed
+from reveries.db.integrity.index_repair import made_anew, may_be_alone
+from reveries.db.integrity.page_sums import PageSums
+from reveries.db.integrity.scrubbing import has_room
+from reveries.db.integrity.seals import is_broken, is_sealed
+from reveries.db.integrity.suspected_damage import keep_untold, leave_word, suspicion, take_back, untold
+from reveries.db.integrity.write_ahead_log import log_of, read_log
 from reveries.db.storage_errors import is_full
-from reveries.db.suspicion import keep_untold, leave_word, suspicion, take_back, untold
-from reveries.db.write_ahead_log import log_of, read_log
 from reveries.errors import StorageDamagedError
 from reveries.own_files import copy_new, sync_to_disk
 

@@ -15,7 +15,7 @@ from reveries.client.tui.browser import Deed, Entry, Leave, Outcome, Refill
 from reveries.client.tui.history import History
 from reveries.client.wording import ago, plural
 from reveries.clock import Clock
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 _LISTED: Final = 100
 _FOUND: Final = 30

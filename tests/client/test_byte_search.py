@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reveries.client.byte_search import forms_of, search
 from reveries.client.features.forgetting import searched_page
-from reveries.client.traces import forms_of, search
 
 WORDS = "zqvorblax-7741"
 

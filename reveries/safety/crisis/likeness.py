@@ -16,8 +16,8 @@ from typing import Final
 import numpy as np
 
 from reveries.llm.base import Vector, Vectors
-from reveries.safety.crisis import SENTENCE, normalise_lines
-from reveries.safety.crisis_spelling import respelt
+from reveries.safety.crisis.rules import SENTENCE, normalise_lines
+from reveries.safety.crisis.spelling import respelt
 
 _SHORT_CHARS: Final = 200
 """A message up to so long is weighed whole: a sentence apart from its neighbours says too much or too little."""

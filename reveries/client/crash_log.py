@@ -7,10 +7,10 @@ from pathlib import Path
 from reveries import __version__
 from reveries.api_keys import secrets_at
 from reveries.config import Home
+from reveries.error_location import trace_of
 from reveries.own_files import open_own
-from reveries.plaintext import plain
 from reveries.redaction import redacted, spellings
-from reveries.where_raised import trace_of
+from reveries.safe_text import plain
 
 _LIMIT_BYTES = 1_000_000
 

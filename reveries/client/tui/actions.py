@@ -18,6 +18,7 @@ from reveries.client.tui.asking import Asking, answer_of
 from reveries.client.tui.browser import Browser, BrowserShelf
 from reveries.client.tui.browsers import ConversationShelf, PastWordsShelf, SleepShelf, ThoughtShelf
 from reveries.client.tui.commands import Called
+from reveries.client.tui.conversation_app import ConversationApp
 from reveries.client.tui.forget_pane import ForgetPane
 from reveries.client.tui.graph_pane import GraphPane
 from reveries.client.tui.memory_browsers import MemoryShelf, RecalledShelf
@@ -34,7 +35,6 @@ from reveries.safe_text import one_line
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from reveries.client.tui.app import ReveriesApp
 
 _TERMINAL_COPIES_CHARS: Final = 70_000
 """More than this many terminals drop the sequence that copies."""
@@ -48,7 +48,7 @@ _LONGEST_NAMED_CHARS: Final = 200
 class Deeds:
     """The commands of one application."""
 
-    def __init__(self, app: "ReveriesApp") -> None:
+    def __init__(self, app: ConversationApp) -> None:
         self._app = app
         self._work = Work(app)
         self._own: dict[str, Callable[[str], Awaitable[None]]] = {

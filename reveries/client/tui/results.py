@@ -1,17 +1,14 @@
 """What work came to, told without taking the keyboard from who writes."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from reveries.client.render import Page, page_columns
+from reveries.client.tui.conversation_app import ConversationApp
 from reveries.client.tui.panes import LookPane, columns_for
 from reveries.client.tui.turns import Remark
 
-if TYPE_CHECKING:
-    from reveries.client.tui.app import ReveriesApp
 
-
-async def show_result(app: "ReveriesApp", title: str, make: Callable[[], Page]) -> None:
+async def show_result(app: ConversationApp, title: str, make: Callable[[], Page]) -> None:
     """As a pane where nobody writes and nothing is open; else in the conversation, where no key goes astray."""
     with page_columns(columns_for(app.size.width)):
         page = make()

@@ -16,6 +16,7 @@ from reveries.client.features.memory import consolidated_page
 from reveries.client.owner_files import place_named
 from reveries.client.render import Page, line
 from reveries.client.tui.asking import answer_of
+from reveries.client.tui.conversation_app import ConversationApp
 from reveries.client.tui.results import show_result
 from reveries.client.weights import pull_model, pulled_line
 from reveries.errors import UsageError
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from reveries.client.json_answers import PulledModel
     from reveries.client.progress import Moved
-    from reveries.client.tui.app import ReveriesApp
 
 _Frame = TypeVar("_Frame")
 
@@ -33,7 +33,7 @@ _Frame = TypeVar("_Frame")
 class Work:
     """The long commands of one application. While one runs the conversation goes on."""
 
-    def __init__(self, app: "ReveriesApp") -> None:
+    def __init__(self, app: ConversationApp) -> None:
         self._app = app
         self._stops: list[Callable[[], None]] = []
         self.deeds: dict[str, Callable[[str], Awaitable[None]]] = {

@@ -2,8 +2,9 @@
 
 A seal (`reveries.db.integrity.seals`) is for a file that was closed. But SQLite writes to its file only when the log is
 folded into it. So before each fold the checksums of the pages in the log are written here, and synced: at any moment a
-page is what its checksum says, or it stands in the log, whose frames carry checksums of their own. They count as long as
-the file has the size and the time that it had after the last fold: after anybody else wrote to it they count for nothing,
+page is what its checksum says, or it stands in the log, whose frames carry checksums of their own. They count as long
+as the file has the size and the time that it had after the last fold: after anybody else wrote to it they count for
+nothing,
 and are made anew when it is opened again. What they tell never puts a backup in the memory's place by itself.
 
 A page's checksum is its CRC-32. Every flipped bit changes it, and so does other damage but for once in four thousand

@@ -95,6 +95,14 @@ class ConfigApplied(Answer, frozen=True):
     needs_restart: list[str]
 
 
+class MindState(Answer, frozen=True):
+    """What the mind does now, and a few words more. `is_well`: nothing is degraded."""
+
+    state: str
+    detail: str
+    is_well: bool
+
+
 class Status(Answer, frozen=True):
     """R-18, R-49, R-146. `health` is "ok" only while everything that was acknowledged is being stored (H3)."""
 
@@ -150,6 +158,11 @@ class Cancel(Request, frozen=True):
     """Stop the request `target_id`: a reply, an observation, a consolidation. Answered by `Ok`."""
 
     target_id: RequestId
+
+
+@request(answer=MindState, safe=True)
+class AskState(Request, frozen=True):
+    """What it does now, for a shell's prompt or a status bar: reads no database. Answered by `MindState`."""
 
 
 @request(answer=Status, safe=True)

@@ -6,18 +6,23 @@ import click
 
 from reveries.client.render import Line, Page, Part, Style, field, line, paragraph
 from reveries.client.wording import ago, count, dollars, moment, plural, short_count, size, span
-from reveries.protocol import MemoryStats, ModelUse, Status, UsageToday
+from reveries.protocol import MemoryStats, MindState, ModelUse, Status, UsageToday
 from reveries.safe_text import one_line
 
 
 @click.command("status", short_help="How it is, what it does, what it used.")
+@click.option("--short", "is_short", is_flag=True, help="One line: what it does now. For a prompt or a status bar.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def command(as_json: bool) -> None:
+def command(is_short: bool, as_json: bool) -> None:
     """How the mind is: awake since when, what it does, what it knows, what it used."""
     from reveries import protocol
     from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask
 
+    if is_short:
+        state = ask(protocol.AskState, protocol.MindState)
+        show_json(state) if as_json else show([state_line(state)])
+        return
     status = ask(protocol.AskStatus, protocol.Status)
     if as_json:
         show_json(status)
@@ -33,6 +38,15 @@ STATE_STYLES: dict[str, Style] = {
     "asleep": "dim",
 }
 _EMPTY = line()
+
+
+def state_line(state: MindState) -> Line:
+    """ "thinking  association", with a mark where something is degraded."""
+    return line(
+        Part("" if state.is_well else "! ", "bad"),
+        Part(one_line(state.state), STATE_STYLES.get(state.state, "")),
+        Part(f"  {one_line(state.detail)}" if state.detail else "", "dim"),
+    )
 
 
 def status_page(status: Status, now: float) -> Page:

@@ -12,12 +12,19 @@ from reveries.daemon.notices import lasting_notices
 from reveries.daemon.requests.registry import Call, handles
 from reveries.daemon.settings_in_force import masked_toml
 from reveries.llm.caps import Span
+from reveries.safe_text import one_line
 from reveries.safety.wellbeing import Counted, WellbeingReport, wellbeing_report
 
 
 @handles(protocol.AskStatus)
 async def show_status(call: Call, request: protocol.AskStatus) -> protocol.Status:
     return await status_frame(request.request_id, call.mind)
+
+
+@handles(protocol.AskState)
+async def show_state(call: Call, request: protocol.AskState) -> protocol.MindState:
+    state, detail = call.mind.activity.state()
+    return protocol.MindState(request.request_id, state, one_line(detail), not call.mind.health.problems())
 
 
 @handles(protocol.AskConfig)

@@ -1,0 +1,37 @@
+"""What the mind does now, in one line, for a shell's prompt."""
+
+import msgspec
+
+from reveries import protocol
+from reveries.client.features.status import state_line
+from reveries.config import Home, load_settings
+from reveries.llm.scripted import ScriptedModel
+from tests.daemon.asking import ask
+from tests.daemon.mind_kit import NOON, living
+from tests.fakes.patient_clock import PatientClock
+
+SETTINGS = load_settings(None)
+QUIET = msgspec.structs.replace(SETTINGS, monologue=msgspec.structs.replace(SETTINGS.monologue, enabled=False))
+
+
+async def test_it_says_what_it_does_now_and_asks_the_database_nothing(home: Home) -> None:
+    async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), QUIET) as life:
+        life.mind.conversation.attach(1)
+        await life.say("My boat is called Ida.")
+        statements: list[str] = []
+        connection = life.mind.database._connection
+        await connection.set_trace_callback(statements.append)
+        state = await ask(life.mind, protocol.AskState(1), protocol.MindState)
+        before = len(statements)
+        assert (state.state, state.is_well) == ("talking", True)
+        assert before == 0
+        life.mind.health.backup_failed("No room for a backup.")
+        assert not (await ask(life.mind, protocol.AskState(1), protocol.MindState)).is_well
+
+
+def test_the_line_is_the_state_with_a_mark_where_something_is_degraded() -> None:
+    def shown(state: protocol.MindState) -> str:
+        return "".join(part.text for part in state_line(state))
+
+    assert shown(protocol.MindState(1, "thinking", "association\x1b[31m", True)) == "thinking  association"
+    assert shown(protocol.MindState(1, "settled", "", False)) == "! settled"
